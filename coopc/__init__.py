@@ -1,0 +1,1 @@
+"""A compiler for cooperative matrices, on xDSL."""

@@ -1,0 +1,1 @@
+"""Emission: from dialects to SPIR-V and LLVM IR."""

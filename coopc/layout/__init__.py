@@ -1,0 +1,1 @@
+"""Layout algebra: which lane of a subgroup holds which element, as values."""

@@ -1,0 +1,1 @@
+"""What passes share: mechanics of rewriting that xDSL does not have."""

@@ -1,0 +1,1 @@
+"""The simulator: every dialect runs on numpy, lanes as array axes."""

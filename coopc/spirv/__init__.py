@@ -1,0 +1,1 @@
+"""SPIR-V modules in memory, as text and as binary."""

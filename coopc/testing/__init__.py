@@ -1,0 +1,1 @@
+"""Generators of kernels and data, for the tests of coopc and of projects on it."""

@@ -1,0 +1,1 @@
+"""Checks on IR and on what passes do to its meaning."""

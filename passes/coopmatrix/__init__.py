@@ -1,0 +1,1 @@
+"""Passes within the coopmatrix dialect."""
