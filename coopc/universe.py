@@ -1,0 +1,50 @@
+"""What coopc adds to xDSL, as tables of names and import paths.
+
+`xdsl-opt` finds `COOPC_UNIVERSE` through the entry point of group `xdsl.universe`, and
+loads it for every user of xDSL who has coopc installed.  So nothing is imported here
+before its name is used: a factory imports on its first call.  `test_universe.py`
+compares the tables with the names of what they lead to.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from xdsl.universe import XDSL_UNIVERSE, Universe
+
+DIALECTS: dict[str, str] = {
+    "coopmatrix": "coopc.dialects.coopmatrix:Coopmatrix",
+    "simt": "coopc.dialects.simt:Simt",
+}
+"""From the name of a dialect to `module:object`."""
+
+PASSES: dict[str, str] = {}
+"""From the name of a pass to `module:class`, in the order of the pipelines."""
+
+TARGETS: dict[str, str] = {}
+"""From the name of a target (`-t`) to `module:class`."""
+
+
+def factory(path: str) -> Callable[[], Any]:
+    """A function that imports the object at `path`, of the form `module:object`."""
+
+    def load() -> Any:
+        module, _, name = path.partition(":")
+        return getattr(import_module(module), name)
+
+    return load
+
+
+def factories(table: dict[str, str], taken: dict[str, Any]) -> dict[str, Any]:
+    """Factories for `table` without the names in `taken`, which are xDSL's own.
+
+    A name that two universes define stops every xDSL tool at its start.
+    """
+    return {name: factory(path) for name, path in table.items() if name not in taken}
+
+
+COOPC_UNIVERSE = Universe(
+    all_dialects=factories(DIALECTS, XDSL_UNIVERSE.all_dialects),
+    all_passes=factories(PASSES, XDSL_UNIVERSE.all_passes),
+    all_targets=factories(TARGETS, XDSL_UNIVERSE.all_targets),
+)

@@ -1,0 +1,40 @@
+"""How lit runs the tests: which tools they find, and what they may require."""
+
+import os
+import shutil
+import sys
+
+import lit.formats
+
+config.name = "coopc"
+config.test_format = lit.formats.ShTest()
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["unit", "device", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+
+# The tools are those of the environment that runs lit, wherever that is; what checks
+# their output is what `make toolchain` has unpacked, else what the machine has.
+root = os.path.dirname(config.test_source_root)
+config.environment["PATH"] = os.pathsep.join(
+    [
+        os.path.dirname(sys.executable),
+        os.path.join(root, ".toolchain", "bin"),
+        os.environ["PATH"],
+    ]
+)
+config.substitutions.append(("%root", root))
+
+# Custom format in, generic format between, custom format out: what each op survives.
+config.substitutions.append(
+    ("%roundtrip", "coopc-opt %s --print-op-generic | coopc-opt | filecheck %s")
+)
+
+# `// REQUIRES: spirv-val` names a tool of the toolchain.  Where the toolchain is part
+# of the run (CI=true) a missing one is an error, not a skipped test.
+for tool in ("spirv-as", "spirv-dis", "spirv-val", "ocloc", "mlir-opt", "llc"):
+    if shutil.which(tool, path=config.environment["PATH"]):
+        config.available_features.add(tool)
+    elif os.environ.get("CI") == "true":
+        lit_config.error(f"{tool} is missing: run `make toolchain`")
+    else:
+        lit_config.note(f"{tool} is missing: the tests that require it are skipped")
