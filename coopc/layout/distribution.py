@@ -1,0 +1,175 @@
+r"""Distributions: which lane holds which element of a matrix, whatever the formula.
+
+An M x N matrix is spread over S lanes; each lane holds V components, all lanes equally
+many.  A distribution is the map from a place to the element that is kept there, and one
+of its inverses:
+
+    coordinate(lane, component) = (row, col), or (M, N) for padding
+    owners(row, col)            = (lane, component), the canonical owner
+
+A place whose element lies beyond the matrix is padding.  Its coordinate is (M, N),
+which is out of range in both dimensions.  For example 2 x 3 elements in row-major
+order over S = 4 lanes, V = 2:
+
+                     lane 0    lane 1    lane 2    lane 3
+    component 0      (0,0)     (0,1)     (0,2)     (1,0)
+    component 1      (1,1)     (1,2)     padding   padding
+
+An element may have several owners (a broadcast); `all_owners` lists them, least lane
+first, and the canonical owner is one of them.
+
+Laws (test/unit/test_layout_distribution.py checks each by its name, for every kind of
+distribution in this folder):
+
+    cover       every element has an owner
+    inverse     coordinate(owners(e)) == e
+    padding     is_padding(p) if and only if coordinate(p) == (M, N); every other
+                coordinate is an element of the matrix
+    all_owners  lists exactly the places whose coordinate is the element
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:  # numpy costs start-up time; the functions import it when called
+    import numpy as np
+    import numpy.typing as npt
+
+    IntArray: TypeAlias = npt.NDArray[np.int64]
+    BoolArray: TypeAlias = npt.NDArray[np.bool_]
+    Ints: TypeAlias = int | IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution(ABC):
+    """How `rows` x `cols` elements are spread over `lanes`; a frozen, hashable value.
+
+    A subclass gives `components`, `_place` and `_owner`; this class checks ranges and
+    turns what lies beyond the matrix into padding.
+    """
+
+    rows: int
+    """M, in elements, at least 1."""
+    cols: int
+    """N, in elements, at least 1."""
+    lanes: int
+    """S, the lanes that share the matrix (a subgroup's, or a work-group's), >= 1."""
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.cols, self.lanes) < 1:
+            raise ValueError(
+                f"expected rows, columns and lanes to be at least 1, got "
+                f"{self.rows} x {self.cols} over {self.lanes} lanes"
+            )
+
+    @property
+    @abstractmethod
+    def components(self) -> int:
+        """V, the elements that each lane holds, padding included."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+        return self.rows, self.cols
+
+    @property
+    def length(self) -> int:
+        """The length of a work-item's slice: V, the same in every lane."""
+        return self.components
+
+    def coordinate(self, lane: Ints, component: Ints) -> tuple[IntArray, IntArray]:
+        """Return the (row, col) kept in each place, (M, N) where that is padding.
+
+        Args:
+            lane: lanes in [0, S), a number or an array.
+            component: components in [0, V); broadcast against `lane`.
+
+        Raises:
+            ValueError: a lane or a component is out of range.
+        """
+        import numpy as np
+
+        lane, component = np.broadcast_arrays(
+            _checked(lane, self.lanes, "lane"),
+            _checked(component, self.components, "component"),
+        )
+        row, col = self._place(lane, component)
+        padding = (row >= self.rows) | (col >= self.cols)
+        return np.where(padding, self.rows, row), np.where(padding, self.cols, col)
+
+    def owners(self, row: Ints, col: Ints) -> tuple[IntArray, IntArray]:
+        """Return the canonical (lane, component) of each element.
+
+        Args:
+            row: rows in [0, M), a number or an array.
+            col: columns in [0, N); broadcast against `row`.
+
+        Raises:
+            ValueError: a row or a column is out of range.
+        """
+        import numpy as np
+
+        row, col = np.broadcast_arrays(
+            _checked(row, self.rows, "row"), _checked(col, self.cols, "column")
+        )
+        return self._owner(row, col)
+
+    def element(self, lane: int, component: int) -> tuple[int, int]:
+        """Return `coordinate` of one place as numbers."""
+        row, col = self.coordinate(lane, component)
+        return int(row), int(col)
+
+    def owner(self, row: int, col: int) -> tuple[int, int]:
+        """Return `owners` of one element as numbers."""
+        lane, component = self.owners(row, col)
+        return int(lane), int(component)
+
+    def is_padding(self, lane: Ints, component: Ints) -> BoolArray:
+        """Return, for each place, whether it holds no element of the matrix."""
+        row, _ = self.coordinate(lane, component)
+        return row >= self.rows
+
+    def table(self) -> tuple[IntArray, IntArray]:
+        """Return the coordinates of all places: rows and columns, each V x S."""
+        import numpy as np
+
+        component = np.arange(self.components, dtype=np.int64)[:, None]
+        return self.coordinate(np.arange(self.lanes, dtype=np.int64), component)
+
+    def all_owners(self, row: int, col: int) -> list[tuple[int, int]]:
+        """Return every (lane, component) that holds the element, least lane first."""
+        import numpy as np
+
+        _checked(row, self.rows, "row")
+        _checked(col, self.cols, "column")
+        rows, cols = self.table()
+        component, lane = np.nonzero((rows == row) & (cols == col))
+        return sorted(zip(lane.tolist(), component.tolist(), strict=True))
+
+    @abstractmethod
+    def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
+        """Return row and column of places in range; beyond the matrix is padding."""
+
+    @abstractmethod
+    def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
+        """Return lane and component of elements in range."""
+
+
+def _checked(values: Ints, size: int, what: str) -> IntArray:
+    """Return the values as an array.
+
+    Raises:
+        ValueError: one of them is not in [0, size).
+    """
+    import numpy as np
+
+    array = np.asarray(values, dtype=np.int64)
+    wrong = array[(array < 0) | (array >= size)]
+    if wrong.size:
+        raise ValueError(
+            f"expected {what} to be at least 0 and below {size}, got {wrong.flat[0]}"
+        )
+    return array
