@@ -1,0 +1,254 @@
+"""Operations of `coopmatrix` that access memory atomically, element by element."""
+
+from abc import ABC
+from collections.abc import Set as AbstractSet
+
+from xdsl.dialects.builtin import IntegerType, UnitAttr
+from xdsl.ir import Operation
+from xdsl.irdl import (
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects.coopmatrix.memory import AccessOp, verify_no_zero_stride
+from coopc.dialects.coopmatrix.types import (
+    MatrixType,
+    Ordering,
+    OrderingAttr,
+    Scope,
+    ScopeAttr,
+    matrix_type,
+)
+
+_ATOMIC = (
+    "$memory `[` $positions `]` $layout (`checked` $checked^)? "
+    "$ordering (`scope` `=` $scope^)? "
+)
+
+
+class ReadsAndWrites(MemoryEffect):
+    """An atomic access is never removed, repeated or moved."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        """Return what `op` does to memory."""
+        return {
+            EffectInstance(MemoryEffectKind.READ),
+            EffectInstance(MemoryEffectKind.WRITE),
+        }
+
+
+class AtomicOp(AccessOp, ABC):
+    """An access that is atomic element by element, not as a whole."""
+
+    ordering = prop_def(OrderingAttr)
+    scope = opt_prop_def(ScopeAttr)
+    """Who sees it as atomic; the device where it is absent."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    @property
+    def atomic_scope(self) -> Scope:
+        """Who sees the access as atomic."""
+        return self.scope.data if self.scope is not None else Scope.DEVICE
+
+    def verify_(self) -> None:
+        """Check the ordering, and the element type: atomics need 16 bits or more."""
+        super().verify_()
+        if self.ordering.data in self.refused_orderings():
+            raise VerifyException(f"{self.name} cannot be {self.ordering.data}")
+        if self.matrix.element_bits < 16:
+            raise VerifyException(
+                "expected elements of 16 bits or more, which atomics need, "
+                f"got {self.matrix.element_type}"
+            )
+
+    @classmethod
+    def refused_orderings(cls) -> tuple[Ordering, ...]:
+        """Return the orderings that such an access cannot have."""
+        return ()
+
+
+@irdl_op_definition
+class AtomicLoadOp(AtomicOp):
+    """Read each element of a matrix atomically.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+    %a = coopmatrix.atomic_load %memory[%i, %j] row_major acquire scope = workgroup :
+         memref<64x64xf32> -> !coopmatrix.matrix<8x16xf32, acc>
+    ```
+    """
+
+    name = "coopmatrix.atomic_load"
+
+    result = result_def(MatrixType)
+
+    traits = traits_def(ReadsAndWrites())
+
+    assembly_format = _ATOMIC + "attr-dict `:` type($memory) `->` type($result)"
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the result."""
+        return matrix_type(self.result)
+
+    @classmethod
+    def refused_orderings(cls) -> tuple[Ordering, ...]:
+        """A read releases nothing."""
+        return Ordering.RELEASE, Ordering.ACQUIRE_RELEASE
+
+
+@irdl_op_definition
+class AtomicStoreOp(AtomicOp):
+    """Write each element of a matrix atomically.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
+    coopmatrix.atomic_store %c, %memory[%i, %j] row_major release :
+      !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
+    ```
+    """
+
+    name = "coopmatrix.atomic_store"
+
+    value = operand_def(MatrixType)
+
+    traits = traits_def(ReadsAndWrites())
+
+    assembly_format = (
+        "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory)"
+    )
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the value."""
+        return matrix_type(self.value)
+
+    @classmethod
+    def refused_orderings(cls) -> tuple[Ordering, ...]:
+        """A write acquires nothing."""
+        return Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE
+
+    def verify_(self) -> None:
+        """Check that no two elements are written to one place."""
+        super().verify_()
+        verify_no_zero_stride(self)
+
+
+class AtomicUpdateOp(AtomicOp, ABC):
+    """`mem = mem (op) value`, element by element; the result is what was there before.
+
+    Elements that fail a check are not updated and are 0 in the result.
+    """
+
+    value = operand_def(MatrixType)
+    result = result_def(MatrixType)
+
+    traits = traits_def(ReadsAndWrites())
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the value and of the result."""
+        return matrix_type(self.value)
+
+    def verify_(self) -> None:
+        """Check that the result is of the type of the value."""
+        super().verify_()
+        if self.result.type != self.value.type:
+            raise VerifyException(
+                f"expected a result of {self.value.type}, the type of the value, "
+                f"got {self.result.type}"
+            )
+
+
+_UPDATE = (
+    "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory) "
+    "`->` type($result)"
+)
+
+
+@irdl_op_definition
+class AtomicAddOp(AtomicUpdateOp):
+    """Add a matrix to memory; the result is what was there before.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
+    %old = coopmatrix.atomic_add %c, %memory[%i, %j] row_major relaxed :
+      !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
+      -> !coopmatrix.matrix<8x16xf32, acc>
+    ```
+    """
+
+    name = "coopmatrix.atomic_add"
+
+    assembly_format = _UPDATE
+
+
+class AtomicOrderOp(AtomicUpdateOp, ABC):
+    """An update by the greater or the smaller: integers have a sign."""
+
+    signed = opt_prop_def(UnitAttr)
+
+    def verify_(self) -> None:
+        """Check that only integers are signed."""
+        super().verify_()
+        if self.signed is not None and not isinstance(
+            self.matrix.element_type, IntegerType
+        ):
+            raise VerifyException(
+                f"expected integers, which can be signed, got "
+                f"{self.matrix.element_type}"
+            )
+
+
+_SIGNED_UPDATE = (
+    "(`signed` $signed^)? $value `,` "
+    + _ATOMIC
+    + "attr-dict `:` type($value) `,` type($memory) `->` type($result)"
+)
+
+
+@irdl_op_definition
+class AtomicMaxOp(AtomicOrderOp):
+    """Leave the greater element in memory; the result is what was there before.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xi32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
+    %old = coopmatrix.atomic_max signed %c, %memory[%i, %j] row_major relaxed :
+      !coopmatrix.matrix<8x16xi32, acc>, memref<64x64xi32>
+      -> !coopmatrix.matrix<8x16xi32, acc>
+    ```
+    """
+
+    name = "coopmatrix.atomic_max"
+
+    assembly_format = _SIGNED_UPDATE
+
+
+@irdl_op_definition
+class AtomicMinOp(AtomicOrderOp):
+    """Leave the smaller element in memory; the result is what was there before.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xi32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
+    %old = coopmatrix.atomic_min %c, %memory[%i, %j] col_major relaxed :
+      !coopmatrix.matrix<8x16xi32, acc>, memref<64x64xi32>
+      -> !coopmatrix.matrix<8x16xi32, acc>
+    ```
+    """
+
+    name = "coopmatrix.atomic_min"
+
+    assembly_format = _SIGNED_UPDATE

@@ -1,0 +1,318 @@
+"""Operations of `coopmatrix` on memory: load, store and prefetch.
+
+Memory is a memref of rank 2 or more with strides.  Its last two dimensions hold the
+matrix, the leading ones are indices.  Positions are coordinates of the memref, may be
+negative, and say where element (0, 0) of the matrix is; `Layout` says where the others
+are.  `checked(rows)` and `checked(cols)` name axes of the *matrix*: an element outside
+the memref along a checked axis is read as 0 and not written.  Unchecked access out of
+bounds is undefined.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from xdsl.dialects.builtin import (
+    I32,
+    I64,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects.coopmatrix.types import (
+    CHANNEL_BITS,
+    CheckedAttr,
+    Layout,
+    LayoutAttr,
+    MatrixType,
+    Use,
+    matrix_type,
+)
+
+_ACCESS = (
+    "$memory `[` $positions `]` $layout (`checked` $checked^)? "
+    "(`volatile` $volatile^)? (`nontemporal` $nontemporal^)? "
+    "(`alignment` `=` $alignment^)? "
+)
+
+
+class ReadsUnlessVolatile(MemoryEffect):
+    """A load reads; a volatile one also writes, so that it is never removed."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        """Return what `op` does to memory."""
+        read = EffectInstance(MemoryEffectKind.READ)
+        if isinstance(op, LoadOp) and op.volatile is None:
+            return {read}
+        return {read, EffectInstance(MemoryEffectKind.WRITE)}
+
+
+class Writes(MemoryEffect):
+    """A store writes.  So does a prefetch, or it would be removed as a dead read."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        """Return what `op` does to memory."""
+        return {EffectInstance(MemoryEffectKind.WRITE)}
+
+
+class AccessOp(IRDLOperation, ABC):
+    """What every access to memory has: a memref, positions, a layout, checks."""
+
+    memory = operand_def(MemRefType)
+    positions = var_operand_def(IndexType())
+    layout = prop_def(LayoutAttr)
+    checked = opt_prop_def(CheckedAttr)
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the matrix that is read or written."""
+        raise NotImplementedError
+
+    @property
+    def memory_type(self) -> MemRefType:
+        """The type of the memref."""
+        assert isinstance(self.memory.type, MemRefType)
+        return self.memory.type
+
+    def verify_(self) -> None:
+        """Check the memref and the positions against the matrix."""
+        memory, matrix = self.memory_type, self.matrix
+        if memory.get_num_dims() < 2:
+            raise VerifyException(
+                f"expected a memref of rank 2 or more, got {memory}: "
+                "its last two dimensions hold the matrix"
+            )
+        if len(self.positions) != memory.get_num_dims():
+            raise VerifyException(
+                f"expected {memory.get_num_dims()} positions, one for each dimension "
+                f"of the memref, got {len(self.positions)}"
+            )
+        if memory.element_type != matrix.element_type:
+            raise VerifyException(
+                f"expected a memref of {matrix.element_type}, the element type of the "
+                f"matrix, got {memory.element_type}"
+            )
+        if not isinstance(memory.layout, NoneAttr | StridedLayoutAttr):
+            raise VerifyException(
+                f"expected a memref with strides, got layout {memory.layout}"
+            )
+        if self.layout.data == Layout.PACKED:
+            verify_packed(matrix)
+
+    @property
+    def matrix_strides(self) -> tuple[int | None, int | None]:
+        """The strides of the memref's last two dimensions; None where dynamic."""
+        strides = self.memory_type.get_strides()
+        assert strides is not None, self.memory_type
+        rows, cols = strides[-2:]
+        return rows, cols
+
+
+class PlainAccessOp(AccessOp, ABC):
+    """A load or a store: an access with memory operands."""
+
+    volatile = opt_prop_def(UnitAttr)
+    nontemporal = opt_prop_def(UnitAttr)
+    alignment = opt_prop_def(IntegerAttr[I64])
+    """In bytes, of the first element: a power of two."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def verify_(self) -> None:
+        """Check the alignment too."""
+        super().verify_()
+        if self.alignment is None:
+            return
+        alignment = self.alignment.value.data
+        if alignment < 1 or alignment & (alignment - 1):
+            raise VerifyException(
+                f"expected an alignment that is a power of two, got {alignment}"
+            )
+
+
+@irdl_op_definition
+class LoadOp(PlainAccessOp):
+    """Read a matrix from memory.
+
+    | value     | shape                                             |
+    |-----------|---------------------------------------------------|
+    | memory    | rank 2 or more, of the matrix's element type      |
+    | positions | one index for each dimension of the memref        |
+    | result    | M x N                                             |
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x?xf16>, index, index)
+    %a = coopmatrix.load %memory[%i, %j] row_major checked(rows, cols) alignment = 16 :
+         memref<64x?xf16> -> !coopmatrix.matrix<8x16xf16, a>
+    %b = coopmatrix.load %memory[%i, %j] col_major volatile nontemporal :
+         memref<64x?xf16> -> !coopmatrix.matrix<16x16xf16, b>
+    ```
+    """
+
+    name = "coopmatrix.load"
+
+    result = result_def(MatrixType)
+
+    traits = traits_def(ReadsUnlessVolatile())
+
+    assembly_format = _ACCESS + "attr-dict `:` type($memory) `->` type($result)"
+
+    def __init__(
+        self,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        result: Attribute,
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[memory, positions],
+            properties={"layout": LayoutAttr(layout), "checked": checked},
+            result_types=[result],
+        )
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the result."""
+        return matrix_type(self.result)
+
+
+@irdl_op_definition
+class StoreOp(PlainAccessOp):
+    """Write a matrix to memory.
+
+    | value     | shape                                             |
+    |-----------|---------------------------------------------------|
+    | value     | M x N                                             |
+    | memory    | rank 2 or more, of the matrix's element type      |
+    | positions | one index for each dimension of the memref        |
+
+    A stride of 0 would write elements over each other and is refused.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
+    coopmatrix.store %c, %memory[%i, %j] row_major checked(rows) :
+      !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
+    ```
+    """
+
+    name = "coopmatrix.store"
+
+    value = operand_def(MatrixType)
+
+    traits = traits_def(Writes())
+
+    assembly_format = (
+        "$value `,` " + _ACCESS + "attr-dict `:` type($value) `,` type($memory)"
+    )
+
+    def __init__(
+        self,
+        value: SSAValue,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[memory, positions, value],
+            properties={"layout": LayoutAttr(layout), "checked": checked},
+        )
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the value."""
+        return matrix_type(self.value)
+
+    def verify_(self) -> None:
+        """Check that no two elements are written to one place."""
+        super().verify_()
+        verify_no_zero_stride(self)
+
+
+@irdl_op_definition
+class PrefetchOp(AccessOp):
+    """Ask for what a load of `matrix_type` would read; a hint without a result.
+
+    `level` is the cache that is wanted nearest, 1 for L1; a hint for a level that the
+    device does not have is ignored.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf16>, index, index)
+    coopmatrix.prefetch %memory[%i, %j] row_major level = 1 :
+      memref<64x64xf16>, !coopmatrix.matrix<8x16xf16, a>
+    ```
+    """
+
+    name = "coopmatrix.prefetch"
+
+    matrix_type = prop_def(MatrixType)
+    level = opt_prop_def(IntegerAttr[I32])
+
+    traits = traits_def(Writes())
+    irdl_options = (ParsePropInAttrDict(),)
+
+    assembly_format = (
+        "$memory `[` $positions `]` $layout (`checked` $checked^)? "
+        "(`level` `=` $level^)? attr-dict `:` type($memory) `,` qualified($matrix_type)"
+    )
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type that a load would have."""
+        return self.matrix_type
+
+
+def verify_packed(matrix: MatrixType) -> None:
+    """Check that a matrix can have the `packed` layout.
+
+    Raises:
+        VerifyException: for a use other than b, for elements wider than a channel, and
+            for rows that do not fill the channels.
+    """
+    if matrix.use.data != Use.B:
+        raise VerifyException(
+            f"expected use b, the one with a packed layout, got {matrix.use.data}"
+        )
+    if matrix.element_bits > CHANNEL_BITS:
+        raise VerifyException(
+            f"expected elements of at most {CHANNEL_BITS} bits, the width of a "
+            f"packed channel, got {matrix.element_type}"
+        )
+    per_channel = CHANNEL_BITS // matrix.element_bits
+    rows = matrix.sizes[0]
+    if isinstance(rows, int) and rows % per_channel:
+        raise VerifyException(
+            f"expected rows in groups of {per_channel}, as many as a channel of "
+            f"{CHANNEL_BITS} bits packs, got {rows}"
+        )
+
+
+def verify_no_zero_stride(op: AccessOp) -> None:
+    """Check that the memref of a store has no stride of 0."""
+    if 0 in op.matrix_strides:
+        raise VerifyException(
+            "expected strides greater than 0: a store would write elements over each "
+            f"other, got {op.memory_type}"
+        )
