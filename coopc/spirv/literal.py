@@ -1,0 +1,171 @@
+"""Numbers as the bits of SPIR-V literals, and the text that spirv-as reads back.
+
+Floats are rounded to nearest, ties to even, as IEEE 754 says; the bits of a NaN that
+fit are kept.  Text is decimal where that is exact and hexadecimal where it is not:
+infinities and NaNs are written as the exponent after the largest, `0x1.8p+128`.
+
+| value       | binary32   | text          |
+|-------------|------------|---------------|
+| 1.0         | 0x3f800000 | 1             |
+| -0.0        | 0x80000000 | -0            |
+| infinity    | 0x7f800000 | 0x1p+128      |
+| quiet NaN   | 0x7fc00000 | 0x1.8p+128    |
+| 2**-149     | 0x00000001 | 0x1p-149      |
+
+Laws: `decode_float(encode_float(x)) == x` for each x that the format holds, and what
+spirv-as makes of `float_text(bits)` is `bits`.
+"""
+
+import math
+import struct
+from typing import NamedTuple
+
+
+class FloatFormat(NamedTuple):
+    """A binary interchange format."""
+
+    bits: int
+    """Size of the whole: 16, 32 or 64 bits."""
+    mantissa_bits: int
+    """Stored mantissa bits, without the leading one."""
+
+    @property
+    def exponent_bits(self) -> int:
+        """Size of the exponent field in bits."""
+        return self.bits - 1 - self.mantissa_bits
+
+    @property
+    def bias(self) -> int:
+        """What the exponent field holds for 2**0."""
+        return (1 << (self.exponent_bits - 1)) - 1
+
+
+F16 = FloatFormat(16, 10)
+BF16 = FloatFormat(16, 7)
+F32 = FloatFormat(32, 23)
+F64 = FloatFormat(64, 52)
+
+
+def encode_int(value: int, bits: int, signed: bool) -> int:
+    """The two's complement bits of an integer of a type of that width.
+
+    A type without sign (OpTypeInt N 0) takes both -1 and 2**N - 1.
+
+    Raises:
+        ValueError: the value does not fit.
+
+    >>> hex(encode_int(-1, 8, signed=True))
+    '0xff'
+    """
+    high = 1 << (bits - 1 if signed else bits)
+    low = -(1 << (bits - 1))
+    if not low <= value < high:
+        raise ValueError(
+            f"expected an integer from {low} to {high - 1} for {bits} bits, got {value}"
+        )
+    return value & ((1 << bits) - 1)
+
+
+def encode_float(value: float, form: FloatFormat) -> int:
+    """The bits of a float, rounded to nearest even.
+
+    Raises:
+        ValueError: a finite value rounds to infinity.
+
+    >>> hex(encode_float(1.0, BF16))
+    '0x3f80'
+    """
+    wide: int = struct.unpack("<Q", struct.pack("<d", value))[0]
+    sign = wide >> 63 << (form.bits - 1)
+    infinity = ((1 << form.exponent_bits) - 1) << form.mantissa_bits
+    if math.isnan(value):
+        payload = (wide & ((1 << 52) - 1)) >> (52 - form.mantissa_bits)
+        return sign | infinity | (payload or 1 << (form.mantissa_bits - 1))
+    if math.isinf(value):
+        return sign | infinity
+    if value == 0:
+        return sign
+    magnitude = _round_magnitude(abs(value), form)
+    if magnitude >= infinity:
+        raise ValueError(f"expected a finite float of {form.bits} bits, got {value}")
+    return sign | magnitude
+
+
+def decode_float(bits: int, form: FloatFormat) -> float:
+    """The value of the bits, exact.
+
+    >>> decode_float(0x3C00, F16)
+    1.0
+    """
+    sign, exponent, mantissa = split_float(bits, form)
+    if exponent == (1 << form.exponent_bits) - 1:
+        size = mantissa << (52 - form.mantissa_bits) | 0x7FF << 52
+        wide: float = struct.unpack("<d", struct.pack("<Q", size | sign << 63))[0]
+        return wide
+    leading = mantissa | (1 << form.mantissa_bits if exponent else 0)
+    scale = max(exponent, 1) - form.bias - form.mantissa_bits
+    return math.copysign(math.ldexp(leading, scale), -1 if sign else 1)
+
+
+def split_float(bits: int, form: FloatFormat) -> tuple[int, int, int]:
+    """Sign, exponent and mantissa fields."""
+    mantissa = bits & ((1 << form.mantissa_bits) - 1)
+    exponent = (bits >> form.mantissa_bits) & ((1 << form.exponent_bits) - 1)
+    return bits >> (form.bits - 1), exponent, mantissa
+
+
+def float_text(bits: int, form: FloatFormat) -> str:
+    """The text of a float literal, which reads back as exactly these bits.
+
+    >>> float_text(0x7E00, F16), float_text(0x3E00, F16), float_text(0x0001, F16)
+    ('0x1.8p+16', '1.5', '0x1p-24')
+    """
+    sign, exponent, mantissa = split_float(bits, form)
+    minus = "-" if sign else ""
+    if exponent in (0, (1 << form.exponent_bits) - 1):
+        return minus + _hex_text(exponent, mantissa, form)
+    value = abs(decode_float(bits, form))
+    if form.bits == 64:
+        return minus + repr(value).removesuffix(".0")
+    for digits in range(1, 10):
+        text = f"{value:.{digits}g}"
+        if encode_or_none(float(text), form) == bits & ~(sign << (form.bits - 1)):
+            return minus + text
+    raise AssertionError(f"no decimal text for {bits:#x}")
+
+
+def encode_or_none(value: float, form: FloatFormat) -> int | None:
+    """As `encode_float`, or None where that overflows."""
+    try:
+        return encode_float(value, form)
+    except ValueError:
+        return None
+
+
+def _round_magnitude(value: float, form: FloatFormat) -> int:
+    """Exponent and mantissa fields of a positive finite value, as one number.
+
+    A mantissa that rounds up to the next power of two carries into the exponent.
+    """
+    _, exponent = math.frexp(value)  # value = m * 2**exponent, 1/2 <= m < 1
+    scale = max(exponent - 1, 1 - form.bias)
+    units = math.ldexp(value, form.mantissa_bits - scale)
+    # round() ties to even; for a normal number units has the leading one
+    return round(units) + ((scale + form.bias - 1) << form.mantissa_bits)
+
+
+def _hex_text(exponent: int, mantissa: int, form: FloatFormat) -> str:
+    """Zero, denormal, infinity and NaN, without the sign."""
+    if exponent == 0:
+        if mantissa == 0:
+            return "0"
+        power = 1 - form.bias - form.mantissa_bits + mantissa.bit_length() - 1
+        fraction = mantissa ^ (1 << (mantissa.bit_length() - 1))
+        fraction_bits = mantissa.bit_length() - 1
+    else:
+        power = form.bias + 1
+        fraction, fraction_bits = mantissa, form.mantissa_bits
+    digits = -(-fraction_bits // 4)
+    shifted = fraction << (digits * 4 - fraction_bits)
+    text = f".{shifted:0{digits}x}".rstrip("0").rstrip(".") if digits else ""
+    return f"0x1{text}p{power:+d}"

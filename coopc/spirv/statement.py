@@ -1,0 +1,232 @@
+"""One placed SPIR-V instruction, the ids that it uses, and its operands one by one.
+
+A statement keeps its operands as the caller gave them: ids as `Id`, literals as int or
+str, enumerants by name (`"Workgroup"`, `"Volatile|Aligned"`).  `atoms` resolves them
+with the facts of the grammar; both writers and the derivation of capabilities read
+atoms, so an operand means the same to all three.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from coopc.spirv.grammar import (
+    Enumerant,
+    Instruction,
+    Operand,
+    enumeration,
+    instruction,
+    is_enumeration,
+)
+
+
+class Id:
+    """One result of a module; its number is chosen when the module is written."""
+
+    __slots__ = ("definition", "name")
+
+    definition: "Statement | None"
+    """The instruction whose result this is; None until that is emitted."""
+    name: str | None
+    """The debug name, if any."""
+
+    def __init__(self, name: str | None = None):
+        self.definition = None
+        self.name = name
+
+    @property
+    def type(self) -> "Id":
+        """The type of the value.
+
+        Raises:
+            ValueError: the id is not (yet) a value.
+        """
+        if self.definition is None or self.definition.type is None:
+            raise ValueError(f"expected a value with a type, got {self!r}")
+        return self.definition.type
+
+    def __repr__(self) -> str:
+        opcode = self.definition.facts.name if self.definition else "not defined"
+        return f"%{self.name or '?'} ({opcode})"
+
+
+Value = Id | int | str
+"""What an operand is given as."""
+
+
+class Statement:
+    """One instruction with its operands."""
+
+    __slots__ = ("facts", "operands", "result", "type")
+
+    def __init__(
+        self,
+        facts: Instruction,
+        operands: Sequence[Value],
+        type: Id | None = None,
+        result: Id | None = None,
+    ):
+        self.facts = facts
+        self.operands = operands
+        self.type = type
+        self.result = result
+
+    def __repr__(self) -> str:
+        return f"{self.facts.name} {self.operands}"
+
+
+class Literal(NamedTuple):
+    """A number literal: its bits, and the type that says width and form."""
+
+    bits: int
+    type: Id
+
+    @property
+    def width(self) -> int:
+        """Size of the type in bits."""
+        assert self.type.definition is not None, f"{self.type} is not defined"
+        width = self.type.definition.operands[0]
+        assert isinstance(width, int), f"{self.type} has no width"
+        return width
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the type is one of floats."""
+        assert self.type.definition is not None, f"{self.type} is not defined"
+        return self.type.definition.facts.name == "OpTypeFloat"
+
+    @property
+    def signed(self) -> bool:
+        """Whether the type is one of signed integers."""
+        assert self.type.definition is not None, f"{self.type} is not defined"
+        return not self.is_float and self.type.definition.operands[1] == 1
+
+
+class Member(NamedTuple):
+    """A member of an extended instruction set."""
+
+    set_name: str
+    name: str
+
+
+class Selected(NamedTuple):
+    """One enumerant of an enumeration, or some bits of a mask; `text` as written."""
+
+    enumeration: str
+    text: str
+    members: tuple[Enumerant, ...]
+
+    @property
+    def value(self) -> int:
+        """The number of the enumerant, or the sum of the bits."""
+        return sum(member.value for member in self.members)
+
+
+Atom = Id | int | str | Literal | Member | Selected | Instruction
+"""One operand resolved: str is a string; Instruction an opcode as an operand."""
+
+
+def atoms(statement: Statement) -> list[Atom]:
+    """Type, result and operands in the order of the binary.
+
+    Raises:
+        AssertionError: the operands are not those of the instruction.
+    """
+    facts = statement.facts
+    found: list[Atom] = []
+    for has, id, word in (
+        (facts.has_type, statement.type, "a type"),
+        (facts.has_result, statement.result, "a result"),
+    ):
+        assert has == (id is not None), f"{statement} with or without {word}"
+        if id is not None:
+            found.append(id)
+    _Reader(statement, found).read(facts.operands)
+    return found
+
+
+class _Reader:
+    """Reads the operands of one statement by a signature."""
+
+    def __init__(self, statement: Statement, found: list[Atom]):
+        self.statement = statement
+        self.found = found
+        self.position = 0
+        self.count = len(statement.operands)
+
+    def read(self, signature: tuple[Operand, ...]) -> None:
+        """Resolve all operands; they must be exactly as many as the signature asks."""
+        self._signature(signature)
+        assert self.position == self.count, (
+            f"{self.statement}: {self.count - self.position} operands too many"
+        )
+
+    def _signature(self, signature: tuple[Operand, ...]) -> None:
+        for kinds, repeat in signature:
+            if repeat == "*":
+                while self.position < self.count:
+                    self._one_of_each(kinds)
+            elif not repeat or self.position < self.count:
+                self._one_of_each(kinds)
+
+    def _one_of_each(self, kinds: tuple[str, ...]) -> None:
+        for kind in kinds:
+            self._one(kind)
+
+    def _one(self, kind: str) -> None:
+        assert self.position < self.count, f"{self.statement}: expected {kind} next"
+        value = self.statement.operands[self.position]
+        self.position += 1
+        if kind in ("id", "scope", "semantics"):
+            assert isinstance(value, Id), self._wrong(kind, value)
+            self.found.append(value)
+        elif kind == "int":
+            assert isinstance(value, int), self._wrong(kind, value)
+            assert 0 <= value < 1 << 32, self._wrong(kind, value)
+            self.found.append(value)
+        else:
+            self._special(kind, value)
+
+    def _special(self, kind: str, value: Value) -> None:
+        if kind == "number":
+            assert isinstance(value, int), self._wrong(kind, value)
+            self.found.append(Literal(value, self._number_type()))
+            return
+        assert isinstance(value, str), self._wrong(kind, value)
+        if is_enumeration(kind):
+            self._enumerants(kind, value)
+        elif kind == "extinst":
+            self._ext_inst(value)
+        elif kind == "opcode":
+            facts = instruction(value)
+            self.found.append(facts)
+            self._signature(facts.operands)
+        else:
+            assert kind == "string", f"unknown operand kind {kind}"
+            self.found.append(value)
+
+    def _enumerants(self, kind: str, value: str) -> None:
+        selected = Selected(kind, value, tuple(enumeration(kind).select(value)))
+        self.found.append(selected)
+        for member in selected.members:
+            self._one_of_each(member.operands)
+
+    def _ext_inst(self, name: str) -> None:
+        imported = self.statement.operands[0]
+        assert isinstance(imported, Id), self._wrong("extinst", name)
+        assert imported.definition is not None, f"{imported} is no instruction set"
+        set_name = imported.definition.operands[0]
+        assert isinstance(set_name, str), self._wrong("extinst", name)
+        self.found.append(Member(set_name, name))
+        while self.position < self.count:
+            self._one("id")
+
+    def _number_type(self) -> Id:
+        if self.statement.type is not None:
+            return self.statement.type
+        selector = self.statement.operands[0]
+        assert isinstance(selector, Id), f"{self.statement} has no selector"
+        return selector.type
+
+    def _wrong(self, kind: str, value: Value) -> str:
+        at = self.position - 1
+        return f"{self.statement}: expected {kind} as operand {at}, got {value!r}"
