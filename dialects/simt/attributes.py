@@ -1,0 +1,176 @@
+"""The attributes of `simt`: what a kernel is, where memory is, what is compiled for."""
+
+from collections.abc import Sequence
+from enum import auto
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+KERNEL = "simt.kernel"
+"""On a func.func: it is an entry point (unit)."""
+WORK_GROUP_SIZE = "simt.work_group_size"
+"""On a kernel: work-items of a work-group along x, y, z (array<i32: ...>)."""
+SUBGROUP_SIZE = "simt.subgroup_size"
+"""On a kernel: lanes of a subgroup (i32)."""
+GRID = "simt.grid"
+"""On a kernel: an affine map from its sizes to the number of work-groups along x, y, z.
+
+The sizes are the dynamic sizes of its memrefs and its index arguments, in the order of
+the arguments."""
+TARGET = "simt.target"
+"""On a module: what it is compiled for (`TargetAttr`)."""
+
+
+class Dimension(StrEnum):
+    """An axis of the grid and of the work-group."""
+
+    X = auto()
+    Y = auto()
+    Z = auto()
+
+
+class MemorySpace(StrEnum):
+    """Where a memref is, where it is not in global memory."""
+
+    GLOBAL = auto()
+    WORKGROUP = auto()
+    """Shared by the work-items of a work-group (SLM, shared memory)."""
+    PRIVATE = auto()
+    """A work-item's own."""
+
+
+class Flavour(StrEnum):
+    """Which of SPIR-V's environments a module is for."""
+
+    OPENCL = auto()
+    """Physical64, kernels."""
+    VULKAN = auto()
+    """Logical, VulkanMemoryModel, compute shaders."""
+
+
+class ShuffleMode(StrEnum):
+    """Which lane a lane takes a value from, given an offset."""
+
+    IDX = auto()
+    """Lane `offset`."""
+    XOR = auto()
+    """Lane `lane ^ offset`."""
+    UP = auto()
+    """Lane `lane - offset`."""
+    DOWN = auto()
+    """Lane `lane + offset`."""
+
+
+class ReduceKind(StrEnum):
+    """How two values become one."""
+
+    ADD = auto()
+    MUL = auto()
+    MAX = auto()
+    MIN = auto()
+    AND = auto()
+    OR = auto()
+    XOR = auto()
+
+
+class FenceScope(StrEnum):
+    """Who waits at a barrier."""
+
+    WORKGROUP = auto()
+    SUBGROUP = auto()
+
+
+@irdl_attr_definition
+class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
+    """A `Dimension`, as in `#simt<dim x>`."""
+
+    name = "simt.dim"
+
+
+@irdl_attr_definition
+class MemoryAttr(ParametrizedAttribute):
+    """A `MemorySpace`, as in `memref<16xf16, #simt.memory<workgroup>>`."""
+
+    name = "simt.memory"
+
+    space: StringAttr
+
+    @classmethod
+    def of(cls, space: MemorySpace) -> "MemoryAttr":
+        """Return the attribute of a memory space."""
+        return MemoryAttr(StringAttr(space.value))
+
+    @property
+    def data(self) -> MemorySpace:
+        """The memory space."""
+        return MemorySpace(self.space.data)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<workgroup>`."""
+        with parser.in_angle_brackets():
+            return (StringAttr(parser.parse_str_enum(MemorySpace).value),)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print `<workgroup>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.space.data)
+
+
+@irdl_attr_definition
+class TargetAttr(ParametrizedAttribute):
+    """What a module is compiled for, as in `#simt.target<vulkan, lavapipe>`.
+
+    Pipelines write it, emission reads it.  The device is a name in
+    `coopc.device.DEVICES`.
+    """
+
+    name = "simt.target"
+
+    flavour: StringAttr
+    device: StringAttr
+
+    @classmethod
+    def of(cls, flavour: Flavour, device: str) -> "TargetAttr":
+        """Return the attribute from plain values."""
+        return TargetAttr(StringAttr(flavour.value), StringAttr(device))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<vulkan, lavapipe>`."""
+        with parser.in_angle_brackets():
+            flavour = StringAttr(parser.parse_str_enum(Flavour).value)
+            parser.parse_punctuation(",")
+            device = parser.parse_identifier()
+        return flavour, StringAttr(device)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print `<vulkan, lavapipe>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.flavour.data}, {self.device.data}")
+
+
+@irdl_attr_definition
+class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
+    """A `ShuffleMode`, as in `#simt<shuffle_mode xor>`."""
+
+    name = "simt.shuffle_mode"
+
+
+@irdl_attr_definition
+class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
+    """A `ReduceKind`, as in `#simt<reduce_kind add>`."""
+
+    name = "simt.reduce_kind"
+
+
+@irdl_attr_definition
+class FenceScopeAttr(EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
+    """A `FenceScope`, as in `#simt<fence_scope workgroup>`."""
+
+    name = "simt.fence_scope"
