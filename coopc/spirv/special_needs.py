@@ -8,7 +8,6 @@
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 from coopc.spirv.module import Module
 from coopc.spirv.statement import Atom, Id, Statement, Value
@@ -140,9 +139,10 @@ def _has_device_scope(statement: Statement) -> bool:
         return _is_device(statement.operands[0])
     if name.startswith("OpAtomic"):
         return _is_device(statement.operands[1])
+    # what follows a MemoryAccess are literals and the scopes of its bits
     return any(
-        _is_device(scope)
-        for access, scope in pairwise(statement.operands)
+        any(map(_is_device, statement.operands[at:]))
+        for at, access in enumerate(statement.operands)
         if isinstance(access, str) and "MakePointer" in access
     )
 
