@@ -1,0 +1,64 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types unit lit toolchain venv dev bench clean
+
+# The environment: venv where Python has it, else uv.  `make VENV=dir` puts it elsewhere.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+TOOLCHAIN := .toolchain
+export PATH := $(abspath $(BIN)):$(abspath $(TOOLCHAIN))/bin:$(PATH)
+export VIRTUAL_ENV := $(abspath $(VENV))
+
+help: ## show this help
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.run ## compile a matrix multiplication, simulate it, compare with numpy
+	@$(BIN)/python examples/demo.py
+
+test: dev toolchain ## every test, with all they need installed first
+	$(MAKE) check
+
+check: lint types unit lit ## all of it, on what is installed
+
+lint: ## style and formatting
+	ruff check .
+	ruff format --check .
+
+types: ## pyright, strict
+	pyright
+
+unit: ## laws, examples in docstrings, tools as they are used
+	pytest -q
+
+lit: ## what dialects print and parse, what passes do to IR, what is emitted
+	lit -q test
+
+bench: ## measure what the issues bound: medians, and ratios within one run
+	$(BIN)/python -m bench
+
+venv: $(VENV)/.run ## the environment to run coopc in
+
+dev: $(VENV)/.dev ## the environment to work on coopc in
+
+$(BIN)/python:
+	@echo "environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { rm -rf $(VENV) && uv venv -q $(VENV); } || \
+	  { echo "needs Python 3.11 or newer with venv, or uv"; exit 1; }
+
+# pip where the environment has it, else uv; --group needs pip 25.1.
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	@if [ -x $(BIN)/pip ]; then $(BIN)/pip install -q --disable-pip-version-check -e .; \
+	  else uv pip install -q --python $(BIN)/python -e .; fi
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.run
+	@if [ -x $(BIN)/pip ]; then $(BIN)/python -m pip install -q --disable-pip-version-check -U 'pip>=25.1' && \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check -e . --group dev; \
+	  else uv pip install -q --python $(BIN)/python -e . --group dev; fi
+	@touch $@
+
+toolchain: ## spirv-tools, lavapipe and Intel's offline compiler, without root
+	@tools/get_toolchain.sh $(TOOLCHAIN)
+
+clean: ## remove what was built and installed here
+	rm -rf $(VENV) $(TOOLCHAIN) build *.egg-info
