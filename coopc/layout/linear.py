@@ -1,0 +1,300 @@
+r"""Linear layouts: named hardware bits to named tensor coordinates, over GF(2).
+
+A linear layout maps the bits of its input dimensions (`register`, `lane`, `warp`,
+`block`) to the bits of its output dimensions (`dim0`, `dim1`) so that
+
+    L(x xor y) = L(x) xor L(y)
+
+It is therefore given by its *bases*, the images of the powers of two.  For example
+
+    register 1 -> (1, 1)        lane 1 -> (0, 1)    lane 2 -> (0, 2)
+
+is a 2 x 4 tensor over 4 lanes with the second row swizzled; the table follows from the
+law, (register 1, lane 3) being (1, 1) xor (0, 1) xor (0, 2):
+
+                  lane 0    lane 1    lane 2    lane 3
+    register 0    (0,0)     (0,1)     (0,2)     (0,3)
+    register 1    (1,1)     (1,0)     (1,3)     (1,2)
+
+Why from hardware to tensor, and not the other way round?  Because an element may live
+in several places (a basis is zero, or depends on others: a broadcast), but a place
+holds one element.  Nor need a layout reach every element: a block load reaches its own.
+
+Dimensions are ordered, the first one minor: flattening puts it in the low bits.  Bases
+are kept packed, one integer each, with the first output dimension in the low bits.
+
+Laws (test/unit/test_layout_linear.py checks each by its name):
+
+    linearity   L(x xor y) == L(x) xor L(y), and L(0) == 0
+    bases       L is the exclusive or of the bases of the set bits of its input
+    table       entry [register, lane, ...] of the table is L of that place
+    reshape     reshaping or transposing dimensions keeps flattened inputs and outputs
+    sublayout   the parts over disjoint inputs add up to the whole
+    free        a place and the same place without its free bits hold one element, and
+                without free bits the layout is injective
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coopc.layout.gf2 import Echelon
+
+if TYPE_CHECKING:
+    from coopc.layout.distribution import IntArray, Ints
+
+
+def log2(size: int, what: str) -> int:
+    """Return the number of bits of a size.
+
+    Raises:
+        ValueError: the size is not a power of two.
+    """
+    if size < 1 or size & (size - 1):
+        raise ValueError(
+            f"expected the size of {what} to be a power of two, got {size}"
+        )
+    return size.bit_length() - 1
+
+
+def spread(columns: Sequence[int]) -> IntArray:
+    """Return the images of 0 .. 2 ** n - 1 under a map given by n packed columns."""
+    import numpy as np
+
+    images = np.zeros(1 << len(columns), dtype=np.int64)
+    for bit, column in enumerate(columns):
+        half = 1 << bit
+        np.bitwise_xor(images[:half], column, out=images[half : 2 * half])
+    return images
+
+
+@dataclass(frozen=True, slots=True)
+class LinearLayout:
+    """A linear layout, a frozen, hashable value; equal layouts compare equal.
+
+    >>> x = LinearLayout.of(
+    ...     {"register": [(1, 1)], "lane": [(0, 1), (0, 2)]}, {"dim0": 2, "dim1": 4}
+    ... )
+    >>> x.at(register=1, lane=3)
+    {'dim0': 1, 'dim1': 2}
+    >>> x.is_bijective
+    True
+    """
+
+    ins: tuple[tuple[str, tuple[int, ...]], ...]
+    """Input dimensions, minor first: name, and the packed basis of each bit."""
+    outs: tuple[tuple[str, int], ...]
+    """Output dimensions, first in the low bits: name, and number of bits."""
+
+    def __post_init__(self) -> None:
+        _reject_duplicates("input", [name for name, _ in self.ins])
+        _reject_duplicates("output", [name for name, _ in self.outs])
+        limit = 1 << self.out_bits
+        for name, bases in self.ins:
+            if any(not 0 <= basis < limit for basis in bases):
+                raise ValueError(
+                    f"expected the packed bases of {name} to be below {limit}, "
+                    f"got {bases}"
+                )
+
+    @classmethod
+    def of(
+        cls,
+        bases: Mapping[str, Iterable[Sequence[int]]],
+        outs: Mapping[str, int],
+    ) -> LinearLayout:
+        """Return the layout with these bases.
+
+        Args:
+            bases: for each input dimension the image of each bit, low bit first; one
+                coordinate for each output dimension.
+            outs: name and size (a power of two) of each output dimension.
+
+        Raises:
+            ValueError: a size is no power of two, or a coordinate is out of range.
+        """
+        widths = tuple((name, log2(size, name)) for name, size in outs.items())
+        ins = tuple(
+            (name, tuple(_pack(name, basis, widths) for basis in each))
+            for name, each in bases.items()
+        )
+        return cls(ins, widths)
+
+    @classmethod
+    def identity(cls, size: int, name: str, out: str) -> LinearLayout:
+        """Return x -> x on `size` inputs."""
+        bits = log2(size, out)
+        return cls(((name, tuple(1 << bit for bit in range(bits))),), ((out, bits),))
+
+    @classmethod
+    def zeros(cls, size: int, name: str, out: str) -> LinearLayout:
+        """Return x -> 0 on `size` inputs: a broadcast, on an output of size 1."""
+        return cls(((name, (0,) * log2(size, name)),), ((out, 0),))
+
+    @property
+    def in_names(self) -> tuple[str, ...]:
+        """The input dimensions, minor first."""
+        return tuple(name for name, _ in self.ins)
+
+    @property
+    def out_names(self) -> tuple[str, ...]:
+        """The output dimensions, minor first."""
+        return tuple(name for name, _ in self.outs)
+
+    @property
+    def in_sizes(self) -> dict[str, int]:
+        """The size of each input dimension, 2 ** its number of bases."""
+        return {name: 1 << len(bases) for name, bases in self.ins}
+
+    @property
+    def out_sizes(self) -> dict[str, int]:
+        """The size of each output dimension."""
+        return {name: 1 << bits for name, bits in self.outs}
+
+    @property
+    def in_bits(self) -> int:
+        """The number of input bits of all dimensions."""
+        return sum(len(bases) for _, bases in self.ins)
+
+    @property
+    def out_bits(self) -> int:
+        """The number of output bits of all dimensions."""
+        return sum(bits for _, bits in self.outs)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The packed bases of all inputs, minor first."""
+        return tuple(basis for _, bases in self.ins for basis in bases)
+
+    def bases(self, name: str) -> tuple[tuple[int, ...], ...]:
+        """Return the bases of an input dimension, one coordinate for each output.
+
+        Raises:
+            ValueError: there is no such input dimension.
+        """
+        return tuple(tuple(self.unpack(basis)) for basis in self._packed_bases(name))
+
+    def unpack(self, packed: int) -> list[int]:
+        """Return the coordinates, one for each output, of a packed output."""
+        coordinates: list[int] = []
+        for _, bits in self.outs:
+            coordinates.append(packed & ((1 << bits) - 1))
+            packed >>= bits
+        return coordinates
+
+    @property
+    def rank(self) -> int:
+        """The number of independent bases."""
+        return Echelon.of(self.columns).rank
+
+    @property
+    def is_surjective(self) -> bool:
+        """Whether every output has a place."""
+        return self.rank == self.out_bits
+
+    @property
+    def is_injective(self) -> bool:
+        """Whether no output has two places."""
+        return self.rank == self.in_bits
+
+    @property
+    def is_bijective(self) -> bool:
+        """Whether every output has exactly one place."""
+        return self.in_bits == self.out_bits == self.rank
+
+    def free_masks(self) -> dict[str, int]:
+        """Return, for each input dimension, its free bits.
+
+        A bit is free when bits before it (minor dimensions first) span its basis: it
+        only repeats what they hold.
+        """
+        dependent = Echelon.of(self.columns).dependent
+        masks: dict[str, int] = {}
+        for name, bases in self.ins:
+            masks[name] = dependent & ((1 << len(bases)) - 1)
+            dependent >>= len(bases)
+        return masks
+
+    def at(self, **place: int) -> dict[str, int]:
+        """Return the coordinates of one place; inputs that are left out are 0."""
+        return {name: int(values) for name, values in self.apply(place).items()}
+
+    def apply(self, places: Mapping[str, Ints]) -> dict[str, IntArray]:
+        """Return the coordinates of places given by numbers or arrays.
+
+        Args:
+            places: for each input dimension its values, broadcast against each other;
+                a dimension that is left out is 0.
+
+        Raises:
+            ValueError: a value is out of range, or a dimension does not exist.
+        """
+        import numpy as np
+
+        packed = np.zeros((), dtype=np.int64)
+        for name, values in places.items():
+            images = spread(self._packed_bases(name))
+            array = np.asarray(values, dtype=np.int64)
+            if np.any((array < 0) | (array >= images.size)):
+                raise ValueError(
+                    f"expected {name} to be at least 0 and below {images.size}, "
+                    f"got {array.min()} to {array.max()}"
+                )
+            packed = packed ^ images[array]
+        return self._unpacked(packed)
+
+    def table(self) -> dict[str, IntArray]:
+        """Return the coordinates of all places, indexed by the inputs in order."""
+        sizes = [1 << len(bases) for _, bases in self.ins]
+        images = spread(self.columns).reshape(sizes[::-1])
+        return self._unpacked(images.transpose())
+
+    def _unpacked(self, packed: IntArray) -> dict[str, IntArray]:
+        coordinates: dict[str, IntArray] = {}
+        shift = 0
+        for name, bits in self.outs:
+            coordinates[name] = packed >> shift & ((1 << bits) - 1)
+            shift += bits
+        return coordinates
+
+    def _packed_bases(self, name: str) -> tuple[int, ...]:
+        for existing, bases in self.ins:
+            if existing == name:
+                return bases
+        raise ValueError(f"expected an input of {list(self.in_names)}, got {name!r}")
+
+    def __str__(self) -> str:
+        """Return the bases, a line for each input bit."""
+        lines = [
+            f"{name} = {1 << bit} -> ({', '.join(map(str, basis))})"
+            for name in self.in_names
+            for bit, basis in enumerate(self.bases(name))
+        ]
+        sizes = ", ".join(f"{name} = {size}" for name, size in self.out_sizes.items())
+        return "\n".join([*lines, f"of ({sizes})"])
+
+
+def _reject_duplicates(kind: str, names: Sequence[str]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError(f"expected different {kind} dimensions, got {list(names)}")
+
+
+def _pack(name: str, basis: Sequence[int], outs: Sequence[tuple[str, int]]) -> int:
+    """Return the basis as one integer, the first output in the low bits."""
+    if len(basis) != len(outs):
+        raise ValueError(
+            f"expected a basis of {name} to have {len(outs)} coordinates, "
+            f"got {tuple(basis)}"
+        )
+    packed = shift = 0
+    for (out, bits), coordinate in zip(outs, basis, strict=True):
+        if not 0 <= coordinate < 1 << bits:
+            raise ValueError(
+                f"expected the bases of {name} to be below {1 << bits} in {out}, "
+                f"got {coordinate}"
+            )
+        packed |= coordinate << shift
+        shift += bits
+    return packed

@@ -1,0 +1,127 @@
+"""The laws that coopc/layout/distribution.py states, on every kind of distribution."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coopc.layout.algebra import product
+from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout, Use
+from coopc.layout.distribution import Distribution
+from coopc.layout.gf2 import Echelon
+from coopc.layout.linear import LinearLayout
+from coopc.layout.linear_distribution import LinearDistribution
+from coopc.layout.row_slice import RowSlices
+
+row_slices = st.builds(
+    RowSlices, st.integers(1, 20), st.integers(1, 20), st.integers(1, 64)
+)
+
+USES: list[Use] = ["a", "b", "acc", "none"]
+
+coopmatrices = st.builds(
+    CoopmatrixLayout.of,
+    st.integers(1, 70),
+    st.integers(1, 40),
+    st.sampled_from(ELEMENT_BITS),
+    st.sampled_from(USES),
+    st.sampled_from([1, 4, 8, 16, 32]),
+)
+
+
+@st.composite
+def linears(draw: st.DrawFn) -> LinearDistribution:
+    """Any surjective layout of 5 bits, up to 2 broadcasts, and any tensor within."""
+    columns: list[int] = []
+    while Echelon.of(columns).rank < 5:
+        free = [v for v in range(1, 32) if not Echelon.of(columns).spans(v)]
+        columns.append(draw(st.sampled_from(free)))
+    columns += draw(st.lists(st.integers(0, 31), max_size=2))
+    cut, warp = draw(st.integers(0, 5)), draw(st.integers(5, 6))
+    layout = LinearLayout(
+        (
+            ("register", tuple(columns[:cut])),
+            ("lane", tuple(columns[cut:warp])),
+            ("warp", tuple(columns[warp:])),
+        ),
+        (("dim0", 2), ("dim1", 3)),
+    )
+    return LinearDistribution.of(
+        layout, (draw(st.integers(1, 4)), draw(st.integers(1, 8)))
+    )
+
+
+distributions = st.one_of(row_slices, coopmatrices, linears())
+
+
+def grid(x: Distribution) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of all elements."""
+    row, col = np.divmod(np.arange(x.rows * x.cols), x.cols)
+    return row, col
+
+
+@given(distributions)
+def test_cover(x: Distribution) -> None:
+    row, col = x.table()
+    held = np.unique((row * (x.cols + 1) + col)[row < x.rows])
+    assert held.size == x.rows * x.cols
+
+
+@given(distributions)
+def test_inverse(x: Distribution) -> None:
+    row, col = grid(x)
+    assert np.array_equal(x.coordinate(*x.owners(row, col)), (row, col))
+
+
+@given(distributions)
+def test_padding(x: Distribution) -> None:
+    row, col = x.table()
+    lane = np.arange(x.lanes)
+    component = np.arange(x.components)[:, None]
+    padding = x.is_padding(lane, component)
+    assert np.array_equal(padding, (row == x.rows) & (col == x.cols))
+    assert np.all(row[~padding] < x.rows)
+    assert np.all(col[~padding] < x.cols)
+    assert min(row.min(), col.min()) >= 0
+
+
+@given(distributions, st.data())
+def test_all_owners(x: Distribution, data: st.DataObject) -> None:
+    row = data.draw(st.integers(0, x.rows - 1))
+    col = data.draw(st.integers(0, x.cols - 1))
+    places = [(p, v) for p in range(x.lanes) for v in range(x.components)]
+    owners = x.all_owners(row, col)
+    assert owners == [place for place in places if x.element(*place) == (row, col)]
+    assert x.owner(row, col) in owners
+
+
+@given(distributions)
+def test_value(x: Distribution) -> None:
+    """Equal distributions are one key."""
+    assert len({x, x.__class__(*(getattr(x, n) for n in x.__match_args__))}) == 1
+    assert x.shape == (x.rows, x.cols)
+    assert x.length == x.components
+
+
+def test_out_of_range() -> None:
+    x = RowSlices(4, 5, lanes=4)
+    with pytest.raises(ValueError, match="lane to be at least 0 and below 4, got 4"):
+        x.coordinate(4, 0)
+    with pytest.raises(ValueError, match=r"component .* below 5, got -1"):
+        x.coordinate(np.arange(4), -1)
+    with pytest.raises(ValueError, match=r"row .* below 4, got 9"):
+        x.owners(np.array([3, 9]), 0)
+    with pytest.raises(ValueError, match=r"column .* below 5, got 5"):
+        x.all_owners(0, 5)
+
+
+def test_linear_distribution_rejects() -> None:
+    lanes = LinearLayout.identity(8, "lane", "dim1")
+    with pytest.raises(ValueError, match=r"two coordinates, got \['dim1'\]"):
+        LinearDistribution.of(lanes)
+    rows = product(lanes, LinearLayout.zeros(1, "register", "dim0"))
+    with pytest.raises(ValueError, match=r"1 x 16 .* of 8 x 1"):
+        LinearDistribution.of(rows, (1, 16))
+    sparse = LinearLayout.of({"lane": [(2, 0)]}, {"dim0": 4, "dim1": 1})
+    with pytest.raises(ValueError, match=r"rank 1 .* 2 bits"):
+        LinearDistribution.of(sparse)
