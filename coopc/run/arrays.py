@@ -1,0 +1,57 @@
+"""Numpy arrays as the buffers of a kernel, and what a kernel made of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a kernel did."""
+
+    buffers: tuple[Array, ...]
+    """The arrays after the first dispatch, with the shapes and types they came with."""
+    milliseconds: tuple[float, ...]
+    """The time of each dispatch; compiling may be part of the first."""
+
+
+def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
+    """Refuse sizes of a dispatch that are not positive.
+
+    Args:
+        sizes: numbers of work-groups or work-items.
+        what: what they are, for the message.
+        repeats: number of dispatches.
+
+    Raises:
+        ValueError: one of them is below 1.
+    """
+    if min(sizes) < 1:
+        raise ValueError(f"expected {what} of at least 1, got {tuple(sizes)}")
+    if repeats < 1:
+        raise ValueError(f"expected at least 1 repeat, got {repeats}")
+
+
+def to_blob(array: Array, position: int) -> memoryview:
+    """The bytes of an array, in row-major order.
+
+    Args:
+        array: the contents of a buffer.
+        position: its binding or its place among the arguments, for the message.
+
+    Raises:
+        ValueError: it has no elements.
+    """
+    if array.nbytes == 0:
+        raise ValueError(f"expected elements in buffer {position}, got {array.shape}")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def from_blob(blob: bytes, like: Array) -> Array:
+    """An array with these bytes, in the shape and the type of another."""
+    return np.frombuffer(bytearray(blob), like.dtype).reshape(like.shape)

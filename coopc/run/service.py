@@ -1,0 +1,46 @@
+"""The worker's side of a worker process: answers one request after the other.
+
+A worker process owns a driver that may print, abort or hang.  What it prints on its
+standard output goes to standard error, so that it cannot break a frame; a request that
+takes longer than its time ends the process, so that none outlives its parent.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from coopc.run.frame import Blob, Header, frame_parts, read_frame
+
+Handler: TypeAlias = Callable[[Header, list[bytes]], tuple[Header, Sequence[Blob]]]
+"""Answers a request: header and blobs to header and blobs."""
+
+
+def serve(handlers: Mapping[str, Handler]) -> None:
+    """Answer requests by their "do" until standard input ends.
+
+    Args:
+        handlers: what to call for each request.  What a handler raises is sent back
+            as the answer's "error".
+    """
+    incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    while True:
+        try:
+            request, blobs = read_frame(incoming.read)
+        except EOFError:
+            return
+        signal.setitimer(signal.ITIMER_REAL, request["seconds"])
+        answer: Header
+        results: Sequence[Blob]
+        try:
+            answer, results = handlers[request["do"]](request, blobs)
+        except Exception as e:
+            text = str(e) or "no message"
+            answer, results = {"error": f"{type(e).__name__}: {text}"}, ()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for part in frame_parts(answer, results):
+            outgoing.write(part)
+        outgoing.flush()

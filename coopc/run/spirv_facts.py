@@ -1,0 +1,193 @@
+"""What a run-time must know of a SPIR-V module before it gives it to a driver.
+
+Drivers do not check modules: a missing entry point or buffer crashes them, and a matrix
+shape that they do not have gives wrong numbers.  So the run-times read these facts from
+the binary and refuse first.
+"""
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from coopc.run.matrix_shape import MatrixShape, MatrixType
+
+MAGIC = 0x07230203
+HEADER_WORDS = 5
+# The instructions read here, by opcode (SPIR-V specification, section 3.49).
+OP_ENTRY_POINT, OP_EXECUTION_MODE, OP_EXECUTION_MODE_ID = 15, 16, 331
+OP_TYPE_INT, OP_TYPE_FLOAT, OP_CONSTANT, OP_SPEC_CONSTANT = 21, 22, 43, 50
+OP_DECORATE, OP_TYPE_MATRIX, OP_MUL_ADD = 71, 4456, 4459
+LOCAL_SIZE, LOCAL_SIZE_ID, SPEC_ID, BINDING = 17, 38, 1, 33
+SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
+FLOATS = {(16, 0): "bf16", (8, 4214): "e4m3", (8, 4215): "e5m2"}
+SATURATING = 0x10
+
+Words: TypeAlias = tuple[int, ...]
+
+
+@dataclass
+class SpirvFacts:
+    """The facts of one module."""
+
+    version: tuple[int, int] = (1, 0)
+    """The SPIR-V version, such as (1, 6)."""
+    entry_points: dict[int, str] = field(default_factory=dict[int, str])
+    """The names of the entry points by id."""
+    work_group_columns: dict[str, int] = field(default_factory=dict[str, int])
+    """The first size of an entry point's work-group, in invocations, by its name."""
+    bindings: int = 0
+    """One more than the greatest binding."""
+    matrix_types: set[MatrixType] = field(default_factory=set[MatrixType])
+    """The cooperative matrix types that the module declares."""
+    multiplications: set[MatrixShape] = field(default_factory=set[MatrixShape])
+    """The cooperative matrix multiplications that it contains."""
+
+    def check_entry(self, entry: str) -> None:
+        """Refuse the name of an entry point that the module does not have.
+
+        Raises:
+            ValueError: there is none of that name.
+        """
+        names = sorted(self.entry_points.values())
+        if entry not in names:
+            has = ", ".join(map(repr, names)) or "none"
+            raise ValueError(f"expected an entry point {entry!r}, the module has {has}")
+
+
+def spirv_facts(
+    binary: bytes, specialization: Mapping[int, bytes] | None = None
+) -> SpirvFacts:
+    """The facts of a module.
+
+    Args:
+        binary: a SPIR-V module.
+        specialization: values of specialization constants by SpecId.
+
+    Raises:
+        ValueError: the bytes are no little-endian SPIR-V module.
+    """
+    if not binary:
+        raise ValueError("expected a SPIR-V module, got 0 bytes")
+    if len(binary) % 4 or len(binary) < 4 * HEADER_WORDS:
+        raise ValueError(f"expected whole SPIR-V words, got {len(binary)} bytes")
+    words = struct.unpack(f"<{len(binary) // 4}I", binary)
+    if words[0] != MAGIC:
+        raise ValueError(f"expected SPIR-V magic {MAGIC:#010x}, got {words[0]:#010x}")
+    reader = _Reader(specialization or {})
+    reader.facts.version = (words[1] >> 16 & 255, words[1] >> 8 & 255)
+    position = HEADER_WORDS
+    while position < len(words):
+        length, opcode = words[position] >> 16, words[position] & 0xFFFF
+        end = position + length
+        if length == 0 or end > len(words):
+            raise ValueError(f"the SPIR-V module is cut off at word {position}")
+        try:
+            reader.visit(opcode, words[position + 1 : end])
+        except (KeyError, IndexError):
+            message = f"cannot read opcode {opcode} at word {position} of the module"
+            raise ValueError(message) from None
+        position = end
+    return reader.facts
+
+
+class _Reader:
+    """Collects the facts, one instruction after the other."""
+
+    def __init__(self, specialization: Mapping[int, bytes]) -> None:
+        self.facts = SpirvFacts()
+        self._specialization = specialization
+        self._spec_ids: dict[int, int] = {}
+        self._constants: dict[int, int] = {}
+        self._components: dict[int, str] = {}
+        self._types: dict[int, MatrixType] = {}
+        self._values: dict[int, MatrixType] = {}
+        self._sized_by_id: dict[int, str] = {}
+        self._visitors: dict[int, Callable[[Words], None]] = {
+            OP_ENTRY_POINT: self._entry_point,
+            OP_EXECUTION_MODE: self._execution_mode,
+            OP_EXECUTION_MODE_ID: self._execution_mode_id,
+            OP_DECORATE: self._decorate,
+            OP_TYPE_INT: self._type_int,
+            OP_TYPE_FLOAT: self._type_float,
+            OP_CONSTANT: self._constant,
+            OP_SPEC_CONSTANT: self._constant,
+            OP_TYPE_MATRIX: self._type_matrix,
+            OP_MUL_ADD: self._mul_add,
+        }
+
+    def visit(self, opcode: int, words: Words) -> None:
+        """Read one instruction: its opcode, and the words after the first."""
+        visitor = self._visitors.get(opcode)
+        if visitor is not None:
+            visitor(words)
+        elif len(words) > 1 and words[0] in self._types:
+            self._values[words[1]] = self._types[words[0]]
+
+    def _entry_point(self, words: Words) -> None:
+        text = struct.pack(f"<{len(words) - 2}I", *words[2:])
+        name = text.split(b"\0", 1)[0].decode(errors="replace")
+        self.facts.entry_points[words[1]] = name
+
+    def _execution_mode(self, words: Words) -> None:
+        if words[1] == LOCAL_SIZE:
+            self.facts.work_group_columns[self.facts.entry_points[words[0]]] = words[2]
+
+    def _execution_mode_id(self, words: Words) -> None:
+        if words[1] == LOCAL_SIZE_ID:
+            self._sized_by_id[words[2]] = self.facts.entry_points[words[0]]
+
+    def _decorate(self, words: Words) -> None:
+        if words[1] == SPEC_ID:
+            self._spec_ids[words[0]] = words[2]
+        elif words[1] == BINDING:
+            self.facts.bindings = max(self.facts.bindings, words[2] + 1)
+
+    def _type_int(self, words: Words) -> None:
+        self._components[words[0]] = f"u{words[1]}"
+
+    def _type_float(self, words: Words) -> None:
+        result, width, *encoding = words
+        known = FLOATS.get((width, encoding[0])) if encoding else f"f{width}"
+        self._components[result] = known or f"float{width}.{encoding[0]}"
+
+    def _constant(self, words: Words) -> None:
+        _, result, value = words[:3]
+        given = self._specialization.get(self._spec_ids.get(result, -1))
+        if given is not None:
+            value = int.from_bytes(given, "little")
+        self._constants[result] = value
+        if result in self._sized_by_id:
+            self.facts.work_group_columns[self._sized_by_id[result]] = value
+
+    def _type_matrix(self, words: Words) -> None:
+        result, component, *sizes = words
+        scope, rows, cols, use = (self._constants[x] for x in sizes)
+        matrix = MatrixType(
+            rows=rows,
+            cols=cols,
+            component=self._components[component],
+            use="abc"[use],
+            scope=SCOPES.get(scope, f"scope {scope}"),
+        )
+        self._types[result] = matrix
+        self.facts.matrix_types.add(matrix)
+
+    def _mul_add(self, words: Words) -> None:
+        type_, value, *operands = words
+        result = self._types[type_]
+        self._values[value] = result
+        a, b, c = (self._values[x] for x in operands[:3])
+        flags = operands[3] if len(operands) > 3 else 0
+        names = [
+            "s" + x.component[1:] if flags >> bit & 1 else x.component
+            for bit, x in enumerate((a, b, c, result))
+        ]
+        self.facts.multiplications.add(
+            MatrixShape(
+                *(result.rows, result.cols, a.cols),
+                *names,
+                saturating=bool(flags & SATURATING),
+                scope=result.scope,
+            )
+        )

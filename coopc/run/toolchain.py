@@ -1,0 +1,216 @@
+"""Finds the programs that check and run what coopc emits, and tells their versions.
+
+A program is looked for in this order:
+
+1. `$COOPC_TOOLCHAIN/bin`, a directory that `tools/get_toolchain.sh` unpacked;
+2. `.toolchain/bin` of the checkout, where `make toolchain` unpacks;
+3. `$PATH`, last because a distribution's own spirv-val may be years older.
+
+`toolchain.lock` holds the versions that figures in the tests were measured with, one
+`name version` a line; `VERSIONS` in the toolchain holds those that are unpacked.
+"""
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+CHECKOUT = PACKAGE.resolve().parent
+SCRIPT = PACKAGE / "tools" / "get_toolchain.sh"
+LIBRARIES = Path("root/usr/lib/x86_64-linux-gnu")
+"""Where a toolchain keeps its loader and its libraries."""
+
+
+class ToolMissing(Exception):
+    """A program, library or package that is needed is not there.
+
+    Args:
+        name: what is missing.
+        how: how to get it, a full sentence without its stop.
+    """
+
+    def __init__(self, name: str, how: str) -> None:
+        super().__init__(f"{name} is missing: {how}")
+        self.name = name
+        self.how = how
+
+
+def how_to_get_toolchain() -> str:
+    """What to run for a toolchain, from a checkout or an installed package."""
+    if (CHECKOUT / "Makefile").exists():
+        return "run `make toolchain`"
+    return f"run `sh {SCRIPT} DIRECTORY` and set COOPC_TOOLCHAIN=DIRECTORY"
+
+
+def find_toolchain() -> Path | None:
+    """The directory of an unpacked toolchain."""
+    named = os.environ.get("COOPC_TOOLCHAIN")
+    for directory in (Path(named) if named else None, CHECKOUT / ".toolchain"):
+        if directory is not None and (directory / "VERSIONS").exists():
+            return directory.absolute()
+    return None
+
+
+def toolchain() -> Path:
+    """The directory of an unpacked toolchain.
+
+    Raises:
+        ToolMissing: there is none.
+    """
+    found = find_toolchain()
+    if found is None:
+        raise ToolMissing("the toolchain", how_to_get_toolchain())
+    return found
+
+
+def find_tool(name: str) -> Path | None:
+    """The path of a program, such as `spirv-val`."""
+    directory = find_toolchain()
+    if directory is not None and (directory / "bin" / name).exists():
+        return directory / "bin" / name
+    found = shutil.which(name)
+    return None if found is None else Path(found)
+
+
+def tool(name: str) -> Path:
+    """The path of a program, such as `spirv-val`.
+
+    Raises:
+        ToolMissing: it is neither in the toolchain nor on the path.
+    """
+    found = find_tool(name)
+    if found is None:
+        raise ToolMissing(name, how_to_get_toolchain())
+    return found
+
+
+# --- Versions. ---
+
+
+def parse_versions(text: str) -> dict[str, str]:
+    r"""The versions by package name of a VERSIONS or lock file.
+
+    >>> parse_versions("spirv-tools 2026.4-1\nlibc6 2.43-7\n")
+    {'spirv-tools': '2026.4-1', 'libc6': '2.43-7'}
+    """
+    pairs = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+
+
+def versions() -> dict[str, str]:
+    """The versions of the unpacked packages by name; empty without a toolchain."""
+    directory = find_toolchain()
+    if directory is None:
+        return {}
+    return parse_versions((directory / "VERSIONS").read_text())
+
+
+def locked_versions() -> dict[str, str]:
+    """The versions of `toolchain.lock` by name; empty outside a checkout."""
+    lock = CHECKOUT / "toolchain.lock"
+    return parse_versions(lock.read_text()) if lock.exists() else {}
+
+
+def difference(present: Mapping[str, str], locked: Mapping[str, str]) -> str | None:
+    """In what the present versions differ from the locked ones, or None.
+
+    A package that only one of the two has is no difference.
+
+    >>> difference({"libigc2": "2.41", "new": "1"}, {"libigc2": "2.40"})
+    'libigc2 is 2.41, locked 2.40'
+    """
+    found = [
+        f"{name} is {version}, locked {locked[name]}"
+        for name, version in present.items()
+        if locked.get(name, version) != version
+    ]
+    return ", ".join(found) or None
+
+
+def is_locked(*packages: str) -> bool:
+    """Whether packages are there in exactly the versions of `toolchain.lock`.
+
+    Counts that depend on a compiler's version are asserted only then.
+    """
+    present, locked = versions(), locked_versions()
+    return all(p in present and present[p] == locked.get(p) for p in packages)
+
+
+def version_report() -> tuple[str, ...]:
+    """The lines about the toolchain that `coopc-opt --version` prints."""
+    present = versions()
+    if not present:
+        return (f"no toolchain: {how_to_get_toolchain()}",)
+    lines = [f"{name} {version}" for name, version in present.items()]
+    locked = locked_versions()
+    if locked:
+        other = difference(present, locked)
+        lines.append(f"toolchain.lock: {other or 'the same versions'}")
+    return tuple(lines)
+
+
+# --- SPIR-V tools. ---
+
+
+def _filter(name: str, *arguments: str, data: bytes) -> tuple[bytes, str | None]:
+    """What a program makes of its input, and its message if it refused the input."""
+    done = subprocess.run(
+        [tool(name), *arguments], input=data, capture_output=True, check=False
+    )
+    if done.returncode == 0:
+        return done.stdout, None
+    message = (done.stderr or done.stdout).decode(errors="replace").strip()
+    return b"", message or f"{name} ended with status {done.returncode}"
+
+
+@functools.lru_cache(maxsize=256)
+def validate_spirv(binary: bytes, target_env: str) -> str | None:
+    """What spirv-val has against a module, or None if it is valid.
+
+    Args:
+        binary: the module.
+        target_env: its environment, as in `spirv-val --target-env`: vulkan1.3, spv1.4.
+
+    Raises:
+        ToolMissing: there is no spirv-val.
+    """
+    return _filter("spirv-val", "--target-env", target_env, "-", data=binary)[1]
+
+
+def assemble_spirv(text: str, target_env: str, *, keep_ids: bool = False) -> bytes:
+    """The binary that spirv-as makes of the text of a module.
+
+    Args:
+        text: SPIR-V assembly.
+        target_env: its environment, as in `spirv-as --target-env`.
+        keep_ids: keep ids that are written as numbers.
+
+    Raises:
+        ToolMissing: there is no spirv-as.
+        ValueError: the text is not SPIR-V assembly.
+    """
+    flags = ["--preserve-numeric-ids"] if keep_ids else []
+    binary, message = _filter(
+        "spirv-as",
+        *("--target-env", target_env, *flags, "-o", "-", "-"),
+        data=text.encode(),
+    )
+    if message is not None:
+        raise ValueError(message)
+    return binary
+
+
+def disassemble_spirv(binary: bytes) -> str:
+    """The text that spirv-dis makes of a module, with ids as numbers.
+
+    Raises:
+        ToolMissing: there is no spirv-dis.
+        ValueError: the bytes are not a module.
+    """
+    text, message = _filter("spirv-dis", "--raw-id", "-", data=binary)
+    if message is not None:
+        raise ValueError(message)
+    return text.decode()

@@ -1,0 +1,299 @@
+"""Runs Vulkan compute shaders on numpy arrays, on lavapipe or the system's devices.
+
+    with Session.start("lavapipe") as session:
+        result = session.run(binary, "main", [a, b, c], groups=(8, 8, 1))
+    result.buffers[2]
+
+Array n is the storage buffer at binding n of set 0.  The device is opened once, in a
+process of its own that crashes in place of this one, and serves any number of runs.
+"""
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self, TypeAlias
+
+from coopc.run.arrays import Array, RunResult, check_run, from_blob, to_blob
+from coopc.run.frame import Blob, Header
+from coopc.run.matrix_shape import EXTENSION, MatrixShape, MatrixType, why_unlisted
+from coopc.run.spirv_facts import SpirvFacts, spirv_facts
+from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, validate_spirv
+from coopc.run.worker import RunFailed, Worker
+
+DriverName: TypeAlias = Literal["lavapipe", "system"]
+TARGET_ENV = "vulkan1.3"
+SYSTEM_LOADER = "libvulkan.so.1"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The sizes that a device allows."""
+
+    storage_buffer_bytes: int
+    """Size of a buffer."""
+    push_constant_bytes: int
+    """Size of the block of push constants."""
+    shared_memory_bytes: int
+    """Size of the memory of a work-group."""
+    group_counts: tuple[int, int, int]
+    """Numbers of work-groups."""
+    invocations: int
+    """Invocations in a work-group."""
+    group_sizes: tuple[int, int, int]
+    """Invocations in a work-group along each axis."""
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A Vulkan device and what it can do."""
+
+    name: str
+    """The device's own name."""
+    driver: str
+    """Name and version of the driver."""
+    api_version: tuple[int, int]
+    """The Vulkan version, such as (1, 4)."""
+    subgroup_sizes: tuple[int, int]
+    """The smallest and the largest subgroup, in invocations."""
+    extensions: frozenset[str]
+    """The extensions of the device."""
+    features: frozenset[str]
+    """The features of interest to kernels, as in the specification: shaderFloat16."""
+    matrix_shapes: tuple[MatrixShape, ...]
+    """The cooperative matrix multiplications that it lists."""
+    limits: Limits
+    """The sizes that it allows."""
+
+    @classmethod
+    def from_header(cls, header: Header) -> Self:
+        """What a worker's answer says of a device."""
+        limits: Header = header["limits"]
+        for name in ("group_counts", "group_sizes"):
+            limits[name] = tuple(limits[name])
+        return cls(
+            name=header["name"],
+            driver=header["driver"],
+            api_version=tuple(header["api_version"]),
+            subgroup_sizes=tuple(header["subgroup_sizes"]),
+            extensions=frozenset(header["extensions"]),
+            features=frozenset(header["features"]),
+            matrix_shapes=tuple(MatrixShape(**x) for x in header["matrix_shapes"]),
+            limits=Limits(**limits),
+        )
+
+
+def check_matrix_shapes(
+    info: DeviceInfo, shapes: Iterable[MatrixShape], types: Iterable[MatrixType] = ()
+) -> str | None:
+    """Why a device cannot be trusted with these cooperative matrices, or None.
+
+    Args:
+        info: the device.
+        shapes: the multiplications of a kernel.
+        types: the matrix types of a kernel, also those that it does not multiply.
+    """
+    shapes, types = list(shapes), list(types)
+    if not shapes and not types:
+        return None
+    if EXTENSION not in info.extensions:
+        return f"{info.name} has no {EXTENSION}"
+    reason = why_unlisted(info.matrix_shapes, shapes, types)
+    return f"{info.name}: {reason}" if reason else None
+
+
+class Session:
+    """A Vulkan device that is open in a worker process; a context manager."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self.info = DeviceInfo.from_header(worker.open())
+
+    @classmethod
+    def start(cls, driver: DriverName = "lavapipe", index: int | None = None) -> Self:
+        """Open a device.
+
+        Args:
+            driver: lavapipe of the toolchain, or what the system's loader offers.
+            index: which of the driver's devices; by default the first that has
+                cooperative matrices, else the first.
+
+        Raises:
+            ToolMissing: there is no such driver.
+            RunFailed: the driver or the device cannot be opened.
+        """
+        return cls(_worker(driver, "open", {"index": index}))
+
+    def run(
+        self,
+        binary: bytes,
+        entry: str,
+        buffers: Sequence[Array],
+        *,
+        groups: tuple[int, int, int] = (1, 1, 1),
+        push_constants: bytes = b"",
+        spec: Mapping[int, bytes] | None = None,
+        subgroup_size: int | None = None,
+        repeats: int = 1,
+        validate: bool = True,
+        seconds: float = 60.0,
+    ) -> RunResult:
+        """Dispatch a shader; the arrays given are left as they are.
+
+        Args:
+            binary: a SPIR-V module for Vulkan.
+            entry: the name of its entry point.
+            buffers: the contents of binding 0, 1, ... of set 0.
+            groups: numbers of work-groups.
+            push_constants: the block of push constants.
+            spec: values of specialization constants by SpecId, each of its type's size.
+            subgroup_size: the subgroup size to require, in invocations.
+            repeats: number of dispatches, all timed; each sees what the one before it
+                wrote, and the result holds what the first wrote.
+            validate: let spirv-val check the module first.
+            seconds: how long all of it may take.
+
+        Raises:
+            ValueError: no such entry point or buffer, sizes of 0, no SPIR-V module.
+            ToolMissing: there is no spirv-val.
+            RunFailed: the module is invalid, the device cannot run it, or it crashed,
+                or took too long.
+        """
+        check_run(groups, "numbers of work-groups", repeats)
+        blobs = [to_blob(array, i) for i, array in enumerate(buffers)]
+        spec = spec or {}
+        facts = spirv_facts(binary, spec)
+        facts.check_entry(entry)
+        if facts.bindings > len(buffers):
+            raise ValueError(
+                f"expected {facts.bindings} buffers, one for each binding of the "
+                f"module, got {len(buffers)}"
+            )
+        reason = validate_spirv(binary, TARGET_ENV) if validate else None
+        reason = reason or why_unsupported(
+            self.info, facts, groups, len(push_constants), subgroup_size
+        )
+        if reason is not None:
+            raise RunFailed(reason)
+        request: Header = {
+            "do": "run",
+            "entry": entry,
+            "groups": groups,
+            "spec_ids": list(spec),
+            "subgroup_size": subgroup_size,
+            "full_subgroups": self._full_subgroups(facts, entry, subgroup_size),
+            "repeats": repeats,
+        }
+        sent: list[Blob] = [binary, push_constants, *spec.values(), *blobs]
+        answer, contents = self._worker.ask(request, sent, seconds=seconds)
+        results = (from_blob(x, a) for x, a in zip(contents, buffers, strict=True))
+        return RunResult(tuple(results), tuple(answer["milliseconds"]))
+
+    def _full_subgroups(
+        self, facts: SpirvFacts, entry: str, subgroup_size: int | None
+    ) -> bool:
+        """Whether to require full subgroups, which Vulkan allows for whole rows."""
+        columns = facts.work_group_columns.get(entry, 0)
+        return (
+            subgroup_size is not None
+            and "computeFullSubgroups" in self.info.features
+            and columns > 0
+            and columns % subgroup_size == 0
+        )
+
+    def close(self) -> None:
+        """End the worker process."""
+        self._worker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def devices(driver: DriverName) -> tuple[DeviceInfo, ...]:
+    """The devices of a driver, in the order of their indices.
+
+    Raises:
+        ToolMissing: there is no such driver.
+        RunFailed: the driver cannot be opened.
+    """
+    worker = _worker(driver, "list", {})
+    try:
+        return tuple(DeviceInfo.from_header(x) for x in worker.open()["devices"])
+    finally:
+        worker.close()
+
+
+def why_unsupported(
+    info: DeviceInfo,
+    facts: SpirvFacts,
+    groups: tuple[int, int, int],
+    push_constant_bytes: int,
+    subgroup_size: int | None,
+) -> str | None:
+    """Why a device cannot run a kernel, or None.
+
+    Args:
+        info: the device.
+        facts: what the module uses.
+        groups: numbers of work-groups.
+        push_constant_bytes: size of the block of push constants.
+        subgroup_size: the subgroup size that is required, in invocations.
+    """
+    limits = info.limits
+    if any(x > most for x, most in zip(groups, limits.group_counts, strict=True)):
+        return f"expected at most {limits.group_counts} work-groups, got {groups}"
+    if push_constant_bytes > limits.push_constant_bytes:
+        return (
+            f"expected at most {limits.push_constant_bytes} bytes of push constants, "
+            f"got {push_constant_bytes}"
+        )
+    if subgroup_size is not None:
+        low, high = info.subgroup_sizes
+        if not low <= subgroup_size <= high:
+            return (
+                f"expected a subgroup size of {low} to {high} on {info.name}, "
+                f"got {subgroup_size}"
+            )
+    return check_matrix_shapes(info, facts.multiplications, facts.matrix_types)
+
+
+def _worker(driver: DriverName, do: str, opening: Header) -> Worker:
+    """A worker of a driver, not started yet."""
+    python = [sys.executable]
+    library = SYSTEM_LOADER
+    environment = dict(os.environ)
+    if driver == "lavapipe":
+        root = toolchain() / LIBRARIES
+        library = str(root / "libvulkan_lvp.so")
+        if not Path(library).exists():
+            raise ToolMissing("lavapipe", "unpack the toolchain again, with --force")
+        python = python_on(root)
+        # At other widths lavapipe's cooperative matrices crash or are wrong.
+        environment["LP_NATIVE_VECTOR_WIDTH"] = "256"
+    request: Header = {"do": do, "library": library, **opening}
+    return Worker(python, "vulkan_worker", environment, request)
+
+
+def python_on(libraries: Path) -> list[str]:
+    """The command that starts this python with another C library.
+
+    A driver of a newer distribution loads only into a process with that distribution's
+    C library, so the worker is started through its loader.  `sys.prefix`, and so the
+    packages that python finds, stay those of this python.
+
+    Args:
+        libraries: the directory of the loader and of the libraries.
+    """
+    own = sysconfig.get_config_var("LIBDIR") or ""
+    path = f"{libraries}:{own}" if sysconfig.get_config_var("Py_ENABLE_SHARED") else ""
+    return [
+        str(libraries / "ld-linux-x86-64.so.2"),
+        *("--argv0", sys.executable),
+        *("--library-path", path or str(libraries)),
+        os.path.realpath(sys.executable),
+    ]

@@ -1,0 +1,190 @@
+"""The parent's side of a worker process: asks, and turns every failure into one error.
+
+Drivers abort on errors of their own, crash on modules that they do not like, and hang.
+So each lives in a process that coopc starts, asks over pipes, and starts again after a
+failure.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from coopc.run.frame import Blob, Header, frame_parts, read_frame
+
+PACKAGE_PARENT = Path(__file__).absolute().parents[2]
+START_SECONDS = 60.0
+"""How long a worker may take to load its driver."""
+GRACE_SECONDS = 2.0
+"""How much later than the worker's own alarm the parent gives up."""
+MESSAGE_BYTES = 2000
+"""How much of what a driver printed goes into an error."""
+
+
+class RunFailed(Exception):
+    """A kernel could not be run: the reason, in words for the user."""
+
+
+class Worker:
+    """A process that owns a driver; started on first use, again after a failure.
+
+    Args:
+        command: the python to start, without its arguments.
+        module: the module in coopc.run whose `main` serves requests.
+        environment: the variables of the process.
+        opening: the request to send first; its answer is `opened`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        module: str,
+        environment: Mapping[str, str],
+        opening: Header,
+    ) -> None:
+        code = (
+            f"import sys; sys.path.insert(0, {str(PACKAGE_PARENT)!r}); "
+            f"from coopc.run.{module} import main; main()"
+        )
+        self.command = [*command, "-P", "-c", code]
+        self.environment = dict(environment)
+        self.opening = opening
+        self.opened: Header = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115, lives as long as self
+
+    def ask(
+        self, request: Header, blobs: Sequence[Blob] = (), *, seconds: float
+    ) -> tuple[Header, list[bytes]]:
+        """Send a request and return its answer.
+
+        Args:
+            request: its "do" names a handler of the worker.
+            blobs: binary data of the request.
+            seconds: how long the worker may take.
+
+        Raises:
+            RunFailed: the worker refused, crashed or took too long.
+        """
+        self.open()
+        return self._exchange(request, blobs, seconds)
+
+    def open(self) -> Header:
+        """Start the process if it does not run, and return its first answer.
+
+        Raises:
+            RunFailed: it could not be started.
+        """
+        if self._process is None:
+            self._process = self._start()
+            self.opened, _ = self._exchange(self.opening, (), START_SECONDS)
+        return self.opened
+
+    def close(self) -> None:
+        """End the process and wait for it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        try:
+            process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._printed,
+                env=self.environment,
+            )
+        except OSError as e:
+            raise RunFailed(f"cannot start {self.command[0]}: {e}") from None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        os.set_blocking(process.stdin.fileno(), False)
+        os.set_blocking(process.stdout.fileno(), False)
+        return process
+
+    def _exchange(
+        self, request: Header, blobs: Sequence[Blob], seconds: float
+    ) -> tuple[Header, list[bytes]]:
+        assert self._process is not None
+        self._printed.seek(0)
+        self._printed.truncate()
+        pipes = _Pipes(self._process, time.monotonic() + seconds + GRACE_SECONDS)
+        try:
+            for part in frame_parts(request | {"seconds": seconds}, blobs):
+                pipes.write(part)
+            answer, results = read_frame(pipes.read)
+        except (EOFError, BrokenPipeError):
+            raise RunFailed(self._why_ended(seconds)) from None
+        except TimeoutError:
+            self.close()
+            raise RunFailed(f"no answer within {seconds:g} s") from None
+        except BaseException:
+            self.close()  # the next answer would be that of this request
+            raise
+        if "error" in answer:
+            self.close()
+            raise RunFailed(answer["error"] + self._last_printed())
+        return answer, results
+
+    def _why_ended(self, seconds: float) -> str:
+        """Why the process is gone: called when its pipes are closed."""
+        assert self._process is not None
+        try:
+            status = self._process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            status = 0
+        self.close()
+        if status == -signal.SIGALRM:
+            return f"no answer within {seconds:g} s"
+        end = f"status {status}" if status >= 0 else signal.Signals(-status).name
+        return f"the driver's process ended with {end}{self._last_printed()}"
+
+    def _last_printed(self) -> str:
+        """The end of what the driver printed during the last request."""
+        self._printed.seek(0)
+        text = self._printed.read().decode(errors="replace").strip()
+        return f": {text[-MESSAGE_BYTES:]}" if text else ""
+
+
+class _Pipes:
+    """Reads and writes the pipes of a process until a deadline."""
+
+    def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.stdin = process.stdin.fileno()
+        self.stdout = process.stdout.fileno()
+        self.deadline = deadline
+
+    def write(self, data: Blob) -> None:
+        rest = memoryview(data)
+        while rest:
+            self._wait(self.stdin, select.POLLOUT)
+            rest = rest[os.write(self.stdin, rest) :]
+
+    def read(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            self._wait(self.stdout, select.POLLIN)
+            piece = os.read(self.stdout, size - len(data))
+            if not piece:
+                break
+            data += piece
+        return bytes(data)
+
+    def _wait(self, file: int, event: int) -> None:
+        poll = select.poll()
+        poll.register(file, event)
+        if not poll.poll(max(0.0, self.deadline - time.monotonic()) * 1000):
+            raise TimeoutError
