@@ -2,8 +2,8 @@
 
 Each use asks for any one of some capabilities (`Needs`).  Asks for one are met first;
 then the others, in order, by what is declared or implied already, else by the first
-that suits the kind of module (kernel or shader).  What a declared capability implies
-is not declared.  The result is in the order of the capabilities' numbers.
+that suits the kind of module (kernel or shader).  A capability that is only implied
+by a declared one is not declared.  The result is in the order of their numbers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,8 +32,7 @@ def capabilities(module: Module, placed: Placed) -> list[str]:
         if reached.isdisjoint(choices):
             declared.add(_choose(choices, reached))
             reached = _closure(declared)
-    implied = {name for outer in declared for name in _implied(outer)}
-    return sorted(declared - implied, key=lambda name: _capability(name).value)
+    return sorted(declared, key=lambda name: _capability(name).value)
 
 
 def extensions(module: Module, placed: Placed, declared: list[str]) -> list[str]:

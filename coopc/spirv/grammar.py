@@ -17,6 +17,9 @@ from coopc.spirv.instructions_extension import EXTENSION
 Version = tuple[int, int]
 """A version of SPIR-V, (major, minor)."""
 
+ID_KINDS = ("id", "scope", "semantics")
+"""The kinds of operands that are ids."""
+
 
 class Needs(NamedTuple):
     """What an instruction or enumerant needs to be there."""
@@ -51,6 +54,8 @@ class Instruction(NamedTuple):
     operands: tuple[Operand, ...]
     """What follows type and result."""
     needs: Needs
+    id_count: int | None
+    """How many ids the operands are, if they are always that many ids."""
 
 
 class Enumerant(NamedTuple):
@@ -82,6 +87,14 @@ class Enumeration(NamedTuple):
             return []
         return sorted(map(self._member, text.split("|")), key=lambda e: e.value)
 
+    def value(self, text: str) -> int:
+        """The number of an enumerant, or the sum of a mask's bits.
+
+        >>> enumeration("MemorySemantics").value("AcquireRelease|WorkgroupMemory")
+        264
+        """
+        return sum(member.value for member in self.select(text))
+
     def _member(self, name: str) -> Enumerant:
         assert name in self.members, f"{self.name} has no {name}"
         return self.members[name]
@@ -99,7 +112,9 @@ def instruction(name: str) -> Instruction:
     has_type = "type" in words
     has_result = "result" in words
     operands = tuple(map(_operand, words[has_type + has_result :]))
-    return Instruction(name, opcode, has_type, has_result, operands, needs)
+    fixed = all(not o.repeat and o.kinds[0] in ID_KINDS for o in operands)
+    id_count = len(operands) if fixed else None
+    return Instruction(name, opcode, has_type, has_result, operands, needs, id_count)
 
 
 @cache

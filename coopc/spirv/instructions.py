@@ -89,7 +89,7 @@ CORE = """
 113 OpUConvert type result id
 114 OpSConvert type result id
 115 OpFConvert type result id
-116 OpQuantizeToF16 type result id
+116 OpQuantizeToF16 type result id cap=Shader
 117 OpConvertPtrToU type result id cap=Addresses|PhysicalStorageBufferAddresses
 118 OpSatConvertSToU type result id cap=Kernel
 119 OpSatConvertUToS type result id cap=Kernel

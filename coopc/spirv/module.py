@@ -21,7 +21,7 @@ by the writer, in the order in which the ids appear.
 from collections.abc import Iterable, Sequence
 
 from coopc.spirv.function import Function
-from coopc.spirv.grammar import Version, enumeration, instruction
+from coopc.spirv.grammar import ID_KINDS, Version, enumeration, instruction
 from coopc.spirv.literal import (
     BF16,
     F16,
@@ -297,7 +297,7 @@ class Module:
 def _takes_ids(kind: str, member: str) -> bool:
     """Whether the operands of an enumerant are ids, which asks for another opcode."""
     (enumerant,) = enumeration(kind).select(member)
-    return any(operand in ("id", "scope") for operand in enumerant.operands)
+    return any(operand in ID_KINDS for operand in enumerant.operands)
 
 
 def number_bits(type: Id, value: float | bytes) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from coopc.spirv.grammar import (
+    ID_KINDS,
     Enumerant,
     Instruction,
     Operand,
@@ -140,7 +141,14 @@ def atoms(statement: Statement) -> list[Atom]:
         assert has == (id is not None), f"{statement} with or without {word}"
         if id is not None:
             found.append(id)
-    _Reader(statement, found).read(facts.operands)
+    if facts.id_count is None:
+        _Reader(statement, found).read(facts.operands)
+    else:
+        operands = statement.operands
+        assert len(operands) == facts.id_count, f"{statement} has other operands"
+        for operand in operands:
+            assert isinstance(operand, Id), f"{statement}: expected an id"
+            found.append(operand)
     return found
 
 
@@ -176,7 +184,7 @@ class _Reader:
         assert self.position < self.count, f"{self.statement}: expected {kind} next"
         value = self.statement.operands[self.position]
         self.position += 1
-        if kind in ("id", "scope", "semantics"):
+        if kind in ID_KINDS:
             assert isinstance(value, Id), self._wrong(kind, value)
             self.found.append(value)
         elif kind == "int":
