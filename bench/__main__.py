@@ -1,0 +1,30 @@
+"""`python -m bench [module ...]`: measure, and print a table."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.harness import Row
+
+
+def main() -> None:
+    """Run the modules named on the command line, or all of them."""
+    here = Path(__file__).parent
+    found = sorted(x.stem for x in here.glob("*.py"))
+    names = sys.argv[1:] or [
+        name for name in found if name != "harness" and not name.startswith("_")
+    ]
+    table = Table("measurement", "median", "at most", "", title="coopc")
+    for name in names:
+        for row in import_module(f"bench.{name}").measure():
+            assert isinstance(row, Row), row
+            bound = "" if row.bound is None else f"{row.bound:g} {row.unit}"
+            table.add_row(row.name, f"{row.value:.4g} {row.unit}", bound, row.verdict)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""How long the tools take: start-up, the example, and modules of many operations."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.harness import Row, command, interleaved, seconds
+
+MATRIX = "!coopmatrix.matrix<8x8xf32, acc>"
+
+
+def module_of(operations: int) -> str:
+    """Return IR of that many operations of coopmatrix."""
+    lines = [
+        f"    %m{n + 1} = coopmatrix.add %m{n}, %m0 : {MATRIX}"
+        for n in range(operations - 3)
+    ]
+    return "\n".join(
+        [
+            "func.func @many(%c: memref<64x64xf32>) attributes {simt.kernel} {",
+            "    %zero = arith.constant 0 : index",
+            f"    %m0 = coopmatrix.load %c[%zero, %zero] row_major "
+            f": memref<64x64xf32> -> {MATRIX}",
+            *lines,
+            f"    coopmatrix.store %m{operations - 3}, %c[%zero, %zero] row_major "
+            f": {MATRIX}, memref<64x64xf32>",
+            "    func.return",
+            "}",
+        ]
+    )
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        empty = Path(folder) / "empty.mlir"
+        empty.write_text("builtin.module {}\n")
+        ours, theirs = interleaved(
+            (command("coopc-opt", str(empty)), command("xdsl-opt", str(empty)))
+        )
+        yield Row("coopc-opt / xdsl-opt on an empty module", ours / theirs, "x", 1.3)
+
+        device = "coopc-khr{device=lavapipe}"
+        gemm = command("coopc-opt", "examples/gemm.mlir", "-p", device, "-t", "spirv")
+        yield Row("examples/gemm.mlir to SPIR-V", seconds(gemm), "s", 0.6)
+
+        times: list[float] = []
+        for operations in (1_000, 10_000):
+            path = Path(folder) / f"{operations}.mlir"
+            path.write_text(module_of(operations))
+            many = command("coopc-opt", str(path), "-p", device, "-t", "spirv")
+            times.append(seconds(many, repeats=3))
+            yield Row(f"{operations} operations to SPIR-V", times[-1], "s")
+        yield Row("10,000 operations / 1,000", times[1] / times[0], "x", 11)
