@@ -18,8 +18,13 @@ DIALECTS: dict[str, str] = {
 }
 """From the name of a dialect to `module:object`."""
 
-PASSES: dict[str, str] = {}
+PASSES: dict[str, str] = {
+    "check-dominance": "coopc.passes.check_dominance:CheckDominancePass",
+}
 """From the name of a pass to `module:class`, in the order of the pipelines."""
+
+PIPELINES: tuple[str, ...] = ()
+"""Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
 
 TARGETS: dict[str, str] = {}
 """From the name of a target (`-t`) to `module:class`."""
@@ -48,3 +53,18 @@ COOPC_UNIVERSE = Universe(
     all_passes=factories(PASSES, XDSL_UNIVERSE.all_passes),
     all_targets=factories(TARGETS, XDSL_UNIVERSE.all_targets),
 )
+
+
+def everything() -> Universe:
+    """What all installed universes have, and coopc's also where it is not installed."""
+    found = Universe.get_multiverse()
+    return Universe(
+        all_dialects={**COOPC_UNIVERSE.all_dialects, **found.all_dialects},
+        all_passes={**COOPC_UNIVERSE.all_passes, **found.all_passes},
+        all_targets={**COOPC_UNIVERSE.all_targets, **found.all_targets},
+    )
+
+
+def pipelines() -> dict[str, Callable[[], Any]]:
+    """Factories of the passes that are pipelines."""
+    return {name: factory(PASSES[name]) for name in PIPELINES}

@@ -1,0 +1,124 @@
+"""The Python entry: `coopc.compile(text, "coopc-khr{device=lavapipe}", "spirv")`.
+
+coopc's tools are made of the same parts: `parse`, `Run.apply` and `emit`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.universe import Universe
+from xdsl.utils.target import Target
+
+from coopc.diagnostic import CompileError, Diagnostic, Kind
+from coopc.explain import of_step
+from coopc.options import make, read_specs
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.source import Source
+from coopc.universe import everything
+from coopc.xdsl_gaps import blaming
+
+INTERFACE_TARGET = "abi-json"
+"""The target that says how the kernels are called."""
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What a compilation gives."""
+
+    bytes: builtins.bytes
+    """The output of the target."""
+    interface: Mapping[str, Any]
+    """How the kernels in it are called: what `-t abi-json` prints, read."""
+    plans: tuple[str, ...] = ()
+    """The plans that the passes followed, as attributes are printed."""
+    remarks: tuple[str, ...] = ()
+    """What passes said without failing."""
+
+    @property
+    def text(self) -> str:
+        """The output of a target that writes text."""
+        return self.bytes.decode("utf-8")
+
+
+def new_context(universe: Universe) -> Context:
+    """A context with all dialects of `universe`, imported when they are used."""
+    ctx = Context()
+    for name, factory in universe.all_dialects.items():
+        ctx.register_dialect(name, factory)
+    return ctx
+
+
+def read_target(text: str, known: Mapping[str, Callable[[], type[Target]]]) -> Target:
+    """The target that `text` names, with its options.
+
+    Raises:
+        CompileError: `text` does not name one of the `known` targets.
+    """
+    source = Source(text, "target")
+    specs = read_specs(source)
+    if len(specs) != 1:
+        message = f"expected one target, got {len(specs)}"
+        raise CompileError(Diagnostic(Kind.USAGE, message, source.place(0)))
+    return make(source, specs[0], known, "target")
+
+
+def emit(ctx: Context, module: ModuleOp, target: Target, source: Source) -> bytes:
+    """What `target` writes for `module`, which came from `source`.
+
+    Raises:
+        CompileError: The target cannot say what the module says.
+    """
+    try:
+        with blaming():
+            if (emit_bytes := getattr(target, "emit_bytes", None)) is not None:
+                return emit_bytes(ctx, module)
+            output = StringIO()
+            target.emit(ctx, module, output)
+            return output.getvalue().encode("utf-8")
+    except Exception as error:
+        what = of_step(error, Kind.EMIT, source, f"target '{target}'")
+        raise CompileError(what) from error
+
+
+def compile(
+    text_or_module: str | ModuleOp,
+    pipeline: str = "",
+    target: str = "spirv-binary",
+    *,
+    name: str = "<input>",
+) -> Artifact:
+    """Compile IR; the module given is not changed.
+
+    Args:
+        text_or_module: The IR.
+        pipeline: Passes with their options, as for `coopc-opt -p`.
+        target: A target with its options, as for `coopc-opt -t`.
+        name: What diagnostics call the text.
+
+    Raises:
+        CompileError: Anything about the text, the pipeline or the target is wrong.
+    """
+    import json
+
+    universe = everything()
+    ctx = new_context(universe)
+    steps = read_passes(pipeline, universe.all_passes)
+    writer = read_target(target, universe.all_targets)
+    if isinstance(text_or_module, str):
+        source = Source(text_or_module, name)
+        module = parse(ctx, source)
+    else:
+        source = Source("", name)
+        module = text_or_module.clone()
+    Run(ctx, source).apply(module, steps)
+    content = emit(ctx, module, writer, source)
+    abi = read_target(INTERFACE_TARGET, universe.all_targets)
+    return Artifact(content, json.loads(emit(ctx, module, abi, source)))

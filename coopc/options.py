@@ -1,0 +1,80 @@
+"""Passes and targets as a user writes them: `split-coopmatrix{device=lavapipe},cse`.
+
+xDSL reads the text; here its mistakes become diagnostics that point into it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import TypeVar
+
+from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError
+
+from coopc.diagnostic import CompileError, Diagnostic, Kind, near_match
+from coopc.source import Source
+
+T = TypeVar("T", bound=ArgSpecConvertible)
+
+
+def read_specs(source: Source) -> tuple[ArgSpec, ...]:
+    """The names and options in `source`, in order.
+
+    Raises:
+        CompileError: It is no list of names with options.
+    """
+    try:
+        return tuple(parse_pipeline(source.text))
+    except ArgSpecParseError as error:
+        # The exception keeps only the text that xDSL would print.
+        lines = str(error).splitlines()
+        column = re.search(r":1:(\d+)$", lines[1])
+        offset = int(column[1]) - 1 if column else 0
+        message = lines[-1].strip() or "expected names with options"
+        raise wrong(source, message, offset) from error
+    except Exception as error:
+        message = "expected the list of options to end"
+        raise wrong(source, message, len(source.text)) from error
+
+
+def make(
+    source: Source,
+    spec: ArgSpec,
+    known: Mapping[str, Callable[[], type[T]]],
+    what: str,
+) -> T:
+    """The pass or target (`what`) that `spec`, a part of `source`, names.
+
+    Raises:
+        CompileError: There is none of this name, or it does not take these options.
+    """
+    start = max(0, source.text.find(spec.name))
+    if spec.name not in known:
+        near = near_match(spec.name, known)
+        message = f"unknown {what} '{spec.name}'{near}"
+        raise wrong(source, message, start, len(spec.name))
+    made = known[spec.name]()
+    expected = [field.name for field in fields(made) if field.init]
+    for option in spec.normalize_parameter_names().parameters:
+        if option not in expected:
+            message = f"unknown option '{option}' of {spec.name}"
+            message += near_match(option, expected) or listed(expected)
+            raise wrong(source, message, start, len(spec.name))
+    try:
+        return made.from_spec(spec)
+    except ValueError as error:
+        message = f"{spec.name}: {error}"
+        raise wrong(source, message, start, len(spec.name)) from error
+
+
+def listed(expected: Iterable[str]) -> str:
+    """What to append to "unknown option ..." if none is near."""
+    names = ", ".join(expected)
+    return f", expected one of {names}" if names else ", which has none"
+
+
+def wrong(source: Source, message: str, offset: int, width: int = 1) -> CompileError:
+    """The error that `source` has a mistake at `offset`, in characters."""
+    return CompileError(Diagnostic(Kind.USAGE, message, source.place(offset, width)))

@@ -1,0 +1,217 @@
+"""From text to IR in which every operation knows where it stands.
+
+`LocatedParser` is xDSL's parser with four things added: locations, the limits below,
+near matches of misspelled names, and the mends of `coopc.xdsl_gaps`.  `parse` is the
+way to use it: whatever is wrong with the text comes out as one `CompileError`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any, NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.parser import AttrParser, Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Span
+
+from coopc.diagnostic import CompileError, near_match
+from coopc.explain import of_parser
+from coopc.source import Source
+from coopc.xdsl_gaps import float_of_hex, late_aliases
+
+MAX_NESTED_REGIONS = 64
+"""Deeper IR is refused: walks over it would exhaust Python's stack."""
+
+MAX_CONSTANT_ELEMENTS = 1 << 24
+"""A larger `dense` constant is refused: each element takes about 25 bytes at first."""
+
+
+class LocatedParser(Parser):
+    """A parser of one `Source`."""
+
+    source: Source
+    open_regions: int
+    """How many regions enclose the current position."""
+
+    def __init__(self, ctx: Context, source: Source):
+        super().__init__(ctx, source.text, source.name)
+        self.source = source
+        self.open_regions = 0
+        self._file = StringAttr(source.name)
+        self._early_aliases: set[str] = set()
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """Parse the whole source."""
+        if self._current_token.span.start >= len(self.source.text):
+            self.raise_error("expected an operation, got an empty file", 0)
+        self._define_late_aliases()
+        try:
+            module = super().parse_module(allow_implicit_module)
+        except ParseError as error:
+            if error.msg.startswith("values used but not defined"):
+                self._raise_undefined(next(iter(self.forward_ssa_references)))
+            raise
+        if isinstance(module.location, UnknownLoc):
+            module.location = self._location(0)
+        return module
+
+    def _raise_undefined(self, name: str) -> NoReturn:
+        use = re.search(rf"%{re.escape(name)}(?![\w$.-])", self.source.text)
+        assert use is not None, name
+        self.raise_error(
+            f"expected a definition of %{name}, got only uses", *use.span()
+        )
+
+    def _define_late_aliases(self) -> None:
+        for position in late_aliases(self.source.text):
+            self._resume_from(position)
+            name = self._current_token.text
+            super()._parse_alias_def()
+            self._early_aliases.add(name)
+        if self._early_aliases:
+            self._resume_from(0)
+
+    def _parse_alias_def(self) -> None:
+        name = self._current_token.text
+        if name in self._early_aliases:
+            # The definition that is read already; a second one is an error.
+            self._early_aliases.remove(name)
+            del self.attribute_aliases[name]
+        super()._parse_alias_def()
+
+    def _location(self, position: int) -> FileLineColLoc:
+        line, column = self.source.position(position)
+        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+
+    def parse_operation(self) -> Operation:
+        """Parse an operation, which stands at its first character."""
+        start = self.pos
+        try:
+            op = super().parse_operation()
+        except VerifyException as error:
+            error.__dict__.setdefault("position", start)
+            raise
+        if isinstance(op.location, UnknownLoc):
+            op.location = self._location(start)
+        return op
+
+    def _register_ssa_definition(
+        self, name: str, values: Sequence[SSAValue], span: Span
+    ) -> None:
+        super()._register_ssa_definition(name, values, span)
+        for value in values:
+            if isinstance(value, BlockArgument):
+                value.location = self._location(span.start)
+
+    def parse_optional_region(
+        self, arguments: Iterable[Parser.Argument] | None = None
+    ) -> Region | None:
+        """Parse a region, if there is one and it is not nested too deeply."""
+        if self.open_regions >= MAX_NESTED_REGIONS and self._current_token.text == "{":
+            self.raise_error(
+                f"expected at most {MAX_NESTED_REGIONS} regions inside each other"
+            )
+        self.open_regions += 1
+        region = super().parse_optional_region(arguments)
+        self.open_regions -= 1
+        return region
+
+    def _parse_dialect_type_or_attribute_body(
+        self, attr_name: str, *args: Any, **kwargs: Any
+    ) -> Any:
+        end = self.pos
+        try:
+            return super()._parse_dialect_type_or_attribute_body(
+                attr_name, *args, **kwargs
+            )
+        except VerifyException as error:
+            # Where the name begins, with its `!` or `#`.
+            start = max(0, self.source.text.rfind(attr_name, 0, end) - 1)
+            error.__dict__.setdefault("position", start)
+            raise
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        stack = self._parser_state.dialect_stack
+        if (found := self.ctx.get_optional_op(name, dialect_stack=stack)) is not None:
+            return found
+        end = self.pos
+        start = self.source.text.rfind(name, 0, end)
+        dialect = name.partition(".")[0]
+        if self.ctx.get_optional_dialect(dialect) is None:
+            near = near_match(dialect, self.ctx.registered_dialect_names)
+            message = f"unknown dialect '{dialect}' of operation '{name}'{near}"
+        else:
+            near = near_match(name, (op.name for op in self.ctx.loaded_ops))
+            message = f"unknown operation '{name}'{near}"
+        self.raise_error(message, start, start + len(name))
+
+    # Constants
+
+    def _parse_dense_literal_type(self) -> Any:
+        start = self.pos
+        type = super()._parse_dense_literal_type()
+        self._check_constant_size(type, start)
+        return type
+
+    def parse_dense_int_or_fp_elements_attr(self, type: Any) -> Any:
+        """Parse a constant of the elements of `type`, which follows if it is None."""
+        if type is not None:
+            self._check_constant_size(type, self.pos)
+        return super().parse_dense_int_or_fp_elements_attr(type)
+
+    def _check_constant_size(self, type: Any, position: int) -> None:
+        if (elements := prod(type.get_shape())) > MAX_CONSTANT_ELEMENTS:
+            self.raise_error(
+                f"expected a constant of at most 2^24 = {MAX_CONSTANT_ELEMENTS} "
+                f"elements, got {elements}",
+                position,
+                self.pos,
+            )
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        element = super()._parse_tensor_literal_element()
+        return LiteralElement(element.is_negative, element.value, element.span)
+
+
+class LiteralElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """An element of a constant, which may be the bits of a float."""
+
+    def to_type(self, parser: AttrParser, type: Any) -> Any:
+        """The value as an element of `type`."""
+        if isinstance(type, AnyFloat):
+            try:
+                value = float_of_hex(self.span.text, type)
+            except ValueError as error:
+                parser.raise_error(str(error), self.span)
+            if value is not None:
+                return value
+        return super().to_type(parser, type)
+
+
+def parse(ctx: Context, source: Source, *, implicit_module: bool = True) -> ModuleOp:
+    """The module that `source` is, or that encloses what is in `source`.
+
+    Raises:
+        CompileError: The text is no IR.
+    """
+    parser: LocatedParser | None = None
+    try:
+        parser = LocatedParser(ctx, source)
+        return parser.parse_module(implicit_module)
+    except MemoryError:
+        raise
+    except Exception as error:
+        position = parser.pos if parser is not None else 0
+        raise CompileError(of_parser(error, source, position)) from error

@@ -1,0 +1,143 @@
+"""Pipelines as passes, and how a list of passes runs.
+
+A `Pipeline` is one pass made of others, its `steps`.  `xdsl-opt` runs it whole;
+coopc's tools run what `flatten` makes of it, so that each step is timed, printed,
+verified and validated by itself.
+
+Every pipeline begins with the checks that xDSL's verifier lacks (`CHECKS`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.diagnostic import CompileError, Kind
+from coopc.explain import REPORT, of_step
+from coopc.options import make, read_specs
+from coopc.passes.check_dominance import CheckDominancePass, check_dominance
+from coopc.source import Source
+from coopc.xdsl_gaps import blame, blaming, keeping_locations, locate_by_neighbour
+
+CHECKS: tuple[ModulePass, ...] = (CheckDominancePass(),)
+"""What every pipeline runs first."""
+
+
+@dataclass(frozen=True)
+class Pipeline(ModulePass):
+    """A pass that is a sequence of passes."""
+
+    @abstractmethod
+    def steps(self) -> tuple[ModulePass, ...]:
+        """What it does, in order, after the checks."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run all steps, verifying after each."""
+        for step in flatten((self,)):
+            step.apply(ctx, op)
+            op.verify()
+
+
+def flatten(passes: Iterable[ModulePass]) -> tuple[ModulePass, ...]:
+    """`passes` with each pipeline replaced by the checks and its steps."""
+    flat: list[ModulePass] = []
+    for each in passes:
+        if isinstance(each, Pipeline):
+            flat += CHECKS
+            flat += (step for step in flatten(each.steps()) if step not in CHECKS)
+        else:
+            flat.append(each)
+    return tuple(flat)
+
+
+def read_passes(
+    text: str, known: Mapping[str, Callable[[], type[ModulePass]]]
+) -> tuple[ModulePass, ...]:
+    """The passes that `text` lists, with their options; pipelines are flattened.
+
+    Raises:
+        CompileError: `text` is no list of `known` passes with options that they have.
+    """
+    source = Source(text, "pass-pipeline")
+    return flatten(make(source, spec, known, "pass") for spec in read_specs(source))
+
+
+class Observer:
+    """What is done before the first step and after each one, beside verifying."""
+
+    def start(self, module: ModuleOp) -> None:
+        """Called before the first step."""
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        """Called after `step`, which is the `last` or not."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """How passes are run over a module."""
+
+    ctx: Context
+    source: Source
+    """Where the module came from, for diagnostics."""
+    verify: bool = True
+    """Whether the module is verified at first and after each step."""
+    observers: Sequence[Observer] = ()
+
+    def apply(self, module: ModuleOp, steps: Sequence[ModulePass]) -> None:
+        """Run `steps` over `module`.
+
+        Raises:
+            CompileError: The module is not valid, or a step failed.
+        """
+        with keeping_locations(), blaming():
+            self._verify(module, None)
+            for observer in self.observers:
+                observer.start(module)
+            for step in steps:
+                try:
+                    step.apply(self.ctx, module)
+                except Exception as error:
+                    name = f"pass '{step}'"
+                    what = of_step(error, Kind.PASS, self.source, name)
+                    raise CompileError(what) from error
+                locate_by_neighbour(module)
+                self._verify(module, step)
+                for observer in self.observers:
+                    observer.after(step, module, step is steps[-1])
+
+    def _verify(self, module: ModuleOp, step: ModulePass | None) -> None:
+        if not self.verify:
+            return
+        try:
+            verify(module)
+        except Exception as error:
+            if step is not None and isinstance(error, VerifyException):
+                error.add_note(f"after pass '{step}', which left it so; {REPORT}")
+            name = "verification" if step is None else f"verification after '{step}'"
+            what = of_step(error, Kind.VERIFY, self.source, name)
+            raise CompileError(what) from error
+
+
+def verify(module: ModuleOp) -> None:
+    """Verify as xDSL does, and that definitions dominate uses; blame one operation.
+
+    Raises:
+        VerifyException: The module is not valid.
+    """
+    for op in module.walk(region_first=True):
+        try:
+            for region in op.regions:
+                for block in region.blocks:
+                    if block.first_op is None:
+                        block.verify()
+            op.verify(verify_nested_ops=False)
+        except Exception as error:
+            blame(error, op, str(error))
+            raise
+    check_dominance(module)

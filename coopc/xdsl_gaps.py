@@ -1,0 +1,127 @@
+"""What xDSL 0.74 gets wrong or lacks, each gap by name, and how coopc mends it.
+
+| gap | what happens in xDSL | mended by |
+|---|---|---|
+| hex floats | `dense<0xFF800000>` is 4286578688.0, not -inf | `float_of_hex` |
+| late aliases | `#loc1` before its definition, as MLIR prints, fails | `late_aliases` |
+| no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
+| error dumps | `emit_error` prints the module and drops the operation | `blaming` |
+
+What xDSL does not check at all (whether definitions dominate uses) is a check of its
+own, `coopc.passes.check_dominance`; where parsed operations get their locations is
+`coopc.parsing`.  When a new xDSL closes a gap, `test_xdsl_gaps.py` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from xdsl.dialects.builtin import AnyFloat, UnknownLoc
+from xdsl.ir import IRNode, Operation
+from xdsl.utils.diagnostic import Diagnostic
+
+LATE_ALIAS = re.compile(r"^#loc\d*[ \t]*=[ \t]*loc\(", re.MULTILINE)
+"""How MLIR writes the definition of a location, at the end of its output."""
+
+
+def float_of_hex(literal: str, type: AnyFloat) -> float | None:
+    """The float whose bits `literal` gives, or None if it is no hexadecimal literal.
+
+    Raises:
+        ValueError: It has more bits than `type`, or a sign.
+    """
+    if "0x" not in literal[:3].lower():
+        return None
+    if literal.startswith("-"):
+        raise ValueError("expected the bits of a float without a sign")
+    size_bytes = type.compile_time_size
+    bits = int(literal, 16)
+    if bits >> (8 * size_bytes):
+        raise ValueError(f"expected {8 * size_bytes} bits for {type}, got {literal}")
+    return type.unpack(bits.to_bytes(size_bytes, "little"), 1)[0]
+
+
+def late_aliases(text: str) -> list[int]:
+    """Where in `text` locations are defined that may have been used before."""
+    return [match.start() for match in LATE_ALIAS.finditer(text)]
+
+
+@contextmanager
+def replacing(
+    owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Generator[None]:
+    """While this holds, the method `name` of `owner` is what `wrap` makes of it."""
+    method = getattr(owner, name)
+    setattr(owner, name, wrap(method))
+    try:
+        yield
+    finally:
+        setattr(owner, name, method)
+
+
+@contextmanager
+def keeping_locations() -> Generator[None]:
+    """While this holds, a pattern's new operations stand where the matched one stood.
+
+    The one place where locations pass from old operations to new ones; what is made
+    without a pattern gets its neighbour's by `locate_by_neighbour`.
+    """
+    from xdsl.pattern_rewriter import PatternRewriter
+
+    def wrap(insert: Callable[..., Any]) -> Callable[..., Any]:
+        def insert_located(self: PatternRewriter, op: Any, *args: Any, **kwargs: Any):
+            matched = self._current_operation  # pyright: ignore[reportPrivateUsage]
+            if matched is not None and not isinstance(matched.location, UnknownLoc):
+                for new in (op,) if isinstance(op, Operation) else op:
+                    for nested in new.walk():
+                        if isinstance(nested.location, UnknownLoc):
+                            nested.location = matched.location
+            return insert(self, op, *args, **kwargs)
+
+        return insert_located
+
+    with replacing(PatternRewriter, "insert", wrap):
+        yield
+
+
+def locate_by_neighbour(top: Operation) -> None:
+    """Give each operation in `top` without a location that of the one before it.
+
+    The first of a block gets its parent's.
+    """
+    for op in top.walk():
+        if isinstance(op.location, UnknownLoc):
+            near = op.prev_op or op.parent_op()
+            if near is not None:
+                op.location = near.location
+
+
+@contextmanager
+def blaming() -> Generator[None]:
+    """While this holds, `emit_error` leaves the operation for `blamed` to find."""
+
+    def wrap(_: Callable[..., Any]) -> Callable[..., Any]:
+        def raise_blaming(
+            self: Diagnostic, ir: IRNode, underlying_error: Exception
+        ) -> NoReturn:
+            for op, messages in self.op_messages.items():
+                blame(underlying_error, op, messages[0])
+            raise underlying_error
+
+        return raise_blaming
+
+    with replacing(Diagnostic, "raise_exception", wrap):
+        yield
+
+
+def blame(error: Exception, op: Operation, message: str) -> None:
+    """Note that `error` is about `op`, unless it is known to be about another."""
+    error.__dict__.setdefault("blamed", (op, message))
+
+
+def blamed(error: BaseException) -> tuple[Operation, str] | None:
+    """The operation that `error` is about, and what was said about it."""
+    return error.__dict__.get("blamed")

@@ -1,0 +1,116 @@
+"""`check-dominance`: definitions come before their uses, which xDSL does not check.
+
+Before: any IR that verifies.
+After: the same.
+Fails: a value is used where its definition has not run on every way to the use.
+
+The order in the body of a `builtin.module` means nothing, nor does it in regions of
+operations that are not registered, as in MLIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+
+def check_dominance(top: Operation) -> None:
+    """Check all of `top`, in time linear in its operations where there are no branches.
+
+    Raises:
+        VerifyException: Blaming the operation that uses a value too early.
+    """
+    check_regions(top, set())
+
+
+def check_regions(op: Operation, visible: set[SSAValue]) -> None:
+    """Check the regions of `op`, which see the values `visible`, and leave those."""
+    unordered = isinstance(op, ModuleOp | UnregisteredOp)
+    for region in op.regions:
+        first = region.first_block
+        if first is None:
+            continue
+        if first.next_block is not None:
+            check_branches(region, visible)
+        elif unordered:
+            hidden = list(definitions(first))
+            visible.update(hidden)
+            check_block(first, visible)
+            visible.difference_update(hidden)
+        else:
+            check_block(first, visible)
+            visible.difference_update(definitions(first))
+
+
+def check_branches(region: Region, visible: set[SSAValue]) -> None:
+    """Check the blocks of `region` that can be reached, which see also `visible`."""
+    defined = {block: list(definitions(block)) for block in region.blocks}
+    for block, dominators in dominance(region).items():
+        shown = [value for other in dominators for value in defined[other]]
+        visible.update(shown)
+        check_block(block, visible)
+        visible.difference_update(shown, defined[block])
+
+
+def check_block(block: Block, visible: set[SSAValue]) -> None:
+    """Check `block`, which sees the values `visible`; adds those that it defines."""
+    visible.update(block.args)
+    for op in block.ops:
+        for position, operand in enumerate(op.operands):
+            if operand not in visible:
+                name = f" %{operand.name_hint}" if operand.name_hint else ""
+                message = (
+                    f"expected operand {position}{name} to be defined before its use "
+                    "on every way to it"
+                )
+                op.emit_error(message, VerifyException(message))
+        if op.regions:
+            check_regions(op, visible)
+        visible.update(op.results)
+
+
+def definitions(block: Block) -> Iterator[SSAValue]:
+    """The values that `block` itself defines, without those of nested regions."""
+    yield from block.args
+    for op in block.ops:
+        yield from op.results
+
+
+def dominance(region: Region) -> dict[Block, set[Block]]:
+    """For each block that can be reached, the others that every way to it passes."""
+    predecessors: dict[Block, list[Block]] = {region.blocks[0]: []}
+    order = [region.blocks[0]]
+    for block in order:
+        for successor in block.last_op.successors if block.last_op else ():
+            if successor not in predecessors:
+                predecessors[successor] = []
+                order.append(successor)
+            predecessors[successor].append(block)
+    dominators = {block: set(order) for block in order}
+    dominators[order[0]] = set[Block]()
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            found = set[Block].intersection(
+                *(dominators[before] | {before} for before in predecessors[block])
+            )
+            found.discard(block)
+            changed |= found != dominators[block]
+            dominators[block] = found
+    return dominators
+
+
+class CheckDominancePass(ModulePass):
+    """Fails on uses that their definition does not dominate."""
+
+    name = "check-dominance"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check all operations."""
+        check_dominance(op)

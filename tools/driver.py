@@ -1,0 +1,137 @@
+"""What coopc's command-line tools share: how a run ends, well or not.
+
+A tool is a function `body(args)` under `run_tool`.  Whatever is wrong reaches the user
+as one diagnostic on the standard error and exit status 1; output is written when all
+of it is known, and appears whole or not at all.  The parts below the command line are
+in the package: `coopc.parsing` (locations), `coopc.xdsl_gaps` (which keeps them through
+passes), `coopc.explain` (exceptions to diagnostics) and `coopc.compile`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
+from coopc.explain import REPORT, debugging, summary
+
+FAILED = 1
+"""The exit status of whatever went wrong."""
+
+INTERRUPTED = 130
+"""The exit status after an interrupt from the keyboard, as shells have it."""
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """An argument parser whose errors are diagnostics."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the `CompileError` that says `message`."""
+        raise wrong_call(self.prog, message)
+
+    def read(self, args: Sequence[str] | None) -> argparse.Namespace:
+        """The values of `args`, by default the command line's.
+
+        Raises:
+            CompileError: They are not what the tool takes.
+        """
+        known, unknown = self.parse_known_args(args)
+        if unknown:
+            options = (name for act in self._actions for name in act.option_strings)
+            near = near_match(unknown[0].partition("=")[0], options)
+            self.error(f"unknown argument '{unknown[0]}'{near}")
+        return known
+
+
+def wrong_call(tool: str, message: str) -> CompileError:
+    """The error that `tool` was called wrongly."""
+    return CompileError(Diagnostic(Kind.USAGE, message, Place(tool)))
+
+
+def run_tool(tool: str, body: Callable[[], Any]) -> int:
+    """Run `body` and return the exit status; every exception ends here.
+
+    Args:
+        tool: What the user called, for diagnostics without a place in a file.
+        body: What the tool does.
+    """
+    try:
+        body()
+        sys.stdout.flush()
+    except CompileError as error:
+        return report(error.diagnostic)
+    except BrokenPipeError:
+        # Whoever read the output has gone.  Python flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        message = f"cannot write the output: {error.strerror or error}"
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return report(Diagnostic(Kind.OUTPUT, message, Place(tool)))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except MemoryError:
+        message = "expected more memory than there is"
+        return report(Diagnostic(Kind.INPUT, message, Place(tool)))
+    except Exception as error:
+        notes = (Note(REPORT),)
+        return report(Diagnostic(Kind.INTERNAL, summary(error), Place(tool), notes))
+    return 0
+
+
+def report(diagnostic: Diagnostic) -> int:
+    """Print `diagnostic`, while its exception is handled; the exit status is 1."""
+    if debugging():
+        import traceback
+
+        traceback.print_exc()
+    print(diagnostic, file=sys.stderr)
+    return FAILED
+
+
+def write_output(path: str | None, content: bytes) -> None:
+    """Write `content` to the file at `path`, whole or not at all.
+
+    None and "-" are the standard output; there, bytes that are no text are for
+    pipes and files only.
+
+    Raises:
+        CompileError: The file cannot be written.
+    """
+    if path is None or path == "-":
+        if sys.stdout.isatty() and b"\0" in content:
+            message = "expected a file for binary output (-o), got a terminal"
+            raise CompileError(Diagnostic(Kind.OUTPUT, message, Place("<stdout>")))
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        replace_file(os.path.realpath(path), content)
+    except OSError as error:
+        message = f"cannot write the file: {error.strerror or error}"
+        raise CompileError(Diagnostic(Kind.OUTPUT, message, Place(path))) from error
+
+
+def replace_file(path: str, content: bytes) -> None:
+    """Make `content` that of the file at `path` in one step; devices are written to."""
+    mode = os.stat(path).st_mode if os.path.exists(path) else None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:
+            file.write(content)
+        return
+    partial = f"{path}.{os.getpid()}.partial"
+    try:
+        with open(partial, "xb") as file:
+            file.write(content)
+        if mode is not None:
+            os.chmod(partial, stat.S_IMODE(mode))
+        os.replace(partial, path)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise

@@ -1,0 +1,64 @@
+"""What `coopc-opt` can do between passes: print, time and validate."""
+
+from __future__ import annotations
+
+import sys
+import time
+from importlib import import_module
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+
+from coopc.pipeline import Observer
+
+
+class PrintIR(Observer):
+    """Appends the module after each pass but the last to `output`."""
+
+    def __init__(self, output: list[str | bytes]):
+        self.output = output
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        """Print, as xDSL does."""
+        if not last:
+            text = StringIO()
+            Printer(stream=text).print_op(module)
+            self.output.append(f"IR after {step.name}:\n{text.getvalue()}\n\n\n\n")
+
+
+class Time(Observer):
+    """Prints how long each pass took, with verification, on the standard error."""
+
+    began_s: float
+
+    def start(self, module: ModuleOp) -> None:
+        """Take the time before the first pass."""
+        self.began_s = time.perf_counter()
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        """Print the time since the pass before."""
+        now_s = time.perf_counter()
+        print(f"Pass {step.name} took {now_s - self.began_s} seconds", file=sys.stderr)
+        self.began_s = now_s
+
+
+class Validate(Observer):
+    """Compares what the kernels do before and after each pass."""
+
+    before: ModuleOp
+
+    def __init__(self, seed: int):
+        self.seed = seed
+
+    def start(self, module: ModuleOp) -> None:
+        """Keep the module as it is before the first pass."""
+        self.before = module.clone()
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        """Compare, and keep the module for the next pass."""
+        validate_step = import_module("coopc.validate").validate_step
+        after = module.clone()
+        validate_step(self.before, after, step, seed=self.seed)
+        self.before = after
