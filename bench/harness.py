@@ -53,7 +53,7 @@ def interleaved(
 
 
 def command(*arguments: str) -> Callable[[], object]:
-    """Return an action that runs a tool of this environment, from the project's root."""
+    """Return an action that runs a tool of this environment, in the root folder."""
     tool = str(Path(sys.executable).parent / arguments[0])
 
     def run() -> None:
