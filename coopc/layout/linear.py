@@ -247,9 +247,13 @@ class LinearLayout:
 
     def table(self) -> dict[str, IntArray]:
         """Return the coordinates of all places, indexed by the inputs in order."""
-        sizes = [1 << len(bases) for _, bases in self.ins]
-        images = spread(self.columns).reshape(sizes[::-1])
-        return self._unpacked(images.transpose())
+        sizes = [1 << len(bases) for _, bases in self.ins][::-1]
+        coordinates = zip(*map(self.unpack, self.columns), strict=True)
+        columns = list(coordinates) or [()] * len(self.outs)
+        return {
+            name: spread(column).reshape(sizes).transpose()
+            for (name, _), column in zip(self.outs, columns, strict=True)
+        }
 
     def _unpacked(self, packed: IntArray) -> dict[str, IntArray]:
         coordinates: dict[str, IntArray] = {}
