@@ -1,0 +1,1 @@
+"""Decisions as frozen values that prove themselves, testable without IR."""

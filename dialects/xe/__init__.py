@@ -1,0 +1,47 @@
+"""The `xe` dialect: what one lane of an Intel Xe subgroup does with its matrix engine.
+
+Operands are vectors, not matrices: the share of one lane.
+"""
+
+from xdsl.ir import Dialect
+
+from coopc.dialects.xe.attributes import (
+    LOAD_CONTROLS,
+    STORE_CONTROLS,
+    BlockAttr,
+    CacheAttr,
+    CacheControl,
+    Precision,
+    PrecisionAttr,
+)
+from coopc.dialects.xe.block import (
+    BlockLoad2DOp,
+    BlockOp,
+    BlockPrefetch2DOp,
+    BlockStore2DOp,
+)
+from coopc.dialects.xe.dpas import DpasOp, SplitDpasOp, operand_types
+
+Xe = Dialect(
+    "xe",
+    [BlockLoad2DOp, BlockPrefetch2DOp, BlockStore2DOp, DpasOp, SplitDpasOp],
+    [BlockAttr, CacheAttr, PrecisionAttr],
+)
+
+__all__ = [
+    "LOAD_CONTROLS",
+    "STORE_CONTROLS",
+    "BlockAttr",
+    "BlockLoad2DOp",
+    "BlockOp",
+    "BlockPrefetch2DOp",
+    "BlockStore2DOp",
+    "CacheAttr",
+    "CacheControl",
+    "DpasOp",
+    "Precision",
+    "PrecisionAttr",
+    "SplitDpasOp",
+    "Xe",
+    "operand_types",
+]
