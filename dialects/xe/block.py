@@ -46,7 +46,7 @@ SUBGROUP_SIZES = (8, 16, 32)
 
 _ACCESS = (
     "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "
-    "$block (`cache` $cache^)? "
+    "`block` $block (`cache` $cache^)? "
 )
 
 
@@ -111,9 +111,9 @@ class BlockLoad2DOp(BlockOp):
     %p, %x, %y, %w, %h, %pitch = "test.op"() : () ->
       (memref<f16>, i32, i32, i32, i32, i32)
     %a0, %a1 = xe.block_load_2d %p[%x, %y] surface(%w, %h, %pitch)
-      #xe.block<16, 16x16x1> : memref<f16> -> vector<8xi16>, vector<8xi16>
+      block <16, 16x16x1> : memref<f16> -> vector<8xi16>, vector<8xi16>
     %b = xe.block_load_2d %p[%x, %y] surface(%w, %h, %pitch)
-      #xe.block<16, 16x16x1, transform> cache #xe.cache<l1 = cached, l3 = uncached> :
+      block <16, 16x16x1, transform> cache <l1 = cached, l3 = uncached> :
       memref<f16> -> vector<8xi32>
     ```
     """
@@ -155,8 +155,8 @@ class BlockStore2DOp(BlockOp):
     %p, %x, %y, %w, %h, %pitch = "test.op"() : () ->
       (memref<f32>, i32, i32, i32, i32, i32)
     %c = "test.op"() : () -> vector<8xi32>
-    xe.block_store_2d %c, %p[%x, %y] surface(%w, %h, %pitch)
-      #xe.block<32, 8x16x1> : vector<8xi32>, memref<f32>
+    xe.block_store_2d %c into %p[%x, %y] surface(%w, %h, %pitch)
+      block <32, 8x16x1> : vector<8xi32> into memref<f32>
     ```
     """
 
@@ -167,7 +167,7 @@ class BlockStore2DOp(BlockOp):
     traits = traits_def(Writes())
 
     assembly_format = (
-        "$pieces `,` " + _ACCESS + "attr-dict `:` type($pieces) `,` type($base)"
+        "$pieces `into` " + _ACCESS + "attr-dict `:` type($pieces) `into` type($base)"
     )
 
     def __init__(
@@ -208,7 +208,7 @@ class BlockPrefetch2DOp(BlockOp):
     %p, %x, %y, %w, %h, %pitch = "test.op"() : () ->
       (memref<f16>, i32, i32, i32, i32, i32)
     xe.block_prefetch_2d %p[%x, %y] surface(%w, %h, %pitch)
-      #xe.block<16, 32x16x2> cache #xe.cache<l1 = cached, l3 = cached> : memref<f16>
+      block <16, 32x16x2> cache <l1 = cached, l3 = cached> : memref<f16>
     ```
     """
 
