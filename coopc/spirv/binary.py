@@ -6,11 +6,11 @@ with numeric ids gives the same bytes.
 
 import struct
 
-from coopc.spirv import ext_inst
+from coopc.spirv.ext_inst import Entry
 from coopc.spirv.grammar import Instruction
 from coopc.spirv.module import Module
 from coopc.spirv.order import ordered
-from coopc.spirv.statement import Atom, Id, Literal, Member, Selected
+from coopc.spirv.statement import Atom, Id, Literal, Selected
 
 MAGIC = 0x07230203
 GENERATOR = 7 << 16
@@ -48,8 +48,8 @@ def _encode(atom: Atom, words: list[int]) -> None:
             words.append(atom.value)
         case Literal():
             words.extend(_number(atom))
-        case Member(set_name, name):
-            words.append(ext_inst.number(set_name, name))
+        case Entry():
+            words.append(atom.number)
         case Instruction():
             words.append(atom.opcode)
         case Id():

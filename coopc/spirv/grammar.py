@@ -33,7 +33,10 @@ class Needs(NamedTuple):
 
     def extension_in(self, version: Version) -> str | None:
         """The extension that a module of this version must name, if any."""
-        return None if self.since and version >= self.since else self.extension
+        if self.since is not None and version >= self.since:
+            return None
+        assert self.extension or not self.since, f"{self} is not in {version}"
+        return self.extension
 
 
 class Operand(NamedTuple):

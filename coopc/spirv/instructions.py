@@ -45,7 +45,6 @@ CORE = """
 32 OpTypePointer result StorageClass id
 33 OpTypeFunction result id id*
 34 OpTypeEvent result cap=Kernel
-39 OpTypeForwardPointer id StorageClass cap=Addresses|PhysicalStorageBufferAddresses
 41 OpConstantTrue type result
 42 OpConstantFalse type result
 43 OpConstant type result number

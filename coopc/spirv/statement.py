@@ -9,6 +9,7 @@ atoms, so an operand means the same to all three.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from coopc.spirv.ext_inst import Entry, member
 from coopc.spirv.grammar import (
     ID_KINDS,
     Enumerant,
@@ -102,13 +103,6 @@ class Literal(NamedTuple):
         return not self.is_float and self.type.definition.operands[1] == 1
 
 
-class Member(NamedTuple):
-    """A member of an extended instruction set."""
-
-    set_name: str
-    name: str
-
-
 class Selected(NamedTuple):
     """One enumerant of an enumeration, or some bits of a mask; `text` as written."""
 
@@ -119,10 +113,10 @@ class Selected(NamedTuple):
     @property
     def value(self) -> int:
         """The number of the enumerant, or the sum of the bits."""
-        return sum(member.value for member in self.members)
+        return sum(bit.value for bit in self.members)
 
 
-Atom = Id | int | str | Literal | Member | Selected | Instruction
+Atom = Id | int | str | Literal | Entry | Selected | Instruction
 """One operand resolved: str is a string; Instruction an opcode as an operand."""
 
 
@@ -215,8 +209,8 @@ class _Reader:
     def _enumerants(self, kind: str, value: str) -> None:
         selected = Selected(kind, value, tuple(enumeration(kind).select(value)))
         self.found.append(selected)
-        for member in selected.members:
-            self._one_of_each(member.operands)
+        for chosen in selected.members:
+            self._one_of_each(chosen.operands)
 
     def _ext_inst(self, name: str) -> None:
         imported = self.statement.operands[0]
@@ -224,7 +218,10 @@ class _Reader:
         assert imported.definition is not None, f"{imported} is no instruction set"
         set_name = imported.definition.operands[0]
         assert isinstance(set_name, str), self._wrong("extinst", name)
-        self.found.append(Member(set_name, name))
+        entry = member(set_name, name)
+        given = self.count - self.position
+        assert entry.takes(given), f"{name} does not take {given} operands"
+        self.found.append(entry)
         while self.position < self.count:
             self._one("id")
 

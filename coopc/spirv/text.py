@@ -5,12 +5,13 @@ binary.  Either text assembles to `binary(module)`, the second with
 `--preserve-numeric-ids` as well.
 """
 
+from coopc.spirv.ext_inst import Entry
 from coopc.spirv.grammar import Instruction
 from coopc.spirv.literal import float_text
 from coopc.spirv.module import Module, float_format
 from coopc.spirv.names import friendly_names
 from coopc.spirv.order import Ordered, ordered
-from coopc.spirv.statement import Atom, Id, Literal, Member, Selected, Statement
+from coopc.spirv.statement import Atom, Id, Literal, Selected, Statement
 
 _COLUMN = 15
 """Where the opcodes stand, in characters."""
@@ -63,7 +64,7 @@ def _word(atom: Atom) -> str:
             return _selected(atom)
         case Literal():
             return _number(atom)
-        case Member():
+        case Entry():
             return atom.name
         case Instruction():
             return atom.name.removeprefix("Op")

@@ -1,0 +1,250 @@
+"""Every line of the SPIR-V tables, against what spirv-as and spirv-val know."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from coopc.spirv import ext_inst
+from coopc.spirv.binary import binary
+from coopc.spirv.grammar import (
+    ID_KINDS,
+    Instruction,
+    enumeration,
+    enumeration_names,
+    instruction,
+    instruction_names,
+    is_enumeration,
+)
+from coopc.spirv.module import Module
+from coopc.spirv.statement import Value
+from coopc.spirv.text import text
+
+Tool = Callable[[str], Path]
+
+BY_ID = {"Scope", "MemorySemantics", "CooperativeMatrixLayout", "CooperativeMatrixUse"}
+"""Enumerations that SPIR-V takes as ids: no instruction spells them."""
+
+SECTIONS = {
+    "OpEntryPoint": "entry_points",
+    "OpExecutionMode": "execution_modes",
+    "OpExecutionModeId": "execution_modes",
+    "OpDecorate": "annotations",
+    "OpDecorateId": "annotations",
+}
+HEADER = {
+    *("OpCapability", "OpExtension", "OpMemoryModel", "OpExtInstImport", "OpLabel"),
+    *("OpFunction", "OpFunctionParameter", "OpFunctionEnd", "OpString", "OpSource"),
+    *("OpSourceExtension", "OpName", "OpMemberName", "OpModuleProcessed"),
+    *("OpDecorateString", "OpMemberDecorateString", "OpMemberDecorate", "OpTypeFloat"),
+}
+"""Instructions that a module has anyway, or that another one stands for."""
+
+ENDS = {"OpReturn", "OpKill", "OpUnreachable", "OpTerminateInvocation", "OpBranch"} | {
+    *("OpBranchConditional", "OpSwitch", "OpReturnValue")
+}
+
+
+class Sample:
+    """A module into which single instructions are put, with no regard to sense."""
+
+    def __init__(self, addressing: str = "Physical64", memory_model: str = "OpenCL"):
+        self.module = Module(
+            addressing=addressing, memory_model=memory_model, check=True
+        )
+        m = self.module
+        self.uint = m.type("OpTypeInt", 32, 0)
+        self.one = m.constant(self.uint, 7)
+        self.imported = m.ext_inst_import("OpenCL.std")
+        void = m.type("OpTypeVoid")
+        self.function = m.function(void, m.type("OpTypeFunction", void))
+        self.function.begin_block(self.function.new_label())
+
+    def add(self, opcode: str, operands: tuple[Value, ...]) -> None:
+        """Put the instruction into the section where it belongs."""
+        facts = instruction(opcode)
+        self.function.block = self.function.id
+        result = self.function.emit(
+            opcode, *operands, type=self.uint if facts.has_type else None
+        )
+        self.function.block = None
+        section = SECTIONS.get(opcode)
+        if re.search("OpType|Constant|VariableKHR|OpUndef", opcode):
+            section = "globals"
+        if section is not None:
+            getattr(self.module, section).append(self.function.body.pop())
+        assert (result.definition is not None) == facts.has_result
+
+    def end(self) -> None:
+        """Give the function an end, if its last instruction is none."""
+        if self.function.body[-1].facts.name not in ENDS:
+            self.function.block = self.function.id
+            self.function.emit("OpReturn")
+
+    def operands(self, kind: str) -> Iterator[tuple[Value, ...]]:
+        """Operands of the kind: one for most, each enumerant of an enumeration."""
+        if kind in ID_KINDS:
+            yield (self.one,)
+        elif is_enumeration(kind):
+            for member in enumeration(kind).members.values():
+                for following in self.operands_of(member.operands):
+                    yield (member.name, *following)
+        elif kind == "opcode":
+            yield ("OpIAdd", self.one, self.one)
+        else:
+            yield ({"int": 16, "number": 7, "string": 'a "b\\'}[kind],)
+
+    def operands_of(self, kinds: tuple[str, ...]) -> Iterator[tuple[Value, ...]]:
+        """Operands of all these kinds, until each sample of each kind has been."""
+        if not kinds:
+            yield ()
+            return
+        choices = [list(self.operands(kind)) for kind in kinds]
+        firsts = [choice[0] for choice in choices]
+        for row in zip_longest(*choices):
+            picked = [
+                p if p is not None else f for p, f in zip(row, firsts, strict=True)
+            ]
+            yield tuple(value for words in picked for value in words)
+
+    def all_operands(self, facts: Instruction) -> Iterator[tuple[Value, ...]]:
+        """Operands of the instruction, the optional ones among them."""
+        if facts.name == "OpExtInst":
+            yield (self.imported, "exp", self.one)
+        elif facts.name == "OpExtInstImport":
+            yield ("OpenCL.std",)
+        elif facts.name == "OpTypeFloat":
+            yield (16, "BFloat16KHR")
+        elif facts.name == "OpTypeInt":
+            yield (32, 1)
+        elif not facts.operands:
+            yield ()
+        else:
+            kinds = tuple(kind for o in facts.operands for kind in o.kinds)
+            for first, *rest in map(list, self.operands_of(kinds)):
+                is_type = facts.name.startswith("OpType") and first is self.one
+                yield (self.uint if is_type else first, *rest)
+
+
+def assemble(tool: Tool, source: str) -> bytes:
+    flags = ("--preserve-numeric-ids", "--target-env", "spv1.6", "-", "-o", "-")
+    command = [tool("spirv-as"), *flags]
+    done = subprocess.run(command, input=source.encode(), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_instruction_and_enumerant_assembles(tool: Tool):
+    """One module has them all; spirv-as makes the same words of its text."""
+    sample = Sample()
+    shown: set[str] = set()
+    for name in instruction_names():
+        for operands in sample.all_operands(instruction(name)):
+            sample.add(name, operands)
+            shown |= {word for word in operands if isinstance(word, str)}
+    source = text(sample.module, numeric_ids=True)
+    assert assemble(tool, source) == binary(sample.module)
+    for name in set(enumeration_names()) - BY_ID:
+        assert shown >= set(enumeration(name).members), name
+
+
+def test_enumerants_given_by_id():
+    """spirv-as does not know these: the specification's tables, and KHR's."""
+    value = {name: enumeration(name).value for name in BY_ID}
+    assert [value["Scope"](s) for s in ("Device", "Workgroup", "Subgroup")] == [1, 2, 3]
+    assert value["MemorySemantics"]("AcquireRelease|WorkgroupMemory") == 0x108
+    assert value["MemorySemantics"]("MakeAvailable|MakeVisible") == 0x6000
+    assert value["MemorySemantics"]("UniformMemory|CrossWorkgroupMemory") == 0x240
+    assert value["CooperativeMatrixLayout"]("ColumnMajorKHR") == 1
+    assert value["CooperativeMatrixUse"]("MatrixAccumulatorKHR") == 2
+
+
+@pytest.mark.parametrize("set_name", ["OpenCL.std", "GLSL.std.450"])
+def test_every_extended_instruction_assembles(tool: Tool, set_name: str):
+    """spirv-as has the same number, and takes the same count of operands."""
+    sample = Sample()
+    imported = sample.module.ext_inst_import(set_name)
+    for name, entry in ext_inst.members(set_name).items():
+        operands = [sample.one] * (entry.operand_count or 1)
+        sample.add("OpExtInst", (imported, name, *operands))
+    source = text(sample.module, numeric_ids=True)
+    assert assemble(tool, source) == binary(sample.module)
+
+
+FLAVOURS = (
+    ("Logical", "Simple"),
+    ("Logical", "OpenCL"),
+    ("Logical", "Vulkan"),
+    ("Physical64", "OpenCL"),
+)
+
+
+def single(name: str, at: int, flavour: tuple[str, str]) -> bytes:
+    """A module with one instruction, with the sample operands of that number."""
+    sample = Sample(*flavour)
+    sample.module.require("Linkage")  # there is no entry point
+    sample.add(name, list(sample.all_operands(instruction(name)))[at])
+    sample.end()
+    return binary(sample.module)
+
+
+def cases() -> list[tuple[str, int]]:
+    """Each instruction with each of its sample operands."""
+    sample = Sample()
+    return [
+        (name, at)
+        for name in instruction_names()
+        if name not in HEADER
+        for at, _ in enumerate(sample.all_operands(instruction(name)))
+    ]
+
+
+def declared(module: bytes) -> list[int]:
+    """The capabilities of a binary: they stand first, two words each."""
+    words = memoryview(module).cast("I")[5:].tolist()
+    count = next(at for at in range(0, len(words), 2) if words[at] != 2 << 16 | 17)
+    return words[1:count:2]
+
+
+def without(module: bytes, capability: int) -> bytes:
+    at = 20 + 8 * declared(module).index(capability)
+    return module[:at] + module[at + 8 :]
+
+
+def complaint(tool: Tool, module: bytes) -> str:
+    """What spirv-val says about capabilities or extensions, or nothing."""
+    done = subprocess.run([tool("spirv-val")], input=module, capture_output=True)
+    said = (done.stdout + done.stderr).decode()
+    found = re.search(r".*(capabilit|extension).*", said)
+    return found[0] if found else ""
+
+
+def implied(capabilities: list[int]) -> set[int]:
+    """The numbers of those that others imply, which nobody misses."""
+    known = enumeration("Capability").members
+    found: set[int] = set()
+    todo = [m for m in known.values() if m.value in capabilities]
+    while todo:
+        inner = [known[name] for name in todo.pop().needs.capabilities]
+        found |= {member.value for member in inner}
+        todo += inner
+    return found
+
+
+def test_needs_are_met_and_needed(tool: Tool):
+    """spirv-val misses nothing, and misses each derived capability when removed."""
+    value = enumeration("Capability").value
+    base = {value("Shader"), value("Kernel"), value("Linkage")}
+    removed: set[int] = set()
+    for name, at in cases():
+        modules = (single(name, at, flavour) for flavour in FLAVOURS)
+        module = next((m for m in modules if not complaint(tool, m)), None)
+        assert module is not None, f"{name} fits no flavour"
+        capabilities = declared(module)
+        for capability in set(capabilities) - base - implied(capabilities):
+            assert complaint(tool, without(module, capability)), (name, capability)
+            removed.add(capability)
+    assert len(removed) > 30
