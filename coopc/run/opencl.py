@@ -27,7 +27,7 @@ from coopc.run.arrays import Array, RunResult, check_run, from_blob, to_blob
 from coopc.run.frame import Header
 from coopc.run.spirv_facts import spirv_facts
 from coopc.run.toolchain import ToolMissing, validate_spirv
-from coopc.run.worker import RunFailed, Worker
+from coopc.run.worker import RunFailed, Worker, serving
 
 Argument: TypeAlias = "Array | np.generic"
 
@@ -106,7 +106,8 @@ class Session:
             environment["LD_PRELOAD"] = str(amx_emulation.emulator())
             environment["CL_CONFIG_CPU_TARGET_ARCH"] = AMX_TARGET
         opening: Header = {"do": "open", "loader": str(runtime.with_name(LOADER))}
-        worker = Worker([sys.executable], "opencl_worker", environment, opening)
+        command = serving([sys.executable], "opencl_worker")
+        worker = Worker(command, environment, opening)
         return cls(worker, amx=amx)
 
     def run(

@@ -84,7 +84,7 @@ def spirv_facts(
             raise ValueError(f"the SPIR-V module is cut off at word {position}")
         try:
             reader.visit(opcode, words[position + 1 : end])
-        except (KeyError, IndexError):
+        except (LookupError, ValueError, struct.error):
             message = f"cannot read opcode {opcode} at word {position} of the module"
             raise ValueError(message) from None
         position = end

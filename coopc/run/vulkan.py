@@ -21,7 +21,7 @@ from coopc.run.frame import Blob, Header
 from coopc.run.matrix_shape import EXTENSION, MatrixShape, MatrixType, why_unlisted
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, validate_spirv
-from coopc.run.worker import RunFailed, Worker
+from coopc.run.worker import RunFailed, Worker, serving
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
 TARGET_ENV = "vulkan1.3"
@@ -276,7 +276,7 @@ def _worker(driver: DriverName, do: str, opening: Header) -> Worker:
         # At other widths lavapipe's cooperative matrices crash or are wrong.
         environment["LP_NATIVE_VECTOR_WIDTH"] = "256"
     request: Header = {"do": do, "library": library, **opening}
-    return Worker(python, "vulkan_worker", environment, request)
+    return Worker(serving(python, "vulkan_worker"), environment, request)
 
 
 def python_on(libraries: Path) -> list[str]:

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from coopc.run.frame import Blob, Header, frame_parts, read_frame
 
@@ -29,12 +30,25 @@ class RunFailed(Exception):
     """A kernel could not be run: the reason, in words for the user."""
 
 
+def serving(python: Sequence[str], module: str) -> list[str]:
+    """The command of a worker process.
+
+    Args:
+        python: the command that starts python.
+        module: the module of coopc.run whose `main` serves requests.
+    """
+    code = (
+        f"import sys; sys.path.insert(0, {str(PACKAGE_PARENT)!r}); "
+        f"from coopc.run.{module} import main; main()"
+    )
+    return [*python, "-P", "-c", code]
+
+
 class Worker:
     """A process that owns a driver; started on first use, again after a failure.
 
     Args:
-        command: the python to start, without its arguments.
-        module: the module in coopc.run whose `main` serves requests.
+        command: the program to start and its arguments; see `serving`.
         environment: the variables of the process.
         opening: the request to send first; its answer is `opened`.
     """
@@ -42,20 +56,15 @@ class Worker:
     def __init__(
         self,
         command: Sequence[str],
-        module: str,
         environment: Mapping[str, str],
         opening: Header,
     ) -> None:
-        code = (
-            f"import sys; sys.path.insert(0, {str(PACKAGE_PARENT)!r}); "
-            f"from coopc.run.{module} import main; main()"
-        )
-        self.command = [*command, "-P", "-c", code]
+        self.command = list(command)
         self.environment = dict(environment)
         self.opening = opening
         self.opened: Header = {}
         self._process: subprocess.Popen[bytes] | None = None
-        self._printed = tempfile.TemporaryFile()  # noqa: SIM115, lives as long as self
+        self._printed: IO[bytes] | None = None
 
     def ask(
         self, request: Header, blobs: Sequence[Blob] = (), *, seconds: float
@@ -87,8 +96,10 @@ class Worker:
     def close(self) -> None:
         """End the process and wait for it."""
         process, self._process = self._process, None
-        if process is None:
+        printed, self._printed = self._printed, None
+        if process is None or printed is None:
             return
+        printed.close()
         process.kill()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -97,26 +108,30 @@ class Worker:
         process.wait()
 
     def _start(self) -> subprocess.Popen[bytes]:
+        printed = tempfile.TemporaryFile()  # noqa: SIM115, closed with the process
         try:
             process = subprocess.Popen(
                 self.command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._printed,
+                stderr=printed,
                 env=self.environment,
             )
         except OSError as e:
+            printed.close()
             raise RunFailed(f"cannot start {self.command[0]}: {e}") from None
         assert process.stdin is not None
         assert process.stdout is not None
         os.set_blocking(process.stdin.fileno(), False)
         os.set_blocking(process.stdout.fileno(), False)
+        self._printed = printed
         return process
 
     def _exchange(
         self, request: Header, blobs: Sequence[Blob], seconds: float
     ) -> tuple[Header, list[bytes]]:
         assert self._process is not None
+        assert self._printed is not None
         self._printed.seek(0)
         self._printed.truncate()
         pipes = _Pipes(self._process, time.monotonic() + seconds + GRACE_SECONDS)
@@ -133,8 +148,9 @@ class Worker:
             self.close()  # the next answer would be that of this request
             raise
         if "error" in answer:
+            message = answer["error"] + self._last_printed()
             self.close()
-            raise RunFailed(answer["error"] + self._last_printed())
+            raise RunFailed(message)
         return answer, results
 
     def _why_ended(self, seconds: float) -> str:
@@ -144,14 +160,16 @@ class Worker:
             status = self._process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             status = 0
+        printed = self._last_printed()
         self.close()
         if status == -signal.SIGALRM:
             return f"no answer within {seconds:g} s"
         end = f"status {status}" if status >= 0 else signal.Signals(-status).name
-        return f"the driver's process ended with {end}{self._last_printed()}"
+        return f"the driver's process ended with {end}{printed}"
 
     def _last_printed(self) -> str:
         """The end of what the driver printed during the last request."""
+        assert self._printed is not None
         self._printed.seek(0)
         text = self._printed.read().decode(errors="replace").strip()
         return f": {text[-MESSAGE_BYTES:]}" if text else ""

@@ -1,0 +1,88 @@
+"""What the run-times read from a SPIR-V module."""
+
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from coopc.run.matrix_shape import MatrixShape, MatrixType
+from coopc.run.spirv_facts import spirv_facts
+
+HEADER = struct.pack("<5I", 0x07230203, 0x00010600, 0, 10, 0)
+
+
+def test_saxpy(spirv: Callable[..., bytes]):
+    facts = spirv_facts(spirv("vulkan_saxpy", offset=0))
+    assert facts.version == (1, 6)
+    assert list(facts.entry_points.values()) == ["saxpy"]
+    assert facts.work_group_columns == {"saxpy": 8}
+    assert facts.bindings == 2
+    assert not facts.matrix_types
+    assert not facts.multiplications
+
+
+def test_signed_matrices(spirv: Callable[..., bytes]):
+    binary = spirv(
+        "vulkan_matrix",
+        input="byte",
+        sum="uint",
+        input_bytes=1,
+        lanes=32,
+        operands="MatrixASignedComponentsKHR|MatrixCSignedComponentsKHR",
+        **{"m": 16, "n": 8, "k": 32},
+    )
+    facts = spirv_facts(binary)
+    assert facts.multiplications == {MatrixShape(16, 8, 32, "s8", "u8", "s32", "u32")}
+    assert facts.matrix_types == {
+        MatrixType(16, 32, "u8", "a"),
+        MatrixType(32, 8, "u8", "b"),
+        MatrixType(16, 8, "u32", "c"),
+    }
+
+
+def test_specialization_changes_sizes():
+    """The work-group size and the matrix size are specialization constant 3."""
+    instructions = (
+        (15, 5, 1, int.from_bytes(b"main", "little"), 0),  # OpEntryPoint GLCompute
+        (331, 1, 38, 6, 6, 6),  # OpExecutionModeId LocalSizeId
+        (71, 6, 1, 3),  # OpDecorate SpecId 3
+        (22, 4, 16),  # OpTypeFloat 16
+        (21, 5, 32, 0),  # OpTypeInt 32 0
+        (50, 5, 6, 8),  # OpSpecConstant 8
+        (43, 5, 7, 3),  # OpConstant 3
+        (43, 5, 8, 0),  # OpConstant 0
+        (4456, 9, 4, 7, 6, 6, 8),  # OpTypeCooperativeMatrixKHR
+    )
+    words = [
+        x
+        for opcode, *operands in instructions
+        for x in (len(operands) + 1 << 16 | opcode, *operands)
+    ]
+    binary = HEADER + struct.pack(f"<{len(words)}I", *words)
+    for given, size in (({}, 8), ({3: struct.pack("<I", 16)}, 16)):
+        facts = spirv_facts(binary, given)
+        assert facts.matrix_types == {MatrixType(size, size, "f16", "a")}
+        assert facts.work_group_columns == {"main": size}
+
+
+@pytest.mark.parametrize(
+    ("binary", "message"),
+    [
+        (b"", "expected a SPIR-V module, got 0 bytes"),
+        (HEADER + b"x", "expected whole SPIR-V words, got 21 bytes"),
+        (HEADER[::-1], "expected SPIR-V magic 0x07230203, got"),
+        (HEADER + struct.pack("<I", 2 << 16 | 19), "cut off at word 5"),
+        (HEADER + bytes(4), "cut off at word 5"),
+        (HEADER + struct.pack("<3I", 3 << 16 | 4456, 1, 2), "cannot read opcode 4456"),
+    ],
+)
+def test_no_module(binary: bytes, message: str):
+    with pytest.raises(ValueError, match=message):
+        spirv_facts(binary)
+
+
+def test_missing_entry_point(spirv: Callable[..., bytes]):
+    facts = spirv_facts(spirv("opencl_saxpy"))
+    facts.check_entry("saxpy")
+    with pytest.raises(ValueError, match="entry point 'gemm', the module has 'saxpy'"):
+        facts.check_entry("gemm")

@@ -1,0 +1,198 @@
+"""Vulkan shaders on lavapipe against numpy, and what a session refuses."""
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coopc.run import toolchain, vulkan
+from coopc.run.matrix_shape import MatrixShape
+from coopc.run.spirv_facts import spirv_facts
+from coopc.run.toolchain import ToolMissing
+from coopc.run.worker import RunFailed
+
+F16 = {
+    "input": "half",
+    "sum": "float",
+    "input_bytes": 2,
+    "operands": "",
+    "lanes": 8,
+}
+S8 = {
+    "input": "byte",
+    "sum": "uint",
+    "input_bytes": 1,
+    "operands": "MatrixASignedComponentsKHR|MatrixBSignedComponentsKHR"
+    "|MatrixCSignedComponentsKHR|MatrixResultSignedComponentsKHR",
+    "lanes": 8,
+}
+TILE = {"m": 8, "n": 8, "k": 8}
+TWO = struct.pack("<f", 2)
+
+
+def floats(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """Small whole numbers, whose products and sums are exact."""
+    return np.random.default_rng(0).integers(-8, 8, shape).astype(np.float32)
+
+
+def test_device(lavapipe: vulkan.Session):
+    info = lavapipe.info
+    assert "llvmpipe" in info.name
+    assert info.subgroup_sizes == (8, 8)
+    assert {"shaderFloat16", "shaderInt8", "vulkanMemoryModel"} <= info.features
+    assert MatrixShape(8, 8, 8, "f16", "f16", "f32", "f32") in info.matrix_shapes
+    assert info.limits.group_sizes == (1024, 1024, 1024)
+    assert info.limits.shared_memory_bytes == 32768
+    assert info in vulkan.devices("lavapipe")
+
+
+def test_saxpy(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
+    x, y = floats(64), floats(8, 8) + 3
+    before = y.copy()
+    result = lavapipe.run(
+        spirv("vulkan_saxpy", offset=0.5),
+        "saxpy",
+        [x, y],
+        groups=(8, 1, 1),
+        push_constants=TWO,
+    )
+    assert np.array_equal(result.buffers[1], 2 * x.reshape(8, 8) + y + 0.5)
+    assert np.array_equal(result.buffers[0], x)
+    assert np.array_equal(y, before)
+    assert len(result.milliseconds) == 1
+
+
+def test_specialization(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
+    x, y = floats(8), floats(8)
+    result = lavapipe.run(
+        spirv("vulkan_saxpy", offset=0.5),
+        "saxpy",
+        [x, y],
+        push_constants=TWO,
+        spec={7: struct.pack("<f", 100)},
+    )
+    assert np.array_equal(result.buffers[1], 2 * x + y + 100)
+
+
+def test_repeats_return_the_first_result(
+    lavapipe: vulkan.Session, spirv: Callable[..., bytes]
+):
+    x, y = floats(8), floats(8)
+    module = spirv("vulkan_saxpy", offset=0)
+    result = lavapipe.run(module, "saxpy", [x, y], push_constants=TWO, repeats=3)
+    assert np.array_equal(result.buffers[1], 2 * x + y)
+    assert len(result.milliseconds) == 3
+
+
+def test_strided_array_is_passed_row_by_row(
+    lavapipe: vulkan.Session, spirv: Callable[..., bytes]
+):
+    x, y = floats(4, 2).T, floats(2, 4)
+    module = spirv("vulkan_saxpy", offset=0)
+    result = lavapipe.run(module, "saxpy", [x, y], push_constants=TWO)
+    assert np.array_equal(result.buffers[1], 2 * x + y)
+
+
+def test_matrix_f16(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
+    a, b, c = floats(8, 8), floats(8, 8) + 1, floats(8, 8) + 2
+    inputs = [a.astype(np.float16), b.astype(np.float16), c]
+    result = lavapipe.run(
+        spirv("vulkan_matrix", **F16, **TILE), "main", inputs, subgroup_size=8
+    )
+    assert np.array_equal(result.buffers[2], a @ b + c)
+
+
+def test_matrix_s8(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-128, 128, (8, 8)).astype(np.int8) for _ in range(2))
+    c = rng.integers(-(2**31), 2**31, (8, 8)).astype(np.int32)
+    result = lavapipe.run(spirv("vulkan_matrix", **S8, **TILE), "main", [a, b, c])
+    assert np.array_equal(
+        result.buffers[2], a.astype(np.int32) @ b.astype(np.int32) + c
+    )
+
+
+def test_unlisted_shape_is_refused(
+    lavapipe: vulkan.Session, spirv: Callable[..., bytes]
+):
+    """Lavapipe runs 16x16x16 and returns wrong numbers."""
+    module = spirv("vulkan_matrix", **F16, **{"m": 16, "n": 16, "k": 16})
+    buffers = [np.zeros(256, x) for x in (np.float16, np.float16, np.float32)]
+    with pytest.raises(RunFailed, match=r"got 16x16x16 f16 \* f16 \+ f32 -> f32"):
+        lavapipe.run(module, "main", buffers)
+
+
+def test_device_without_the_extension_is_refused(
+    lavapipe: vulkan.Session, spirv: Callable[..., bytes]
+):
+    facts = spirv_facts(spirv("vulkan_matrix", **F16, **TILE))
+    bare = replace(lavapipe.info, name="Old", extensions=frozenset())
+    assert vulkan.check_matrix_shapes(lavapipe.info, facts.multiplications) is None
+    assert vulkan.check_matrix_shapes(bare, []) is None
+    assert vulkan.check_matrix_shapes(bare, [], facts.matrix_types) == (
+        "Old has no VK_KHR_cooperative_matrix"
+    )
+
+
+def test_wrong_calls(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
+    module, x = spirv("vulkan_saxpy", offset=0), floats(8)
+    run = lavapipe.run
+    with pytest.raises(ValueError, match="entry point 'main', the module has 'saxpy'"):
+        run(module, "main", [x, x])
+    with pytest.raises(ValueError, match=r"expected 2 buffers.*got 1"):
+        run(module, "saxpy", [x])
+    with pytest.raises(ValueError, match=r"elements in buffer 1, got \(0,\)"):
+        run(module, "saxpy", [x, x[:0]])
+    with pytest.raises(ValueError, match=r"work-groups of at least 1, got \(1, 0, 1\)"):
+        run(module, "saxpy", [x, x], groups=(1, 0, 1))
+    with pytest.raises(ValueError, match="at least 1 repeat, got 0"):
+        run(module, "saxpy", [x, x], repeats=0)
+    with pytest.raises(ValueError, match="got 0 bytes"):
+        run(b"", "saxpy", [x, x])
+    with pytest.raises(ValueError, match="SPIR-V magic"):
+        run(b"not a module at all.", "saxpy", [x, x])
+
+
+def test_device_limits(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
+    module, x = spirv("vulkan_saxpy", offset=0), floats(8)
+    run = lavapipe.run
+    with pytest.raises(RunFailed, match=r"subgroup size of 8 to 8 on llvmpipe.*got 16"):
+        run(module, "saxpy", [x, x], subgroup_size=16)
+    with pytest.raises(RunFailed, match="at most 256 bytes of push constants, got 260"):
+        run(module, "saxpy", [x, x], push_constants=bytes(260))
+    with pytest.raises(RunFailed, match=r"got \(1, 65536, 1\)"):
+        run(module, "saxpy", [x, x], groups=(1, 65536, 1))
+
+
+def test_invalid_module_is_refused(
+    lavapipe: vulkan.Session, spirv: Callable[..., bytes]
+):
+    module, x = spirv("vulkan_saxpy", offset=0), floats(8)
+    without_return = module[:-8] + module[-4:]  # OpReturn is the word before the last
+    with pytest.raises(RunFailed, match="Function end cannot be called in blocks"):
+        lavapipe.run(without_return, "saxpy", [x, x])
+
+
+def test_endless_shader(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
+    zeros = np.zeros(1, np.uint32)
+    with pytest.raises(RunFailed, match=r"no answer within 0.5 s"):
+        lavapipe.run(spirv("vulkan_endless"), "main", [zeros], seconds=0.5)
+    x = floats(8)
+    module = spirv("vulkan_saxpy", offset=0)
+    result = lavapipe.run(module, "saxpy", [x, x], push_constants=TWO)
+    assert np.array_equal(result.buffers[1], 3 * x)
+
+
+def test_missing_toolchain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("COOPC_TOOLCHAIN", str(tmp_path))
+    monkeypatch.setattr(toolchain, "CHECKOUT", tmp_path)
+    with pytest.raises(ToolMissing, match="the toolchain is missing: run"):
+        vulkan.Session.start("lavapipe")
+
+
+def test_missing_device():
+    with pytest.raises(RunFailed, match="expected a device index below 1, got 5"):
+        vulkan.Session.start("lavapipe", 5)
