@@ -7,6 +7,7 @@ for each version of its source, into the user's cache directory.
 import hashlib
 import importlib.util
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -78,10 +79,10 @@ def c_compiler() -> list[str]:
     Raises:
         ToolMissing: there is none.
     """
-    named = os.environ.get("CC")
-    for name in (named, *COMPILERS) if named else COMPILERS:
-        if shutil.which(name):
-            return [name]
+    named = shlex.split(os.environ.get("CC", ""))
+    for command in ([named] if named else []) + [[x] for x in COMPILERS]:
+        if shutil.which(command[0]):
+            return command
     if importlib.util.find_spec("ziglang") is not None:
         return [sys.executable, "-m", "ziglang", "cc"]
     raise ToolMissing("a C compiler", "install cc, or the Python package ziglang")

@@ -39,12 +39,21 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(amx.importlib.util, "find_spec", nothing)
 
 
+@pytest.fixture
+def failing_compiler(tmp_path: Path) -> str:
+    script = tmp_path / "failing-cc"
+    script.write_text("#!/bin/sh\necho no such flag >&2\nexit 1\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.usefixtures("c_compiler")
 def test_built_once(
-    cache: Path, c_compiler: list[str], monkeypatch: pytest.MonkeyPatch
+    cache: Path, failing_compiler: str, monkeypatch: pytest.MonkeyPatch
 ):
     library = amx.emulator()
     assert list(cache.iterdir()) == [library]
-    monkeypatch.setenv("CC", "false")  # would fail if it were called
+    monkeypatch.setenv("CC", failing_compiler)
     assert amx.emulator() == library
 
 
@@ -54,8 +63,10 @@ def test_missing_compiler():
         amx.emulator()
 
 
-def test_failing_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("CC", "false")
-    with pytest.raises(ToolMissing, match="the AMX emulator is missing: it does not"):
+def test_failing_compiler(
+    cache: Path, failing_compiler: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CC", failing_compiler)
+    with pytest.raises(ToolMissing, match="it does not build: no such flag"):
         amx.emulator()
     assert list(cache.iterdir()) == []

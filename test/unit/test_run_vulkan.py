@@ -193,6 +193,7 @@ def test_missing_toolchain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         vulkan.Session.start("lavapipe")
 
 
+@pytest.mark.usefixtures("lavapipe")
 def test_missing_device():
     with pytest.raises(RunFailed, match="expected a device index below 1, got 5"):
         vulkan.Session.start("lavapipe", 5)
