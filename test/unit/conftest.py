@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from hypothesis import settings
 
 from coopc.run import amx, opencl, toolchain, vulkan
 from coopc.run.toolchain import ToolMissing
 
 T = TypeVar("T")
+
+# Laws are checked on values, never on the clock: machines are shared.
+settings.register_profile("coopc", deadline=None)
+settings.load_profile("coopc")
 
 NOT_INSTALLED_BY_MAKE = ("a C compiler",)
 SPIRV = Path(__file__).with_name("spirv")
