@@ -1,0 +1,93 @@
+"""What a device can do, and the devices, as checked data with the sources named.
+
+>>> device("lavapipe").matrix_shapes[1]
+MatrixShape(m=8, n=8, k=8, a='f16', b='f16', c='f32', result='f32', saturating=False)
+"""
+
+from coopc.device.block_io import BlockIO, BlockKind, BlockShapes
+from coopc.device.cpu import AMX, INTEL_CPU
+from coopc.device.model import (
+    Amx,
+    Bfloat16,
+    Device,
+    Dpas,
+    Family,
+    Fills,
+    Flavour,
+    Limits,
+    SplitPair,
+    ZeroMatrix,
+)
+from coopc.device.shape import (
+    ELEMENT_BITS,
+    AccessRule,
+    Layout,
+    MatrixShape,
+    Use,
+    is_integer,
+    signless,
+)
+from coopc.device.vulkan import LAVAPIPE, NVIDIA
+from coopc.device.xe import BMG, DG2, LNL, PTL, PVC
+
+DEVICES = {
+    device.name: device
+    for device in (LAVAPIPE, NVIDIA, DG2, PVC, BMG, LNL, PTL, INTEL_CPU, AMX)
+}
+"""The devices by name."""
+
+
+def device(name: str) -> Device:
+    """Return the device of a name.
+
+    Raises:
+        ValueError: where there is none, with those that are spelt nearly so.
+
+    >>> device("bgm")
+    Traceback (most recent call last):
+    ...
+    ValueError: unknown device 'bgm', did you mean bmg? (have lavapipe, nvidia, dg2, \
+pvc, bmg, lnl, ptl, intel-cpu, amx)
+    """
+    if (found := DEVICES.get(name)) is not None:
+        return found
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), DEVICES, n=3)
+    hint = f", did you mean {' or '.join(near)}?" if near else ","
+    raise ValueError(f"unknown device {name!r}{hint} (have {', '.join(DEVICES)})")
+
+
+__all__ = [
+    "AMX",
+    "BMG",
+    "DEVICES",
+    "DG2",
+    "ELEMENT_BITS",
+    "INTEL_CPU",
+    "LAVAPIPE",
+    "LNL",
+    "NVIDIA",
+    "PTL",
+    "PVC",
+    "AccessRule",
+    "Amx",
+    "Bfloat16",
+    "BlockIO",
+    "BlockKind",
+    "BlockShapes",
+    "Device",
+    "Dpas",
+    "Family",
+    "Fills",
+    "Flavour",
+    "Layout",
+    "Limits",
+    "MatrixShape",
+    "SplitPair",
+    "Use",
+    "ZeroMatrix",
+    "device",
+    "is_integer",
+    "signless",
+]

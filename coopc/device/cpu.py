@@ -1,0 +1,77 @@
+"""Processors with AMX: through Intel's OpenCL run-time, and as tiles of LLVM IR."""
+
+from coopc.device.model import Amx, Device, Limits
+from coopc.device.shape import AccessRule, MatrixShape, shapes
+
+_INT8 = ("s8 s8 s32", "s8 u8 s32", "u8 s8 s32", "u8 u8 s32", "u8 u8 u32")
+
+
+def _tiles(amx: Amx, rows: range) -> tuple[MatrixShape, ...]:
+    """Return the multiplications of tiles whose rows are half full, or full."""
+    row_bytes = (amx.row_bytes // 2, amx.row_bytes)
+    cols = tuple(size // 4 for size in row_bytes)
+    return (
+        *shapes(rows, cols, (x // 2 for x in row_bytes), ("f16 f16 f32",)),
+        *shapes(rows, cols, (x // 2 for x in row_bytes), ("bf16 bf16 f32",)),
+        *shapes(rows, cols, row_bytes, _INT8),
+    )
+
+
+INTEL_CPU = Device(
+    name="intel-cpu",
+    family="opencl-cpu",
+    source=(
+        "Intel's CPU OpenCL run-time 2026.2 with CL_CONFIG_CPU_TARGET_ARCH="
+        "graniterapids, tried: tiles of M <= 16, N <= 16, K of at most 64 bytes"
+    ),
+    flavours=("opencl",),
+    spirv_version=(1, 4),
+    subgroup_sizes=(4, 8, 16, 32, 64),
+    subgroup_size=16,
+    matrix_shapes=_tiles(Amx(), range(1, 17)),
+    accesses=(
+        # Any other layout aborts the process.
+        AccessRule("a", ("row_major",)),
+        AccessRule("b", ("packed",)),
+        AccessRule("acc", ("row_major",)),
+    ),
+    limits=Limits(
+        work_items=8192,
+        work_group_size=(8192, 8192, 8192),
+        local_bytes=256 << 10,
+        max_vector=16,
+    ),
+    bfloat16="intel-conversion",
+    # A constant composite is an unresolved symbol, 1.0 is stored as 0, and a value that
+    # is known at run time crashes.
+    zero_matrix="composite-construct",
+    fills="zero",
+    stride_bits=64,
+    aligned=False,
+    whole_arithmetic=False,
+    element_access=False,
+    local_matrices=False,
+    scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+)
+
+AMX = Device(
+    name="amx",
+    family="amx",
+    source=(
+        "Intel Architecture Instruction Set Extensions, chapter on AMX: palette 1; "
+        "tdpbf16ps, tdpfp16ps, tdpbssd and its kin"
+    ),
+    flavours=(),
+    spirv_version=(1, 4),
+    subgroup_sizes=(4, 8, 16, 32),
+    subgroup_size=16,
+    matrix_shapes=INTEL_CPU.matrix_shapes,
+    accesses=INTEL_CPU.accesses,
+    limits=INTEL_CPU.limits,
+    bfloat16="intel-conversion",
+    zero_matrix="composite-construct",
+    fills="zero",
+    stride_bits=64,
+    scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+    amx=Amx(),
+)

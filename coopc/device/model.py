@@ -1,0 +1,238 @@
+"""Devices as data: what a compiler has to know of one, in one frozen value."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from coopc.device.block_io import BlockIO
+from coopc.device.shape import AccessRule, Layout, MatrixShape, Use, signless
+
+Flavour: TypeAlias = Literal["opencl", "vulkan"]
+"""The environment of a SPIR-V module."""
+
+Family: TypeAlias = Literal["vulkan", "xe", "opencl-cpu", "amx"]
+"""What a device is programmed by: KHR matrices under Vulkan, Xe's own instructions or
+KHR matrices under OpenCL, KHR matrices on a processor, or AMX tiles."""
+
+Bfloat16: TypeAlias = Literal["khr", "intel-conversion"]
+"""How a module has bf16: as SPV_KHR_bfloat16's type, or as 16-bit integers with
+SPV_INTEL_bfloat16_conversion."""
+
+ZeroMatrix: TypeAlias = Literal["constant-composite", "composite-construct"]
+"""The instruction that makes a matrix of zeros: OpConstantComposite, or
+OpCompositeConstruct of 0."""
+
+Fills: TypeAlias = Literal["any", "zero"]
+"""Which values a device fills a matrix with natively; others go another way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a work-group may have."""
+
+    work_items: int
+    """Work-items of a work-group, at least one subgroup."""
+    work_group_size: tuple[int, int, int]
+    """Work-items along x, y and z, each at most `work_items`."""
+    local_bytes: int
+    """Bytes of work-group memory (SLM, shared memory)."""
+    max_vector: int
+    """Components of the longest vector in a module."""
+
+    def __post_init__(self) -> None:
+        if min(self.work_items, self.local_bytes, self.max_vector) < 1:
+            raise ValueError(f"expected limits of at least 1, got {self}")
+        if max(self.work_group_size) > self.work_items:
+            raise ValueError(
+                f"expected work-group sizes of at most work_items = {self.work_items}, "
+                f"got {self.work_group_size}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Dpas:
+    """The DPAS of a Xe device, beside what KHR matrices make of it."""
+
+    lanes: int
+    """Execution size: N, 8 or 16; the subgroup size that it needs."""
+    rows: tuple[int, ...] = (1, 2, 4, 8)
+    """M."""
+    depth: int = 8
+    """Systolic depth: K is `depth` channels of 32 bits."""
+    operands: tuple[str, ...] = ("f16", "bf16", "s8", "u8", "s4", "u4")
+    """The element types of A and B."""
+
+    def __post_init__(self) -> None:
+        if self.lanes not in (8, 16):
+            raise ValueError(f"expected an execution size of 8 or 16, got {self.lanes}")
+
+    def k(self, element_bits: int) -> int:
+        """Return K for elements of 4, 8, 16 or 32 bits.
+
+        >>> [Dpas(lanes=16).k(bits) for bits in (4, 8, 16, 32)]
+        [64, 32, 16, 8]
+        """
+        return self.depth * 32 // element_bits
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPair:
+    """Which two subgroups share A in a split DPAS."""
+
+    rule: Literal["adjacent"]
+    """`adjacent`: subgroups 2 i and 2 i + 1 of the work-group."""
+    assumed: bool
+    """Whether no document says so: what relies on it is then opt-in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amx:
+    """The tiles of AMX."""
+
+    tiles: int = 8
+    """Tile registers."""
+    rows: int = 16
+    """Rows of a tile, at most."""
+    row_bytes: int = 64
+    """Bytes of a row of a tile, at most; a multiple of 4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device, or one driver of it, as far as the compiler is concerned."""
+
+    name: str
+    family: Family
+    source: str
+    """The document, or the measurement, that the figures are from."""
+    flavours: tuple[Flavour, ...]
+    """What modules it takes, the preferred one first; none where it takes no SPIR-V."""
+    spirv_version: tuple[int, int]
+    """The version of the modules that are made for it."""
+    subgroup_sizes: tuple[int, ...]
+    """Lanes that a kernel may ask for, each a power of two."""
+    subgroup_size: int
+    """Lanes where the kernel does not say; those that `matrix_shapes` need."""
+    matrix_shapes: tuple[MatrixShape, ...]
+    """The multiplications that a KHR matrix can be, of a subgroup."""
+    accesses: tuple[AccessRule, ...]
+    """The layouts of loads and stores: of the rules that match, the first holds."""
+    limits: Limits
+    bfloat16: Bfloat16 | None = None
+    """None where bf16 is not supported at all."""
+    zero_matrix: ZeroMatrix = "constant-composite"
+    fills: Fills = "any"
+    stride_bits: int = 32
+    """Bits of the stride operand of a matrix load."""
+    aligned: bool = True
+    """Whether a matrix access may say how it is aligned."""
+    whole_arithmetic: bool = True
+    """Whether arithmetic on whole matrices works: add, negate, convert, scale."""
+    element_access: bool = True
+    """Whether a work-item can reach its elements, through a matrix variable."""
+    local_matrices: bool = True
+    """Whether matrices load from and store to work-group memory."""
+    scalars: frozenset[str] = frozenset()
+    """Types that are not to be taken for granted: f16, f64, i8, i16, i64."""
+    registers: tuple[int, ...] = ()
+    """General registers of a thread that one can choose, the default first."""
+    register_bytes: int = 0
+    """Bytes of a general register; 0 where it is no concern of the compiler."""
+    dpas: Dpas | None = None
+    block_io: BlockIO | None = None
+    """2D block loads and stores; None where there are none."""
+    split_pair: SplitPair | None = None
+    """None where there is no split DPAS."""
+    amx: Amx | None = None
+
+    def __post_init__(self) -> None:
+        if self.subgroup_size not in self.subgroup_sizes:
+            raise ValueError(
+                f"{self.name}: expected a default subgroup size of "
+                f"{self.subgroup_sizes}, got {self.subgroup_size}"
+            )
+        for size in self.subgroup_sizes:
+            if size < 1 or size & (size - 1):
+                raise ValueError(
+                    f"{self.name}: expected subgroup sizes that are powers of two, "
+                    f"got {size}"
+                )
+        if max(self.subgroup_sizes) > self.limits.work_items:
+            raise ValueError(
+                f"{self.name}: expected work-groups of {self.limits.work_items} "
+                f"work-items to hold a subgroup, got {max(self.subgroup_sizes)} lanes"
+            )
+        if self.dpas is not None and self.dpas.lanes != self.subgroup_size:
+            raise ValueError(
+                f"{self.name}: expected the {self.dpas.lanes} lanes of DPAS as default "
+                f"subgroup size, got {self.subgroup_size}"
+            )
+        if self.amx is None:
+            self._check_shapes()
+
+    def _check_shapes(self) -> None:
+        """Check that each multiplication can be fed and is listed once."""
+        if len(set(self.matrix_shapes)) != len(self.matrix_shapes):
+            raise ValueError(f"{self.name}: expected each matrix shape once")
+        for shape in self.matrix_shapes:
+            if "bf16" in shape.elements and self.bfloat16 is None:
+                raise ValueError(
+                    f"{self.name}: expected a form of bf16, which {shape} needs, "
+                    "got None"
+                )
+            for use, element, rows, cols in shape.operands:
+                if not self.layouts(use, element, rows, cols):
+                    raise ValueError(
+                        f"{self.name}: expected a layout for {use}, "
+                        f"{rows} x {cols} of {element} in {shape}, got none"
+                    )
+
+    def layouts(
+        self, use: Use, element: str, rows: int, cols: int
+    ) -> tuple[Layout, ...]:
+        """Return the layouts in memory that a matrix can be loaded from."""
+        name = signless(element)
+        for rule in self.accesses:
+            if rule.matches(use, name, rows, cols):
+                return rule.layouts
+        return ()
+
+    def multiplications(
+        self, a: str, b: str, c: str, result: str, saturating: bool = False
+    ) -> tuple[MatrixShape, ...]:
+        """Return the multiplications of these element types, in the order of the list.
+
+        The signs of an integer c and result are free where they change no bit: neither
+        saturates, nor is c extended.
+        """
+        wanted = (a, b, c, result)
+        free = not saturating and signless(c) == signless(result)
+
+        def fits(shape: MatrixShape) -> bool:
+            if shape.saturating != saturating:
+                return False
+            if not free:
+                return shape.elements == wanted
+            return shape.elements[:2] == wanted[:2] and (
+                signless(shape.c) == signless(shape.result) == signless(c)
+            )
+
+        return tuple(shape for shape in self.matrix_shapes if fits(shape))
+
+    def held(self, use: Use, element: str) -> tuple[tuple[int, int], ...]:
+        """Return the (rows, columns) of the matrices of a use and an element type.
+
+        They are those that some multiplication takes; the type may be signless.
+        """
+        name = signless(element)
+        found = {
+            (rows, cols): None
+            for shape in self.matrix_shapes
+            for of, has, rows, cols in shape.operands
+            if of == use and signless(has) == name
+        }
+        return tuple(found)
+
+    def types(self) -> Iterator[str]:
+        """Yield the element types that it multiplies, as text, each once."""
+        yield from {shape.types: None for shape in self.matrix_shapes}

@@ -1,0 +1,66 @@
+"""Vulkan drivers with VK_KHR_cooperative_matrix, by the properties that they list.
+
+A driver runs shapes that it does not list and returns wrong numbers, so a list here is
+all that may be used.
+"""
+
+from coopc.device.model import Device, Limits
+from coopc.device.shape import AccessRule, shapes
+
+_ANY_LAYOUT = (
+    AccessRule("a", ("row_major", "col_major")),
+    AccessRule("b", ("row_major", "col_major")),
+    AccessRule("acc", ("row_major", "col_major")),
+)
+
+LAVAPIPE = Device(
+    name="lavapipe",
+    family="vulkan",
+    source=(
+        "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR and "
+        "vkGetPhysicalDeviceProperties of Mesa 26.2.6; the same in 26.0 and 26.1"
+    ),
+    flavours=("vulkan",),
+    spirv_version=(1, 6),
+    subgroup_sizes=(8,),
+    subgroup_size=8,
+    matrix_shapes=(
+        *shapes((8,), (8,), (8,), ("f16 f16 f16", "f16 f16 f32")),
+        *shapes((8,), (8,), (8,), ("u8 u8 u32", "s8 s8 s32")),
+    ),
+    accesses=_ANY_LAYOUT,
+    limits=Limits(
+        work_items=1024,
+        work_group_size=(1024, 1024, 1024),
+        local_bytes=32 << 10,
+        max_vector=4,
+    ),
+    scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+)
+
+NVIDIA = Device(
+    name="nvidia",
+    family="vulkan",
+    source=(
+        "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR and "
+        "vkGetPhysicalDeviceProperties of an H200, driver 580.159.04"
+    ),
+    flavours=("vulkan",),
+    spirv_version=(1, 6),
+    subgroup_sizes=(32,),
+    subgroup_size=32,
+    matrix_shapes=(
+        *shapes((16,), (16,), (16,), ("f16 f16 f16", "f16 f16 f32", "bf16 bf16 f32")),
+        *shapes((16,), (8,), (16, 8), ("f16 f16 f16", "f16 f16 f32")),
+        *shapes((16,), (16, 8), (32,), ("u8 u8 u32", "s8 s8 s32")),
+    ),
+    accesses=_ANY_LAYOUT,
+    limits=Limits(
+        work_items=1024,
+        work_group_size=(1024, 1024, 64),
+        local_bytes=48 << 10,
+        max_vector=4,
+    ),
+    bfloat16="khr",
+    scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+)
