@@ -45,6 +45,9 @@ BF16 = FloatFormat(16, 7)
 F32 = FloatFormat(32, 23)
 F64 = FloatFormat(64, 52)
 
+_F32_LIMIT = (2 - 2.0**-24) * 2.0**127
+"""From here on, values round to the infinity of binary32."""
+
 
 def encode_int(value: int, bits: int, signed: bool) -> int:
     """The two's complement bits of an integer of a type of that width.
@@ -127,19 +130,13 @@ def float_text(bits: int, form: FloatFormat) -> str:
     value = abs(decode_float(bits, form))
     if form.bits == 64:
         return minus + repr(value).removesuffix(".0")
+    # spirv-as reads 16-bit floats as binary32 and cuts off, so the text is exact there
+    single = encode_float(value, F32)
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"
-        if encode_or_none(float(text), form) == bits & ~(sign << (form.bits - 1)):
+        if float(text) < _F32_LIMIT and encode_float(float(text), F32) == single:
             return minus + text
     raise AssertionError(f"no decimal text for {bits:#x}")
-
-
-def encode_or_none(value: float, form: FloatFormat) -> int | None:
-    """As `encode_float`, or None where that overflows."""
-    try:
-        return encode_float(value, form)
-    except ValueError:
-        return None
 
 
 def _round_magnitude(value: float, form: FloatFormat) -> int:

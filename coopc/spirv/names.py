@@ -21,15 +21,13 @@ _FLOATS = {16: "half", 32: "float", 64: "double"}
 def friendly_names(numbers: Mapping[Id, int]) -> dict[Id, str]:
     """A name for each id, without the leading %."""
     names: dict[Id, str] = {}
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     # debug names first, so that they are changed least
     for named in (True, False):
         for id, number in numbers.items():
             if (id.name is not None) == named:
-                wanted = _legal(id.name) if id.name else _describe(id, number, names)
-                name = _unique(wanted, taken)
-                taken.add(name)
-                names[id] = name
+                described = None if named else _describe(id, number, names)
+                names[id] = _unique(described or _legal(id.name or ""), taken)
     return names
 
 
@@ -39,13 +37,14 @@ def _legal(name: str) -> str:
     return f"_{legal}" if legal.isdigit() else legal
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    if name not in taken:
-        return name
-    count = 0
-    while f"{name}_{count}" in taken:
-        count += 1
-    return f"{name}_{count}"
+def _unique(name: str, taken: dict[str, int]) -> str:
+    """The name, or with the next suffix that makes it new; `taken` holds that."""
+    unique = name
+    while unique in taken:
+        unique = f"{name}_{taken[name]}"
+        taken[name] += 1
+    taken[unique] = 0
+    return unique
 
 
 def _describe(id: Id, number: int, names: Mapping[Id, str]) -> str:

@@ -129,8 +129,9 @@ class Sample:
                 yield (self.uint if is_type else first, *rest)
 
 
-def assemble(tool: Tool, source: str) -> bytes:
-    flags = ("--preserve-numeric-ids", "--target-env", "spv1.6", "-", "-o", "-")
+def assemble(tool: Tool, source: str, version: tuple[int, int] = (1, 6)) -> bytes:
+    env = "spv{}.{}".format(*version)
+    flags = ("--preserve-numeric-ids", "--target-env", env, "-", "-o", "-")
     command = [tool("spirv-as"), *flags]
     done = subprocess.run(command, input=source.encode(), capture_output=True)
     assert done.returncode == 0, done.stderr
@@ -214,11 +215,11 @@ def without(module: bytes, capability: int) -> bytes:
     return module[:at] + module[at + 8 :]
 
 
-def complaint(tool: Tool, module: bytes) -> str:
+def complaint(tool: Tool, module: bytes, about: str = "capabilit|extension") -> str:
     """What spirv-val says about capabilities or extensions, or nothing."""
     done = subprocess.run([tool("spirv-val")], input=module, capture_output=True)
     said = (done.stdout + done.stderr).decode()
-    found = re.search(r".*(capabilit|extension).*", said)
+    found = re.search(rf".*({about}).*", said)
     return found[0] if found else ""
 
 
@@ -248,3 +249,24 @@ def test_needs_are_met_and_needed(tool: Tool):
             assert complaint(tool, without(module, capability)), (name, capability)
             removed.add(capability)
     assert len(removed) > 30
+
+
+@pytest.mark.parametrize("version", [(1, 3), (1, 4), (1, 5), (1, 6)])
+def test_capabilities_bring_their_extension(tool: Tool, version: tuple[int, int]):
+    """Each capability alone: spirv-val misses no extension, and each that is there."""
+    named = 0
+    for name in enumeration("Capability").members:
+        module = Module(version=version, memory_model="Simple")
+        module.require(name)
+        module.require("Linkage")
+        assert complaint(tool, binary(module), "these extensions") == "", name
+        if module_extensions(module):
+            named += 1
+            text_without = re.sub(".*OpExtension.*\n", "", text(module))
+            less = assemble(tool, text_without, version)
+            assert complaint(tool, less, "these extensions"), name
+    assert named > 20
+
+
+def module_extensions(module: Module) -> list[str]:
+    return re.findall(r"OpExtension \"(.*)\"", text(module))
