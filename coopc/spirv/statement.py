@@ -104,10 +104,8 @@ class Literal(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """One enumerant of an enumeration, or some bits of a mask; `text` as written."""
+    """One enumerant of an enumeration, or some bits of a mask."""
 
-    enumeration: str
-    text: str
     members: tuple[Enumerant, ...]
 
     @property
@@ -207,7 +205,7 @@ class _Reader:
             self.found.append(value)
 
     def _enumerants(self, kind: str, value: str) -> None:
-        selected = Selected(kind, value, tuple(enumeration(kind).select(value)))
+        selected = Selected(tuple(enumeration(kind).select(value)))
         self.found.append(selected)
         for chosen in selected.members:
             self._one_of_each(chosen.operands)
