@@ -13,6 +13,7 @@ some of its errors end the process: hence spirv-val first, and a process of its 
 
 import importlib.metadata
 import importlib.util
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ import numpy as np
 from coopc.run import amx as amx_emulation
 from coopc.run.arrays import Array, RunResult, check_run, from_blob, to_blob
 from coopc.run.frame import Header
-from coopc.run.spirv_facts import spirv_facts
+from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, validate_spirv
 from coopc.run.worker import RunFailed, Worker, serving
 
@@ -156,8 +157,7 @@ class Session:
         reason = None
         if validate:
             reason = validate_spirv(binary, "spv{}.{}".format(*facts.version))
-        if reason is None and facts.matrix_types and not self.info.amx:
-            reason = f"{self.info.name} has cooperative matrices only with AMX"
+        reason = reason or why_unsupported(self.info, facts, entry, local_size)
         if reason is not None:
             raise RunFailed(reason)
         request: Header = {
@@ -182,6 +182,31 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def why_unsupported(
+    info: DeviceInfo, facts: SpirvFacts, entry: str, local_size: Sequence[int]
+) -> str | None:
+    """Why a device cannot run a kernel, or None.
+
+    Args:
+        info: the device.
+        facts: what the module uses.
+        entry: the name of the kernel.
+        local_size: work-items in a work-group along each axis.
+    """
+    if math.prod(local_size) > info.invocations:
+        return (
+            f"expected work-groups of at most {info.invocations} work-items on "
+            f"{info.name}, got {math.prod(local_size)}"
+        )
+    lanes = facts.subgroup_sizes.get(entry)
+    if lanes is not None and lanes not in info.subgroup_sizes:
+        has = ", ".join(map(str, info.subgroup_sizes))
+        return f"expected a subgroup size of {has} on {info.name}, got {lanes}"
+    if facts.matrix_types and not info.amx:
+        return f"{info.name} has cooperative matrices only with AMX"
+    return None
 
 
 def check_sizes(global_size: Sequence[int], local_size: Sequence[int]) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import pyopencl
 
 from coopc.run.frame import Blob, Header
-from coopc.run.service import serve
+from coopc.run.service import Refusal, serve
 
 cl: Any = pyopencl
 SUB_GROUP_SIZES_INTEL = 0x4108
 """CL_DEVICE_SUB_GROUP_SIZES_INTEL, which pyopencl has no name for."""
+PROGRESS = ("Compilation ", "Linking ", "Device build ", "Options used ", "(options")
+"""How lines of a build log begin that do not say what is wrong."""
 
 
 class OpenclWorker:
@@ -45,12 +47,9 @@ class OpenclWorker:
     ) -> tuple[Header, Sequence[Blob]]:
         """Run a kernel: the blobs are code and arguments, "is_buffer" says which."""
         code, *values = blobs
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", cl.CompilerWarning)
-            program = cl.Program(self.context, code).build()
-        kernel = cl.Kernel(program, request["entry"])
+        kernel = cl.Kernel(self._build(code), request["entry"])
         if kernel.num_args != len(values):
-            raise ValueError(f"expected {kernel.num_args} arguments, got {len(values)}")
+            raise Refusal(f"expected {kernel.num_args} arguments, got {len(values)}")
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         arguments = [
             cl.Buffer(self.context, flags, hostbuf=value) if is_buffer else value
@@ -67,6 +66,17 @@ class OpenclWorker:
                 cl.enqueue_copy(self.queue, results[-1], argument)
         times += [self._dispatch(kernel, *sizes) for _ in range(request["repeats"] - 1)]
         return {"milliseconds": times}, results
+
+    def _build(self, code: bytes) -> Any:
+        """The program of a module; a refusal is cut down to what the compiler said."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            try:
+                return cl.Program(self.context, code).build()
+            except cl.RuntimeError as e:
+                lines = str(e).partition("Build on")[2].splitlines()[1:]
+                said = [x for x in lines if x and not x.startswith(PROGRESS)]
+                raise Refusal("; ".join(said) or str(e)) from None
 
     def _dispatch(
         self, kernel: Any, global_size: list[int], local_size: list[int]

@@ -17,12 +17,16 @@ Handler: TypeAlias = Callable[[Header, list[bytes]], tuple[Header, Sequence[Blob
 """Answers a request: header and blobs to header and blobs."""
 
 
+class Refusal(Exception):
+    """A request that a worker refuses: the reason, in words for the user."""
+
+
 def serve(handlers: Mapping[str, Handler]) -> None:
     """Answer requests by their "do" until standard input ends.
 
     Args:
         handlers: what to call for each request.  What a handler raises is sent back
-            as the answer's "error".
+            as the answer's "error", with its type unless it is a Refusal.
     """
     incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -37,6 +41,8 @@ def serve(handlers: Mapping[str, Handler]) -> None:
         results: Sequence[Blob]
         try:
             answer, results = handlers[request["do"]](request, blobs)
+        except Refusal as e:
+            answer, results = {"error": str(e)}, ()
         except Exception as e:
             text = str(e) or "no message"
             answer, results = {"error": f"{type(e).__name__}: {text}"}, ()

@@ -18,7 +18,8 @@ HEADER_WORDS = 5
 OP_ENTRY_POINT, OP_EXECUTION_MODE, OP_EXECUTION_MODE_ID = 15, 16, 331
 OP_TYPE_INT, OP_TYPE_FLOAT, OP_CONSTANT, OP_SPEC_CONSTANT = 21, 22, 43, 50
 OP_DECORATE, OP_TYPE_MATRIX, OP_MUL_ADD = 71, 4456, 4459
-LOCAL_SIZE, LOCAL_SIZE_ID, SPEC_ID, BINDING = 17, 38, 1, 33
+LOCAL_SIZE, LOCAL_SIZE_ID, SUBGROUP_SIZE = 17, 38, 35
+SPEC_ID, BINDING = 1, 33
 SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
 FLOATS = {(16, 0): "bf16", (8, 4214): "e4m3", (8, 4215): "e5m2"}
 SATURATING = 0x10
@@ -36,6 +37,8 @@ class SpirvFacts:
     """The names of the entry points by id."""
     work_group_columns: dict[str, int] = field(default_factory=dict[str, int])
     """The first size of an entry point's work-group, in invocations, by its name."""
+    subgroup_sizes: dict[str, int] = field(default_factory=dict[str, int])
+    """The subgroup size that an entry point asks for, in invocations, by its name."""
     bindings: int = 0
     """One more than the greatest binding."""
     matrix_types: set[MatrixType] = field(default_factory=set[MatrixType])
@@ -130,8 +133,11 @@ class _Reader:
         self.facts.entry_points[words[1]] = name
 
     def _execution_mode(self, words: Words) -> None:
+        entry = self.facts.entry_points[words[0]]
         if words[1] == LOCAL_SIZE:
-            self.facts.work_group_columns[self.facts.entry_points[words[0]]] = words[2]
+            self.facts.work_group_columns[entry] = words[2]
+        elif words[1] == SUBGROUP_SIZE:
+            self.facts.subgroup_sizes[entry] = words[2]
 
     def _execution_mode_id(self, words: Words) -> None:
         if words[1] == LOCAL_SIZE_ID:

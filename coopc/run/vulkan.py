@@ -165,12 +165,7 @@ class Session:
         blobs = [to_blob(array, i) for i, array in enumerate(buffers)]
         spec = spec or {}
         facts = spirv_facts(binary, spec)
-        facts.check_entry(entry)
-        if facts.bindings > len(buffers):
-            raise ValueError(
-                f"expected {facts.bindings} buffers, one for each binding of the "
-                f"module, got {len(buffers)}"
-            )
+        check_interface(facts, entry, len(buffers))
         reason = validate_spirv(binary, TARGET_ENV) if validate else None
         reason = reason or why_unsupported(
             self.info, facts, groups, len(push_constants), subgroup_size
@@ -226,6 +221,25 @@ def devices(driver: DriverName) -> tuple[DeviceInfo, ...]:
         return tuple(DeviceInfo.from_header(x) for x in worker.open()["devices"])
     finally:
         worker.close()
+
+
+def check_interface(facts: SpirvFacts, entry: str, buffers: int) -> None:
+    """Refuse a call that does not fit the module.
+
+    Args:
+        facts: what the module uses.
+        entry: the name of the entry point.
+        buffers: number of buffers given.
+
+    Raises:
+        ValueError: there is no such entry point, or a binding without a buffer.
+    """
+    facts.check_entry(entry)
+    if facts.bindings > buffers:
+        raise ValueError(
+            f"expected {facts.bindings} buffers, one for each binding of the module, "
+            f"got {buffers}"
+        )
 
 
 def why_unsupported(

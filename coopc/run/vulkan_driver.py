@@ -6,6 +6,7 @@ from typing import Any
 
 from coopc.run import vulkan_structures as vk
 from coopc.run.matrix_shape import EXTENSION as MATRIX_EXTENSION
+from coopc.run.service import Refusal
 
 API_VERSION = 1 << 22 | 3 << 12
 BFLOAT16_EXTENSION = "VK_KHR_shader_bfloat16"
@@ -63,7 +64,7 @@ LIMITS = (
 TIMESTAMP_PERIOD_OFFSET = 424
 
 
-class VulkanError(Exception):
+class VulkanError(Refusal):
     """A Vulkan call failed, or there is no usable driver or device."""
 
 

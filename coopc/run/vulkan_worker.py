@@ -66,7 +66,7 @@ def select(devices: Sequence[PhysicalDevice], index: int | None) -> PhysicalDevi
     """
     if not devices:
         raise VulkanError("the driver has no device")
-    if index is not None and index >= len(devices):
+    if index is not None and not 0 <= index < len(devices):
         raise VulkanError(f"expected a device index below {len(devices)}, got {index}")
     if index is None:
         found = next((x for x in devices if x.matrix_shapes()), devices[0])

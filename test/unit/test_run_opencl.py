@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from coopc.run import opencl
+from coopc.run.spirv_facts import spirv_facts
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
 
@@ -152,6 +153,40 @@ def test_wrong_calls(
         )
 
 
+def test_device_limits(intel_cpu: opencl.Session, spirv: Callable[..., bytes]):
+    info = intel_cpu.info
+    facts = spirv_facts(spirv("opencl_shuffle", lanes=12))
+    assert opencl.why_unsupported(info, facts, "reverse", (48,)) == (
+        f"expected a subgroup size of 4, 8, 16, 32, 64 on {info.name}, got 12"
+    )
+    facts = spirv_facts(spirv("opencl_shuffle", lanes=16))
+    assert opencl.why_unsupported(info, facts, "reverse", (4, 4)) is None
+    assert opencl.why_unsupported(info, facts, "reverse", (info.invocations, 2)) == (
+        f"expected work-groups of at most {info.invocations} work-items on "
+        f"{info.name}, got {info.invocations * 2}"
+    )
+
+
+def test_refusal_of_the_compiler_is_one_line(
+    intel_cpu: opencl.Session, spirv: Callable[..., bytes]
+):
+    x = np.zeros(8, np.float32)
+    module = bytearray(spirv("opencl_saxpy"))
+    module[24:28] = (5116).to_bytes(4, "little")  # BFloat16TypeKHR for Addresses
+    with pytest.raises(RunFailed) as caught:
+        intel_cpu.run(
+            bytes(module),
+            "saxpy",
+            [x, x, x[0]],
+            global_size=(8,),
+            local_size=(8,),
+            validate=False,
+        )
+    assert str(caught.value) == (
+        "Unsupported SPIR-V module; SPIRV module requires unsupported capability 5116"
+    )
+
+
 def test_missing_argument(intel_cpu: opencl.Session, spirv: Callable[..., bytes]):
     x = np.zeros(8, np.float32)
 
@@ -160,7 +195,7 @@ def test_missing_argument(intel_cpu: opencl.Session, spirv: Callable[..., bytes]
         sizes = (8,)
         intel_cpu.run(module, "saxpy", arguments, global_size=sizes, local_size=sizes)
 
-    with pytest.raises(RunFailed, match="expected 3 arguments, got 2"):
+    with pytest.raises(RunFailed, match=r"^expected 3 arguments, got 2$"):
         run(x, x)
     with pytest.raises(ValueError, match=r"elements in buffer 0, got \(0,\)"):
         run(x[:0], x, x[0])

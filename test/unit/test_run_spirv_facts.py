@@ -21,6 +21,12 @@ def test_saxpy(spirv: Callable[..., bytes]):
     assert not facts.multiplications
 
 
+def test_subgroup_size(spirv: Callable[..., bytes]):
+    facts = spirv_facts(spirv("opencl_shuffle", lanes=32))
+    assert facts.version == (1, 4)
+    assert facts.subgroup_sizes == {"reverse": 32}
+
+
 def test_signed_matrices(spirv: Callable[..., bytes]):
     binary = spirv(
         "vulkan_matrix",

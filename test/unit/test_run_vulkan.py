@@ -195,5 +195,5 @@ def test_missing_toolchain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
 @pytest.mark.usefixtures("lavapipe")
 def test_missing_device():
-    with pytest.raises(RunFailed, match="expected a device index below 1, got 5"):
+    with pytest.raises(RunFailed, match=r"^expected a device index below 1, got 5"):
         vulkan.Session.start("lavapipe", 5)

@@ -10,7 +10,7 @@ from coopc.run.worker import RunFailed, Worker
 
 SERVER = """
 import os, sys
-from coopc.run.service import serve
+from coopc.run.service import Refusal, serve
 
 def echo(request, blobs):
     print("this would break a frame")
@@ -28,10 +28,13 @@ def hang(request, blobs):
         pass
 
 def refuse(request, blobs):
-    raise ValueError("expected K = 16")
+    raise Refusal("expected K = 16")
+
+def fail(request, blobs):
+    raise KeyError("tile")
 
 serve({"open": lambda r, b: ({"pid": os.getpid()}, ()), "echo": echo, "crash": crash,
-       "leave": leave, "hang": hang, "refuse": refuse})
+       "leave": leave, "hang": hang, "refuse": refuse, "fail": fail})
 """
 
 
@@ -63,7 +66,8 @@ def test_process_is_kept(worker: Worker):
         ("crash", 60, "ended with SIGABRT: assertion failed: tile"),
         ("leave", 60, "ended with status 3"),
         ("hang", 0.1, "no answer within 0.1 s"),
-        ("refuse", 60, "ValueError: expected K = 16"),
+        ("refuse", 60, "^expected K = 16$"),
+        ("fail", 60, "^KeyError: 'tile'$"),
     ],
 )
 def test_failure_is_one_error_and_then_all_is_well(
