@@ -251,6 +251,20 @@ def test_needs_are_met_and_needed(tool: Tool):
     assert len(removed) > 30
 
 
+def test_kernel_and_shader_only_where_needed(tool: Tool):
+    """What spirv-val takes in a shader does not ask for Kernel, nor the reverse."""
+    asked = 0
+    for name, at in cases():
+        for flavour, other in ((FLAVOURS[0], "Kernel"), (FLAVOURS[1], "Shader")):
+            module = single(name, at, flavour)
+            foreign = enumeration("Capability").value(other)
+            if foreign in declared(module):
+                less = without(module, foreign)
+                assert complaint(tool, less), f"{name} asks for {other}"
+                asked += 1
+    assert asked > 30
+
+
 @pytest.mark.parametrize("version", [(1, 3), (1, 4), (1, 5), (1, 6)])
 def test_capabilities_bring_their_extension(tool: Tool, version: tuple[int, int]):
     """Each capability alone: spirv-val misses no extension, and each that is there."""
