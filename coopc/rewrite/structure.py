@@ -1,0 +1,112 @@
+"""Where values flow through control flow: loops, branches, selections and calls.
+
+What `coopc.rewrite.one_to_many` knows of `scf`, `func` and `arith.select`, so that the
+passes on it need rules for their own operations alone.
+
+>>> from xdsl.dialects.scf import ForOp
+>>> ForOp in TRANSPARENT
+True
+"""
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.arith import SelectOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.scf import (
+    ConditionOp,
+    ExecuteRegionOp,
+    ForOp,
+    IfOp,
+    IndexSwitchOp,
+    WhileOp,
+    YieldOp,
+)
+from xdsl.ir import Operation, Region, SSAValue
+
+TRANSPARENT: frozenset[type[Operation]] = frozenset(
+    {
+        CallOp,
+        ConditionOp,
+        ExecuteRegionOp,
+        ForOp,
+        IfOp,
+        IndexSwitchOp,
+        ReturnOp,
+        WhileOp,
+        YieldOp,
+    }
+)
+"""Operations that only pass values on.
+
+Each has at most one list of operands, after the others: where one value becomes
+several, so do the operand and the result in its place."""
+
+Functions = dict[str, FuncOp]
+"""The functions of a module, by name."""
+
+
+def functions(root: Operation) -> Functions:
+    """Return the functions directly in `root`, by name."""
+    return {
+        op.sym_name.data: op
+        for region in root.regions
+        for block in region.blocks
+        for op in block.ops
+        if isinstance(op, FuncOp)
+    }
+
+
+def callee(call: CallOp, known: Functions) -> FuncOp | None:
+    """Return the function that is called; None where its body is not known."""
+    func = known.get(call.callee.string_value())
+    return None if func is None or func.is_declaration else func
+
+
+def returns(func: FuncOp) -> Iterator[ReturnOp]:
+    """Yield where a function returns."""
+    for block in func.body.blocks:
+        if isinstance(op := block.last_op, ReturnOp):
+            yield op
+
+
+def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
+    """Yield groups of values that are one value, as it goes through `op`."""
+    match op:
+        case ForOp():
+            yielded = _last_operands(op.body)
+            carried = op.body.block.args[1:]
+            yield from zip(op.iter_args, carried, yielded, op.res, strict=True)
+        case WhileOp():
+            before, after = op.before_region, op.after_region
+            yield from zip(
+                op.arguments, before.block.args, _last_operands(after), strict=True
+            )
+            passed = _last_operands(before)[1:]
+            yield from zip(passed, after.block.args, op.res, strict=True)
+        case IfOp() | ExecuteRegionOp() | IndexSwitchOp():
+            for region in op.regions:
+                for yielded in _yields(region):
+                    yield from zip(op.results, yielded.operands, strict=True)
+        case SelectOp():
+            yield op.lhs, op.rhs, op.result
+        case CallOp():
+            if (func := callee(op, known)) is not None:
+                yield from zip(op.arguments, func.args, strict=True)
+                for end in returns(func):
+                    yield from zip(op.res, end.arguments, strict=True)
+        case _:
+            pass
+
+
+def _last_operands(region: Region) -> Sequence[SSAValue]:
+    """Return the operands of the operation that ends a region of one block."""
+    last = region.block.last_op
+    assert last is not None, region
+    return last.operands
+
+
+def _yields(region: Region) -> Iterator[YieldOp]:
+    """Yield the operations that leave a region."""
+    for block in region.blocks:
+        if isinstance(op := block.last_op, YieldOp):
+            yield op
