@@ -63,7 +63,7 @@ class Place:
 
     def excerpt(self) -> Iterable[str]:
         """The line of source and the carets under it; nothing if there is no source."""
-        if self.text is None or self.column is None:
+        if not self.text or self.column is None:
             return
         text = "".join(c if c.isprintable() or c == "\t" else "?" for c in self.text)
         start = min(self.column - 1, len(text))

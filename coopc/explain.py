@@ -68,10 +68,24 @@ def of_parser(error: Exception, source: Source, position: int) -> Diagnostic:
             return Diagnostic(Kind.VERIFY, str(error), source.place(position))
         case RecursionError():
             message = "expected fewer brackets inside each other"
+        case _ if is_ours(error):
+            what = (Note(REPORT),)
+            return Diagnostic(
+                Kind.INTERNAL, summary(error), source.place(position), what
+            )
         case _:
             # xDSL's parser meets some malformed text with other exceptions.
             message = f"expected valid text, got {summary(error)}"
     return Diagnostic(Kind.PARSE, message, source.place(position))
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether `error` is a mistake of a program, not of a text that xDSL has read."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    return isinstance(error, ImportError | NameError) or module.startswith("coopc.")
 
 
 def summary(error: BaseException) -> str:

@@ -17,25 +17,30 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     FileLineColLoc,
     IntAttr,
+    IntegerType,
     ModuleOp,
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import BlockArgument, Operation, Region, SSAValue
-from xdsl.parser import AttrParser, Parser
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue, TypeAttribute
+from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Input, Span
 
 from coopc.diagnostic import CompileError, near_match
 from coopc.explain import of_parser
 from coopc.source import Source
-from coopc.xdsl_gaps import float_of_hex, late_aliases
+from coopc.xdsl_gaps import Lexer, float_of_hex, late_aliases
 
 MAX_NESTED_REGIONS = 64
 """Deeper IR is refused: walks over it would exhaust Python's stack."""
 
 MAX_CONSTANT_ELEMENTS = 1 << 24
 """A larger `dense` constant is refused: each element takes about 25 bytes at first."""
+
+
+MAX_INTEGER_BITS = (1 << 24) - 1
+"""The widest integer, as in MLIR; xDSL computes with the bounds of each type."""
 
 
 class LocatedParser(Parser):
@@ -46,7 +51,8 @@ class LocatedParser(Parser):
     """How many regions enclose the current position."""
 
     def __init__(self, ctx: Context, source: Source):
-        super().__init__(ctx, source.text, source.name)
+        super().__init__(ctx, "", source.name)
+        self._parser_state = ParserState(Lexer(Input(source.text, source.name)))
         self.source = source
         self.open_regions = 0
         self._file = StringAttr(source.name)
@@ -156,6 +162,14 @@ class LocatedParser(Parser):
             near = near_match(name, (op.name for op in self.ctx.loaded_ops))
             message = f"unknown operation '{name}'{near}"
         self.raise_error(message, start, start + len(name))
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        start = self.pos
+        type = super()._parse_optional_integer_or_float_type()
+        if isinstance(type, IntegerType) and type.width.data > MAX_INTEGER_BITS:
+            message = f"expected an integer of at most {MAX_INTEGER_BITS} bits"
+            self.raise_error(f"{message}, got {type.width.data}", start, start)
+        return type
 
     # Constants
 

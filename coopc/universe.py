@@ -15,6 +15,7 @@ from xdsl.universe import XDSL_UNIVERSE, Universe
 DIALECTS: dict[str, str] = {
     "coopmatrix": "coopc.dialects.coopmatrix:Coopmatrix",
     "simt": "coopc.dialects.simt:Simt",
+    "xe": "coopc.dialects.xe:Xe",
 }
 """From the name of a dialect to `module:object`."""
 

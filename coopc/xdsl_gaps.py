@@ -4,6 +4,7 @@
 |---|---|---|
 | hex floats | `dense<0xFF800000>` is 4286578688.0, not -inf | `float_of_hex` |
 | late aliases | `#loc1` before its definition, as MLIR prints, fails | `late_aliases` |
+| open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
 
@@ -22,9 +23,18 @@ from typing import Any, NoReturn
 from xdsl.dialects.builtin import AnyFloat, UnknownLoc
 from xdsl.ir import IRNode, Operation
 from xdsl.utils.diagnostic import Diagnostic
+from xdsl.utils.mlir_lexer import MLIRLexer
 
 LATE_ALIAS = re.compile(r"^#loc\d*[ \t]*=[ \t]*loc\(", re.MULTILINE)
 """How MLIR writes the definition of a location, at the end of its output."""
+
+
+class Lexer(MLIRLexer):
+    """xDSL's lexer, whose time is linear also for a string that does not end."""
+
+    _unescaped_characters_regex = re.compile(
+        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+    )
 
 
 def float_of_hex(literal: str, type: AnyFloat) -> float | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from coopc.run.toolchain import version_report
+
 
 def versions(tool: str) -> str:
     """A line for `tool`, and one for each version that may matter in a report."""
@@ -15,6 +17,7 @@ def versions(tool: str) -> str:
     }
     lines = [f"{tool} {installed('coopc')}"]
     lines += [f"  {name} {number}" for name, number in rows.items()]
+    lines += [f"  {line}" for line in version_report()]
     return "\n".join(lines) + "\n"
 
 
