@@ -50,8 +50,11 @@ class FloatFormat:
     def round(self, value: float) -> float:
         """Return the number of this format nearest to `value`, the even one of two.
 
-        Zeros, infinities and NaN stay as they are.
+        Zeros, infinities and NaN stay as they are.  An `int` is rounded once, however
+        many bits it has.
         """
+        if isinstance(value, int):
+            value = float(value if self.bits == 64 else odd_float(value))
         if value == 0 or not isfinite(value) or self.bits == 64:
             return value
         exponent = max(frexp(value)[1] - 1, self.min_exponent) - self.fraction_bits
@@ -62,6 +65,21 @@ class FloatFormat:
         if abs(rounded) > self.greatest:
             return inf if value > 0 else -inf
         return rounded
+
+
+def odd_float(value: int) -> int:
+    """Return an integer of 53 bits, a float, that a narrower format rounds as `value`.
+
+    The last bit also stands for those that are cut: it makes no tie, and breaks none.
+
+    >>> odd_float(2**60 + 1) - 2**60
+    256
+    """
+    excess = value.bit_length() - 53
+    if excess <= 0:
+        return value
+    sticky = value & ((1 << excess) - 1) != 0
+    return (value >> excess | sticky) << excess
 
 
 FORMATS = {

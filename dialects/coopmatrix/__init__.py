@@ -5,7 +5,7 @@ multiplication, not which lane holds what: a kernel fixes that with the attribut
 `coopmatrix.distribution`, and each pipeline says which one it uses.
 """
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from coopc.dialects.coopmatrix.atomic import (
     AtomicAddOp,
@@ -16,52 +16,41 @@ from coopc.dialects.coopmatrix.atomic import (
     AtomicStoreOp,
     AtomicUpdateOp,
 )
-from coopc.dialects.coopmatrix.elements import (
-    CoordOp,
-    ExtractOp,
-    ExtractRowSliceOp,
-    InsertOp,
-    InsertRowSliceOp,
-    LengthOp,
+from coopc.dialects.coopmatrix.bitwise import (
+    AndOp,
+    BitwiseOp,
+    NotOp,
+    OrOp,
+    ShlOp,
+    ShrOp,
+    XorOp,
 )
+from coopc.dialects.coopmatrix.constants import SpecConstantOp, spec_ids
+from coopc.dialects.coopmatrix.convert import BitcastOp, ConvertOp
+from coopc.dialects.coopmatrix.elements import CoordOp, ExtractOp, InsertOp, LengthOp
 from coopc.dialects.coopmatrix.elementwise import (
     AbsOp,
     AddOp,
-    AndOp,
     BinaryOp,
+    DivisionOp,
     DivOp,
     ElementwiseOp,
     MaxOp,
     MinOp,
     MulOp,
     NegOp,
-    NotOp,
-    OrOp,
     RemOp,
     ScaleOp,
-    ShlOp,
-    ShrOp,
     SignedBinaryOp,
     SubOp,
     UnaryOp,
-    XorOp,
 )
-from coopc.dialects.coopmatrix.memory import (
-    AccessOp,
-    LoadOp,
-    PrefetchOp,
-    StoreOp,
-)
-from coopc.dialects.coopmatrix.multiply import FillOp, MulAddOp, SpecConstantOp
-from coopc.dialects.coopmatrix.types import (
-    CHANNEL_BITS,
+from coopc.dialects.coopmatrix.enums import (
     Axis,
     AxisAttr,
     CheckedAttr,
-    ElementType,
     Layout,
     LayoutAttr,
-    MatrixType,
     Operand,
     Ordering,
     OrderingAttr,
@@ -70,24 +59,35 @@ from coopc.dialects.coopmatrix.types import (
     Scope,
     ScopeAttr,
     SignedAttr,
-    Size,
     Use,
     UseAttr,
+)
+from coopc.dialects.coopmatrix.fill import OPAQUE_POINTERS, FillOp
+from coopc.dialects.coopmatrix.memory import (
+    AccessOp,
+    LoadOp,
+    PlainAccessOp,
+    PrefetchOp,
+    StoreOp,
+)
+from coopc.dialects.coopmatrix.multiply import MulAddOp
+from coopc.dialects.coopmatrix.slices import ExtractRowSliceOp, InsertRowSliceOp
+from coopc.dialects.coopmatrix.types import (
+    CHANNEL_BITS,
+    ELEMENT_BITS,
+    ElementType,
+    FloatElement,
+    MatrixType,
+    Size,
     element,
     matrix_type,
 )
-from coopc.dialects.coopmatrix.whole import (
-    ApplyOp,
-    BitcastOp,
-    ConvertOp,
-    ReduceOp,
-    YieldOp,
-)
+from coopc.dialects.coopmatrix.whole import ApplyOp, ReduceOp, YieldOp
 
 DISTRIBUTION = "coopmatrix.distribution"
 """The kernel attribute that says which work-item owns which element."""
 
-OPERATIONS = [
+OPERATIONS: list[type[Operation]] = [
     AbsOp,
     AddOp,
     AndOp,
@@ -147,6 +147,8 @@ Coopmatrix = Dialect(
 __all__ = [
     "CHANNEL_BITS",
     "DISTRIBUTION",
+    "ELEMENT_BITS",
+    "OPAQUE_POINTERS",
     "OPERATIONS",
     "AbsOp",
     "AccessOp",
@@ -164,16 +166,19 @@ __all__ = [
     "AxisAttr",
     "BinaryOp",
     "BitcastOp",
+    "BitwiseOp",
     "CheckedAttr",
     "ConvertOp",
     "Coopmatrix",
     "CoordOp",
     "DivOp",
+    "DivisionOp",
     "ElementType",
     "ElementwiseOp",
     "ExtractOp",
     "ExtractRowSliceOp",
     "FillOp",
+    "FloatElement",
     "InsertOp",
     "InsertRowSliceOp",
     "Layout",
@@ -191,6 +196,7 @@ __all__ = [
     "OrOp",
     "Ordering",
     "OrderingAttr",
+    "PlainAccessOp",
     "PrefetchOp",
     "ReduceOp",
     "Reduction",
@@ -214,4 +220,5 @@ __all__ = [
     "YieldOp",
     "element",
     "matrix_type",
+    "spec_ids",
 ]

@@ -1,10 +1,10 @@
 """Operations of `coopmatrix` that access memory atomically, element by element."""
 
 from abc import ABC
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerType, UnitAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
@@ -14,35 +14,27 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.coopmatrix.memory import AccessOp, verify_no_zero_stride
-from coopc.dialects.coopmatrix.types import (
-    MatrixType,
+from coopc.dialects.coopmatrix.enums import (
+    CheckedAttr,
+    Layout,
+    LayoutAttr,
     Ordering,
     OrderingAttr,
     Scope,
     ScopeAttr,
-    matrix_type,
 )
+from coopc.dialects.coopmatrix.memory import AccessOp, verify_no_zero_stride
+from coopc.dialects.coopmatrix.traits import NamesConstants
+from coopc.dialects.coopmatrix.types import MatrixType, matrix_type
+from coopc.dialects.narrow import is_integer
+from coopc.dialects.traits import Collective, ReadsAndWrites
 
 _ATOMIC = (
     "$memory `[` $positions `]` $layout (`checked` $checked^)? "
     "$ordering (`scope` `=` $scope^)? "
 )
-
-
-class ReadsAndWrites(MemoryEffect):
-    """An atomic access is never removed, repeated or moved."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
-        return {
-            EffectInstance(MemoryEffectKind.READ),
-            EffectInstance(MemoryEffectKind.WRITE),
-        }
 
 
 class AtomicOp(AccessOp, ABC):
@@ -62,8 +54,12 @@ class AtomicOp(AccessOp, ABC):
     def verify_(self) -> None:
         """Check the ordering, and the element type: atomics need 16 bits or more."""
         super().verify_()
-        if self.ordering.data in self.refused_orderings():
-            raise VerifyException(f"{self.name} cannot be {self.ordering.data}")
+        if self.ordering.data in (refused := self.refused_orderings()):
+            *most, last = (each for each in Ordering if each not in refused)
+            raise VerifyException(
+                f"expected {', '.join(most)} or {last}, the orderings that "
+                f"{self.name} can have, got {self.ordering.data}"
+            )
         if self.matrix.element_bits < 16:
             raise VerifyException(
                 "expected elements of 16 bits or more, which atomics need, "
@@ -74,6 +70,21 @@ class AtomicOp(AccessOp, ABC):
     def refused_orderings(cls) -> tuple[Ordering, ...]:
         """Return the orderings that such an access cannot have."""
         return ()
+
+
+def _properties(
+    layout: Layout,
+    checked: CheckedAttr | None,
+    ordering: Ordering,
+    scope: Scope | None,
+) -> dict[str, Attribute | None]:
+    """Return the properties that every atomic access has."""
+    return {
+        "layout": LayoutAttr(layout),
+        "checked": checked,
+        "ordering": OrderingAttr(ordering),
+        "scope": None if scope is None else ScopeAttr(scope),
+    }
 
 
 @irdl_op_definition
@@ -91,9 +102,25 @@ class AtomicLoadOp(AtomicOp):
 
     result = result_def(MatrixType)
 
-    traits = traits_def(ReadsAndWrites())
+    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
 
     assembly_format = _ATOMIC + "attr-dict `:` type($memory) `->` type($result)"
+
+    def __init__(
+        self,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        result: Attribute,
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        ordering: Ordering = Ordering.RELAXED,
+        scope: Scope | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[memory, positions],
+            properties=_properties(layout, checked, ordering, scope),
+            result_types=[result],
+        )
 
     @property
     def matrix(self) -> MatrixType:
@@ -122,11 +149,26 @@ class AtomicStoreOp(AtomicOp):
 
     value = operand_def(MatrixType)
 
-    traits = traits_def(ReadsAndWrites())
+    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
 
     assembly_format = (
         "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory)"
     )
+
+    def __init__(
+        self,
+        value: SSAValue,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        ordering: Ordering = Ordering.RELAXED,
+        scope: Scope | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[memory, positions, value],
+            properties=_properties(layout, checked, ordering, scope),
+        )
 
     @property
     def matrix(self) -> MatrixType:
@@ -153,7 +195,23 @@ class AtomicUpdateOp(AtomicOp, ABC):
     value = operand_def(MatrixType)
     result = result_def(MatrixType)
 
-    traits = traits_def(ReadsAndWrites())
+    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
+
+    def __init__(
+        self,
+        value: SSAValue,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        ordering: Ordering = Ordering.RELAXED,
+        scope: Scope | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[memory, positions, value],
+            properties=_properties(layout, checked, ordering, scope),
+            result_types=[value.type],
+        )
 
     @property
     def matrix(self) -> MatrixType:
@@ -199,12 +257,25 @@ class AtomicOrderOp(AtomicUpdateOp, ABC):
 
     signed = opt_prop_def(UnitAttr)
 
+    def __init__(
+        self,
+        value: SSAValue,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        ordering: Ordering = Ordering.RELAXED,
+        scope: Scope | None = None,
+        signed: bool = False,
+    ) -> None:
+        super().__init__(value, memory, positions, layout, checked, ordering, scope)
+        if signed:
+            self.signed = UnitAttr()
+
     def verify_(self) -> None:
         """Check that only integers are signed."""
         super().verify_()
-        if self.signed is not None and not isinstance(
-            self.matrix.element_type, IntegerType
-        ):
+        if self.signed is not None and not is_integer(self.matrix.element_type):
             raise VerifyException(
                 f"expected integers, which can be signed, got "
                 f"{self.matrix.element_type}"

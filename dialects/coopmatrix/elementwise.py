@@ -8,7 +8,8 @@ or not.
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.interfaces import ConditionallySpeculatableInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -20,22 +21,13 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.pattern_rewriter import RewritePattern
-from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
+from xdsl.traits import Commutative, NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.coopmatrix.traits import Canonicalized, NamesConstants
 from coopc.dialects.coopmatrix.types import MatrixType, matrix_type
-
-
-class ElementwisePatterns(HasCanonicalizationPatternsTrait):
-    """What holds of each element holds of matrices of one value."""
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """Return the patterns."""
-        from coopc.dialects.coopmatrix import canonicalize
-
-        return (canonicalize.DoubleNegation(), canonicalize.IntegerIdentity())
+from coopc.dialects.narrow import is_integer
+from coopc.dialects.traits import Collective
 
 
 class ElementwiseOp(IRDLOperation, ABC):
@@ -52,7 +44,7 @@ class ElementwiseOp(IRDLOperation, ABC):
 
     def verify_integers(self) -> None:
         """Check that the elements are integers."""
-        if not isinstance(found := self.matrix.element_type, IntegerType):
+        if not is_integer(found := self.matrix.element_type):
             raise VerifyException(
                 f"expected elements that are integers, as {self.name} needs, "
                 f"got {found}"
@@ -65,7 +57,7 @@ class BinaryOp(ElementwiseOp, ABC):
     lhs = operand_def(ElementwiseOp.T)
     rhs = operand_def(ElementwiseOp.T)
 
-    traits = traits_def(Pure(), ElementwisePatterns())
+    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
 
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
@@ -73,14 +65,16 @@ class BinaryOp(ElementwiseOp, ABC):
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
 
 
-class SignedBinaryOp(ElementwiseOp, ABC):
+class SignedBinaryOp(ElementwiseOp, ConditionallySpeculatableInterface, ABC):
     """An operation on the elements of two matrices, whose integers have a sign."""
 
     lhs = operand_def(ElementwiseOp.T)
     rhs = operand_def(ElementwiseOp.T)
     signed = opt_prop_def(UnitAttr)
 
-    traits = traits_def(Pure(), ElementwisePatterns())
+    traits = traits_def(
+        Collective(), NoMemoryEffect(), NamesConstants(), Canonicalized()
+    )
 
     assembly_format = "(`signed` $signed^)? $lhs `,` $rhs attr-dict `:` type($result)"
 
@@ -91,10 +85,32 @@ class SignedBinaryOp(ElementwiseOp, ABC):
             result_types=[lhs.type],
         )
 
+    def is_speculatable(self) -> bool:
+        """Whether it may be executed where the program would not."""
+        return True
+
     def verify_(self) -> None:
         """Check that only integers are signed."""
         if self.signed is not None:
             self.verify_integers()
+
+
+class DivisionOp(SignedBinaryOp, ABC):
+    """A division or its remainder: of integers, not for every divisor.
+
+    Division by 0 is undefined, and so is that of the least signed integer by -1.
+    """
+
+    def is_speculatable(self) -> bool:
+        """Whether it may be executed where the program would not: a known divisor."""
+        from coopc.dialects.coopmatrix.numbers import fill_constant
+
+        if not is_integer(type := self.matrix.element_type):
+            return True
+        divisor = fill_constant(self.rhs)
+        if divisor is None or divisor.type != type:
+            return False
+        return divisor.value.data not in ((0, -1) if self.signed else (0,))
 
 
 class UnaryOp(ElementwiseOp, ABC):
@@ -102,7 +118,7 @@ class UnaryOp(ElementwiseOp, ABC):
 
     value = operand_def(ElementwiseOp.T)
 
-    traits = traits_def(Pure(), ElementwisePatterns())
+    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
 
     assembly_format = "$value attr-dict `:` type($result)"
 
@@ -122,6 +138,8 @@ class AddOp(BinaryOp):
     """
 
     name = "coopmatrix.add"
+
+    traits = traits_def(Commutative())
 
 
 @irdl_op_definition
@@ -151,10 +169,14 @@ class MulOp(BinaryOp):
 
     name = "coopmatrix.mul"
 
+    traits = traits_def(Commutative())
+
 
 @irdl_op_definition
-class DivOp(SignedBinaryOp):
-    """`lhs / rhs`; integers round towards zero, and x / 0 is undefined.
+class DivOp(DivisionOp):
+    """`lhs / rhs`; integers round towards zero.
+
+    Of integers, x / 0 and the least signed one / -1 are undefined.
 
     ```mlir
     %x, %y = "test.op"() : () ->
@@ -167,8 +189,10 @@ class DivOp(SignedBinaryOp):
 
 
 @irdl_op_definition
-class RemOp(SignedBinaryOp):
-    """The remainder of `lhs / rhs`, with the sign of `lhs`; x rem 0 is undefined.
+class RemOp(DivisionOp):
+    """The remainder of `lhs / rhs`, with the sign of `lhs`.
+
+    Of integers, x rem 0 and the least signed one rem -1 are undefined.
 
     ```mlir
     %x, %y = "test.op"() : () ->
@@ -209,96 +233,6 @@ class MaxOp(SignedBinaryOp):
 
 
 @irdl_op_definition
-class AndOp(BinaryOp):
-    """Bitwise and of integers.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.and %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
-
-    name = "coopmatrix.and"
-
-    def verify_(self) -> None:
-        """Check that the elements are integers."""
-        self.verify_integers()
-
-
-@irdl_op_definition
-class OrOp(BinaryOp):
-    """Bitwise or of integers.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.or %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
-
-    name = "coopmatrix.or"
-
-    def verify_(self) -> None:
-        """Check that the elements are integers."""
-        self.verify_integers()
-
-
-@irdl_op_definition
-class XorOp(BinaryOp):
-    """Bitwise exclusive or of integers.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.xor %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
-
-    name = "coopmatrix.xor"
-
-    def verify_(self) -> None:
-        """Check that the elements are integers."""
-        self.verify_integers()
-
-
-@irdl_op_definition
-class ShlOp(BinaryOp):
-    """`lhs` shifted left by `rhs` bits, fewer than an element has.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.shl %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
-
-    name = "coopmatrix.shl"
-
-    def verify_(self) -> None:
-        """Check that the elements are integers."""
-        self.verify_integers()
-
-
-@irdl_op_definition
-class ShrOp(SignedBinaryOp):
-    """`lhs` shifted right by `rhs` bits; `signed` copies the sign bit.
-
-    ```mlir
-    %x, %y = "test.op"() : () ->
-      (!coopmatrix.matrix<8x16xi32, acc>, !coopmatrix.matrix<8x16xi32, acc>)
-    %z = coopmatrix.shr signed %x, %y : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
-
-    name = "coopmatrix.shr"
-
-    def verify_(self) -> None:
-        """Check that the elements are integers."""
-        self.verify_integers()
-
-
-@irdl_op_definition
 class NegOp(UnaryOp):
     """`-value`; integers wrap around, and floats change sign, also 0 and NaN.
 
@@ -325,23 +259,6 @@ class AbsOp(UnaryOp):
 
 
 @irdl_op_definition
-class NotOp(UnaryOp):
-    """Bitwise complement of integers.
-
-    ```mlir
-    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
-    %y = coopmatrix.not %x : !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
-
-    name = "coopmatrix.not"
-
-    def verify_(self) -> None:
-        """Check that the elements are integers."""
-        self.verify_integers()
-
-
-@irdl_op_definition
 class ScaleOp(ElementwiseOp):
     """Multiply each element by one scalar of the element type.
 
@@ -356,7 +273,7 @@ class ScaleOp(ElementwiseOp):
     value = operand_def(ElementwiseOp.T)
     scalar = operand_def()
 
-    traits = traits_def(Pure())
+    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
 
     assembly_format = "$value `,` $scalar attr-dict `:` type($result) `,` type($scalar)"
 

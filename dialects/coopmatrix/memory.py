@@ -34,18 +34,19 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.traits import (
+    EffectInstance,
+    MemoryEffect,
+    MemoryEffectKind,
+    MemoryWriteEffect,
+)
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.coopmatrix.types import (
-    CHANNEL_BITS,
-    CheckedAttr,
-    Layout,
-    LayoutAttr,
-    MatrixType,
-    Use,
-    matrix_type,
-)
+from coopc.dialects.coopmatrix.enums import CheckedAttr, Layout, LayoutAttr, Use
+from coopc.dialects.coopmatrix.traits import NamesConstants
+from coopc.dialects.coopmatrix.types import CHANNEL_BITS, MatrixType, matrix_type
+from coopc.dialects.narrow import is_memref
+from coopc.dialects.traits import Collective, FillsCache
 
 _ACCESS = (
     "$memory `[` $positions `]` $layout (`checked` $checked^)? "
@@ -66,15 +67,6 @@ class ReadsUnlessVolatile(MemoryEffect):
         return {read, EffectInstance(MemoryEffectKind.WRITE)}
 
 
-class Writes(MemoryEffect):
-    """A store writes.  So does a prefetch, or it would be removed as a dead read."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
-        return {EffectInstance(MemoryEffectKind.WRITE)}
-
-
 class AccessOp(IRDLOperation, ABC):
     """What every access to memory has: a memref, positions, a layout, checks."""
 
@@ -91,8 +83,9 @@ class AccessOp(IRDLOperation, ABC):
     @property
     def memory_type(self) -> MemRefType:
         """The type of the memref."""
-        assert isinstance(self.memory.type, MemRefType)
-        return self.memory.type
+        type = self.memory.type
+        assert is_memref(type), type
+        return type
 
     def verify_(self) -> None:
         """Check the memref and the positions against the matrix."""
@@ -150,6 +143,17 @@ class PlainAccessOp(AccessOp, ABC):
             )
 
 
+def _memory_operands(
+    volatile: bool, nontemporal: bool, alignment: int | None
+) -> dict[str, Attribute | None]:
+    """Return the properties of a plain access that say how it is done."""
+    return {
+        "volatile": UnitAttr() if volatile else None,
+        "nontemporal": UnitAttr() if nontemporal else None,
+        "alignment": None if alignment is None else IntegerAttr(alignment, 64),
+    }
+
+
 @irdl_op_definition
 class LoadOp(PlainAccessOp):
     """Read a matrix from memory.
@@ -173,7 +177,7 @@ class LoadOp(PlainAccessOp):
 
     result = result_def(MatrixType)
 
-    traits = traits_def(ReadsUnlessVolatile())
+    traits = traits_def(Collective(), ReadsUnlessVolatile(), NamesConstants())
 
     assembly_format = _ACCESS + "attr-dict `:` type($memory) `->` type($result)"
 
@@ -184,10 +188,17 @@ class LoadOp(PlainAccessOp):
         result: Attribute,
         layout: Layout = Layout.ROW_MAJOR,
         checked: CheckedAttr | None = None,
+        volatile: bool = False,
+        nontemporal: bool = False,
+        alignment: int | None = None,
     ) -> None:
         super().__init__(
             operands=[memory, positions],
-            properties={"layout": LayoutAttr(layout), "checked": checked},
+            properties={
+                "layout": LayoutAttr(layout),
+                "checked": checked,
+                **_memory_operands(volatile, nontemporal, alignment),
+            },
             result_types=[result],
         )
 
@@ -221,7 +232,7 @@ class StoreOp(PlainAccessOp):
 
     value = operand_def(MatrixType)
 
-    traits = traits_def(Writes())
+    traits = traits_def(Collective(), MemoryWriteEffect(), NamesConstants())
 
     assembly_format = (
         "$value `,` " + _ACCESS + "attr-dict `:` type($value) `,` type($memory)"
@@ -234,10 +245,17 @@ class StoreOp(PlainAccessOp):
         positions: Sequence[SSAValue],
         layout: Layout = Layout.ROW_MAJOR,
         checked: CheckedAttr | None = None,
+        volatile: bool = False,
+        nontemporal: bool = False,
+        alignment: int | None = None,
     ) -> None:
         super().__init__(
             operands=[memory, positions, value],
-            properties={"layout": LayoutAttr(layout), "checked": checked},
+            properties={
+                "layout": LayoutAttr(layout),
+                "checked": checked,
+                **_memory_operands(volatile, nontemporal, alignment),
+            },
         )
 
     @property
@@ -270,7 +288,7 @@ class PrefetchOp(AccessOp):
     matrix_type = prop_def(MatrixType)
     level = opt_prop_def(IntegerAttr[I32])
 
-    traits = traits_def(Writes())
+    traits = traits_def(Collective(), FillsCache(), NamesConstants())
     irdl_options = (ParsePropInAttrDict(),)
 
     assembly_format = (
@@ -278,10 +296,37 @@ class PrefetchOp(AccessOp):
         "(`level` `=` $level^)? attr-dict `:` type($memory) `,` qualified($matrix_type)"
     )
 
+    def __init__(
+        self,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        matrix_type: Attribute,
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        level: int | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[memory, positions],
+            properties={
+                "matrix_type": matrix_type,
+                "layout": LayoutAttr(layout),
+                "checked": checked,
+                "level": None if level is None else IntegerAttr(level, 32),
+            },
+        )
+
     @property
     def matrix(self) -> MatrixType:
         """The type that a load would have."""
         return self.matrix_type
+
+    def verify_(self) -> None:
+        """Check the level too."""
+        super().verify_()
+        if self.level is not None and (level := self.level.value.data) < 1:
+            raise VerifyException(
+                f"expected a level of 1, the nearest cache, or more, got {level}"
+            )
 
 
 def verify_packed(matrix: MatrixType) -> None:

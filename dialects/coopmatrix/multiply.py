@@ -1,170 +1,30 @@
-"""Operations of `coopmatrix` that make and multiply matrices."""
+"""The operation of `coopmatrix` that multiplies matrices."""
 
-from collections.abc import Set as AbstractSet
-
-from xdsl.dialects.builtin import (
-    I32,
-    AnyFloat,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    SymbolNameConstraint,
-    UnitAttr,
-)
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
 )
 from xdsl.parser import Parser
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import (
-    EffectInstance,
-    HasCanonicalizationPatternsTrait,
-    MemoryEffect,
-    MemoryEffectKind,
-    Pure,
-    SymbolOpInterface,
-)
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.coopmatrix.enums import Operand, SignedAttr, Use
+from coopc.dialects.coopmatrix.traits import Canonicalized, NamesConstants
 from coopc.dialects.coopmatrix.types import (
     MatrixType,
-    Operand,
-    SignedAttr,
-    Use,
     matrix_type,
     may_be_equal,
+    scope_text,
 )
-
-OPAQUE_POINTERS = ("llvm.ptr", "ptr_xdsl.ptr")
-"""Pointers that do not say what they point to, by the names of their types."""
-
-
-@irdl_op_definition
-class SpecConstantOp(IRDLOperation):
-    """A named number, fixed when a module is specialised, not when it is compiled.
-
-    Matrix types name it where they would have a size or a scope.  `id` is the SpecId
-    by which a driver sets it; without one, ids are given in the order of definition.
-
-    ```mlir
-    coopmatrix.spec_constant @M = 16 : i32
-    coopmatrix.spec_constant @N = 8 : i32 id = 3
-    %a = "test.op"() : () -> !coopmatrix.matrix<@M x @N x f16, a>
-    ```
-    """
-
-    name = "coopmatrix.spec_constant"
-
-    sym_name = prop_def(SymbolNameConstraint())
-    value = prop_def(IntegerAttr[I32])
-    """The default."""
-    id = opt_prop_def(IntegerAttr[I32])
-
-    traits = traits_def(SymbolOpInterface())
-    irdl_options = (ParsePropInAttrDict(),)
-
-    assembly_format = "$sym_name `=` $value `:` `i32` (`id` `=` $id^)? attr-dict"
-
-
-class FillOpPatterns(HasCanonicalizationPatternsTrait):
-    """Fills of constants have the constant in the matrix's element type."""
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """Return the patterns."""
-        from coopc.dialects.coopmatrix import canonicalize
-
-        return (canonicalize.FillOfOtherConstant(),)
-
-
-class ReadsIfPointer(MemoryEffect):
-    """A fill from a pointer reads memory; a fill from a value is pure."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
-        if isinstance(op, FillOp) and op.is_pointer:
-            return {EffectInstance(MemoryEffectKind.READ)}
-        return set()
-
-
-@irdl_op_definition
-class FillOp(IRDLOperation):
-    """A matrix of which every element is one value.
-
-    | value  | what                                                               |
-    |--------|--------------------------------------------------------------------|
-    | value  | a number, or a pointer to one: a memref of rank 0, or an opaque one |
-    | result | M x N                                                              |
-
-    A pointer is read once; an opaque one points to an element of the matrix's type.  A
-    number of another type is converted: integers count as signed, floats to integers
-    round towards zero, floats to narrower floats to nearest even.  Every work-item of
-    the matrix's scope gives the same value.
-
-    ```mlir
-    %zero = arith.constant 0.0 : f32
-    %c = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<8x16xf32, acc>
-    %p = "test.op"() : () -> memref<i32>
-    %d = coopmatrix.fill %p : memref<i32> -> !coopmatrix.matrix<7x9xi32, none>
-    ```
-    """
-
-    name = "coopmatrix.fill"
-
-    value = operand_def()
-    result = result_def(MatrixType)
-
-    traits = traits_def(ReadsIfPointer(), FillOpPatterns())
-
-    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
-
-    def __init__(self, value: SSAValue, result: Attribute) -> None:
-        super().__init__(operands=[value], result_types=[result])
-
-    @property
-    def is_pointer(self) -> bool:
-        """Whether the value is to be read from memory."""
-        type = self.value.type
-        return isinstance(type, MemRefType) or type.name in OPAQUE_POINTERS
-
-    def verify_(self) -> None:
-        """Check that the value is a number or a pointer to one."""
-        type = self.value.type
-        if isinstance(type, MemRefType):
-            if type.get_num_dims() != 0:
-                raise VerifyException(
-                    "expected a memref of rank 0, a pointer to the one value, "
-                    f"got {type}"
-                )
-            type = type.element_type
-        elif type.name in OPAQUE_POINTERS:
-            return
-        if not isinstance(type, IntegerType | IndexType | AnyFloat):
-            raise VerifyException(
-                f"expected a number or a pointer to one, got {self.value.type}"
-            )
-
-
-class MulAddOpPatterns(HasCanonicalizationPatternsTrait):
-    """Multiplication of integers by a zero matrix is c."""
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """Return the patterns."""
-        from coopc.dialects.coopmatrix import canonicalize
-
-        return (canonicalize.MulAddOfZero(),)
+from coopc.dialects.narrow import is_integer
+from coopc.dialects.traits import Collective
 
 
 @irdl_op_definition
@@ -206,7 +66,7 @@ class MulAddOp(IRDLOperation):
     signed = opt_prop_def(SignedAttr)
     saturating = opt_prop_def(UnitAttr)
 
-    traits = traits_def(Pure(), MulAddOpPatterns())
+    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
 
     def __init__(
         self,
@@ -298,15 +158,13 @@ class MulAddOp(IRDLOperation):
     def _verify_signs(self) -> None:
         """Check that only integers are signed, and that only they saturate."""
         for operand, type in self.matrices.items():
-            if self.is_signed(operand) and not isinstance(
-                type.element_type, IntegerType
-            ):
+            if self.is_signed(operand) and not is_integer(type.element_type):
                 raise VerifyException(
                     f"expected {operand} to hold integers, since it is signed, "
                     f"got {type.element_type}"
                 )
         result = matrix_type(self.result).element_type
-        if self.saturating is not None and not isinstance(result, IntegerType):
+        if self.saturating is not None and not is_integer(result):
             raise VerifyException(
                 f"expected a result of integers, which can saturate, got {result}"
             )
@@ -345,25 +203,17 @@ def _verify_scopes(matrices: dict[Operand, MatrixType]) -> None:
     for operand, type in matrices.items():
         if type.scope != expected:
             raise VerifyException(
-                f"expected {operand} to have the scope of a, {_scope(expected)}, "
-                f"got {_scope(type.scope)}"
+                f"expected {operand} to have the scope of a, {scope_text(expected)}, "
+                f"got {scope_text(type.scope)}"
             )
-
-
-def _scope(attr: Attribute) -> str:
-    """Return a scope as it stands in a type."""
-    data = getattr(attr, "data", None)
-    return str(attr) if data is None else str(data)
 
 
 def _verify_elements(matrices: dict[Operand, MatrixType]) -> None:
     """Check that all matrices hold floats, or all hold integers."""
     expected = matrices[Operand.A].element_type
     for operand, type in matrices.items():
-        if isinstance(type.element_type, IntegerType) != isinstance(
-            expected, IntegerType
-        ):
-            kind = "integers" if isinstance(expected, IntegerType) else "floats"
+        if is_integer(type.element_type) != is_integer(expected):
+            kind = "integers" if is_integer(expected) else "floats"
             raise VerifyException(
                 f"expected {operand} to hold {kind} as a does, got {type.element_type}"
             )

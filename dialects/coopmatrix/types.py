@@ -1,34 +1,27 @@
 """The types and attributes of `coopmatrix`: matrices, uses, scopes, memory layouts."""
 
 from collections.abc import Sequence
-from enum import auto
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     BFloat16Type,
-    FlatSymbolRefAttr,
     Float16Type,
     Float32Type,
     Float64Type,
     IntAttr,
     IntegerType,
     Signedness,
-    StringAttr,
     SymbolRefAttr,
 )
-from xdsl.dialects.utils import BitEnumAttribute, EnumAttribute
-from xdsl.ir import (
-    Attribute,
-    ParametrizedAttribute,
-    SpacedOpaqueSyntaxAttribute,
-    SSAValue,
-    TypeAttribute,
-)
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.str_enum import StrEnum
+
+from coopc.dialects.coopmatrix.enums import Scope, ScopeAttr, Use, UseAttr
+from coopc.dialects.narrow import is_integer
 
 ElementType: TypeAlias = (
     BFloat16Type | Float16Type | Float32Type | Float64Type | IntegerType
@@ -40,142 +33,6 @@ ELEMENT_BITS = (4, 8, 16, 32, 64)
 
 CHANNEL_BITS = 32
 """The channel that narrow elements are packed into (VNNI)."""
-
-
-class Use(StrEnum):
-    """The operand of `d = a * b + c` that a matrix can be."""
-
-    A = auto()
-    B = auto()
-    ACC = auto()
-    """Both c and d."""
-    NONE = auto()
-    """None of them ("matrix.use.unnecessary"): no multiplication takes it."""
-
-
-class Scope(StrEnum):
-    """The work-items that hold a matrix together, as SPIR-V names them."""
-
-    CROSS_DEVICE = auto()
-    DEVICE = auto()
-    QUEUE_FAMILY = auto()
-    WORKGROUP = auto()
-    SUBGROUP = auto()
-    INVOCATION = auto()
-
-
-class Layout(StrEnum):
-    """Where in memory element (i, j) of a matrix at positions (p0, p1) is."""
-
-    ROW_MAJOR = auto()
-    """`mem[p0 + i, p1 + j]`"""
-    COL_MAJOR = auto()
-    """`mem[p0 + j, p1 + i]`"""
-    PACKED = auto()
-    """VNNI: `mem[p0 + i / w, p1 + j * w + i % w]`, w = 32 / bits of an element."""
-
-
-class Axis(StrEnum):
-    """The rows or the columns of a *matrix*, whatever its layout in memory."""
-
-    ROWS = auto()
-    COLS = auto()
-
-
-class Operand(StrEnum):
-    """The matrices of `result = a * b + c`."""
-
-    A = auto()
-    B = auto()
-    C = auto()
-    RESULT = auto()
-
-
-class Reduction(StrEnum):
-    """How two elements become one."""
-
-    ADD = auto()
-    MAX = auto()
-    MIN = auto()
-
-
-class Ordering(StrEnum):
-    """The memory semantics of an atomic access."""
-
-    RELAXED = auto()
-    ACQUIRE = auto()
-    RELEASE = auto()
-    ACQUIRE_RELEASE = auto()
-    SEQUENTIALLY_CONSISTENT = auto()
-
-
-@irdl_attr_definition
-class UseAttr(EnumAttribute[Use], SpacedOpaqueSyntaxAttribute):
-    """A `Use`, as in `#coopmatrix<use acc>`."""
-
-    name = "coopmatrix.use"
-
-
-@irdl_attr_definition
-class ScopeAttr(EnumAttribute[Scope], SpacedOpaqueSyntaxAttribute):
-    """A `Scope`, as in `#coopmatrix<scope subgroup>`."""
-
-    name = "coopmatrix.scope"
-
-
-@irdl_attr_definition
-class LayoutAttr(EnumAttribute[Layout], SpacedOpaqueSyntaxAttribute):
-    """A `Layout`, as in `#coopmatrix<layout row_major>`."""
-
-    name = "coopmatrix.layout"
-
-
-@irdl_attr_definition
-class AxisAttr(EnumAttribute[Axis], SpacedOpaqueSyntaxAttribute):
-    """An `Axis`, as in `#coopmatrix<axis rows>`."""
-
-    name = "coopmatrix.axis"
-
-
-@irdl_attr_definition
-class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
-    """A `Reduction`, as in `#coopmatrix<reduction add>`."""
-
-    name = "coopmatrix.reduction"
-
-
-@irdl_attr_definition
-class OrderingAttr(EnumAttribute[Ordering], SpacedOpaqueSyntaxAttribute):
-    """An `Ordering`, as in `#coopmatrix<ordering relaxed>`."""
-
-    name = "coopmatrix.ordering"
-
-
-@irdl_attr_definition
-class CheckedAttr(BitEnumAttribute[Axis]):
-    """The axes along which an access is checked, as in `checked(rows, cols)`."""
-
-    name = "coopmatrix.checked"
-    delimiter_value = Parser.Delimiter.PAREN
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print the axes in the order of the enumeration."""
-        with printer.in_parens():
-            printer.print_string(", ".join(x for x in Axis if x in self.data))
-
-
-@irdl_attr_definition
-class SignedAttr(BitEnumAttribute[Operand]):
-    """The operands whose integers are signed, as in `signed(a, c, result)`."""
-
-    name = "coopmatrix.signed"
-    delimiter_value = Parser.Delimiter.PAREN
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print the operands in the order of the enumeration."""
-        with printer.in_parens():
-            printer.print_string(", ".join(x for x in Operand if x in self.data))
-
 
 Size: TypeAlias = int | str
 """A number of rows or columns, or the name of a specialisation constant."""
@@ -222,7 +79,7 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
             size_attr(cols),
             element_type,
             UseAttr(use),
-            ScopeAttr(scope) if isinstance(scope, Scope) else FlatSymbolRefAttr(scope),
+            ScopeAttr(scope) if isinstance(scope, Scope) else SymbolRefAttr(scope),
         )
 
     @property
@@ -233,8 +90,9 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
     @property
     def is_static(self) -> bool:
         """Whether rows, columns and scope are numbers, not names of constants."""
-        return not isinstance(self.scope, SymbolRefAttr) and all(
-            isinstance(size, int) for size in self.sizes
+        return not any(
+            isinstance(attr, SymbolRefAttr)
+            for attr in (self.rows, self.cols, self.scope)
         )
 
     @property
@@ -260,13 +118,26 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
         """Return this type with elements of another type."""
         return MatrixType(self.rows, self.cols, element_type, self.use, self.scope)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The specialisation constants that the type names."""
+        sizes = tuple(size for size in self.sizes if isinstance(size, str))
+        if isinstance(self.scope, SymbolRefAttr):
+            return *sizes, self.scope.root_reference.data
+        return sizes
+
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Parse `<8x16xf16, a, scope = workgroup>`."""
         with parser.in_angle_brackets():
+            position = parser.pos
             sizes, element_type = _parse_shape(parser)
             if len(sizes) != 2:
-                parser.raise_error(f"expected a matrix of rank 2, got {len(sizes)}")
+                parser.raise_error(
+                    f"expected a matrix of rank 2, got {len(sizes)}",
+                    position,
+                    parser.pos,
+                )
             parser.parse_punctuation(",")
             use = UseAttr(parser.parse_str_enum(Use))
             scope = _parse_scope(parser)
@@ -292,17 +163,26 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(f", scope = {self.scope.data}")
 
     def verify(self) -> None:
-        """Check the sizes and the element type."""
-        for size in self.sizes:
+        """Check the sizes, the names and the element type."""
+        for size, what in zip(self.sizes, ("rows", "columns"), strict=True):
             if isinstance(size, int) and size < 1:
-                raise VerifyException("sizes must be static and positive")
+                found = "?" if size == DYNAMIC_INDEX else size
+                raise VerifyException(
+                    f"expected at least 1 and a static number of {what}: work-items "
+                    f"share out a matrix when it is compiled, got {found}"
+                )
+        for attr in (self.rows, self.cols, self.scope):
+            if isinstance(attr, SymbolRefAttr) and attr.nested_references.data:
+                raise VerifyException(
+                    f"expected the name of a constant in the module, got {attr}"
+                )
         if reason := unsupported_element(self.element_type):
             raise VerifyException(reason)
 
 
 def size_attr(size: Size) -> IntAttr | SymbolRefAttr:
     """Return the attribute of a size."""
-    return IntAttr(size) if isinstance(size, int) else FlatSymbolRefAttr(size)
+    return IntAttr(size) if isinstance(size, int) else SymbolRefAttr(size)
 
 
 def size_of(attr: IntAttr | SymbolRefAttr) -> Size:
@@ -314,12 +194,12 @@ def unsupported_element(attr: Attribute) -> str | None:
     """Say why `attr` is no element type of a matrix; None where it is one."""
     if isinstance(attr, FloatElement):
         return None
-    if not isinstance(attr, IntegerType):
+    if not is_integer(attr):
         return f"expected elements of f16, bf16, f32, f64 or an integer, got {attr}"
     if attr.signedness.data != Signedness.SIGNLESS:
-        return f"expected signless integers: the operation has the sign, got {attr}"
+        return f"expected signless integers: operations have the sign, got {attr}"
     if attr.width.data not in ELEMENT_BITS:
-        return f"expected integers of {ELEMENT_BITS} bits, got {attr}"
+        return f"expected integers of {_either(ELEMENT_BITS)} bits, got {attr}"
     return None
 
 
@@ -331,8 +211,14 @@ def matrix_type(value: SSAValue) -> MatrixType:
 
 def element(type: MatrixType) -> ElementType:
     """Return the element type of a matrix type, as one that has a width."""
-    assert isinstance(type.element_type, ElementType), type
-    return type.element_type
+    attr: object = type.element_type
+    assert isinstance(attr, ElementType), type
+    return cast(ElementType, attr)
+
+
+def scope_text(scope: ScopeAttr | SymbolRefAttr) -> str:
+    """Return a scope as it stands in a type: `subgroup`, or the `@S` of a constant."""
+    return str(scope) if isinstance(scope, SymbolRefAttr) else str(scope.data)
 
 
 def may_be_equal(one: Size, other: Size) -> bool:
@@ -361,5 +247,11 @@ def _parse_scope(parser: AttrParser) -> ScopeAttr | SymbolRefAttr:
     parser.parse_keyword("scope")
     parser.parse_punctuation("=")
     if (name := parser.parse_optional_symbol_name()) is not None:
-        return SymbolRefAttr(StringAttr(name.data))
+        return SymbolRefAttr(name)
     return ScopeAttr(parser.parse_str_enum(Scope))
+
+
+def _either(numbers: Sequence[int]) -> str:
+    """Return `4, 8 or 16`."""
+    *most, last = numbers
+    return f"{', '.join(map(str, most))} or {last}"

@@ -1,7 +1,7 @@
-"""Operations of `coopmatrix` on whole matrices: convert, bitcast, reduce, apply."""
+"""Operations of `coopmatrix` on whole matrices: reduce and apply."""
 
-from xdsl.dialects.builtin import IndexType, IntegerType, UnitAttr
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import IndexType, UnitAttr
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -14,13 +14,12 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import Parser
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import (
-    HasCanonicalizationPatternsTrait,
     HasParent,
     IsTerminator,
     Pure,
+    RecursivelySpeculatable,
     RecursiveMemoryEffect,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -30,124 +29,11 @@ from coopc.dialects.coopmatrix.elements import (
     verify_element,
     verify_same_type,
 )
-from coopc.dialects.coopmatrix.types import (
-    Axis,
-    AxisAttr,
-    MatrixType,
-    Reduction,
-    ReductionAttr,
-    Size,
-    matrix_type,
-)
-
-
-class ConvertOpPatterns(HasCanonicalizationPatternsTrait):
-    """A conversion to the same type is nothing; two in a row may be one."""
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """Return the patterns."""
-        from coopc.dialects.coopmatrix import canonicalize
-
-        return (
-            canonicalize.ConvertToSameType(),
-            canonicalize.ConvertOfConvert(),
-            canonicalize.ConvertOfFill(),
-        )
-
-
-@irdl_op_definition
-class ConvertOp(IRDLOperation):
-    """Convert the elements of a matrix, its use, or both.
-
-    | value  | shape                                                           |
-    |--------|-----------------------------------------------------------------|
-    | value  | M x N                                                           |
-    | result | M x N, of the same scope                                        |
-
-    Floats round to nearest even.  `signed` says whether integers are signed, in the
-    value where it has integers, else in the result.  Floats become integers by rounding
-    towards zero; what does not fit is undefined.  Integers wrap around.
-
-    ```mlir
-    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
-    %a = coopmatrix.convert %x :
-         !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<8x16xf16, a>
-    %i = coopmatrix.convert signed %x :
-         !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<8x16xi8, acc>
-    ```
-    """
-
-    name = "coopmatrix.convert"
-
-    value = operand_def(MatrixType)
-    result = result_def(MatrixType)
-    signed = opt_prop_def(UnitAttr)
-
-    traits = traits_def(Pure(), ConvertOpPatterns())
-
-    assembly_format = (
-        "(`signed` $signed^)? $value attr-dict `:` type($value) `->` type($result)"
-    )
-
-    def __init__(self, value: SSAValue, result: Attribute, signed: bool = False):
-        super().__init__(
-            operands=[value],
-            properties={"signed": UnitAttr() if signed else None},
-            result_types=[result],
-        )
-
-    def verify_(self) -> None:
-        """Check sizes, scope and sign."""
-        verify_same_shape(self.result, self.value)
-        if self.signed is not None and not any(
-            isinstance(matrix_type(value).element_type, IntegerType)
-            for value in (self.value, self.result)
-        ):
-            raise VerifyException(
-                "expected integers in the value or the result, which can be signed, "
-                f"got {matrix_type(self.value).element_type} and "
-                f"{matrix_type(self.result).element_type}"
-            )
-
-
-@irdl_op_definition
-class BitcastOp(IRDLOperation):
-    """Take the bits of each element as another type of the same width.
-
-    ```mlir
-    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
-    %y = coopmatrix.bitcast %x :
-         !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<8x16xi32, acc>
-    ```
-    """
-
-    name = "coopmatrix.bitcast"
-
-    value = operand_def(MatrixType)
-    result = result_def(MatrixType)
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
-
-    def __init__(self, value: SSAValue, result: Attribute) -> None:
-        super().__init__(operands=[value], result_types=[result])
-
-    def verify_(self) -> None:
-        """Check sizes, scope, use and the width of the elements."""
-        verify_same_shape(self.result, self.value)
-        value, result = matrix_type(self.value), matrix_type(self.result)
-        if value.use != result.use:
-            raise VerifyException(
-                f"expected a result of use {value.use.data}, as the value has, "
-                f"got {result.use.data}"
-            )
-        if value.element_bits != result.element_bits:
-            raise VerifyException(
-                f"expected elements of {value.element_bits} bits, as the value has, "
-                f"got {result.element_type}"
-            )
+from coopc.dialects.coopmatrix.enums import Axis, AxisAttr, Reduction, ReductionAttr
+from coopc.dialects.coopmatrix.traits import Canonicalized, NamesConstants
+from coopc.dialects.coopmatrix.types import MatrixType, Size, matrix_type
+from coopc.dialects.narrow import is_integer
+from coopc.dialects.traits import Collective
 
 
 @irdl_op_definition
@@ -181,7 +67,7 @@ class ReduceOp(IRDLOperation):
     axis = prop_def(AxisAttr)
     signed = opt_prop_def(UnitAttr)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
 
     assembly_format = (
         "$kind $axis (`signed` $signed^)? $value attr-dict "
@@ -211,9 +97,7 @@ class ReduceOp(IRDLOperation):
             )
         if self.signed is None:
             return
-        if self.kind.data == Reduction.ADD or not isinstance(
-            value.element_type, IntegerType
-        ):
+        if self.kind.data == Reduction.ADD or not is_integer(value.element_type):
             raise VerifyException(
                 "expected max or min of integers, which can be signed, got "
                 f"{self.kind.data} of {value.element_type}"
@@ -255,7 +139,8 @@ class ApplyOp(IRDLOperation):
     | result | the type of the value                                     |
 
     The body runs for the elements of the matrix, not for padding, in any order.  It may
-    use values from outside; each work-item uses its own.
+    use values from outside; each work-item uses its own.  Nothing in it is collective:
+    the work-items run it as often as they own elements.
 
     ```mlir
     %x, %zero = "test.op"() : () -> (!coopmatrix.matrix<8x16xf32, acc>, f32)
@@ -273,7 +158,13 @@ class ApplyOp(IRDLOperation):
     result = result_def(MatrixType)
     body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(
+        Collective(),
+        RecursiveMemoryEffect(),
+        RecursivelySpeculatable(),
+        NamesConstants(),
+        Canonicalized(),
+    )
 
     def __init__(self, value: SSAValue, body: Region) -> None:
         super().__init__(operands=[value], regions=[body], result_types=[value.type])
@@ -330,6 +221,12 @@ class ApplyOp(IRDLOperation):
         if not isinstance(last, YieldOp):
             raise VerifyException("expected the body to end in coopmatrix.yield")
         verify_element(last.value, matrix)
+        for op in self.body.walk():
+            if op.has_trait(Collective):
+                raise VerifyException(
+                    f"expected a body that each work-item runs by itself, got "
+                    f"{op.name}, which all run together"
+                )
 
 
 def reduced(matrix: MatrixType, axis: Axis) -> MatrixType:
@@ -337,23 +234,3 @@ def reduced(matrix: MatrixType, axis: Axis) -> MatrixType:
     rows, cols = matrix.sizes
     sizes: tuple[Size, Size] = (rows, 1) if axis == Axis.ROWS else (1, cols)
     return matrix.with_shape(*sizes)
-
-
-def verify_same_shape(result: SSAValue, value: SSAValue) -> None:
-    """Check that two matrices have the same sizes and scope."""
-    expected, found = matrix_type(value), matrix_type(result)
-    if found.sizes != expected.sizes:
-        raise VerifyException(
-            f"expected a result of {_shape(expected)}, as the value has, "
-            f"got {_shape(found)}"
-        )
-    if found.scope != expected.scope:
-        raise VerifyException(
-            f"expected a result of the scope of the value, {expected}, got {found}"
-        )
-
-
-def _shape(matrix: MatrixType) -> str:
-    """Return the sizes of a matrix as text."""
-    rows, cols = matrix.sizes
-    return f"{rows} x {cols}"

@@ -21,28 +21,34 @@ from coopc.dialects.simt.attributes import (
     ShuffleModeAttr,
     TargetAttr,
 )
-from coopc.dialects.simt.kernel import Kernel, kernel_of, kernels
-from coopc.dialects.simt.operations import (
-    BLOCK_LENGTHS,
+from coopc.dialects.simt.barriers import (
     BarrierArriveOp,
     BarrierOp,
     BarrierWaitOp,
-    BlockReadOp,
-    BlockWriteOp,
-    BroadcastOp,
+    WaitingOp,
+)
+from coopc.dialects.simt.blocks import BLOCK_LENGTHS, BlockReadOp, BlockWriteOp
+from coopc.dialects.simt.ids import (
     DimensionOp,
     IdOp,
     LaneIdOp,
     LocalIdOp,
     NumSubgroupsOp,
     NumWorkgroupsOp,
-    ReduceOp,
-    ShuffleOp,
     SubgroupIdOp,
     SubgroupSizeOp,
     WorkgroupIdOp,
     WorkgroupSizeOp,
 )
+from coopc.dialects.simt.kernel import (
+    Kernel,
+    KernelSize,
+    kernel_of,
+    kernel_sizes,
+    kernels,
+    target_of,
+)
+from coopc.dialects.simt.lanes import BroadcastOp, LaneOp, ReduceOp, ShuffleOp
 
 Simt = Dialect(
     "simt",
@@ -95,7 +101,9 @@ __all__ = [
     "Flavour",
     "IdOp",
     "Kernel",
+    "KernelSize",
     "LaneIdOp",
+    "LaneOp",
     "LocalIdOp",
     "MemoryAttr",
     "MemorySpace",
@@ -111,8 +119,11 @@ __all__ = [
     "SubgroupIdOp",
     "SubgroupSizeOp",
     "TargetAttr",
+    "WaitingOp",
     "WorkgroupIdOp",
     "WorkgroupSizeOp",
     "kernel_of",
+    "kernel_sizes",
     "kernels",
+    "target_of",
 ]

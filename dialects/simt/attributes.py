@@ -1,5 +1,6 @@
 """The attributes of `simt`: what a kernel is, where memory is, what is compiled for."""
 
+import re
 from collections.abc import Sequence
 from enum import auto
 
@@ -9,6 +10,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribut
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 KERNEL = "simt.kernel"
@@ -103,7 +105,7 @@ class MemoryAttr(ParametrizedAttribute):
     @classmethod
     def of(cls, space: MemorySpace) -> "MemoryAttr":
         """Return the attribute of a memory space."""
-        return MemoryAttr(StringAttr(space.value))
+        return MemoryAttr(StringAttr(str(space)))
 
     @property
     def data(self) -> MemorySpace:
@@ -114,17 +116,38 @@ class MemoryAttr(ParametrizedAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Parse `<workgroup>`."""
         with parser.in_angle_brackets():
-            return (StringAttr(parser.parse_str_enum(MemorySpace).value),)
+            return (StringAttr(str(parser.parse_str_enum(MemorySpace))),)
 
     def print_parameters(self, printer: Printer) -> None:
         """Print `<workgroup>`."""
         with printer.in_angle_brackets():
             printer.print_string(self.space.data)
 
+    def verify(self) -> None:
+        """Check that there is such a memory space."""
+        if self.space.data not in list(MemorySpace):
+            raise VerifyException(
+                f"expected {', '.join(MemorySpace)}, got {self.space.data}"
+            )
+
+
+DEVICE_NAME = re.compile(r"[A-Za-z_][\w$.]*(-[A-Za-z_][\w$.]*)*", re.ASCII)
+"""The names of devices that need no quotes: identifiers, joined by dashes."""
+
+
+def _parse_device(parser: AttrParser) -> str:
+    """Parse `lavapipe`, `intel-cpu` or, for any other name, `"16 lanes"`."""
+    if (name := parser.parse_optional_str_literal()) is not None:
+        return name
+    parts = [parser.parse_identifier(": a device, as in lavapipe or intel-cpu")]
+    while parser.parse_optional_punctuation("-") is not None:
+        parts.append(parser.parse_identifier(": the rest of the device's name"))
+    return "-".join(parts)
+
 
 @irdl_attr_definition
 class TargetAttr(ParametrizedAttribute):
-    """What a module is compiled for, as in `#simt.target<vulkan, lavapipe>`.
+    """What a module is compiled for, as in `#simt.target<opencl, intel-cpu>`.
 
     Pipelines write it, emission reads it.  The device is a name in
     `coopc.device.DEVICES`.
@@ -138,21 +161,34 @@ class TargetAttr(ParametrizedAttribute):
     @classmethod
     def of(cls, flavour: Flavour, device: str) -> "TargetAttr":
         """Return the attribute from plain values."""
-        return TargetAttr(StringAttr(flavour.value), StringAttr(device))
+        return TargetAttr(StringAttr(str(flavour)), StringAttr(device))
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Parse `<vulkan, lavapipe>`."""
         with parser.in_angle_brackets():
-            flavour = StringAttr(parser.parse_str_enum(Flavour).value)
+            flavour = StringAttr(str(parser.parse_str_enum(Flavour)))
             parser.parse_punctuation(",")
-            device = parser.parse_identifier()
+            device = _parse_device(parser)
         return flavour, StringAttr(device)
 
     def print_parameters(self, printer: Printer) -> None:
         """Print `<vulkan, lavapipe>`."""
         with printer.in_angle_brackets():
-            printer.print_string(f"{self.flavour.data}, {self.device.data}")
+            printer.print_string(f"{self.flavour.data}, ")
+            if DEVICE_NAME.fullmatch(self.device.data):
+                printer.print_string(self.device.data)
+            else:
+                printer.print_string_literal(self.device.data)
+
+    def verify(self) -> None:
+        """Check that there is such a flavour, and that the device has a name."""
+        if self.flavour.data not in list(Flavour):
+            raise VerifyException(
+                f"expected {' or '.join(Flavour)}, got {self.flavour.data}"
+            )
+        if not self.device.data:
+            raise VerifyException("expected the name of a device, got nothing")
 
 
 @irdl_attr_definition
