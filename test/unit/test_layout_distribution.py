@@ -115,6 +115,21 @@ def test_out_of_range() -> None:
         x.all_owners(0, 5)
 
 
+def test_inputs_in_any_order() -> None:
+    """Lane, then warp, make the lanes, wherever `register` stands."""
+    x = LinearLayout.of(
+        {"lane": [(0, 1)], "register": [(1, 0)], "warp": [(0, 2)]}, {"r": 2, "c": 4}
+    )
+    places = LinearDistribution.of(x)
+    assert (places.lanes, places.components) == (4, 2)
+    assert [places.element(lane, 1) for lane in range(4)] == [
+        (1, 0),
+        (1, 1),
+        (1, 2),
+        (1, 3),
+    ]
+
+
 def test_linear_distribution_rejects() -> None:
     lanes = LinearLayout.identity(8, "lane", "dim1")
     with pytest.raises(ValueError, match=r"two coordinates, got \['dim1'\]"):

@@ -115,6 +115,12 @@ def test_rows_to_columns() -> None:
     assert x.rounds == (Round(send=(1, 0), origin=(1, 0), receive=(1, 0)),)
     assert x.rounds[0].xor_mask == 1
     assert [y.kind for y in candidates(source, target, 1)] == [Kind.MEMORY]
+    # Two selections around the shuffle, and one for each component of the target.
+    assert x.cost(Costs(select=1, shuffle=10)) == 14
+    uniform, mixed, memory = candidates(source, target)
+    assert mixed == x
+    assert uniform.cost(Costs(select=1, shuffle=10)) == 22
+    assert memory.cost(Costs(access=3, barrier=20)) == 32
 
 
 def test_k1_of_b_is_renamed() -> None:
