@@ -20,7 +20,8 @@ For example two registers along dim0, and that four times along dim1 over the la
 Laws (test/unit/test_layout_algebra.py checks each by its name):
 
     product         product(f, g) at (x0, x1) is f(x0) and g(x1), g scaled by f's sizes
-    associativity   of product, and of compose
+    associativity_of_product    product(product(f, g), h) == product(f, product(g, h))
+    associativity_of_compose    the same of compose
     compose         compose(f, g) is application of g, then of f
     invert          invert(invert(f)) == f, and compose(f, invert(f)) is the identity
     pseudo_invert   f f+ f == f and f+ f f+ == f+, for every f
