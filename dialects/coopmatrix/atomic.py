@@ -32,7 +32,7 @@ from coopc.dialects.narrow import is_integer
 from coopc.dialects.traits import Collective, ReadsAndWrites
 
 _ATOMIC = (
-    "$memory `[` $positions `]` $layout (`checked` $checked^)? "
+    "$memory `[` $positions `]` $layout (`checked` `` $checked^)? "
     "$ordering (`scope` `=` $scope^)? "
 )
 

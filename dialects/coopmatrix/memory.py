@@ -49,7 +49,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.dialects.traits import Collective, FillsCache
 
 _ACCESS = (
-    "$memory `[` $positions `]` $layout (`checked` $checked^)? "
+    "$memory `[` $positions `]` $layout (`checked` `` $checked^)? "
     "(`volatile` $volatile^)? (`nontemporal` $nontemporal^)? "
     "(`alignment` `=` $alignment^)? "
 )
@@ -292,7 +292,7 @@ class PrefetchOp(AccessOp):
     irdl_options = (ParsePropInAttrDict(),)
 
     assembly_format = (
-        "$memory `[` $positions `]` $layout (`checked` $checked^)? "
+        "$memory `[` $positions `]` $layout (`checked` `` $checked^)? "
         "(`level` `=` $level^)? attr-dict `:` type($memory) `,` qualified($matrix_type)"
     )
 

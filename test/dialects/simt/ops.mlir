@@ -1,0 +1,100 @@
+// RUN: %roundtrip
+
+// Where a work-item is, barriers, and what lanes do together.
+
+// CHECK-LABEL: func.func @ids(
+func.func @ids() {
+  // CHECK:      %0 = simt.workgroup_id x : index
+  %0 = simt.workgroup_id x : index
+  // CHECK-NEXT: %1 = simt.workgroup_id y : index
+  %1 = simt.workgroup_id y : index
+  // CHECK-NEXT: %2 = simt.workgroup_id z {note} : index
+  %2 = simt.workgroup_id z {note} : index
+  // CHECK-NEXT: %3 = simt.num_workgroups x : index
+  %3 = simt.num_workgroups x : index
+  // CHECK-NEXT: %4 = simt.local_id y : index
+  %4 = simt.local_id y : index
+  // CHECK-NEXT: %5 = simt.workgroup_size z : index
+  %5 = simt.workgroup_size z : index
+  // CHECK-NEXT: %6 = simt.subgroup_id : index
+  %6 = simt.subgroup_id : index
+  // CHECK-NEXT: %7 = simt.num_subgroups : index
+  %7 = simt.num_subgroups : index
+  // CHECK-NEXT: %8 = simt.lane_id : index
+  %8 = simt.lane_id : index
+  // CHECK-NEXT: %9 = simt.subgroup_size {note} : index
+  %9 = simt.subgroup_size {note} : index
+  func.return
+}
+
+// CHECK-LABEL: func.func @barriers(
+func.func @barriers() {
+  // CHECK:      simt.barrier workgroup
+  simt.barrier workgroup
+  // CHECK-NEXT: simt.barrier subgroup {note}
+  simt.barrier subgroup {note}
+  // CHECK-NEXT: simt.barrier_arrive workgroup
+  simt.barrier_arrive workgroup
+  // CHECK-NEXT: simt.barrier_wait workgroup {note}
+  simt.barrier_wait workgroup {note}
+  // CHECK-NEXT: simt.barrier_arrive subgroup {note}
+  simt.barrier_arrive subgroup {note}
+  // CHECK-NEXT: simt.barrier_wait subgroup
+  simt.barrier_wait subgroup
+  func.return
+}
+
+// CHECK-LABEL: func.func @lanes(
+func.func @lanes(%f: f32, %v: vector<4xf16>, %n: i32, %b: i1, %i: index) {
+  // CHECK:      %0 = simt.broadcast %f, %i : f32
+  %0 = simt.broadcast %f, %i : f32
+  // CHECK-NEXT: %1 = simt.broadcast %v, %i {note} : vector<4xf16>
+  %1 = simt.broadcast %v, %i {note} : vector<4xf16>
+  // CHECK-NEXT: %2 = simt.shuffle idx %n, %i : i32
+  %2 = simt.shuffle idx %n, %i : i32
+  // CHECK-NEXT: %3 = simt.shuffle xor %i, %i : index
+  %3 = simt.shuffle xor %i, %i : index
+  // CHECK-NEXT: %4 = simt.shuffle up %b, %i : i1
+  %4 = simt.shuffle up %b, %i : i1
+  // CHECK-NEXT: %5 = simt.shuffle down %v, %i {note} : vector<4xf16>
+  %5 = simt.shuffle down %v, %i {note} : vector<4xf16>
+  func.return
+}
+
+// CHECK-LABEL: func.func @reductions(
+func.func @reductions(%f: f32, %v: vector<4xi8>, %n: i32) {
+  // CHECK:      %0 = simt.reduce add %f : f32
+  %0 = simt.reduce add %f : f32
+  // CHECK-NEXT: %1 = simt.reduce mul %v : vector<4xi8>
+  %1 = simt.reduce mul %v : vector<4xi8>
+  // CHECK-NEXT: %2 = simt.reduce max %f : f32
+  %2 = simt.reduce max %f : f32
+  // CHECK-NEXT: %3 = simt.reduce min %n : i32
+  %3 = simt.reduce min %n : i32
+  // CHECK-NEXT: %4 = simt.reduce max signed %n : i32
+  %4 = simt.reduce max signed %n : i32
+  // CHECK-NEXT: %5 = simt.reduce min signed %v : vector<4xi8>
+  %5 = simt.reduce min signed %v : vector<4xi8>
+  // CHECK-NEXT: %6 = simt.reduce and %n : i32
+  %6 = simt.reduce and %n : i32
+  // CHECK-NEXT: %7 = simt.reduce or %n : i32
+  %7 = simt.reduce or %n : i32
+  // CHECK-NEXT: %8 = simt.reduce xor %v {note} : vector<4xi8>
+  %8 = simt.reduce xor %v {note} : vector<4xi8>
+  func.return
+}
+
+// CHECK-LABEL: func.func @blocks(
+func.func @blocks(%m: memref<?xi32, strided<[1]>>, %n: memref<?x64xf16>, %slm: memref<64xi8, #simt.memory<workgroup>>, %i: index) {
+  // CHECK:      %0 = simt.block_read %m[%i] : memref<?xi32, strided<[1]>> -> vector<16xi32>
+  %0 = simt.block_read %m[%i] : memref<?xi32, strided<[1]>> -> vector<16xi32>
+  // CHECK-NEXT: %1 = simt.block_read %n[%i, %i] {note} : memref<?x64xf16> -> f16
+  %1 = simt.block_read %n[%i, %i] {note} : memref<?x64xf16> -> f16
+  // CHECK-NEXT: %2 = simt.block_read %slm[%i] : memref<64xi8, #simt.memory<workgroup>> -> vector<1xi8>
+  %2 = simt.block_read %slm[%i] : memref<64xi8, #simt.memory<workgroup>> -> vector<1xi8>
+  // CHECK-NEXT: simt.block_write %0, %m[%i] : vector<16xi32>, memref<?xi32, strided<[1]>>
+  simt.block_write %0, %m[%i] : vector<16xi32>, memref<?xi32, strided<[1]>>
+  // CHECK-NEXT: simt.block_write %1, %n[%i, %i] {note} : f16, memref<?x64xf16>
+  simt.block_write %1, %n[%i, %i] {note} : f16, memref<?x64xf16>
+  func.return
+}
