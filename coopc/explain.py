@@ -29,9 +29,10 @@ from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
 from coopc.source import Source
 from coopc.xdsl_gaps import blamed
 
-REPORT = "this is a mistake in coopc, please report it"
 DEBUG_VARIABLE = "COOPC_DEBUG"
 """The environment variable that shows the Python traceback of every error."""
+
+REPORT = f"this is a mistake in coopc, please report it; {DEBUG_VARIABLE}=1 shows where"
 
 
 def debugging() -> bool:
@@ -60,9 +61,10 @@ def of_parser(error: Exception, source: Source, position: int) -> Diagnostic:
             )
             place = place_of_span(error.span, source)
             return Diagnostic(Kind.PARSE, error.msg, place, notes)
-        case ParseError():
-            place = place_of_span(error.span, source)
-            return Diagnostic(Kind.PARSE, error.msg, place)
+        case ParseError(span=span, msg=message):
+            if span.start >= len(source.text) > 0:
+                message += ", got the end of the text"
+            return Diagnostic(Kind.PARSE, message, place_of_span(span, source))
         case VerifyException():
             position = error.__dict__.get("position", position)
             return Diagnostic(Kind.VERIFY, str(error), source.place(position))

@@ -15,14 +15,15 @@ from typing import Any, NoReturn
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyFloat,
+    DenseIntOrFPElementsAttr,
     FileLineColLoc,
+    FixedBitwidthType,
     IntAttr,
-    IntegerType,
     ModuleOp,
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import BlockArgument, Operation, Region, SSAValue, TypeAttribute
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
@@ -30,13 +31,13 @@ from xdsl.utils.lexer import Input, Span
 from coopc.diagnostic import CompileError, near_match
 from coopc.explain import of_parser
 from coopc.source import Source
-from coopc.xdsl_gaps import Lexer, float_of_hex, late_aliases
+from coopc.xdsl_gaps import Lexer, float_of_hex, late_aliases, locate_by_neighbour
 
 MAX_NESTED_REGIONS = 64
 """Deeper IR is refused: walks over it would exhaust Python's stack."""
 
 MAX_CONSTANT_ELEMENTS = 1 << 24
-"""A larger `dense` constant is refused: each element takes about 25 bytes at first."""
+"""A larger `dense` constant is refused: each element listed takes about 200 bytes."""
 
 
 MAX_INTEGER_BITS = (1 << 24) - 1
@@ -148,6 +149,11 @@ class LocatedParser(Parser):
             error.__dict__.setdefault("position", start)
             raise
 
+    def _parse_block(self) -> Block:
+        if not self._current_token.text.startswith("^"):
+            self.raise_error("expected an operation, a block or '}'")
+        return super()._parse_block()
+
     def _get_op_by_name(self, name: str) -> type[Operation]:
         stack = self._parser_state.dialect_stack
         if (found := self.ctx.get_optional_op(name, dialect_stack=stack)) is not None:
@@ -166,10 +172,14 @@ class LocatedParser(Parser):
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         start = self.pos
         type = super()._parse_optional_integer_or_float_type()
-        if isinstance(type, IntegerType) and type.width.data > MAX_INTEGER_BITS:
-            message = f"expected an integer of at most {MAX_INTEGER_BITS} bits"
-            self.raise_error(f"{message}, got {type.width.data}", start, start)
+        if isinstance(type, FixedBitwidthType):
+            self._check_integer_width(type.bitwidth, start)
         return type
+
+    def _check_integer_width(self, bits: int, position: int) -> None:
+        if bits > MAX_INTEGER_BITS:
+            message = f"expected an integer of at most {MAX_INTEGER_BITS} bits"
+            self.raise_error(f"{message}, got {bits}", position, position)
 
     # Constants
 
@@ -181,9 +191,21 @@ class LocatedParser(Parser):
 
     def parse_dense_int_or_fp_elements_attr(self, type: Any) -> Any:
         """Parse a constant of the elements of `type`, which follows if it is None."""
+        start = self.pos
         if type is not None:
-            self._check_constant_size(type, self.pos)
-        return super().parse_dense_int_or_fp_elements_attr(type)
+            self._check_constant_size(type, start)
+        self.parse_punctuation("<", " in dense attribute")
+        if self._current_token.text[:1] in '["<>':
+            self._resume_from(start)
+            return super().parse_dense_int_or_fp_elements_attr(type)
+        # One value for all elements: xDSL would make a Python object of each.
+        element = self._parse_tensor_literal_element()
+        self.parse_punctuation(">", " in dense attribute")
+        if type is None:
+            self.parse_punctuation(":", " in dense attribute")
+            type = self._parse_dense_literal_type()
+        value: Any = element.to_type(self, type.element_type)
+        return DenseIntOrFPElementsAttr.from_list(type, [value])
 
     def _check_constant_size(self, type: Any, position: int) -> None:
         if (elements := prod(type.get_shape())) > MAX_CONSTANT_ELEMENTS:
@@ -223,9 +245,12 @@ def parse(ctx: Context, source: Source, *, implicit_module: bool = True) -> Modu
     parser: LocatedParser | None = None
     try:
         parser = LocatedParser(ctx, source)
-        return parser.parse_module(implicit_module)
+        module = parser.parse_module(implicit_module)
     except MemoryError:
         raise
     except Exception as error:
         position = parser.pos if parser is not None else 0
         raise CompileError(of_parser(error, source, position)) from error
+    # What is implied, as the end of a loop, stands where what is before it stands.
+    locate_by_neighbour(module)
+    return module

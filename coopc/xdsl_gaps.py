@@ -3,6 +3,7 @@
 | gap | what happens in xDSL | mended by |
 |---|---|---|
 | hex floats | `dense<0xFF800000>` is 4286578688.0, not -inf | `float_of_hex` |
+| splats | `dense<0.0>` makes a Python object of each element | `coopc.parsing` |
 | late aliases | `#loc1` before its definition, as MLIR prints, fails | `late_aliases` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |

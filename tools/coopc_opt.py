@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from coopc.compile import emit, new_context, read_target
+from coopc.compiler import emit, new_context, read_target
 from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Pipeline, Run, flatten, read_passes

@@ -4,7 +4,7 @@ A tool is a function `body(args)` under `run_tool`.  Whatever is wrong reaches t
 as one diagnostic on the standard error and exit status 1; output is written when all
 of it is known, and appears whole or not at all.  The parts below the command line are
 in the package: `coopc.parsing` (locations), `coopc.xdsl_gaps` (which keeps them through
-passes), `coopc.explain` (exceptions to diagnostics) and `coopc.compile`.
+passes), `coopc.explain` (exceptions to diagnostics) and `coopc.compiler`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
@@ -65,12 +66,11 @@ def run_tool(tool: str, body: Callable[[], Any]) -> int:
     except CompileError as error:
         return report(error.diagnostic)
     except BrokenPipeError:
-        # Whoever read the output has gone.  Python flushes once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # whoever read it has gone
         return FAILED
     except OSError as error:
-        message = f"cannot write the output: {error.strerror or error}"
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        message = f"cannot read or write: {error.strerror or error}"
+        drop_output()
         return report(Diagnostic(Kind.OUTPUT, message, Place(tool)))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -81,6 +81,12 @@ def run_tool(tool: str, body: Callable[[], Any]) -> int:
         notes = (Note(REPORT),)
         return report(Diagnostic(Kind.INTERNAL, summary(error), Place(tool), notes))
     return 0
+
+
+def drop_output() -> None:
+    """Have what is not written yet go nowhere: Python flushes again when it ends."""
+    with suppress(OSError, ValueError):  # where no file is behind it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def report(diagnostic: Diagnostic) -> int:

@@ -6,7 +6,7 @@ from inspect import getdoc
 import pytest
 from xdsl.ir import Operation
 
-from coopc.compile import new_context
+from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import verify
 from coopc.source import Source

@@ -12,8 +12,8 @@ LAYERS = (
     ("coopc.dialects",),
     ("coopc.rewrite", "coopc.passes", "coopc.emit", "coopc.sim"),
     ("coopc.run", "coopc.validate", "coopc.testing"),
-    ("coopc.pipeline", "coopc.universe", "coopc.compile"),
-    ("coopc.tools",),
+    ("coopc.pipeline", "coopc.universe", "coopc.compiler"),
+    ("coopc.tools", "coopc.__init__"),  # the latter imports on first use
 )
 
 FOLDERS = {

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -22,8 +22,11 @@ from coopc.options import make, read_specs
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.source import Source
-from coopc.universe import everything
+from coopc.universe import TARGETS, everything
 from coopc.xdsl_gaps import blaming
+
+if TYPE_CHECKING:
+    from coopc.interface import Interface
 
 INTERFACE_TARGET = "abi-json"
 """The target that says how the kernels are called."""
@@ -35,8 +38,11 @@ class Artifact:
 
     bytes: builtins.bytes
     """The output of the target."""
-    interface: Mapping[str, Any]
-    """How the kernels in it are called: what `-t abi-json` prints, read."""
+    interface: tuple[Interface, ...] = ()
+    """How the kernels in it are called: what `-t abi-json` prints, read.
+
+    Empty for targets that are not coopc's.
+    """
     plans: tuple[str, ...] = ()
     """The plans that the passes followed, as attributes are printed."""
     remarks: tuple[str, ...] = ()
@@ -108,6 +114,8 @@ def compile(
     """
     import json
 
+    from coopc.interface import Interface
+
     universe = everything()
     ctx = new_context(universe)
     steps = read_passes(pipeline, universe.all_passes)
@@ -120,5 +128,8 @@ def compile(
         module = text_or_module.clone()
     Run(ctx, source).apply(module, steps)
     content = emit(ctx, module, writer, source)
+    if writer.name not in TARGETS:
+        return Artifact(content)
     abi = read_target(INTERFACE_TARGET, universe.all_targets)
-    return Artifact(content, json.loads(emit(ctx, module, abi, source)))
+    kernels = json.loads(emit(ctx, module, abi, source))["kernels"]
+    return Artifact(content, tuple(map(Interface.from_json, kernels)))

@@ -1,0 +1,43 @@
+"""The Python entry raises one kind of exception and gives what the tool writes."""
+
+import subprocess
+import sys
+
+import pytest
+
+import coopc
+
+TEXT = "func.func @f() {\n  func.return\n}\n"
+
+
+def test_text() -> None:
+    artifact = coopc.compile(TEXT, "canonicalize", "mlir")
+    assert "func.func @f()" in artifact.text
+    assert artifact.bytes.decode() == artifact.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("func.func @f(", "", "mlir"), "<input>:1:14: error: "),
+        ((TEXT, "cse,no-such"), "pass-pipeline:1:5: error: unknown pass 'no-such'"),
+        ((TEXT, "", "no-such"), "target:1:1: error: unknown target 'no-such'"),
+    ],
+)
+def test_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(coopc.CompileError) as error:
+        coopc.compile(*arguments)
+    assert str(error.value).startswith(message)
+
+
+def test_import_imports_nothing() -> None:
+    script = "import sys; import coopc; print([m for m in sys.modules if 'xdsl' in m])"
+    command = [sys.executable, "-c", script]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert out == "[]\n"
+
+
+def test_all_is_there() -> None:
+    assert all(getattr(coopc, name) for name in coopc.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        getattr(coopc, "nothing")  # noqa: B009

@@ -1,0 +1,148 @@
+"""What is parsed knows where it stands, and what is too large is refused."""
+
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Operation
+
+from coopc.compiler import new_context
+from coopc.diagnostic import CompileError, Kind
+from coopc.parsing import (
+    MAX_CONSTANT_ELEMENTS,
+    MAX_INTEGER_BITS,
+    MAX_NESTED_REGIONS,
+    parse,
+)
+from coopc.source import Source
+from coopc.universe import everything
+
+KERNEL = """\
+func.func @f(%n : index, %c : i1) {
+  %zero = arith.constant 0 : index
+  %one = "arith.constant"() <{value = 1 : index}> : () -> index
+  scf.for %i = %zero to %n step %one {
+    scf.if %c {
+      %two = arith.constant 2 : index
+    }
+  }
+  func.return
+}
+"""
+
+
+def read(text: str, line_offset: int = 0) -> Operation:
+    source = Source(text, "f.mlir", line_offset)
+    return parse(new_context(everything()), source)
+
+
+def where(op: Operation) -> tuple[int, int]:
+    assert isinstance(op.location, FileLineColLoc)
+    assert op.location.filename.data == "f.mlir"
+    return op.location.line.data, op.location.column.data
+
+
+def test_operations_stand_where_their_text_begins() -> None:
+    lines = KERNEL.split("\n")
+    for op in read(KERNEL).walk():
+        line, column = where(op)
+        text = lines[line - 1][column - 1 :]
+        if op.name == "scf.yield":  # implied by the end of its region
+            continue
+        if op.results:
+            assert text.startswith(f"%{op.results[0].name_hint} = ")
+        elif op.name != "builtin.module":
+            assert text.startswith(op.name)
+
+
+def test_arguments_stand_where_they_are_named() -> None:
+    lines = KERNEL.split("\n")
+    for block in read(KERNEL).walk_blocks():
+        for arg in block.args:
+            assert isinstance(arg.location, FileLineColLoc)
+            line, column = arg.location.line.data, arg.location.column.data
+            assert lines[line - 1][column - 1 :].startswith(f"%{arg.name_hint} ")
+
+
+def test_lines_of_a_piece_are_those_of_its_file() -> None:
+    (op,) = read('\n"test.op"() : () -> ()', line_offset=7).regions[0].block.ops
+    assert where(op) == (9, 1)
+
+
+def test_a_given_location_stays() -> None:
+    (op,) = read('"test.op"() : () -> () loc("g.py":3:4)').regions[0].block.ops
+    assert str(op.location) == 'loc("g.py":3:4)'
+
+
+def nested(depth: int) -> str:
+    return '"test.op"() ({\n' * depth + "}) : () -> ()\n" * depth
+
+
+def test_nesting_up_to_the_limit() -> None:
+    text = nested(MAX_NESTED_REGIONS)
+    assert sum(1 for _ in read(text).walk()) == MAX_NESTED_REGIONS + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (nested(65), "65:14: error: expected at most 64 regions inside each other"),
+        (nested(5000), "65:14: error: expected at most 64 regions inside each other"),
+        (
+            f'"test.op"() {{a = dense<0> : tensor<{MAX_CONSTANT_ELEMENTS + 1}xi8>}}',
+            "1:29: error: expected a constant of at most 2^24 = 16777216 elements, "
+            "got 16777217",
+        ),
+        (
+            f'"test.op"() {{a = 0 : i{MAX_INTEGER_BITS + 1}}} : () -> ()',
+            "1:22: error: expected an integer of at most 16777215 bits, got 16777216",
+        ),
+        ("", "1:1: error: expected an operation, got an empty file"),
+        (
+            'func.func @f() {\n  "test.op"(%a, %b) : (i8, i8) -> ()\n}',
+            "2:13: error: expected a definition of %a, got only uses",
+        ),
+        (
+            "arith.constnat",
+            "1:1: error: unknown operation 'arith.constnat', "
+            "did you mean 'arith.constant'?",
+        ),
+        (
+            "arit.constant",
+            "1:1: error: unknown dialect 'arit' of operation 'arit.constant', "
+            "did you mean 'arith'?",
+        ),
+        (
+            '"test.op"() {a = !test.typ} : () -> ()',
+            "1:27: error: 'test.typ' is not registered",
+        ),
+    ],
+)
+def test_refused(text: str, message: str) -> None:
+    with pytest.raises(CompileError) as error:
+        read(text)
+    assert str(error.value).split("\n")[0] == f"f.mlir:{message}"
+    assert error.value.diagnostic.kind is Kind.PARSE
+
+
+def test_deep_brackets() -> None:
+    with pytest.raises(CompileError) as error:
+        read('"test.op"() {a = ' + "[" * 5000)
+    assert "expected fewer brackets inside each other" in str(error.value)
+
+
+def test_a_wrong_type_is_found_where_it_begins() -> None:
+    with pytest.raises(CompileError) as error:
+        read('%a = "test.op"() : () -> !coopmatrix.matrix<0x8xf16, a>')
+    assert error.value.diagnostic.kind is Kind.VERIFY
+    assert str(error.value).startswith("f.mlir:1:26: error: ")
+
+
+def test_constants_up_to_the_limit() -> None:
+    text = f'"test.op"() {{a = dense<0> : tensor<{MAX_CONSTANT_ELEMENTS}xi8>}}'
+    (op,) = read(f"{text} : () -> ()").regions[0].block.ops
+    assert len(op.attributes) == 1
+
+
+def test_two_definitions_of_a_late_alias() -> None:
+    with pytest.raises(CompileError) as error:
+        read('"test.op"() : () -> () loc(#loc)\n' + "#loc = loc(unknown)\n" * 2)
+    assert "re-declaration of alias '#loc'" in str(error.value)

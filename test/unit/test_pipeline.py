@@ -1,0 +1,215 @@
+"""Pipelines are their steps, and what goes wrong in a step has a place."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.common_subexpression_elimination import (
+    CommonSubexpressionElimination,
+)
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.compiler import new_context
+from coopc.diagnostic import CompileError, Kind
+from coopc.parsing import parse
+from coopc.pipeline import CHECKS, Observer, Pipeline, Run, flatten, read_passes
+from coopc.source import Source
+from coopc.universe import everything
+
+
+@dataclass(frozen=True)
+class MarkPass(ModulePass):
+    """Puts an attribute on each constant; fails on the one that is `forbidden`."""
+
+    name = "mark"
+    label: str = "seen"
+    forbidden: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Mark."""
+        for each in op.walk():
+            if isinstance(each, arith.ConstantOp):
+                if str(each.value).startswith(f"{self.forbidden} "):
+                    message = f"expected another value than {self.forbidden}"
+                    each.emit_error(message, PassFailedException(message))
+                each.attributes[self.label] = UnitAttr()
+
+
+class BreakPass(ModulePass):
+    """Leaves what does not verify."""
+
+    name = "break"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Remove a property."""
+        for each in op.walk():
+            each.properties.pop("value", None)
+
+
+class StumblePass(ModulePass):
+    """Has a mistake."""
+
+    name = "stumble"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Raise what no pass should."""
+        raise KeyError("x")
+
+
+@dataclass(frozen=True)
+class InnerPipeline(Pipeline):
+    """Two steps, the second with its options."""
+
+    name = "inner"
+    label: str = "inner"
+
+    def steps(self) -> tuple[ModulePass, ...]:
+        """Mark and clean."""
+        return (MarkPass(self.label), CommonSubexpressionElimination())
+
+
+@dataclass(frozen=True)
+class OuterPipeline(Pipeline):
+    """A pipeline in a pipeline."""
+
+    name = "outer"
+
+    def steps(self) -> tuple[ModulePass, ...]:
+        """Mark, then all of the inner one."""
+        return (MarkPass("outer"), InnerPipeline("deep"), CanonicalizePass())
+
+
+KNOWN: dict[str, Callable[[], type[ModulePass]]] = {
+    "mark": lambda: MarkPass,
+    "inner": lambda: InnerPipeline,
+    "outer": lambda: OuterPipeline,
+}
+
+TEXT = """\
+%a = arith.constant 1 : i32
+%b = arith.constant 2 : i32
+"test.op"(%a, %b) : (i32, i32) -> ()
+"""
+
+
+def run(*steps: ModulePass, observers: tuple[Observer, ...] = ()) -> ModuleOp:
+    ctx = new_context(everything())
+    source = Source(TEXT, "f.mlir")
+    module = parse(ctx, source)
+    Run(ctx, source, observers=observers).apply(module, steps)
+    return module
+
+
+def test_flatten() -> None:
+    assert flatten((OuterPipeline(), MarkPass())) == (
+        *CHECKS,
+        MarkPass("outer"),
+        MarkPass("deep"),
+        CommonSubexpressionElimination(),
+        CanonicalizePass(),
+        MarkPass(),
+    )
+
+
+def test_read_passes() -> None:
+    assert read_passes("mark{label=x},inner{label=y}", KNOWN) == (
+        MarkPass("x"),
+        *CHECKS,
+        MarkPass("y"),
+        CommonSubexpressionElimination(),
+    )
+    assert read_passes("", KNOWN) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("marc", "1:1: error: unknown pass 'marc', did you mean 'mark'?"),
+        (
+            "inner,mark{lable=x}",
+            "1:7: error: unknown option 'lable' of mark, did you mean 'label'?",
+        ),
+        (
+            "mark{x=1}",
+            "1:1: error: unknown option 'x' of mark, expected one of label, forbidden",
+        ),
+        (
+            "mark{label=1}",
+            "1:1: error: mark: Incompatible types: given (1,), expected <class 'str'>",
+        ),
+    ],
+)
+def test_read_passes_that_are_none(text: str, message: str) -> None:
+    with pytest.raises(CompileError) as error:
+        read_passes(text, KNOWN)
+    assert str(error.value).split("\n")[0] == f"pass-pipeline:{message}"
+    assert error.value.diagnostic.kind is Kind.USAGE
+
+
+def test_a_pipeline_whole_is_its_steps() -> None:
+    ctx = new_context(everything())
+    module = parse(ctx, Source(TEXT))
+    OuterPipeline().apply(ctx, module)
+    assert module.is_structurally_equivalent(run(*flatten((OuterPipeline(),))))
+
+
+def test_a_pass_that_fails() -> None:
+    with pytest.raises(CompileError) as error:
+        run(MarkPass(forbidden=2))
+    assert error.value.diagnostic.kind is Kind.PASS
+    assert str(error.value) == (
+        "f.mlir:2:1: error: arith.constant: expected another value than 2\n"
+        "  %b = arith.constant 2 : i32\n"
+        "  ^"
+    )
+
+
+def test_a_pass_that_breaks_the_module() -> None:
+    with pytest.raises(CompileError) as error:
+        run(BreakPass())
+    assert error.value.diagnostic.kind is Kind.VERIFY
+    assert str(error.value) == (
+        "f.mlir:1:1: error: arith.constant: property 'value' expected in "
+        "operation 'arith.constant'\n"
+        "  %a = arith.constant 1 : i32\n"
+        "  ^\n"
+        "note: after pass 'break', which left it so; this is a mistake in coopc, "
+        "please report it; COOPC_DEBUG=1 shows where"
+    )
+
+
+def test_a_pass_with_a_mistake() -> None:
+    with pytest.raises(CompileError) as error:
+        run(StumblePass())
+    assert error.value.diagnostic.kind is Kind.INTERNAL
+    assert str(error.value) == (
+        "f.mlir: internal error: KeyError: 'x'\n"
+        "note: in pass 'stumble'; this is a mistake in coopc, please report it; "
+        "COOPC_DEBUG=1 shows where"
+    )
+
+
+class Record(Observer):
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def start(self, module: ModuleOp) -> None:
+        """Note that it begins."""
+        self.told.append("start")
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        """Note the step."""
+        self.told.append(f"{step} last" if last else str(step))
+
+
+def test_observers_see_each_step() -> None:
+    record = Record()
+    run(MarkPass("a"), MarkPass("b"), observers=(record,))
+    assert record.told == ["start", 'mark{label="a"}', 'mark{label="b"} last']

@@ -1,0 +1,154 @@
+"""Each gap is there in xDSL, and mended: when the first fails, remove the mend."""
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.dialects import arith, builtin, func
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.mlir_lexer import MLIRLexer
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.source import Source
+from coopc.universe import everything
+from coopc.xdsl_gaps import (
+    Lexer,
+    blamed,
+    blaming,
+    float_of_hex,
+    keeping_locations,
+    locate_by_neighbour,
+)
+
+
+def values(module: ModuleOp) -> tuple[float, ...]:
+    (op,) = module.body.block.ops
+    assert isinstance(op, arith.ConstantOp)
+    assert isinstance(op.value, builtin.DenseIntOrFPElementsAttr)
+    return tuple(map(float, op.value.iter_values()))  # pyright: ignore[reportArgumentType]
+
+
+HEX = "%a = arith.constant dense<[0xFF800000, 1.0, 0x3f800000]> : tensor<3xf32>"
+
+
+def test_hex_floats_gap() -> None:
+    module = Parser(new_context(everything()), HEX).parse_module()
+    assert values(module)[0] == float(0xFF800000)
+
+
+def test_hex_floats() -> None:
+    module = parse(new_context(everything()), Source(HEX))
+    assert values(module) == (float("-inf"), 1.0, 1.0)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_hex_floats_are_their_bits(bits: int) -> None:
+    (expected,) = struct.unpack("<f", struct.pack("<I", bits))
+    found = float_of_hex(f"0x{bits:08x}", builtin.f32)
+    assert found is not None
+    assert struct.pack("<d", found) == struct.pack("<d", expected)
+
+
+@pytest.mark.parametrize("literal", ["0x1FFFFFFFF", "-0x1"])
+def test_hex_floats_that_are_no_bits(literal: str) -> None:
+    with pytest.raises(ValueError, match="bits"):
+        float_of_hex(literal, builtin.f32)
+
+
+LATE = '"test.op"() : () -> () loc(#loc1)\n#loc = loc(unknown)\n#loc1 = loc("x":1:2)\n'
+
+
+def test_late_aliases_gap() -> None:
+    with pytest.raises(ParseError):
+        Parser(new_context(everything()), LATE).parse_module()
+
+
+def test_late_aliases() -> None:
+    (op,) = parse(new_context(everything()), Source(LATE)).body.block.ops
+    assert str(op.location) == 'loc("x":1:2)'
+
+
+def test_open_strings_gap() -> None:
+    pattern = MLIRLexer._unescaped_characters_regex  # pyright: ignore[reportPrivateUsage]
+    assert "++" not in pattern.pattern  # without it, each character doubles the time
+
+
+@given(st.text(alphabet='ab"\\n0g', max_size=12))
+def test_strings_are_those_of_xdsl(text: str) -> None:
+    ours = Lexer._unescaped_characters_regex.match(f'"{text}')  # pyright: ignore[reportPrivateUsage]
+    xdsl = MLIRLexer._unescaped_characters_regex.match(f'"{text}')  # pyright: ignore[reportPrivateUsage]
+    assert (ours and ours[0]) == (xdsl and xdsl[0])
+
+
+class AddToTwo(RewritePattern):
+    """Makes two additions of one, the second inside a function."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.AddiOp, rewriter: PatternRewriter, /) -> None:
+        """Replace an addition once."""
+        if "done" not in op.attributes:
+            new = arith.AddiOp(op.lhs, op.rhs, result_type=op.result.type)
+            new.attributes["done"] = builtin.UnitAttr()
+            rewriter.replace(op, new)
+
+
+def located_add() -> tuple[ModuleOp, FileLineColLoc]:
+    location = FileLineColLoc(StringAttr("f"), IntAttr(2), IntAttr(3))
+    one = arith.ConstantOp.from_int_and_width(1, 8)
+    add = arith.AddiOp(one, one)
+    add.location = location
+    return ModuleOp([one, add]), location
+
+
+def test_no_locations_gap() -> None:
+    module, location = located_add()
+    PatternRewriteWalker(AddToTwo()).rewrite_module(module)
+    assert all(op.location != location for op in module.walk())
+
+
+def test_keeping_locations() -> None:
+    module, location = located_add()
+    insert = PatternRewriter.insert
+    with keeping_locations():
+        PatternRewriteWalker(AddToTwo()).rewrite_module(module)
+    assert module.body.block.last_op is not None
+    assert module.body.block.last_op.location == location
+    assert PatternRewriter.insert is insert
+
+
+def test_locate_by_neighbour() -> None:
+    module, location = located_add()
+    new = arith.ConstantOp.from_int_and_width(2, 8)
+    module.body.block.add_op(new)
+    locate_by_neighbour(module)
+    assert new.location == location
+
+
+def test_blaming() -> None:
+    op = func.ReturnOp()
+    module = ModuleOp([op])
+    with blaming(), pytest.raises(VerifyException) as error:
+        op.emit_error("first", VerifyException("why"))
+    assert blamed(error.value) == (op, "first")
+    assert not getattr(error.value, "__notes__", ())
+    with blaming(), pytest.raises(VerifyException):
+        module.emit_error("second", error.value)
+    assert blamed(error.value) == (op, "first")
+
+
+def test_error_dumps_gap() -> None:
+    op: Operation = func.ReturnOp()
+    with pytest.raises(VerifyException) as error:
+        op.emit_error("first", VerifyException("why"))
+    assert "func.return" in str(error.value.__notes__)
