@@ -1,0 +1,153 @@
+"""Numpy arrays and numbers as the arguments of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    MemRefType,
+    NoneAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from coopc.sim.memory import Buffer, MemRef
+from coopc.sim.numerics import Numerics
+from coopc.sim.values import (
+    AXES,
+    Array,
+    element_of,
+    is_float,
+    is_integer,
+    memory_dtype,
+    number,
+)
+
+Argument: TypeAlias = Array | float | int
+"""An array for a memref, a number for a number."""
+
+
+def bind(
+    func: FuncOp, arguments: Sequence[Argument], numerics: Numerics
+) -> tuple[Any, ...]:
+    """Return arguments as values of the simulation; arrays are shared, not copied.
+
+    Raises:
+        ValueError: they do not fit the function.
+    """
+    types = func.function_type.inputs.data
+    if len(arguments) != len(types):
+        raise ValueError(
+            f"expected {len(types)} arguments, as @{func.sym_name.data} has, "
+            f"got {len(arguments)}"
+        )
+    return tuple(
+        _value(type, argument, position, numerics)
+        for position, (type, argument) in enumerate(zip(types, arguments, strict=True))
+    )
+
+
+def _value(
+    type: Attribute, argument: Argument, position: int, numerics: Numerics
+) -> Any:
+    """Return one argument as a value."""
+    if isa(type, MemRefType):
+        return _memref(type, argument, position)
+    if is_integer(type) or is_float(type):
+        if isinstance(argument, np.ndarray) and argument.ndim:
+            raise ValueError(
+                f"expected a number for argument {position}, a {type}, got an array"
+            )
+        return numerics.constant(argument, type).reshape((1,) * AXES)
+    raise ValueError(f"expected argument {position} to be simulated, got a {type}")
+
+
+def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
+    """Return an array as a memref.
+
+    Raises:
+        ValueError: its type, shape or strides are not those of the memref's type.
+    """
+    what = f"argument {position}, a {type}"
+    if not isinstance(argument, np.ndarray):
+        raise ValueError(f"expected an array for {what}, got {argument!r}")
+    element_type = element_of(type)
+    array = _as_stored(argument, element_type, what)
+    wanted = type.get_shape()
+    if len(wanted) != array.ndim or any(
+        size not in (DYNAMIC_INDEX, found)
+        for size, found in zip(wanted, array.shape, strict=True)
+    ):
+        raise ValueError(f"expected an array shaped like {what}, got {array.shape}")
+    strides = [stride // array.itemsize for stride in array.strides]
+    _check_strides(type, array, strides, what)
+    last = sum(
+        (size - 1) * stride for size, stride in zip(array.shape, strides, strict=True)
+    )
+    elements = last + 1 if array.size else 0
+    flat = np.lib.stride_tricks.as_strided(
+        array, (1, 1, 1, elements), (0, 0, 0, array.itemsize)
+    )
+    return MemRef(
+        Buffer(flat, f"argument {position}"),
+        element_type,
+        number(0),
+        tuple(number(size) for size in array.shape),
+        tuple(number(stride) for stride in strides),
+    )
+
+
+def _as_stored(array: Array, element_type: Attribute, what: str) -> Array:
+    """Return an array with the type that memory has; unsigned integers are the same.
+
+    Raises:
+        ValueError: its elements are of another type.
+    """
+    expected = memory_dtype(element_type)
+    if array.dtype == expected:
+        return array
+    if expected.kind == "i" and array.dtype == np.dtype(f"u{expected.itemsize}"):
+        return array.view(expected)
+    raise ValueError(f"expected elements of {expected} for {what}, got {array.dtype}")
+
+
+def _check_strides(
+    type: MemRefType, array: Array, strides: Sequence[int], what: str
+) -> None:
+    """Check the strides of an array against those of a type.
+
+    Raises:
+        ValueError: they differ, or are negative.
+    """
+    if any(stride < 0 for stride in strides):
+        raise ValueError(f"expected strides of at least 0 for {what}, got {strides}")
+    if isinstance(type.layout, NoneAttr):
+        fits = array.flags.c_contiguous or not array.size
+    else:
+        fixed = type.get_strides()
+        if fixed is None:
+            raise ValueError(f"expected a layout of strides for {what}")
+        fits = all(
+            size <= 1 or stride is None or stride == found
+            for size, stride, found in zip(array.shape, fixed, strides, strict=True)
+        )
+    if not fits:
+        raise ValueError(f"expected the strides of {what}, got {strides} elements")
+
+
+def grid_sizes(func: FuncOp, arguments: Sequence[Argument]) -> list[int]:
+    """Return what `simt.grid` maps: dynamic sizes and index arguments, in order."""
+    sizes: list[int] = []
+    for type, argument in zip(func.function_type.inputs.data, arguments, strict=True):
+        if isinstance(type, MemRefType):
+            assert isinstance(argument, np.ndarray)
+            pairs = zip(type.get_shape(), argument.shape, strict=True)
+            sizes += [found for size, found in pairs if size == DYNAMIC_INDEX]
+        elif isinstance(type, IndexType):
+            sizes.append(int(argument))
+    return sizes

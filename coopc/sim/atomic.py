@@ -1,0 +1,106 @@
+"""Atomic updates of memory: each happens as a whole, one after the other.
+
+Updates of different places happen together; of several updates of one place, the first
+ones of each place do, then the second ones, and so on, in the order of work-items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from coopc.sim.errors import SimulationError
+from coopc.sim.machine import Machine
+from coopc.sim.memory import MemRef, linear_index
+from coopc.sim.numerics import Numerics
+from coopc.sim.values import Array, integers, is_float, wrapped
+
+_INTEGERS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def update(
+    machine: Machine,
+    memory: MemRef,
+    coordinates: Sequence[Array],
+    values: Array,
+    active: Array | None,
+    combine: Callable[[Array, Array], Array],
+    executions: tuple[int, ...],
+) -> Array:
+    """Replace elements by what `combine` makes of them and values; return the old ones.
+
+    Args:
+        machine: the state.
+        memory: what is updated.
+        coordinates: one for each dimension.
+        values: the second arguments of `combine`.
+        active: where it happens; everywhere if None.  Elsewhere the old value is 0.
+        combine: from old elements and values to new elements.
+        executions: the shape over which it happens once each.
+    """
+    index = linear_index(memory, coordinates, active)
+    places = machine.places(memory.buffer, index)
+    chosen = np.True_ if active is None else active
+    shape = np.broadcast_shapes(places.shape, values.shape, chosen.shape, executions)
+    places, values, chosen = (
+        np.broadcast_to(x, shape).reshape(-1) for x in (places, values, chosen)
+    )
+    flat = memory.buffer.flat
+    if not flat.flags.writeable:
+        raise SimulationError(f"{memory.buffer.name} is read only")
+    type, numerics = memory.element_type, machine.numerics
+    old = np.zeros(values.shape, numerics.value_dtype(type))
+    positions = np.flatnonzero(chosen)
+    turns = _turns(places[positions])
+    for turn in range(int(turns.max(initial=-1)) + 1):
+        now = positions[turns == turn]
+        before = numerics.from_memory(flat[places[now]], type)
+        old[now] = before
+        flat[places[now]] = numerics.to_memory(combine(before, values[now]), type)
+    return old.reshape(shape)
+
+
+def combination(
+    numerics: Numerics, name: str, is_signed: bool, type: Attribute
+) -> Callable[[Array, Array], Array]:
+    """Return how an element of a type and a value become the new element.
+
+    Args:
+        numerics: how numbers are computed.
+        name: of what is done: add, mul, max, min, and, or, xor; of floats minimum,
+            maximum, minnum or maxnum too; or assign.
+        is_signed: whether integers are, where it matters.
+        type: of both.
+    """
+    if name == "assign":
+        return lambda old, value: value
+    if is_float(type):
+        return lambda old, value: numerics.call(name, type, old, value)
+    compute = _INTEGERS[name]
+
+    def combine(old: Array, value: Array) -> Array:
+        x, y = (integers(each, type, is_signed) for each in (old, value))
+        return wrapped(compute(x, y), type)
+
+    return combine
+
+
+def _turns(places: Array) -> Array:
+    """Return, for each place, how often it occurs before."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    lengths = np.diff(np.append(starts, ordered.size))
+    turns = np.empty_like(order)
+    turns[order] = np.arange(ordered.size) - np.repeat(starts, lengths)
+    return turns

@@ -1,0 +1,253 @@
+"""Simulation of `coopmatrix`: matrices and memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
+from xdsl.ir import SSAValue
+from xdsl.utils.hints import isa
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType, Scope
+from coopc.sim.arith import convert_number
+from coopc.sim.atomic import combination, update
+from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.machine import Machine
+from coopc.sim.memory import MemRef
+from coopc.sim.values import (
+    GROUP_AXIS,
+    LANE_AXIS,
+    SUBGROUP_AXIS,
+    Array,
+    element_of,
+    is_float,
+    trailing,
+)
+
+
+def collective_axes(machine: Machine, matrix: MatrixType) -> tuple[int, ...]:
+    """Return the axes along which work-items hold a matrix together."""
+    match machine.matrices.scope(matrix):
+        case Scope.WORKGROUP:
+            return (LANE_AXIS, SUBGROUP_AXIS)
+        case Scope.SUBGROUP:
+            return (LANE_AXIS,)
+        case _:
+            return ()
+
+
+def together(machine: Machine, matrix: MatrixType) -> Array | None:
+    """Return who executes an operation on a whole matrix, with axes for its elements.
+
+    Raises:
+        UndefinedBehaviour: only some of those who hold it do.
+    """
+    axes = collective_axes(machine, matrix)
+    if axes:
+        machine.refuse_in_element()
+    mask = machine.uniform_mask(*axes)
+    return None if mask is None else trailing(mask, 2)
+
+
+def agreed(machine: Machine, matrix: MatrixType, value: Array, what: str) -> Array:
+    """Return a number that those who hold a matrix agree on.
+
+    Raises:
+        UndefinedBehaviour: they do not agree.
+    """
+    for axis in collective_axes(machine, matrix):
+        if value.shape[axis] == 1:
+            continue
+        first = value.take([0], axis)
+        # NaN is the same as NaN here.
+        wrong = (value != first) & ~((value != value) & (first != first))
+        if machine.mask is not None:
+            wrong = wrong & machine.mask
+        if wrong.any():
+            raise UndefinedBehaviour(
+                f"expected {what} to be the same for all who hold the matrix"
+            )
+        value = first
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where in memory the elements of a matrix are."""
+
+    coordinates: list[Array]
+    active: Array | None
+    """Which elements are accessed; all if it is None."""
+
+
+def access(
+    machine: Machine, interpreter: Interpreter, op: coopmatrix.AccessOp
+) -> Access:
+    """Return where the elements of the matrix of an access are.
+
+    Raises:
+        UndefinedBehaviour: those who hold the matrix do not agree on the positions.
+    """
+    matrix = op.matrix
+    active = together(machine, matrix)
+    memory, *positions = interpreter.get_values((op.memory, *op.positions))
+    assert isinstance(memory, MemRef)
+    starts = [
+        trailing(agreed(machine, matrix, position, "a position"), 2)
+        for position in positions
+    ]
+    rows, cols = machine.matrices.shape(matrix)
+    row = np.arange(rows, dtype=np.int64).reshape(1, 1, 1, rows, 1)
+    col = np.arange(cols, dtype=np.int64).reshape(1, 1, 1, 1, cols)
+    match op.layout.data:
+        case Layout.ROW_MAJOR:
+            steps, axes = (row, col), (Axis.ROWS, Axis.COLS)
+        case Layout.COL_MAJOR:
+            steps, axes = (col, row), (Axis.COLS, Axis.ROWS)
+        case Layout.PACKED:
+            channels = CHANNEL_BITS // matrix.element_bits
+            steps = (row // channels, col * channels + row % channels)
+            axes = (Axis.ROWS, Axis.COLS)
+    last = [start + step for start, step in zip(starts[-2:], steps, strict=True)]
+    checked = () if op.checked is None else op.checked.data
+    for axis, position, size in zip(axes, last, memory.sizes[-2:], strict=True):
+        if axis in checked:
+            inside = (position >= 0) & (position < trailing(size, 2))
+            active = inside if active is None else active & inside
+    return Access([*starts[:-2], *last], active)
+
+
+@register_impls
+class CoopmatrixMemoryFunctions(SimulatorFunctions):
+    """Loads, stores, prefetches, fills and atomic accesses."""
+
+    @impl(coopmatrix.LoadOp)
+    def load(
+        self, interpreter: Interpreter, op: coopmatrix.LoadOp, args: PythonValues
+    ) -> PythonValues:
+        """Read a matrix."""
+        return (self._loaded(interpreter, op),)
+
+    @impl(coopmatrix.AtomicLoadOp)
+    def atomic_load(
+        self, interpreter: Interpreter, op: coopmatrix.AtomicLoadOp, args: PythonValues
+    ) -> PythonValues:
+        """Read a matrix."""
+        return (self._loaded(interpreter, op),)
+
+    def _loaded(self, interpreter: Interpreter, op: coopmatrix.AccessOp) -> Array:
+        """Return the elements in memory, 0 where a check fails."""
+        (memory,) = interpreter.get_values((op.memory,))
+        where = access(self.machine, interpreter, op)
+        return self.machine.load(memory, where.coordinates, where.active)
+
+    @impl(coopmatrix.StoreOp)
+    def store(
+        self, interpreter: Interpreter, op: coopmatrix.StoreOp, args: PythonValues
+    ) -> PythonValues:
+        """Write a matrix."""
+        self._stored(interpreter, op, op.value)
+        return ()
+
+    @impl(coopmatrix.AtomicStoreOp)
+    def atomic_store(
+        self, interpreter: Interpreter, op: coopmatrix.AtomicStoreOp, args: PythonValues
+    ) -> PythonValues:
+        """Write a matrix."""
+        self._stored(interpreter, op, op.value)
+        return ()
+
+    def _stored(
+        self, interpreter: Interpreter, op: coopmatrix.AccessOp, stored: SSAValue
+    ) -> None:
+        """Write the elements for which no check fails."""
+        value, memory = interpreter.get_values((stored, op.memory))
+        where = access(self.machine, interpreter, op)
+        self.machine.store(memory, where.coordinates, value, where.active)
+
+    @impl(coopmatrix.PrefetchOp)
+    def prefetch(
+        self, interpreter: Interpreter, op: coopmatrix.PrefetchOp, args: PythonValues
+    ) -> PythonValues:
+        """Do nothing, but check that the lanes agree."""
+        access(self.machine, interpreter, op)
+        return ()
+
+    @impl(coopmatrix.AtomicAddOp)
+    def atomic_add(
+        self, interpreter: Interpreter, op: coopmatrix.AtomicAddOp, args: PythonValues
+    ) -> PythonValues:
+        """Add to memory."""
+        return (self._updated(interpreter, op, "add", is_signed=True),)
+
+    @impl(coopmatrix.AtomicMaxOp)
+    def atomic_max(
+        self, interpreter: Interpreter, op: coopmatrix.AtomicMaxOp, args: PythonValues
+    ) -> PythonValues:
+        """Leave the greater element in memory."""
+        return (self._updated(interpreter, op, "max", op.signed is not None),)
+
+    @impl(coopmatrix.AtomicMinOp)
+    def atomic_min(
+        self, interpreter: Interpreter, op: coopmatrix.AtomicMinOp, args: PythonValues
+    ) -> PythonValues:
+        """Leave the smaller element in memory."""
+        return (self._updated(interpreter, op, "min", op.signed is not None),)
+
+    def _updated(
+        self,
+        interpreter: Interpreter,
+        op: coopmatrix.AtomicUpdateOp,
+        name: str,
+        is_signed: bool,
+    ) -> Array:
+        """Update memory, once for each matrix, and return what was there."""
+        value, memory = interpreter.get_values((op.value, op.memory))
+        machine, type = self.machine, op.matrix.element_type
+        where = access(machine, interpreter, op)
+        if name != "add" and is_float(type):
+            name += "num"
+        combine = combination(machine.numerics, name, is_signed, type)
+        together_axes = collective_axes(machine, op.matrix)
+        executions = tuple(
+            1 if axis in together_axes else size
+            for axis, size in zip(
+                (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS), machine.shape, strict=True
+            )
+        )
+        return update(
+            machine,
+            memory,
+            where.coordinates,
+            value,
+            where.active,
+            combine,
+            (*executions, 1, 1),
+        )
+
+    @impl(coopmatrix.FillOp)
+    def fill(
+        self, interpreter: Interpreter, op: coopmatrix.FillOp, args: PythonValues
+    ) -> PythonValues:
+        """Make a matrix of one number, which may be in memory."""
+        (value,) = args
+        machine, result = self.machine, op.result.type
+        assert isinstance(result, MatrixType)
+        together(machine, result)
+        source = op.value.type
+        if isinstance(value, MemRef):
+            if isa(source, MemRefType):
+                source = element_of(source)
+                coordinates = ()
+            else:
+                source = value.element_type
+                coordinates = (np.zeros_like(value.offset),) * len(value.sizes)
+            value = machine.load(value, coordinates, machine.mask)
+        value = agreed(machine, result, value, "the value of a fill")
+        found = convert_number(machine.numerics, value, source, result.element_type)
+        shape = machine.matrices.shape(result)
+        return (np.broadcast_to(trailing(found, 2), (*found.shape, *shape)),)

@@ -1,0 +1,70 @@
+"""Simulation of `coopmatrix`: products of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import Operand
+from coopc.sim.coopmatrix_memory import together
+from coopc.sim.integers import saturating_add
+from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.values import (
+    Array,
+    bits_of,
+    integers,
+    is_float,
+    unsigned,
+    value_dtype,
+    wrapped,
+)
+
+
+@register_impls
+class CoopmatrixMultiplyFunctions(SimulatorFunctions):
+    """`mul_add`: of floats see `coopc.sim.numerics`, of integers below."""
+
+    @impl(coopmatrix.MulAddOp)
+    def mul_add(
+        self, interpreter: Interpreter, op: coopmatrix.MulAddOp, args: PythonValues
+    ) -> PythonValues:
+        """Multiply and add."""
+        a, b, c = interpreter.get_values((op.a, op.b, op.c))
+        types = {key: type.element_type for key, type in op.matrices.items()}
+        together(self.machine, op.matrices[Operand.A])
+        if is_float(types[Operand.RESULT]):
+            element_types = (
+                types[Operand.A],
+                types[Operand.B],
+                types[Operand.C],
+                types[Operand.RESULT],
+            )
+            return (self.machine.numerics.multiply_add((a, b, c), element_types),)
+        return (multiply_add_integers(op, a, b, c),)
+
+
+def multiply_add_integers(
+    op: coopmatrix.MulAddOp, a: Array, b: Array, c: Array
+) -> Array:
+    """Return `a * b + c` of integers.
+
+    a, b and c are extended to the width of the result by their own signs; the product
+    is its low bits; only the addition of c saturates, by the sign of the result.
+    """
+    types = {key: type.element_type for key, type in op.matrices.items()}
+    result = types[Operand.RESULT]
+    dtype = value_dtype(result)
+    a, b, c = (
+        wrapped(integers(value, types[key], op.is_signed(key)), result).astype(dtype)
+        for value, key in ((a, Operand.A), (b, Operand.B), (c, Operand.C))
+    )
+    product = wrapped(np.matmul(a, b), result)
+    if op.saturating is None:
+        return wrapped(product + c, result)
+    bits = bits_of(result)
+    if op.is_signed(Operand.RESULT):
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        return wrapped(saturating_add(product, c, low, high), result)
+    x, y = unsigned(product, result), unsigned(c, result)
+    return wrapped(saturating_add(x, y, 0, (1 << bits) - 1), result)

@@ -1,0 +1,31 @@
+"""What the simulator says when a program does something undefined, or unknown to it."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+
+class SimulationError(Exception):
+    """A program did what no program may do, or what the simulator does not know.
+
+    The message names the operation once the interpreter has seen the error.
+    """
+
+    reason: str
+    op: Operation | None
+
+    def __init__(self, reason: str, op: Operation | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.op = op
+
+    def __str__(self) -> str:
+        """The operation and the reason."""
+        return self.reason if self.op is None else f"{self.op.name}: {self.reason}"
+
+
+class UndefinedBehaviour(SimulationError):
+    """The program has no meaning: an access out of bounds, a divergent barrier, ..."""
+
+    def __init__(self, reason: str, op: Operation | None = None) -> None:
+        super().__init__(f"undefined behaviour: {reason}", op)

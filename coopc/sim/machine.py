@@ -1,0 +1,275 @@
+"""The state of a simulation: who runs, which of them are active, and their memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute
+
+from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.matrices import Matrices
+from coopc.sim.memory import Buffer, MemRef, linear_index
+from coopc.sim.numerics import Numerics
+from coopc.sim.values import (
+    AXES,
+    GROUP_AXIS,
+    LANE_AXIS,
+    SUBGROUP_AXIS,
+    Array,
+    element_of,
+    trailing,
+)
+
+MAX_ITERATIONS = 100_000
+"""Of one loop, in one run of it: what goes on is taken to be infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a kernel is started."""
+
+    grid: tuple[int, int, int]
+    """Work-groups along x, y, z."""
+    work_group_size: tuple[int, int, int]
+    """Work-items along x, y, z; their product is a multiple of the subgroup size."""
+    subgroup_size: int
+    """Lanes."""
+
+    @property
+    def work_groups(self) -> int:
+        """All work-groups of the grid."""
+        return prod(self.grid)
+
+    @property
+    def subgroups(self) -> int:
+        """Subgroups of a work-group."""
+        return prod(self.work_group_size) // self.subgroup_size
+
+
+@dataclass(slots=True)
+class Machine:
+    """Work-groups that run in step, an operation at a time."""
+
+    module: ModuleOp
+    launch: Launch
+    numerics: Numerics
+    matrices: Matrices
+    group: Array
+    """Number of each work-group in the grid, x fastest: (G, 1, 1)."""
+    subgroup: Array
+    """Number of each subgroup in its work-group: (1, T, 1)."""
+    lane: Array
+    """Number of each lane in its subgroup: (1, 1, L)."""
+    mask: Array | None = None
+    """Who is active; all are if it is None."""
+    in_element: bool = False
+    """Whether the lanes are elements of a matrix for now: no exchange among them."""
+    counts: Counter[str] = field(default_factory=Counter[str])
+    """How often each operation was executed, for all work-groups together."""
+    globals: dict[str, MemRef] = field(default_factory=dict[str, MemRef])
+    """The memory of each `memref.global`, by name."""
+    arrived: dict[str, Array] = field(default_factory=dict[str, Array])
+    """Who is between the halves of a split barrier, by its scope."""
+
+    @classmethod
+    def start(
+        cls,
+        module: ModuleOp,
+        launch: Launch,
+        numerics: Numerics,
+        matrices: Matrices,
+        groups: range,
+    ) -> Machine:
+        """Return the state in which these work-groups of a grid begin."""
+        return cls(
+            module,
+            launch,
+            numerics,
+            matrices,
+            np.arange(groups.start, groups.stop, dtype=np.int64).reshape(-1, 1, 1),
+            np.arange(launch.subgroups, dtype=np.int64).reshape(1, -1, 1),
+            np.arange(launch.subgroup_size, dtype=np.int64).reshape(1, 1, -1),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(G, T, L)."""
+        return (
+            self.group.size,
+            self.launch.subgroups,
+            self.launch.subgroup_size,
+        )
+
+    @contextmanager
+    def under(self, condition: Array | None) -> Generator[None]:
+        """Run with only those active that are, and for which a condition holds."""
+        before = self.mask
+        self.mask = self.and_active(condition)
+        try:
+            yield
+        finally:
+            self.mask = before
+
+    def and_active(self, condition: Array | None) -> Array | None:
+        """Return where a condition holds and work-items are active."""
+        if self.mask is None or condition is None:
+            return condition if self.mask is None else self.mask
+        return condition & self.mask
+
+    def uniform_mask(self, *axes: int) -> Array | None:
+        """Return who is active, with size 1 along axes on which that is the same.
+
+        Raises:
+            UndefinedBehaviour: it is not the same: control flow has diverged.
+        """
+        if (mask := self.mask) is None:
+            return None
+        for axis in axes:
+            if mask.shape[axis] == 1:
+                continue
+            first = mask.take([0], axis)
+            if not (mask == first).all():
+                names = {SUBGROUP_AXIS: "subgroups", LANE_AXIS: "lanes"}
+                raise UndefinedBehaviour(
+                    f"expected uniform control flow, but only some of the "
+                    f"{names[axis]} execute this"
+                )
+            mask = first
+        return mask
+
+    def refuse_in_element(self) -> None:
+        """Refuse what lanes do together, where each is an element of a matrix.
+
+        Raises:
+            UndefinedBehaviour: in the body of `coopmatrix.apply`.
+        """
+        if self.in_element:
+            raise UndefinedBehaviour(
+                "expected no exchange between lanes in the body of coopmatrix.apply"
+            )
+
+    def allocate(
+        self, axes: Sequence[int], elements: int, type: MemRefType, name: str
+    ) -> Buffer:
+        """Return new memory, full of poison, that is there along the axes given."""
+        element_type = element_of(type)
+        shape = self.shape
+        sizes = tuple(shape[axis] if axis in axes else 1 for axis in range(AXES))
+        poison = self.numerics.to_memory(
+            self.numerics.poison(element_type), element_type
+        )
+        data = np.full(
+            (*sizes, elements), poison, self.numerics.memory_dtype(element_type)
+        )
+        return Buffer(data, name)
+
+    def places(self, buffer: Buffer, index: Array) -> Array:
+        """Return where in the row of all elements each work-item has an element."""
+        sizes = buffer.data.shape
+        if sizes[:AXES] == (1,) * AXES:
+            return index
+        axes = index.ndim - AXES
+        first = np.zeros((1,) * AXES, dtype=np.int64)
+        ids = (self.group - self.group.flat[0], self.subgroup, self.lane)
+        for axis in (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS):
+            first = first * sizes[axis] + (ids[axis] if sizes[axis] > 1 else 0)
+        return trailing(first, axes) * buffer.elements + index
+
+    def load(
+        self, memory: MemRef, coordinates: Sequence[Array], active: Array | None
+    ) -> Array:
+        """Return the elements at some coordinates; 0 where it is not active."""
+        index = linear_index(memory, coordinates, active)
+        found = memory.buffer.flat[self.places(memory.buffer, index)]
+        values = self.numerics.from_memory(found, memory.element_type)
+        if active is None:
+            return values
+        return np.where(active, values, values.dtype.type(0))
+
+    def store(
+        self,
+        memory: MemRef,
+        coordinates: Sequence[Array],
+        values: Array,
+        active: Array | None,
+    ) -> None:
+        """Write elements at some coordinates, where it is active.
+
+        Of several work-items that write to one place the last one wins.
+        """
+        index = linear_index(memory, coordinates, active)
+        stored = self.numerics.to_memory(values, memory.element_type)
+        places = self.places(memory.buffer, index)
+        flat = memory.buffer.flat
+        if not flat.flags.writeable:
+            raise SimulationError(f"{memory.buffer.name} is read only")
+        if active is None:
+            places, stored = np.broadcast_arrays(places, stored)
+            flat[places] = stored
+        else:
+            places, stored, chosen = np.broadcast_arrays(places, stored, active)
+            flat[places[chosen]] = stored[chosen]
+
+    def merge(self, type: Attribute, condition: Array, new: Any, old: Any) -> Any:
+        """Return `new` where a condition holds and `old` elsewhere.
+
+        Of a matrix, each work-item chooses the elements that it owns.
+
+        Raises:
+            SimulationError: for memrefs into different memory.
+        """
+        if new is old:
+            return new
+        if isinstance(type, MemRefType):
+            return _merge_memrefs(condition, new, old)
+        if isinstance(type, MatrixType):
+            chosen = self.element_mask(type, condition)
+        else:
+            chosen = trailing(condition, new.ndim - AXES)
+        found: Array = np.where(chosen, new, old)
+        return found
+
+    def element_mask(self, type: MatrixType, condition: Array) -> Array:
+        """Return, for each element of a matrix, what holds for its owner."""
+        scope = self.matrices.scope(type)
+        groups, subgroups, lanes = condition.shape
+        if scope == Scope.INVOCATION or (
+            lanes == 1 and (subgroups == 1 or scope == Scope.SUBGROUP)
+        ):
+            return trailing(condition, 2)
+        owners = self.matrices.ownership(type).lanes
+        _, subgroups, lanes = self.shape
+        full = np.broadcast_to(condition, (groups, *condition.shape[1:2], lanes))
+        if scope == Scope.SUBGROUP:
+            return full[:, :, owners][:, :, None]
+        full = np.broadcast_to(full, (groups, subgroups, lanes))
+        return full.reshape(groups, -1)[:, owners][:, None, None]
+
+
+def _merge_memrefs(condition: Array, new: MemRef, old: MemRef) -> MemRef:
+    """Return one of two memrefs into the same memory for each work-item."""
+    if new.buffer is not old.buffer:
+        raise SimulationError(
+            f"cannot choose between {new} and {old} for each work-item: they are "
+            "different memory"
+        )
+
+    def merged(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
+        pairs = zip(one, other, strict=True)
+        return tuple(np.where(condition, x, y) for x, y in pairs)
+
+    return MemRef(
+        new.buffer,
+        new.element_type,
+        np.where(condition, new.offset, old.offset),
+        merged(new.sizes, old.sizes),
+        merged(new.strides, old.strides),
+    )

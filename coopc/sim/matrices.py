@@ -1,0 +1,204 @@
+"""What a matrix type is in a simulation: its sizes, and who owns which element.
+
+Sizes and scopes may name a `coopmatrix.spec_constant`; a simulation gives them numbers.
+The owners are a parameter: a function from a matrix type (with numbers for sizes) and
+the lanes that share it to a `Distribution`.  A matrix of work-group scope is shared by
+all work-items of the work-group, always in row-major order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType, Scope, Use
+from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
+from coopc.layout.distribution import Distribution
+from coopc.layout.row_slice import RowSlices
+from coopc.sim.errors import SimulationError
+from coopc.sim.values import Array
+
+Provider: TypeAlias = Callable[[MatrixType, int], Distribution]
+"""From a matrix type and the lanes that share it to who owns which element."""
+
+_SCOPES = (
+    Scope.CROSS_DEVICE,
+    Scope.DEVICE,
+    Scope.WORKGROUP,
+    Scope.SUBGROUP,
+    Scope.INVOCATION,
+    Scope.QUEUE_FAMILY,
+)
+"""By the numbers that SPIR-V gives them (3.27 Scope): what a constant means."""
+
+
+def row_slices(matrix: MatrixType, lanes: int) -> Distribution:
+    """Elements in row-major order over the lanes."""
+    return RowSlices(*matrix.shape, lanes)
+
+
+def coopmatrix_layout(matrix: MatrixType, lanes: int) -> Distribution:
+    """The coopmatrix layout; row slices for elements that it does not have."""
+    if matrix.element_bits not in ELEMENT_BITS:
+        return row_slices(matrix, lanes)
+    use = matrix.use.data
+    layout = "acc" if use == Use.NONE else use.value
+    assert layout in ("a", "b", "acc")
+    return CoopmatrixLayout.of(*matrix.shape, matrix.element_bits, layout, lanes)
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "coopmatrix": coopmatrix_layout,
+    "row_slices": row_slices,
+}
+"""The distributions that `coopmatrix.distribution` may name as a string."""
+
+
+def provider_of(func: FuncOp) -> Provider:
+    """Return the distribution that a kernel names; the coopmatrix layout if none.
+
+    Raises:
+        SimulationError: it names one that the simulator does not know.
+    """
+    match func.attributes.get(coopmatrix.DISTRIBUTION):
+        case None:
+            return coopmatrix_layout
+        case StringAttr(data=name) if name in PROVIDERS:
+            return PROVIDERS[name]
+        case found:
+            raise SimulationError(
+                f"expected {coopmatrix.DISTRIBUTION} to be one of "
+                f"{', '.join(PROVIDERS)}, got {found}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """A distribution as tables."""
+
+    rows: Array
+    """(V, S): the row that each place holds; M where it is padding."""
+    cols: Array
+    """(V, S): the column; N where it is padding."""
+    lanes: Array
+    """(M, N): the lane that owns each element."""
+
+    @classmethod
+    def of(cls, distribution: Distribution) -> Ownership:
+        """Return the tables of a distribution."""
+        rows, cols = distribution.table()
+        lanes, _ = distribution.owners(
+            np.arange(distribution.rows, dtype=np.int64)[:, None],
+            np.arange(distribution.cols, dtype=np.int64)[None, :],
+        )
+        return cls(rows, cols, lanes)
+
+    @property
+    def components(self) -> int:
+        """V, the places of a lane."""
+        return self.rows.shape[0]
+
+
+@dataclass(slots=True)
+class Matrices:
+    """The matrix types of one simulation."""
+
+    provider: Provider
+    subgroup_size: int
+    """Lanes."""
+    work_items: int
+    """Of a work-group."""
+    constants: Mapping[str, int]
+    """The specialisation constants."""
+    _static: dict[MatrixType, MatrixType] = field(
+        default_factory=dict[MatrixType, MatrixType]
+    )
+    _ownership: dict[MatrixType, Ownership] = field(
+        default_factory=dict[MatrixType, Ownership]
+    )
+
+    def static(self, matrix: MatrixType) -> MatrixType:
+        """Return a type with numbers for its sizes and its scope."""
+        if (found := self._static.get(matrix)) is None:
+            rows, cols = (
+                self._constant(size) if isinstance(size, str) else size
+                for size in matrix.sizes
+            )
+            scope = matrix.scope
+            if isinstance(scope, SymbolRefAttr):
+                value = self._constant(scope.root_reference.data)
+                if not 0 <= value < len(_SCOPES):
+                    raise SimulationError(f"expected a scope of SPIR-V, got {value}")
+                found = MatrixType.of(
+                    rows, cols, matrix.element_type, matrix.use.data, _SCOPES[value]
+                )
+            else:
+                found = matrix.with_shape(rows, cols)
+            self._static[matrix] = found
+        return found
+
+    def shape(self, matrix: MatrixType) -> tuple[int, int]:
+        """Return M and N."""
+        return self.static(matrix).shape
+
+    def scope(self, matrix: MatrixType) -> Scope:
+        """Return who holds matrices of a type.
+
+        Raises:
+            SimulationError: work-items that are not simulated together.
+        """
+        scope = self.static(matrix).scope
+        assert not isinstance(scope, SymbolRefAttr), scope
+        if scope.data not in (Scope.SUBGROUP, Scope.WORKGROUP, Scope.INVOCATION):
+            raise SimulationError(f"no simulation of matrices of scope {scope.data}")
+        return scope.data
+
+    def ownership(self, matrix: MatrixType) -> Ownership:
+        """Return who owns which element."""
+        if (found := self._ownership.get(matrix)) is None:
+            static = self.static(matrix)
+            match self.scope(matrix):
+                case Scope.WORKGROUP:
+                    distribution = row_slices(static, self.work_items)
+                case Scope.INVOCATION:
+                    distribution = row_slices(static, 1)
+                case _:
+                    distribution = self.provider(static, self.subgroup_size)
+            found = self._ownership[matrix] = Ownership.of(distribution)
+        return found
+
+    def _constant(self, name: str) -> int:
+        """Return the value of a specialisation constant."""
+        if name not in self.constants:
+            raise SimulationError(f"no coopmatrix.spec_constant is called @{name}")
+        return self.constants[name]
+
+
+def constants_of(module: ModuleOp, given: Mapping[str, int]) -> dict[str, int]:
+    """Return the specialisation constants of a module, with the values given.
+
+    Raises:
+        ValueError: a value is given for a constant that the module does not have.
+    """
+    found = {
+        op.sym_name.data: op.value.value.data
+        for op in module.walk()
+        if isinstance(op, coopmatrix.SpecConstantOp)
+    }
+    if unknown := sorted(set(given) - set(found)):
+        raise ValueError(
+            f"expected values of specialisation constants of the module, "
+            f"{sorted(found)}, got {unknown}"
+        )
+    return found | dict(given)
+
+
+def is_integer(matrix: MatrixType) -> bool:
+    """Whether a matrix holds integers."""
+    return isinstance(matrix.element_type, IntegerType)

@@ -1,0 +1,163 @@
+"""Memory in the simulator: buffers, memrefs into them, and checked accesses.
+
+A buffer has the three axes of every value and one of elements: global memory is there
+once, (1, 1, 1, N); work-group memory once for each work-group, (G, 1, 1, N); private
+memory for each work-item, (G, T, L, N).  All accesses go through one place number, an
+index into the buffer as one row.
+
+An access out of bounds, of an index or of the whole buffer, is an `UndefinedBehaviour`.
+Memory that nothing was written to reads as poison: NaN, or a pattern of bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.values import (
+    AXES,
+    Array,
+    element_of,
+    number,
+    trailing,
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Buffer:
+    """A piece of memory; its array is what programs change."""
+
+    data: Array
+    """(g, t, l, N) elements, as memory holds them; contiguous."""
+    name: str
+    """For messages."""
+
+    @property
+    def flat(self) -> Array:
+        """All elements of all work-items in one row."""
+        return self.data.reshape(-1)
+
+    @property
+    def elements(self) -> int:
+        """N, the elements that one work-item sees."""
+        return self.data.shape[-1]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MemRef:
+    """A buffer seen through an offset, sizes and strides: arrays as all indices are."""
+
+    buffer: Buffer
+    element_type: Attribute
+    offset: Array
+    """In elements, as sizes and strides."""
+    sizes: tuple[Array, ...]
+    strides: tuple[Array, ...]
+
+    def __str__(self) -> str:
+        """The buffer and its sizes, as far as they are uniform."""
+        sizes = "x".join(
+            str(size.flat[0]) if size.size == 1 else "?" for size in self.sizes
+        )
+        return f"{self.buffer.name} of {sizes or '1'} elements"
+
+
+def memref_type(type: Attribute) -> MemRefType:
+    """Return a type that an operation constrains to be that of a memref."""
+    assert isa(type, MemRefType), type
+    return type
+
+
+def identity_strides(sizes: Sequence[Array]) -> tuple[Array, ...]:
+    """Return the strides of memory in row-major order."""
+    strides: list[Array] = []
+    stride = number(1)
+    for size in reversed(sizes):
+        strides.insert(0, stride)
+        stride = stride * size
+    return tuple(strides)
+
+
+def type_strides(type: MemRefType, sizes: Sequence[Array]) -> tuple[Array, ...]:
+    """Return the strides that a type without dynamic ones gives.
+
+    Raises:
+        SimulationError: the type has no strides, or dynamic ones.
+    """
+    if isinstance(type.layout, NoneAttr):
+        return identity_strides(sizes)
+    strides = type.get_strides()
+    if strides is None or None in strides:
+        raise SimulationError(f"the strides of {type} are not known")
+    return tuple(number(stride) for stride in strides if stride is not None)
+
+
+def type_sizes(type: MemRefType, dynamic: Sequence[Array]) -> tuple[Array, ...]:
+    """Return the sizes of a type, the dynamic ones given in order."""
+    rest = iter(dynamic)
+    return tuple(
+        next(rest) if size == DYNAMIC_INDEX else number(size)
+        for size in type.get_shape()
+    )
+
+
+def whole(buffer: Buffer, type: MemRefType, sizes: tuple[Array, ...]) -> MemRef:
+    """Return a memref of a type to all of a buffer."""
+    return MemRef(buffer, element_of(type), number(0), sizes, type_strides(type, sizes))
+
+
+def linear_index(
+    memory: MemRef, coordinates: Sequence[Array], active: Array | None
+) -> Array:
+    """Return the index in the buffer of an element, or of many.
+
+    Args:
+        memory: the memref.
+        coordinates: one for each dimension, all with as many axes behind the three.
+        active: where the access happens; everywhere if None.  Elsewhere the index is 0.
+
+    Raises:
+        UndefinedBehaviour: an element is outside the memref or its buffer.
+    """
+    axes = max((x.ndim for x in coordinates), default=AXES) - AXES
+    index = trailing(memory.offset, axes)
+    for dimension, position in enumerate(coordinates):
+        size = trailing(memory.sizes[dimension], axes)
+        _check_coordinate(memory, dimension, position, size, active)
+        index = index + position * trailing(memory.strides[dimension], axes)
+    if active is not None:
+        index = np.where(active, index, 0)
+    if index.size and (index.min() < 0 or index.max() >= memory.buffer.elements):
+        raise UndefinedBehaviour(
+            f"expected an access inside {memory}, whose buffer has "
+            f"{memory.buffer.elements} elements, got elements {index.min()} to "
+            f"{index.max()} of the buffer"
+        )
+    return index
+
+
+def _check_coordinate(
+    memory: MemRef, dimension: int, position: Array, size: Array, active: Array | None
+) -> None:
+    """Check one coordinate where the access happens.
+
+    Raises:
+        UndefinedBehaviour: it is outside the memref.
+    """
+    wrong = (position < 0) | (position >= size)
+    if not wrong.any():
+        return
+    if active is not None:
+        wrong = wrong & active
+    if wrong.any():
+        found = np.broadcast_to(position, wrong.shape)[wrong].flat[0]
+        raise UndefinedBehaviour(
+            f"expected an index in dimension {dimension} of {memory} to be inside, "
+            f"got {found}"
+        )

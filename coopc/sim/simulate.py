@@ -1,0 +1,163 @@
+"""Run a kernel, or a function, on numpy arrays.
+
+>>> from coopc.sim.simulate import simulate
+>>> run = simulate(module, "gemm", [a, b, c])            # doctest: +SKIP
+
+The arrays of arguments are changed in place.  A memref of bf16 is an array of uint16,
+see `coopc.sim.formats.to_bf16`; of i4 an array of int8; of f16, f32, f64 and integers
+what one would expect, signed or unsigned.  Strides are those of the array.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.interpreter import OpCounter
+
+from coopc.dialects import simt
+from coopc.sim.arguments import Argument, bind, grid_sizes
+from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.machine import Launch, Machine
+from coopc.sim.matrices import Matrices, Provider, constants_of, provider_of
+from coopc.sim.numerics import Numerics
+from coopc.sim.registry import new_simulator
+
+DEFAULT_SUBGROUP_SIZE = 16
+"""Lanes, where neither the kernel nor the caller says."""
+CHUNK_VALUES = 1 << 20
+"""How many numbers one value may be, about: so many work-groups run together."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a simulation did."""
+
+    results: tuple[Any, ...]
+    """Of a function that is no kernel."""
+    counts: Counter[str]
+    """How often each operation ran, each time for a chunk of work-groups."""
+    launch: Launch
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to simulate."""
+
+    grid: tuple[int, ...] | None = None
+    """Work-groups along x, y, z; what `simt.grid` says if it is None."""
+    subgroup_size: int = DEFAULT_SUBGROUP_SIZE
+    """Lanes, where the kernel does not say."""
+    distribution: Provider | None = None
+    """Who owns which element; what the kernel says if it is None."""
+    constants: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Values of specialisation constants, by name."""
+    chunk: int | None = None
+    """Work-groups that run together, at least 1; chosen by their size if None."""
+
+
+def simulate(
+    module: ModuleOp,
+    name: str,
+    arguments: Sequence[Argument],
+    options: Options | None = None,
+    **settings: Any,
+) -> Run:
+    """Run a kernel for all work-groups of a grid, or a function for one work-item.
+
+    Args:
+        module: the program, verified.
+        name: of the kernel or function.
+        arguments: arrays for memrefs, changed in place, and numbers.
+        options: how to simulate.
+        settings: fields of `Options`, instead of it.
+
+    Raises:
+        SimulationError: the program does what is undefined, or what is not known here.
+        ValueError: the call does not fit the kernel.
+    """
+    options = options or Options(**settings)
+    func = _function(module, name)
+    launch = _launch(func, arguments, options)
+    numerics = Numerics()
+    matrices = Matrices(
+        options.distribution or provider_of(func),
+        launch.subgroup_size,
+        launch.subgroups * launch.subgroup_size,
+        constants_of(module, options.constants),
+    )
+    values = bind(func, arguments, numerics)
+    counter = OpCounter()
+    results: tuple[Any, ...] = ()
+    for groups in _chunks(launch, options.chunk):
+        machine = Machine.start(module, launch, numerics, matrices, groups)
+        simulator = new_simulator(module, machine)
+        simulator.listeners = (counter,)
+        with np.errstate(all="ignore"):
+            results = simulator.run_ssacfg_region(func.body, values)
+        if any(arrived.any() for arrived in machine.arrived.values()):
+            raise UndefinedBehaviour(
+                f"@{name} ends between simt.barrier_arrive and simt.barrier_wait"
+            )
+    return Run(results, counter.ops, launch)
+
+
+def _function(module: ModuleOp, name: str) -> FuncOp:
+    """Return the function of that name.
+
+    Raises:
+        ValueError: there is none with a body.
+    """
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    if name not in functions or not functions[name].body.blocks:
+        raise ValueError(
+            f"expected a function with a body, one of {sorted(functions)}, got {name}"
+        )
+    return functions[name]
+
+
+def _launch(func: FuncOp, arguments: Sequence[Argument], options: Options) -> Launch:
+    """Return how a kernel is started; other functions have one work-item.
+
+    Raises:
+        ValueError: there is no grid, or the work-group has no whole subgroups.
+    """
+    if simt.KERNEL not in func.attributes:
+        return Launch((1, 1, 1), (1, 1, 1), 1)
+    kernel = simt.kernel_of(func)
+    lanes = kernel.subgroup_size or options.subgroup_size
+    size = kernel.work_group_size
+    if simt.WORK_GROUP_SIZE not in func.attributes:
+        size = (lanes, 1, 1)
+    if np.prod(size) % lanes:
+        raise ValueError(
+            f"expected a work-group size that is a multiple of the subgroup size "
+            f"{lanes}, got {size}"
+        )
+    grid = options.grid
+    if grid is None:
+        if kernel.grid is None:
+            raise ValueError(f"expected a grid: @{kernel.name} has no {simt.GRID}")
+        sizes = grid_sizes(func, arguments)
+        if len(sizes) != kernel.grid.num_dims:
+            raise ValueError(
+                f"expected {simt.GRID} of @{kernel.name} to be a map of {len(sizes)} "
+                f"sizes, got {kernel.grid}"
+            )
+        grid = kernel.grid.eval(sizes, [])
+    x, y, z = (*grid, 1, 1)[:3]
+    return Launch((x, y, z), size, lanes)
+
+
+def _chunks(launch: Launch, chunk: int | None) -> Iterator[range]:
+    """Yield the work-groups that run together."""
+    if chunk is None:
+        per_group = launch.subgroups * max(launch.subgroup_size, 256)
+        chunk = max(1, CHUNK_VALUES // per_group)
+    for start in range(0, launch.work_groups, chunk):
+        yield range(start, min(start + chunk, launch.work_groups))
