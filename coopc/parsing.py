@@ -75,11 +75,10 @@ class LocatedParser(Parser):
         return module
 
     def _raise_undefined(self, name: str) -> NoReturn:
-        use = re.search(rf"%{re.escape(name)}(?![\w$.-])", self.source.text)
-        assert use is not None, name
-        self.raise_error(
-            f"expected a definition of %{name}, got only uses", *use.span()
-        )
+        # The first use that is not in a comment.
+        uses = re.finditer(rf"//.*|(%{re.escape(name)}(?![\w$.-]))", self.source.text)
+        start, end = next(use.span() for use in uses if use[1])
+        self.raise_error(f"expected a definition of %{name}, got only uses", start, end)
 
     def _define_late_aliases(self) -> None:
         for position in late_aliases(self.source.text):
