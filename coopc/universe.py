@@ -20,6 +20,7 @@ DIALECTS: dict[str, str] = {
 """From the name of a dialect to `module:object`."""
 
 PASSES: dict[str, str] = {
+    "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
     "check-dominance": "coopc.passes.check_dominance:CheckDominancePass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""

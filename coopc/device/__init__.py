@@ -54,7 +54,7 @@ pvc, bmg, lnl, ptl, intel-cpu, amx)
     from difflib import get_close_matches
 
     near = get_close_matches(name.lower(), DEVICES, n=3)
-    hint = f", did you mean {' or '.join(near)}?" if near else ","
+    hint = f", did you mean {' or '.join(near)}?" if near else ""
     raise ValueError(f"unknown device {name!r}{hint} (have {', '.join(DEVICES)})")
 
 

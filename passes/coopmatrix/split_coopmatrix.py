@@ -1,0 +1,67 @@
+"""split-coopmatrix: cut matrices into tiles that a device multiplies.
+
+Before:  coopmatrix operations on matrices of any size
+After:   the same on tiles, each of a shape that the device has; what was one matrix is
+         several values, through loops, branches, calls and functions
+Fails:   where no tiles suit an operation and those that it shares matrices with; where
+         elements are addressed by slot; for unknown devices.  Nothing is changed then
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc import device as devices
+from coopc.dialects import simt
+from coopc.rewrite.matrix_cutting import Cutter, Grid
+from coopc.rewrite.matrix_tiling import Refusal, Tiling, plan_tiling
+from coopc.rewrite.one_to_many import Splitter, split_values
+
+
+def cut(module: ModuleOp, tiling: Tiling) -> None:
+    """Cut the matrices of a module as was decided."""
+    cutter = Cutter(tiling.tiles)
+    split_values(module, cutter.parts(), cutter.rules)
+    for op, tile in tiling.prefetches.items():
+        cutter.access_tiles(op, Grid(op.matrix, tile), Splitter(op))
+        Rewriter.erase_op(op)
+
+
+@dataclass(frozen=True)
+class SplitCoopmatrixPass(ModulePass):
+    """Cut each matrix into tiles of shapes that the device has."""
+
+    name = "split-coopmatrix"
+
+    device: str | None = None
+    """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide on all of `op`, then cut."""
+        tiling = plan_tiling(op, self._device(op))
+        if isinstance(tiling, Refusal):
+            tiling.op.emit_error(
+                tiling.reason,
+                PassFailedException(f"{tiling.op.name}: {tiling.reason}"),
+            )
+        cut(op, tiling)
+
+    def _device(self, op: ModuleOp) -> devices.Device:
+        """Return the device that is compiled for."""
+        name = self.device
+        if name is None:
+            target = op.attributes.get(simt.TARGET)
+            if not isinstance(target, simt.TargetAttr):
+                raise PassFailedException(
+                    f"{self.name}: expected a device, {self.name}{{device=..}}, or "
+                    f"{simt.TARGET} on the module, got neither"
+                )
+            name = target.device.data
+        try:
+            return devices.device(name)
+        except ValueError as error:
+            raise PassFailedException(f"{self.name}: {error}") from error
