@@ -166,7 +166,7 @@ class AtomicStoreOp(AtomicOp):
         scope: Scope | None = None,
     ) -> None:
         super().__init__(
-            operands=[memory, positions, value],
+            operands=[value, memory, positions],
             properties=_properties(layout, checked, ordering, scope),
         )
 
@@ -208,7 +208,7 @@ class AtomicUpdateOp(AtomicOp, ABC):
         scope: Scope | None = None,
     ) -> None:
         super().__init__(
-            operands=[memory, positions, value],
+            operands=[value, memory, positions],
             properties=_properties(layout, checked, ordering, scope),
             result_types=[value.type],
         )

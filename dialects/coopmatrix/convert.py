@@ -14,7 +14,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.coopmatrix.traits import Canonicalized, NamesConstants
-from coopc.dialects.coopmatrix.types import MatrixType, matrix_type
+from coopc.dialects.coopmatrix.types import MatrixType, matrix_type, scope_text
 from coopc.dialects.narrow import is_integer
 from coopc.dialects.traits import Collective
 
@@ -125,7 +125,8 @@ def verify_same_shape(result: SSAValue, value: SSAValue) -> None:
         )
     if found.scope != expected.scope:
         raise VerifyException(
-            f"expected a result of the scope of the value, {expected}, got {found}"
+            f"expected a result of scope {scope_text(expected.scope)}, as the value "
+            f"has, got {scope_text(found.scope)}"
         )
 
 

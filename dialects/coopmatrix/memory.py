@@ -250,7 +250,7 @@ class StoreOp(PlainAccessOp):
         alignment: int | None = None,
     ) -> None:
         super().__init__(
-            operands=[memory, positions, value],
+            operands=[value, memory, positions],
             properties={
                 "layout": LayoutAttr(layout),
                 "checked": checked,

@@ -168,8 +168,8 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
             if isinstance(size, int) and size < 1:
                 found = "?" if size == DYNAMIC_INDEX else size
                 raise VerifyException(
-                    f"expected at least 1 and a static number of {what}: work-items "
-                    f"share out a matrix when it is compiled, got {found}"
+                    f"expected a static number of {what}, 1 or more: who holds what is "
+                    f"decided when a kernel is compiled, got {found}"
                 )
         for attr in (self.rows, self.cols, self.scope):
             if isinstance(attr, SymbolRefAttr) and attr.nested_references.data:

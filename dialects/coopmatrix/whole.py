@@ -219,7 +219,10 @@ class ApplyOp(IRDLOperation):
             )
         last = self.body.block.last_op
         if not isinstance(last, YieldOp):
-            raise VerifyException("expected the body to end in coopmatrix.yield")
+            found = "nothing" if last is None else last.name
+            raise VerifyException(
+                f"expected a body that ends in coopmatrix.yield, got {found}"
+            )
         verify_element(last.value, matrix)
         for op in self.body.walk():
             if op.has_trait(Collective):

@@ -56,6 +56,7 @@ class BroadcastOp(LaneOp):
 
     name = "simt.broadcast"
 
+    value = operand_def(LaneOp.T)
     lane = operand_def(IndexType())
 
     assembly_format = "$value `,` $lane attr-dict `:` type($value)"
@@ -76,6 +77,7 @@ class ShuffleOp(LaneOp):
 
     name = "simt.shuffle"
 
+    value = operand_def(LaneOp.T)
     offset = operand_def(IndexType())
     mode = prop_def(ShuffleModeAttr)
 

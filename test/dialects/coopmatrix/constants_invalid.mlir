@@ -1,0 +1,66 @@
+// RUN: coopc-opt %s --verify-diagnostics --parsing-diagnostics --split-input-file | filecheck %s
+
+// A name in a type is that of a constant in the module.
+
+%n = coopmatrix.length !coopmatrix.matrix<@M x 8 x f16, a> : index
+// CHECK: coopmatrix.length: expected a coopmatrix.spec_constant @M, which !coopmatrix.matrix<@M x 8 x f16, a> names, got nothing
+
+// -----
+
+// Also in the types of operands, in functions and loops.
+
+coopmatrix.spec_constant @M = 8 : i32
+func.func @f(%x: !coopmatrix.matrix<@M x @N x f16, a>) {
+  %y = coopmatrix.neg %x : !coopmatrix.matrix<@M x @N x f16, a>
+  func.return
+}
+// CHECK: :3: error: coopmatrix.neg: expected a coopmatrix.spec_constant @N, which !coopmatrix.matrix<@M x @N x f16, a> names, got nothing
+
+// -----
+
+func.func @M() { func.return }
+%n = coopmatrix.length !coopmatrix.matrix<8 x @M x f16, a> : index
+// CHECK: coopmatrix.length: expected a coopmatrix.spec_constant @M, which !coopmatrix.matrix<8 x @M x f16, a> names, got func.func
+
+// -----
+
+coopmatrix.spec_constant @M = 0 : i32
+%n = coopmatrix.length !coopmatrix.matrix<8 x @M x f16, a> : index
+// CHECK: coopmatrix.length: expected @M to be at least 1, as a size of !coopmatrix.matrix<8 x @M x f16, a>, got 0
+
+// -----
+
+coopmatrix.spec_constant @S = 16 : i32
+%n = coopmatrix.length !coopmatrix.matrix<8x8xf16, a, scope = @S> : index
+// CHECK: coopmatrix.length: expected @S to be one of SPIR-V's scopes, 0 to 5, as the scope of !coopmatrix.matrix<8x8xf16, a, scope = @S>, got 16
+
+// -----
+
+coopmatrix.spec_constant @M = 16 : i32 id = 2
+coopmatrix.spec_constant @N = 16 : i32
+coopmatrix.spec_constant @K = 16 : i32 id = 2
+// CHECK: coopmatrix.spec_constant: expected an id of its own, got 2, the id of @M
+
+// -----
+
+coopmatrix.spec_constant @M = 16 : i32 id = -1
+// CHECK: coopmatrix.spec_constant: expected an id of 0 or more, got -1
+
+// -----
+
+coopmatrix.spec_constant @M = 16 : i32
+coopmatrix.spec_constant @M = 8 : i32
+// CHECK: Redefinition of symbol "M"
+
+// -----
+
+func.func @f() {
+  coopmatrix.spec_constant @M = 16 : i32
+  func.return
+}
+// CHECK: 'coopmatrix.spec_constant' expects parent op 'builtin.module'
+
+// -----
+
+coopmatrix.spec_constant @M = 16 : i64
+// CHECK: :36: error: Expected 'i32'

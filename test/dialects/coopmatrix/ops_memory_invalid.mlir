@@ -1,0 +1,99 @@
+// RUN: coopc-opt %s --verify-diagnostics --parsing-diagnostics --split-input-file | filecheck %s
+
+// A matrix needs two dimensions of memory.
+
+%m, %i = "test.op"() : () -> (memref<64xf16>, index)
+%a = coopmatrix.load %m[%i] row_major : memref<64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected a memref of rank 2 or more, got memref<64xf16>: its last two dimensions hold the matrix
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<2x64x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_major : memref<2x64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected 3 positions, one for each dimension of the memref, got 2
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_major : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf32, a>
+// CHECK: coopmatrix.load: expected a memref of f32, the element type of the matrix, got f16
+
+// -----
+
+// A layout that is no strides says nothing of where a row is.
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16, affine_map<(d0, d1) -> (d0 floordiv 8, d1)>>, index)
+%a = coopmatrix.load %m[%i, %i] row_major : memref<64x64xf16, affine_map<(d0, d1) -> (d0 floordiv 8, d1)>> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected a memref with strides, got layout affine_map<(d0, d1) -> ((d0 floordiv 8), d1)>
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_major alignment = 24 : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected an alignment that is a power of two, got 24
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+%a = "coopmatrix.load"(%m, %i, %i) <{layout = #coopmatrix<layout row_major>, alignment = 0 : i64}> : (memref<64x64xf16>, index, index) -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected an alignment that is a power of two, got 0
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] packed : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.load: expected use b, the one with a packed layout, got a
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf64>, index)
+%a = coopmatrix.load %m[%i, %i] packed : memref<64x64xf64> -> !coopmatrix.matrix<8x16xf64, b>
+// CHECK: coopmatrix.load: expected elements of at most 32 bits, the width of a packed channel, got f64
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xi8>, index)
+%a = coopmatrix.load %m[%i, %i] packed : memref<64x64xi8> -> !coopmatrix.matrix<6x16xi8, b>
+// CHECK: coopmatrix.load: expected rows in groups of 4, as many as a channel of 32 bits packs, got 6
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] diagonal : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: :33: error: Expected `row_major`, `col_major`, or `packed`
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_major checked(diagonal) : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+// CHECK: :51: error: Expected `rows`, or `cols`
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_major : memref<64x64xf16> -> vector<8xf16>
+// CHECK: vector<8xf16> should be of base attribute coopmatrix.matrix
+
+// -----
+
+%m, %i, %c = "test.op"() : () -> (memref<64xf32>, index, !coopmatrix.matrix<8x16xf32, acc>)
+coopmatrix.store %c, %m[%i] row_major : !coopmatrix.matrix<8x16xf32, acc>, memref<64xf32>
+// CHECK: coopmatrix.store: expected a memref of rank 2 or more, got memref<64xf32>: its last two dimensions hold the matrix
+
+// -----
+
+%m, %i, %c = "test.op"() : () -> (memref<64x64xf32, strided<[0, 1]>>, index, !coopmatrix.matrix<8x16xf32, acc>)
+coopmatrix.store %c, %m[%i, %i] row_major : !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32, strided<[0, 1]>>
+// CHECK: coopmatrix.store: expected strides greater than 0: a store would write elements over each other, got memref<64x64xf32, strided<[0, 1]>>
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+coopmatrix.prefetch %m[%i, %i] row_major : memref<64x64xf16>, !coopmatrix.matrix<8x16xf32, a>
+// CHECK: coopmatrix.prefetch: expected a memref of f32, the element type of the matrix, got f16
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
+coopmatrix.prefetch %m[%i, %i] row_major level = 0 : memref<64x64xf16>, !coopmatrix.matrix<8x16xf16, a>
+// CHECK: coopmatrix.prefetch: expected a level of 1, the nearest cache, or more, got 0

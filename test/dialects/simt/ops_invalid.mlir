@@ -1,0 +1,99 @@
+// RUN: coopc-opt %s --verify-diagnostics --parsing-diagnostics --split-input-file | filecheck %s
+
+// Lanes exchange numbers and vectors of them.
+
+%v, %i = "test.op"() : () -> (memref<4xf32>, index)
+%w = simt.broadcast %v, %i : memref<4xf32>
+// CHECK: simt.broadcast: expected a number or a vector of numbers, got memref<4xf32>
+
+// -----
+
+%v, %i = "test.op"() : () -> (!coopmatrix.matrix<4x4xf32, acc>, index)
+%w = simt.shuffle xor %v, %i : !coopmatrix.matrix<4x4xf32, acc>
+// CHECK: simt.shuffle: expected a number or a vector of numbers, got !coopmatrix.matrix<4x4xf32, acc>
+
+// -----
+
+%v, %i = "test.op"() : () -> (i32, index)
+%w = simt.shuffle left %v, %i : i32
+// CHECK: :19: error: Expected `idx`, `xor`, `up`, or `down`
+
+// -----
+
+%v, %i = "test.op"() : () -> (i32, index)
+%w = "simt.broadcast"(%v, %i) : (i32, index) -> i64
+// CHECK: attribute i32 expected from variable 'T', but got i64
+
+// -----
+
+%v = "test.op"() : () -> f32
+%w = simt.reduce xor %v : f32
+// CHECK: simt.reduce: expected integers, as xor needs, got f32
+
+// -----
+
+// Only integers have a sign, and only max and min ask for it.
+
+%v = "test.op"() : () -> vector<4xf32>
+%w = simt.reduce max signed %v : vector<4xf32>
+// CHECK: simt.reduce: expected max or min of integers, which can be signed, got max of f32
+
+// -----
+
+%v = "test.op"() : () -> i32
+%w = simt.reduce add signed %v : i32
+// CHECK: simt.reduce: expected max or min of integers, which can be signed, got add of i32
+
+// -----
+
+%x = simt.local_id w : index
+// CHECK: :20: error: Expected `x`, `y`, or `z`
+
+// -----
+
+simt.barrier device
+// CHECK: :14: error: Expected `workgroup`, or `subgroup`
+
+// -----
+
+// A block is contiguous: lane l reads element l.
+
+%m, %i = "test.op"() : () -> (memref<64xf32, strided<[2]>>, index)
+%v = simt.block_read %m[%i] : memref<64xf32, strided<[2]>> -> vector<4xf32>
+// CHECK: simt.block_read: expected a memref whose last stride is 1: a block is contiguous, got memref<64xf32, strided<[2]>>
+
+// -----
+
+%m = "test.op"() : () -> memref<f32>
+%v = simt.block_read %m[] : memref<f32> -> vector<4xf32>
+// CHECK: simt.block_read: expected a memref whose last stride is 1: a block is contiguous, got memref<f32>
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x64xf32>, index)
+%v = simt.block_read %m[%i] : memref<8x64xf32> -> vector<4xf32>
+// CHECK: simt.block_read: expected 2 positions, one for each dimension of the memref, got 1
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64xf32>, index)
+%v = simt.block_read %m[%i] : memref<64xf32> -> vector<4xi32>
+// CHECK: simt.block_read: expected a value of f32, the element type of the memref, got vector<4xi32>
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64xf32>, index)
+%v = simt.block_read %m[%i] : memref<64xf32> -> vector<3xf32>
+// CHECK: simt.block_read: expected a vector of rank 1 with 1, 2, 4, 8 or 16 components, got vector<3xf32>
+
+// -----
+
+%m, %i, %v = "test.op"() : () -> (memref<64xf32>, index, vector<2x2xf32>)
+simt.block_write %v, %m[%i] : vector<2x2xf32>, memref<64xf32>
+// CHECK: simt.block_write: expected a vector of rank 1 with 1, 2, 4, 8 or 16 components, got vector<2x2xf32>
+
+// -----
+
+%m, %i, %v = "test.op"() : () -> (memref<64xi4>, index, vector<2xi4>)
+simt.block_write %v, %m[%i] : vector<2xi4>, memref<64xi4>
+// CHECK: simt.block_write: expected a memref of f16, bf16, f32, f64 or integers of 8, 16, 32 or 64 bits, which blocks have, got i4
