@@ -139,6 +139,16 @@ class Distribution(ABC):
         component = np.arange(self.components, dtype=np.int64)[:, None]
         return self.coordinate(np.arange(self.lanes, dtype=np.int64), component)
 
+    def unclipped_table(self) -> tuple[IntArray, IntArray]:
+        """Return `table`, with padding at the coordinates where the formula puts it."""
+        import numpy as np
+
+        lane, component = np.broadcast_arrays(
+            np.arange(self.lanes, dtype=np.int64),
+            np.arange(self.components, dtype=np.int64)[:, None],
+        )
+        return self._place(lane, component)
+
     def all_owners(self, row: int, col: int) -> list[tuple[int, int]]:
         """Return every (lane, component) that holds the element, least lane first."""
         import numpy as np

@@ -12,6 +12,8 @@ from coopc.layout.gf2 import Echelon
 from coopc.layout.linear import LinearLayout
 from coopc.layout.linear_distribution import LinearDistribution
 from coopc.layout.row_slice import RowSlices
+from coopc.layout.strided import StridedLayout
+from coopc.layout.strided_distribution import StridedDistribution
 
 row_slices = st.builds(
     RowSlices, st.integers(1, 20), st.integers(1, 20), st.integers(1, 64)
@@ -51,7 +53,11 @@ def linears(draw: st.DrawFn) -> LinearDistribution:
     )
 
 
-distributions = st.one_of(row_slices, coopmatrices, linears())
+strideds = coopmatrices.map(
+    lambda x: StridedDistribution.of(StridedLayout.of_coopmatrix(x))
+)
+
+distributions = st.one_of(row_slices, coopmatrices, linears(), strideds)
 
 
 def grid(x: Distribution) -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +89,16 @@ def test_padding(x: Distribution) -> None:
     assert np.all(row[~padding] < x.rows)
     assert np.all(col[~padding] < x.cols)
     assert min(row.min(), col.min()) >= 0
+
+
+@given(distributions)
+def test_unclipped(x: Distribution) -> None:
+    """What is padding lies beyond the matrix; the rest is the table."""
+    (row, col), (far_row, far_col) = x.table(), x.unclipped_table()
+    padding = row == x.rows
+    assert np.array_equal(padding, (far_row >= x.rows) | (far_col >= x.cols))
+    assert np.array_equal(row[~padding], far_row[~padding])
+    assert np.array_equal(col[~padding], far_col[~padding])
 
 
 @given(distributions, st.data())
@@ -140,3 +156,32 @@ def test_linear_distribution_rejects() -> None:
     sparse = LinearLayout.of({"lane": [(2, 0)]}, {"dim0": 4, "dim1": 1})
     with pytest.raises(ValueError, match=r"rank 1 .* 2 bits"):
         LinearDistribution.of(sparse)
+
+
+@given(coopmatrices)
+def test_strided_is_coopmatrix(x: CoopmatrixLayout) -> None:
+    strided = StridedDistribution.of(StridedLayout.of_coopmatrix(x))
+    assert np.array_equal(strided.table(), x.table())
+
+
+def test_strided_distribution_rejects() -> None:
+    def layout(*digits: int, rows: int = 1) -> StridedLayout:
+        lane, component = ((size, (0, 1 if d else 2)) for d, size in enumerate(digits))
+        return StridedLayout.of(
+            {"lane": [lane], "component": [component]}, {"row": rows, "col": 6}
+        )
+
+    assert StridedDistribution.of(layout(3, 2)).owner(0, 5) == (2, 1)
+    with pytest.raises(ValueError, match="reaches all 6 elements, got 4"):
+        StridedDistribution.of(layout(2, 2))
+    with pytest.raises(
+        ValueError, match="matrix of 1 x 6, as its layout is, got 1 x 5"
+    ):
+        StridedDistribution.of(layout(3, 2), (1, 5))
+    lanes = StridedLayout.of({"lane": [(6, (0, 1))]}, {"row": 1, "col": 6})
+    with pytest.raises(
+        ValueError, match=r"inputs \['lane', 'component'\], got \['lane'\]"
+    ):
+        StridedDistribution.of(lanes)
+    with pytest.raises(ValueError, match=r"two coordinates, got \['col'\]"):
+        StridedDistribution.of(StridedLayout.of({"lane": [(6, (1,))]}, {"col": 6}))

@@ -1,0 +1,117 @@
+"""The laws that coopc/layout/family.py states."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coopc.layout.coopmatrix import CoopmatrixLayout, Use
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encodings import BlockedEncoding, DotOperandEncoding
+from coopc.layout.family import (
+    CoopmatrixFamily,
+    DpasFamily,
+    Family,
+    Matrix,
+    RowSliceFamily,
+    Rule,
+    distribution,
+)
+from coopc.layout.linear import LinearLayout
+from coopc.layout.row_slice import RowSlices
+from coopc.layout.strided import StridedLayout
+
+FAMILIES = (CoopmatrixFamily(), RowSliceFamily(), DpasFamily(), DpasFamily(4, 8))
+USES: tuple[Use, ...] = ("a", "b", "acc", "none")
+
+matrices = st.builds(
+    Matrix,
+    st.integers(1, 40),
+    st.integers(1, 40),
+    st.sampled_from([8, 16, 32]),
+    st.sampled_from(USES),
+)
+
+
+@given(st.sampled_from(FAMILIES), matrices, st.sampled_from([8, 16]))
+def test_fits(family: Family, matrix: Matrix, lanes: int) -> None:
+    x = distribution(family, matrix, lanes)
+    assert (x.shape, x.lanes) == (matrix.shape, lanes)
+    assert distribution(x, matrix, lanes) == x
+
+
+DPAS = DpasEncoding(8, 8, 16, 2, 16, (2, 1), (1, 1))
+LINEAR = LinearLayout.of(
+    {"register": [(1, 0)], "lane": [(0, 1), (0, 2)]}, {"dim0": 2, "dim1": 4}
+)
+STRIDED = StridedLayout.of_coopmatrix(CoopmatrixLayout(4, 15, 16))
+
+
+@pytest.mark.parametrize(
+    ("rule", "matrix", "lanes"),
+    [
+        (DPAS, Matrix(16, 16, 32, "acc"), 32),
+        (DPAS, Matrix(13, 15, 16, "a"), 32),
+        (DotOperandEncoding(1, DPAS, 2), Matrix(16, 32, 16, "b"), 32),
+        (BlockedEncoding((1, 2), (4, 4), (1, 1), (1, 0)), Matrix(5, 9, 8, "none"), 16),
+        (LINEAR, Matrix(2, 3, 16, "a"), 4),
+        (STRIDED, Matrix(4, 15, 16, "acc"), 16),
+    ],
+)
+def test_other_rules(rule: Rule, matrix: Matrix, lanes: int) -> None:
+    x = distribution(rule, matrix, lanes)
+    assert (x.shape, x.lanes) == (matrix.shape, lanes)
+
+
+def test_family_uses_the_type() -> None:
+    """As the table of the module's docstring says."""
+    firsts = [
+        [distribution(family, matrix, 16).element(0, 1) for family in FAMILIES[:3]]
+        for matrix in (
+            Matrix(16, 16, 16, "a"),
+            Matrix(16, 16, 16, "b"),
+            Matrix(8, 16, 16, "acc"),
+        )
+    ]
+    assert firsts == [
+        [(0, 1), (1, 0), (1, 0)],
+        [(0, 1), (1, 0), (1, 0)],
+        [(0, 2), (1, 0), (1, 0)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "matrix", "lanes", "message"),
+    [
+        (DPAS, Matrix(16, 16, 32, "acc"), 16, "expected 32 lanes, .* got 16"),
+        (
+            RowSlices(4, 5, 8),
+            Matrix(4, 6, 32, "a"),
+            8,
+            "matrix of 4 x 5, as the layout is, got 4 x 6",
+        ),
+        (
+            DotOperandEncoding(0, DPAS, 1),
+            Matrix(16, 16, 16, "b"),
+            32,
+            "use a, as opIdx 0 says, got b",
+        ),
+        (DPAS, Matrix(16, 16, 32, "a"), 32, "at most 16 bits, as opsPerChan = 2 .* 32"),
+        (
+            DpasFamily(),
+            Matrix(8, 8, 64, "acc"),
+            16,
+            "8, 16 or 32 bits for DPAS, got 64",
+        ),
+        (LINEAR, Matrix(4, 4, 16, "a"), 4, "4 x 4 to be within .* 2 x 4"),
+    ],
+)
+def test_refuses(rule: Rule, matrix: Matrix, lanes: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        distribution(rule, matrix, lanes)
+
+
+def test_dpas_family_refuses() -> None:
+    with pytest.raises(ValueError, match="repeat count of 1, 2, 4 or 8, got 3"):
+        DpasFamily(3)
+    with pytest.raises(ValueError, match="execution size of 8 or 16, got 32"):
+        DpasFamily(8, 32)
