@@ -1,8 +1,8 @@
 """Simulation of `arith`: integers wrap around, floats round to their type.
 
-Division by zero is undefined and an error; the division of the least integer by -1 is
-the least integer.  What is poison in MLIR has some value: shifts by too much give 0 or
-the sign, conversions to integers that do not fit the nearest one.
+Division by zero, and of the least integer by -1, is undefined and an error.  What is
+poison in MLIR has some value: shifts by too much give 0 or the sign, conversions to
+integers that do not fit the nearest one.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from coopc.sim.values import (
     AXES,
     Array,
     bits_of,
+    choose,
     is_float,
     scalar_of,
     shape_of,
@@ -135,8 +136,8 @@ def division(
         x, y = (by_sign(arg, type, is_signed) for arg in args)
         active = self.machine.mask
         if active is not None:
-            active = trailing(active, y.ndim - AXES)
-        y = integers.check_divisor(y, active)
+            active = trailing(active, len(shape_of(op.results[0].type)))
+        y = integers.check_division(x, y, active, type)
         return (wrapped(compute(x, y), type),)
 
     return run
@@ -261,7 +262,7 @@ class ArithFunctions(SimulatorFunctions):
         """Choose one of two values, or of their elements."""
         condition, x, y = args
         if shape_of(op.cond.type):
-            return (np.where(condition, x, y),)
+            return (choose(condition, x, y),)
         return (self.machine.merge(op.result.type, condition, x, y),)
 
     @impl(arith.BitcastOp)

@@ -10,25 +10,32 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+from xdsl.ir import Attribute
 
 from coopc.sim.errors import UndefinedBehaviour
-from coopc.sim.values import Array
+from coopc.sim.values import Array, bits_of
 
 IntegerFunction: TypeAlias = Callable[[Array, Array], Array]
 
 
-def check_divisor(divisor: Array, active: Array | None) -> Array:
-    """Return a divisor with 1 for the zeros of those who are not active.
+def check_division(x: Array, y: Array, active: Array | None, type: Attribute) -> Array:
+    """Return a divisor with 1 where nobody divides who is active.
 
     Raises:
-        UndefinedBehaviour: somebody who is active divides by zero.
+        UndefinedBehaviour: somebody divides by 0, or the least signed integer by -1.
     """
-    zero = divisor == 0
-    if not zero.any():
-        return divisor
-    if (zero if active is None else zero & active).any():
-        raise UndefinedBehaviour("expected a divisor that is not 0")
-    return np.where(zero, divisor.dtype.type(1), divisor)
+    zero = y == 0
+    wrong: Array = zero
+    if x.dtype.kind == "i":
+        least = -(1 << (bits_of(type) - 1))
+        wrong = zero | ((y == -1) & (x == least))
+    if not wrong.any():
+        return y
+    if (wrong if active is None else wrong & active).any():
+        raise UndefinedBehaviour(
+            "expected a divisor that is not 0, nor -1 of the least integer"
+        )
+    return np.where(zero, y.dtype.type(1), y)
 
 
 def divide(x: Array, y: Array) -> Array:
@@ -123,5 +130,6 @@ def saturating_add(x: Array, y: Array, low: int, high: int) -> Array:
     if x.dtype.kind == "u":
         return np.where((total < x) | (total > high), dtype(high), total)
     wrong: Array = ((x ^ total) & (y ^ total)) < 0
-    total = np.where(wrong, np.where(x < 0, dtype(low), dtype(high)), total)
+    limit = np.where(x < 0, np.full_like(x, low), np.full_like(x, high))
+    total = np.where(wrong, limit, total)
     return np.clip(total, dtype(low), dtype(high))

@@ -24,6 +24,7 @@ from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
+    choose,
     element_of,
     trailing,
 )
@@ -101,12 +102,10 @@ class Machine:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(G, T, L)."""
-        return (
-            self.group.size,
-            self.launch.subgroups,
-            self.launch.subgroup_size,
-        )
+        """(G, T, L); in the body of `coopmatrix.apply` with elements for lanes."""
+        ids = (self.group, self.subgroup, self.lane)
+        groups, subgroups, lanes = np.broadcast_shapes(*(id.shape for id in ids))
+        return groups, subgroups, lanes
 
     @contextmanager
     def under(self, condition: Array | None) -> Generator[None]:
@@ -159,7 +158,13 @@ class Machine:
     def allocate(
         self, axes: Sequence[int], elements: int, type: MemRefType, name: str
     ) -> Buffer:
-        """Return new memory, full of poison, that is there along the axes given."""
+        """Return new memory, full of poison, that is there along the axes given.
+
+        Raises:
+            SimulationError: in the body of `coopmatrix.apply`.
+        """
+        if self.in_element:
+            raise SimulationError("no memory is made in the body of coopmatrix.apply")
         element_type = element_of(type)
         shape = self.shape
         sizes = tuple(shape[axis] if axis in axes else 1 for axis in range(AXES))
@@ -234,8 +239,7 @@ class Machine:
             chosen = self.element_mask(type, condition)
         else:
             chosen = trailing(condition, new.ndim - AXES)
-        found: Array = np.where(chosen, new, old)
-        return found
+        return choose(chosen, new, old)
 
     def element_mask(self, type: MatrixType, condition: Array) -> Array:
         """Return, for each element of a matrix, what holds for its owner."""

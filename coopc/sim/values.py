@@ -125,6 +125,11 @@ def trailing(array: Array, axes: int) -> Array:
     return array.reshape(array.shape + (1,) * axes) if axes else array
 
 
+def choose(condition: Array, x: Array, y: Array) -> Array:
+    """Return x where a condition holds and y elsewhere."""
+    return np.where(condition, x, y)
+
+
 def number(value: int, axes: int = AXES) -> Array:
     """Return an index that is the same everywhere."""
     return np.full((1,) * axes, value, dtype=np.int64)

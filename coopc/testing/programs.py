@@ -1,0 +1,121 @@
+"""Small programs for tests: parsed, verified, and made from the part that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects import affine, arith, func, math, memref, scf, ub, vector
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.parser import Parser
+
+from coopc.dialects.coopmatrix import Coopmatrix
+from coopc.dialects.simt import Simt
+
+DIALECTS = (
+    Builtin,
+    affine.Affine,
+    arith.Arith,
+    func.Func,
+    math.Math,
+    memref.MemRef,
+    scf.Scf,
+    ub.UB,
+    vector.Vector,
+    Coopmatrix,
+    Simt,
+)
+"""What programs may use."""
+
+
+def module_of(text: str) -> ModuleOp:
+    """Return the verified module that a text is."""
+    context = Context()
+    for dialect in DIALECTS:
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return module
+
+
+def kernel(
+    arguments: str,
+    body: str,
+    *,
+    lanes: int = 16,
+    subgroups: int = 1,
+    grid: Sequence[int] = (1,),
+) -> ModuleOp:
+    """Return a module of one kernel, @f.
+
+    Args:
+        arguments: names and types, as in `%a: memref<16xf32>`.
+        body: operations, without the return.
+        lanes: subgroup size.
+        subgroups: of a work-group.
+        grid: work-groups along x, y, z.
+    """
+    groups = ", ".join(map(str, grid))
+    return module_of(
+        f"""
+func.func @f({arguments}) attributes {{
+    simt.kernel, simt.subgroup_size = {lanes} : i32,
+    simt.work_group_size = array<i32: {lanes * subgroups}>,
+    simt.grid = affine_map<() -> ({groups})>}} {{
+  {body}
+  func.return
+}}
+"""
+    )
+
+
+def lane_kernel(
+    body: str, inputs: Sequence[str], outputs: Sequence[str], lanes: int = 16
+) -> ModuleOp:
+    """Return a kernel that computes on numbers or vectors, one for each lane.
+
+    Lane l reads component l of each input, or row l where they are vectors, as %x0,
+    %x1, ..., and writes what the body calls %r0, %r1, ... in the same way.
+
+    Args:
+        body: operations.
+        inputs: types of %x0, ...: `f32` or `vector<4xf32>`.
+        outputs: types of %r0, ...
+        lanes: subgroup size.
+    """
+    types = [*inputs, *outputs]
+    arguments = ", ".join(
+        f"%m{n}: {memory_type(type, lanes)}" for n, type in enumerate(types)
+    )
+    reads = (_access(n, type, lanes, f"%x{n} =") for n, type in enumerate(inputs))
+    writes = (
+        _access(n + len(inputs), type, lanes, f"%r{n},")
+        for n, type in enumerate(outputs)
+    )
+    lines = ["%lane = simt.lane_id : index", "%zero = arith.constant 0 : index"]
+    return kernel(arguments, "\n  ".join([*lines, *reads, body, *writes]), lanes=lanes)
+
+
+def memory_type(type: str, lanes: int) -> str:
+    """Return the type of memory of one number or vector for each lane."""
+    shape, element = _parts(type)
+    return f"memref<{'x'.join([str(lanes), *shape, element])}>"
+
+
+def _parts(type: str) -> tuple[list[str], str]:
+    """Return sizes and element type of a vector; a number has no sizes."""
+    if not type.startswith("vector<"):
+        return [], type
+    *shape, element = type.removeprefix("vector<").removesuffix(">").split("x")
+    return shape, element
+
+
+def _access(number: int, type: str, lanes: int, what: str) -> str:
+    """Return a load (`%x =`) or a store (`%x,`)."""
+    shape, _ = _parts(type)
+    memory = memory_type(type, lanes)
+    place = f"%m{number}[{', '.join(['%lane', *['%zero'] * len(shape)])}] : {memory}"
+    dialect, suffix = ("vector", f", {type}") if shape else ("memref", "")
+    if what.endswith("="):
+        return f"{what} {dialect}.load {place}{suffix}"
+    return f"{dialect}.store {what} {place}{suffix}"
