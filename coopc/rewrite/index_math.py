@@ -52,6 +52,8 @@ class IndexSums:
     constants: dict[tuple[Block, int], ConstantOp] = field(
         default_factory=dict[tuple[Block, int], ConstantOp]
     )
+    last: dict[Block, ConstantOp] = field(default_factory=dict[Block, ConstantOp])
+    """The constant that a block got last."""
 
     def add(self, value: SSAValue, number: int, user: Operation) -> SSAValue:
         """Return `value + number`, for an operation that may use `value`."""
@@ -75,7 +77,8 @@ class IndexSums:
         if base.name_hint is not None:
             sign = "plus" if offset > 0 else "minus"
             new.result.name_hint = f"{base.name_hint}_{sign}{abs(offset)}"
-        after = base.owner if isinstance(base.owner, Operation) else constant
+        owner = base.owner
+        after = owner if isinstance(owner, Operation) else self.last[owner]
         Rewriter.insert_op(new, InsertPoint.after(after))
         return new.result
 
@@ -88,6 +91,8 @@ class IndexSums:
             found = ConstantOp(IntegerAttr(number, IndexType()))
             found.location = user.location
             found.result.name_hint = f"c{number}" if number >= 0 else f"cm{-number}"
-            Rewriter.insert_op(found, InsertPoint.at_start(block))
-            self.constants[block, number] = found
+            last = self.last.get(block)
+            point = InsertPoint.after(last) if last else InsertPoint.at_start(block)
+            Rewriter.insert_op(found, point)
+            self.constants[block, number] = self.last[block] = found
         return found

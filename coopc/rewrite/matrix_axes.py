@@ -81,7 +81,8 @@ class MatrixAxes:
     def visit(self, op: Operation, known: Functions) -> list[SSAValue]:
         """Note what `op` makes the same, and return its matrices."""
         matrices = [x for x in (*op.operands, *op.results) if is_matrix(x)]
-        for value in matrices:
+        arguments = (x for region in op.regions for b in region.blocks for x in b.args)
+        for value in (*matrices, *filter(is_matrix, arguments)):
             self.of(value)
         for group in links(op, known):
             if is_matrix(group[0]):

@@ -123,7 +123,7 @@ def split_values(
     touched = tuple(op for op in ops if _touches(op, changed))
     for op in touched:
         if reason := _refusal(op, changed, rules, known):
-            op.emit_error(reason, PassFailedException(f"{op.name}: {reason}"))
+            op.emit_error(reason, PassFailedException(reason))
     _Rewrite(changed, rules).run(touched)
 
 

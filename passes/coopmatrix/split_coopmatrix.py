@@ -44,10 +44,7 @@ class SplitCoopmatrixPass(ModulePass):
         """Decide on all of `op`, then cut."""
         tiling = plan_tiling(op, self._device(op))
         if isinstance(tiling, Refusal):
-            tiling.op.emit_error(
-                tiling.reason,
-                PassFailedException(f"{tiling.op.name}: {tiling.reason}"),
-            )
+            tiling.op.emit_error(tiling.reason, PassFailedException(tiling.reason))
         cut(op, tiling)
 
     def _device(self, op: ModuleOp) -> devices.Device:

@@ -1,0 +1,144 @@
+// RUN: coopc-opt %s --split-input-file -p split-coopmatrix --verify-diagnostics | filecheck %s
+// RUN: not coopc-opt %s -p 'split-coopmatrix{device=lavapip}' -o %t.mlir 2>&1 | filecheck %s --check-prefix DEVICE
+// RUN: not coopc-opt %root/examples/gemm.mlir -p split-coopmatrix 2>&1 | filecheck %s --check-prefix NONE
+
+// What is refused, where, and in which words.
+
+// DEVICE: error: split-coopmatrix: unknown device 'lavapip', did you mean lavapipe? (have lavapipe, nvidia, dg2, pvc, bmg, lnl, ptl, intel-cpu, amx)
+// NONE: error: split-coopmatrix: expected a device, split-coopmatrix{device=..}, or simt.target on the module, got neither
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @does_not_divide(%a: !coopmatrix.matrix<20x16xf16, a>, %b: !coopmatrix.matrix<16x16xf16, b>, %c: !coopmatrix.matrix<20x16xf32, acc>) {
+  // CHECK: :13:3: error: coopmatrix.mul_add: lavapipe multiplies 8x8x8 (M x N x K) for f16 * f16 + f32 -> f32; 20 x 16 by 16 x 16 does not divide into one of them
+  %r = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<20x16xf16, a>, !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<20x16xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, nvidia>} {
+func.func @smaller_than_the_device(%a: !coopmatrix.matrix<8x16xf16, a>, %b: !coopmatrix.matrix<16x16xf16, b>, %c: !coopmatrix.matrix<8x16xf16, acc>) {
+  // CHECK: error: coopmatrix.mul_add: nvidia multiplies 16x16x16, 16x8x16, 16x8x8 (M x N x K) for f16 * f16 + f16 -> f16; 8 x 16 by 16 x 16 does not divide into one of them
+  %r = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<8x16xf16, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @types(%a: !coopmatrix.matrix<8x8xf32, a>, %b: !coopmatrix.matrix<8x8xf32, b>, %c: !coopmatrix.matrix<8x8xf32, acc>) {
+  // CHECK: error: coopmatrix.mul_add: lavapipe does not multiply f32 * f32 + f32 -> f32; it multiplies f16 * f16 + f16 -> f16; f16 * f16 + f32 -> f32; u8 * u8 + u32 -> u32; s8 * s8 + s32 -> s32
+  %r = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x8xf32, a>, !coopmatrix.matrix<8x8xf32, b>, !coopmatrix.matrix<8x8xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @signs(%a: !coopmatrix.matrix<8x8xi8, a>, %b: !coopmatrix.matrix<8x8xi8, b>, %c: !coopmatrix.matrix<8x8xi32, acc>) {
+  // CHECK: error: coopmatrix.mul_add: lavapipe does not multiply s8 * u8 + u32 -> u32;
+  %r = coopmatrix.mul_add %a, %b, %c signed(a) : !coopmatrix.matrix<8x8xi8, a>, !coopmatrix.matrix<8x8xi8, b>, !coopmatrix.matrix<8x8xi32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @saturating(%a: !coopmatrix.matrix<8x8xi8, a>, %b: !coopmatrix.matrix<8x8xi8, b>, %c: !coopmatrix.matrix<8x8xi32, acc>) {
+  // CHECK: error: coopmatrix.mul_add: lavapipe does not multiply u8 * u8 + u32 -> u32, saturating;
+  %r = coopmatrix.mul_add %a, %b, %c saturating : !coopmatrix.matrix<8x8xi8, a>, !coopmatrix.matrix<8x8xi8, b>, !coopmatrix.matrix<8x8xi32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @scope(%a: !coopmatrix.matrix<8x8xf16, a, scope = workgroup>, %b: !coopmatrix.matrix<8x8xf16, b, scope = workgroup>, %c: !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>) {
+  // CHECK: error: coopmatrix.mul_add: lavapipe multiplies matrices of a subgroup, got !coopmatrix.matrix<8x8xf16, a, scope = workgroup>
+  %r = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x8xf16, a, scope = workgroup>, !coopmatrix.matrix<8x8xf16, b, scope = workgroup>, !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>
+  func.return
+}
+}
+
+// -----
+
+// The 32 columns of the first result are 16 or 8 at a time, and K of the second, where
+// only 32 will do.
+module attributes {simt.target = #simt.target<vulkan, nvidia>} {
+func.func @no_common_tiles(%a: !coopmatrix.matrix<16x32xi8, a>, %b: !coopmatrix.matrix<32x32xi8, b>, %c: !coopmatrix.matrix<16x32xi32, acc>) {
+  %r = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<16x32xi8, a>, !coopmatrix.matrix<32x32xi8, b>, !coopmatrix.matrix<16x32xi32, acc>
+  %p = coopmatrix.convert %r : !coopmatrix.matrix<16x32xi32, acc> -> !coopmatrix.matrix<16x32xi8, a>
+  // CHECK: :74:3: error: coopmatrix.mul_add: nvidia multiplies 16x16x32, 16x8x32 (M x N x K) for u8 * u8 + u32 -> u32; none of them suits 16 x 32 by 32 x 32 together with the operations that it shares matrices with
+  %s = coopmatrix.mul_add %p, %b, %c : !coopmatrix.matrix<16x32xi8, a>, !coopmatrix.matrix<32x32xi8, b>, !coopmatrix.matrix<16x32xi32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @held(%m: memref<?x?xf16>, %i: index) {
+  // CHECK: error: coopmatrix.load: lavapipe has f16 matrices of use acc of 8 x 8; 12 x 8 does not divide into one of them
+  %x = coopmatrix.load %m[%i, %i] row_major : memref<?x?xf16> -> !coopmatrix.matrix<12x8xf16, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @slot(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
+  // CHECK: error: coopmatrix.extract: cannot cut 16 x 8 here, as lavapipe needs it: which elements a work-item owns would change
+  %e = coopmatrix.extract %x[%i] : !coopmatrix.matrix<16x8xf16, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @length(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
+  // CHECK: error: coopmatrix.length: cannot cut 16 x 8 here, as lavapipe needs it: which elements a work-item owns would change
+  %e = coopmatrix.length !coopmatrix.matrix<16x8xf16, acc> : index
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @no_rule() {
+  // CHECK: error: test.op: cannot cut 16 x 8 here, as lavapipe needs it: there is no rule for it
+  %x = "test.op"() : () -> !coopmatrix.matrix<16x8xf16, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func private @extern(!coopmatrix.matrix<16x8xf16, acc>)
+func.func @no_body(%x: !coopmatrix.matrix<16x8xf16, acc>) {
+  // CHECK: error: func.call: cannot cut 16 x 8 here, as lavapipe needs it: there is no rule for it
+  func.call @extern(%x) : (!coopmatrix.matrix<16x8xf16, acc>) -> ()
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @inside_apply(%x: !coopmatrix.matrix<16x8xf16, acc>, %t: i1) {
+  %y = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<16x8xf16, acc> {
+    // CHECK: error: arith.select: cannot cut 16 x 8 here, as lavapipe needs it: there is no rule for it
+    %z = arith.select %t, %x, %x : !coopmatrix.matrix<16x8xf16, acc>
+    coopmatrix.yield %v : f16
+  }
+  func.return
+}
+}
