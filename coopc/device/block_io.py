@@ -90,9 +90,13 @@ class BlockIO:
 
 
 def _narrow(bits: int, width: int) -> BlockShapes:
-    """Blocks of up to 16 bytes a row: 1, 2 or 4, together at least 64 bytes each."""
+    """Blocks of up to 16 bytes a row: where several, each fills a register.
+
+    Single rows of 16 bytes of 8 bits are loaded as one wider block.
+    """
     row_bytes = width * bits // 8
-    many = tuple(x for x in LOAD_HEIGHTS if x * row_bytes >= 64 or row_bytes >= 16)
+    merged = (1,) if (bits, width) == (8, 16) else ()
+    many = tuple(x for x in LOAD_HEIGHTS if x in merged or x * row_bytes >= 64)
     return BlockShapes(bits, width, LOAD_HEIGHTS, (1, 2, 4), many)
 
 
@@ -104,14 +108,11 @@ def _wide(bits: int, heights: tuple[int, ...]) -> tuple[BlockShapes, ...]:
     )
 
 
-_SMALL = (
-    *(_narrow(8, width) for width in (4, 8)),
-    BlockShapes(8, 16, LOAD_HEIGHTS, (1, 2, 4)),
-    *_wide(8, LOAD_HEIGHTS),
-    *(_narrow(16, width) for width in (2, 4, 8)),
-    *_wide(16, LOAD_HEIGHTS),
-)
-"""Loads and prefetches of 8 and 16 bits."""
+_NARROW = (*((8, width) for width in (4, 8, 16)), *((16, width) for width in (2, 4, 8)))
+"""Widths of blocks of 8 and 16 bits with rows of up to 16 bytes."""
+
+_WIDE = (*_wide(8, LOAD_HEIGHTS), *_wide(16, LOAD_HEIGHTS))
+"""Loads and prefetches of 8 and 16 bits with rows of 32 and 64 bytes."""
 
 _LARGE = (
     *(BlockShapes(32, width, LOAD_HEIGHTS, (1, 2)) for width in (1, 2, 4, 8)),
@@ -120,7 +121,8 @@ _LARGE = (
 """Loads and prefetches of 32 bits."""
 
 _LOADS = (
-    *_SMALL,
+    *(_narrow(bits, width) for bits, width in _NARROW),
+    *_WIDE,
     *_LARGE,
     # 64-bit blocks have at least 128 bytes.
     *(
@@ -130,7 +132,8 @@ _LOADS = (
 )
 
 _PREFETCHES = (
-    *_SMALL,
+    *(BlockShapes(bits, width, LOAD_HEIGHTS, (1, 2, 4)) for bits, width in _NARROW),
+    *_WIDE,
     *_LARGE,
     *(BlockShapes(64, width, LOAD_HEIGHTS) for width in (1, 2, 4, 8)),
 )

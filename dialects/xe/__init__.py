@@ -11,6 +11,7 @@ from coopc.dialects.xe.attributes import (
     BlockAttr,
     CacheAttr,
     CacheControl,
+    PayloadType,
     Precision,
     PrecisionAttr,
 )
@@ -21,11 +22,30 @@ from coopc.dialects.xe.block import (
     BlockStore2DOp,
 )
 from coopc.dialects.xe.dpas import DpasOp, SplitDpasOp, operand_types
+from coopc.dialects.xe.payload import (
+    PayloadCreateOp,
+    PayloadLoadOp,
+    PayloadPrefetchOp,
+    PayloadSetXOp,
+    PayloadSetYOp,
+    shape_of,
+)
 
 Xe = Dialect(
     "xe",
-    [BlockLoad2DOp, BlockPrefetch2DOp, BlockStore2DOp, DpasOp, SplitDpasOp],
-    [BlockAttr, CacheAttr, PrecisionAttr],
+    [
+        BlockLoad2DOp,
+        BlockPrefetch2DOp,
+        BlockStore2DOp,
+        DpasOp,
+        PayloadCreateOp,
+        PayloadLoadOp,
+        PayloadPrefetchOp,
+        PayloadSetXOp,
+        PayloadSetYOp,
+        SplitDpasOp,
+    ],
+    [BlockAttr, CacheAttr, PayloadType, PrecisionAttr],
 )
 
 __all__ = [
@@ -39,9 +59,16 @@ __all__ = [
     "CacheAttr",
     "CacheControl",
     "DpasOp",
+    "PayloadCreateOp",
+    "PayloadLoadOp",
+    "PayloadPrefetchOp",
+    "PayloadSetXOp",
+    "PayloadSetYOp",
+    "PayloadType",
     "Precision",
     "PrecisionAttr",
     "SplitDpasOp",
     "Xe",
     "operand_types",
+    "shape_of",
 ]

@@ -1,4 +1,4 @@
-"""The attributes of `xe`: block shapes, cache controls, precisions of DPAS."""
+"""The attributes and the type of `xe`: blocks, caches, precisions, payloads."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,7 @@ from xdsl.ir import (
     Data,
     ParametrizedAttribute,
     SpacedOpaqueSyntaxAttribute,
+    TypeAttribute,
 )
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -100,32 +101,69 @@ class BlockAttr(Data[BlockShape]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> BlockShape:
         """Parse `<16, 32x16x2, transform>`."""
-        with parser.in_angle_brackets():
-            position = parser.pos
-            bits = parser.parse_integer(allow_boolean=False, allow_negative=False)
-            parser.parse_punctuation(",")
-            sizes = parser.parse_dimension_list()
-            mode = BlockMode.PLAIN
-            if parser.parse_optional_punctuation(",") is not None:
-                mode = BlockMode(parser.parse_identifier())
-            if len(sizes) != 3:
-                parser.raise_error(
-                    f"expected height x width x count, got {len(sizes)} sizes", position
-                )
-            try:
-                return BlockShape(bits, sizes[0], sizes[1], sizes[2], mode)
-            except ValueError as error:
-                parser.raise_error(str(error), position)
+        return parse_shape(parser)
 
     def print_parameter(self, printer: Printer) -> None:
         """Print `<16, 32x16x2, transform>`."""
-        shape = self.data
-        with printer.in_angle_brackets():
-            printer.print_string(
-                f"{shape.bits}, {shape.height}x{shape.width}x{shape.count}"
+        print_shape(printer, self.data)
+
+
+@irdl_attr_definition
+class PayloadType(Data[BlockShape], TypeAttribute):
+    """The address of blocks of a shape, as in `!xe.payload<32, 16x8x1, transpose>`.
+
+    It is a register that is written in place: whoever holds it sees what `set_x` and
+    `set_y` wrote, as with a memref.
+    """
+
+    name = "xe.payload"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> BlockShape:
+        """Parse `<32, 16x8x1, transpose>`."""
+        return parse_shape(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print `<32, 16x8x1, transpose>`."""
+        print_shape(printer, self.data)
+
+
+def parse_shape(parser: AttrParser) -> BlockShape:
+    """Parse `<16, 32x16x2, transform>`: element bits, height x width x count, mode."""
+    with parser.in_angle_brackets():
+        position = parser.pos
+        bits = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        parser.parse_punctuation(",")
+        sizes = parser.parse_dimension_list()
+        mode = BlockMode.PLAIN
+        if parser.parse_optional_punctuation(",") is not None:
+            mode = _parse_mode(parser)
+        if len(sizes) != 3:
+            parser.raise_error(
+                f"expected height x width x count, got {len(sizes)} sizes", position
             )
-            if shape.mode is not BlockMode.PLAIN:
-                printer.print_string(f", {shape.mode.value}")
+        try:
+            return BlockShape(bits, sizes[0], sizes[1], sizes[2], mode)
+        except ValueError as error:
+            parser.raise_error(str(error), position)
+
+
+def _parse_mode(parser: AttrParser) -> BlockMode:
+    """Parse `transform` or its kin."""
+    for mode in BlockMode:
+        if parser.parse_optional_keyword(mode.value) is not None:
+            return mode
+    names = " or ".join(mode.value for mode in BlockMode)
+    parser.raise_error(f"expected {names}")
+
+
+def print_shape(printer: Printer, shape: BlockShape) -> None:
+    """Print `<16, 32x16x2, transform>`."""
+    with printer.in_angle_brackets():
+        size = f"{shape.height}x{shape.width}x{shape.count}"
+        printer.print_string(f"{shape.bits}, {size}")
+        if shape.mode is not BlockMode.PLAIN:
+            printer.print_string(f", {shape.mode.value}")
 
 
 @irdl_attr_definition

@@ -8,7 +8,6 @@ is placed where is `coopc.plan.block_shape`'s to say.
 
 from abc import ABC
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import (
     IntegerType,
@@ -16,7 +15,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -27,10 +26,11 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from coopc.dialects.traits import Collective, FillsCache
 from coopc.dialects.xe.attributes import (
     LOAD_CONTROLS,
     STORE_CONTROLS,
@@ -38,7 +38,7 @@ from coopc.dialects.xe.attributes import (
     CacheAttr,
     CacheControl,
 )
-from coopc.plan.block_shape import BlockMode
+from coopc.plan.block_shape import BlockMode, BlockShape
 
 MAX_COMPONENTS = 16
 """SPIR-V's longest vector."""
@@ -48,24 +48,6 @@ _ACCESS = (
     "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "
     "`block` $block (`cache` $cache^)? "
 )
-
-
-class Reads(MemoryEffect):
-    """It reads memory."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
-        return {EffectInstance(MemoryEffectKind.READ)}
-
-
-class Writes(MemoryEffect):
-    """It writes memory; so does a prefetch, or it would be removed as a dead read."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
-        return {EffectInstance(MemoryEffectKind.WRITE)}
 
 
 class BlockOp(IRDLOperation, ABC):
@@ -87,14 +69,7 @@ class BlockOp(IRDLOperation, ABC):
 
     def verify_(self) -> None:
         """Check the cache controls."""
-        if self.cache is None:
-            return
-        for control in self.cache.levels:
-            if control not in self.controls():
-                raise VerifyException(
-                    f"expected one of {', '.join(self.controls())}, which {self.name} "
-                    f"can ask of a cache, got {control}"
-                )
+        verify_cache(self.name, self.cache, self.controls())
 
 
 @irdl_op_definition
@@ -122,7 +97,7 @@ class BlockLoad2DOp(BlockOp):
 
     pieces = var_result_def(VectorType)
 
-    traits = traits_def(Reads())
+    traits = traits_def(Collective(), MemoryReadEffect())
 
     assembly_format = _ACCESS + "attr-dict `:` type($base) `->` type($pieces)"
 
@@ -144,7 +119,7 @@ class BlockLoad2DOp(BlockOp):
     def verify_(self) -> None:
         """Check that the pieces are what the lanes get."""
         super().verify_()
-        verify_pieces(self.block, [piece.type for piece in self.pieces])
+        verify_pieces(self.block.data, [piece.type for piece in self.pieces])
 
 
 @irdl_op_definition
@@ -164,7 +139,7 @@ class BlockStore2DOp(BlockOp):
 
     pieces = var_operand_def(VectorType)
 
-    traits = traits_def(Writes())
+    traits = traits_def(Collective(), MemoryWriteEffect())
 
     assembly_format = (
         "$pieces `into` " + _ACCESS + "attr-dict `:` type($pieces) `into` type($base)"
@@ -197,7 +172,7 @@ class BlockStore2DOp(BlockOp):
                 "expected one plain block, the only kind that can be stored, "
                 f"got {self.block.data}"
             )
-        verify_pieces(self.block, [piece.type for piece in self.pieces])
+        verify_pieces(self.block.data, [piece.type for piece in self.pieces])
 
 
 @irdl_op_definition
@@ -214,7 +189,7 @@ class BlockPrefetch2DOp(BlockOp):
 
     name = "xe.block_prefetch_2d"
 
-    traits = traits_def(Writes())
+    traits = traits_def(Collective(), FillsCache())
 
     assembly_format = _ACCESS + "attr-dict `:` type($base)"
 
@@ -240,7 +215,19 @@ class BlockPrefetch2DOp(BlockOp):
             )
 
 
-def verify_pieces(block: BlockAttr, types: Sequence[Attribute]) -> None:
+def verify_cache(
+    name: str, cache: CacheAttr | None, allowed: Sequence[CacheControl]
+) -> None:
+    """Check that an operation of that name can ask that of the caches."""
+    for control in cache.levels if cache is not None else ():
+        if control not in allowed:
+            raise VerifyException(
+                f"expected one of {', '.join(allowed)}, which {name} can ask of a "
+                f"cache, got {control}"
+            )
+
+
+def verify_pieces(shape: BlockShape, types: Sequence[Attribute]) -> None:
     """Check that pieces are equal vectors of integers that the block fills."""
     first = types[0] if types else None
     if (
@@ -256,7 +243,6 @@ def verify_pieces(block: BlockAttr, types: Sequence[Attribute]) -> None:
         if type != first:
             raise VerifyException(f"expected pieces of one type, {first}, got {type}")
     slot_bits = first.get_element_type().bitwidth
-    shape = block.data
     lane_bits = len(types) * first.get_shape()[0] * slot_bits
     expected = [
         shape.bytes * 8 // lanes

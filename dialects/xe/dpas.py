@@ -28,6 +28,7 @@ from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from coopc.dialects.traits import Collective
 from coopc.dialects.xe.attributes import (
     CHANNEL_BITS,
     SYSTOLIC_DEPTH,
@@ -99,7 +100,7 @@ class DpasOp(IRDLOperation):
     b_precision = prop_def(PrecisionAttr)
     repeat = prop_def(IntegerAttr[I32])
 
-    traits = traits_def(NoMemoryEffect())
+    traits = traits_def(Collective(), NoMemoryEffect())
 
     assembly_format = (
         "$a_precision `x` $b_precision `repeat` $repeat $a `,` $b `,` $c attr-dict "
@@ -172,7 +173,7 @@ class SplitDpasOp(IRDLOperation):
     b_precision = prop_def(PrecisionAttr)
     repeat = prop_def(IntegerAttr[I32])
 
-    traits = traits_def(NoMemoryEffect())
+    traits = traits_def(Collective(), NoMemoryEffect())
 
     assembly_format = (
         "$a_precision `x` $b_precision `repeat` $repeat $a `,` $b `,` $c attr-dict "
