@@ -27,7 +27,7 @@ from xdsl.utils.lexer import Span
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
 from coopc.source import Source
-from coopc.xdsl_gaps import blamed
+from coopc.xdsl_gaps import blamed, notes_at
 
 DEBUG_VARIABLE = "COOPC_DEBUG"
 """The environment variable that shows the Python traceback of every error."""
@@ -104,7 +104,10 @@ def of_step(error: BaseException, kind: Kind, source: Source, step: str) -> Diag
     if (blame := blamed(error)) is not None:
         op, _ = blame
         place, name = place_of_op(op, source), f"{op.name}: "
-    notes = tuple(Note(note) for note in getattr(error, "__notes__", ()))
+    notes = (
+        *(Note(note, place_of_op(op, source)) for op, note in notes_at(error)),
+        *(Note(note) for note in getattr(error, "__notes__", ())),
+    )
     match error:
         case DiagnosticException():
             return Diagnostic(kind, f"{name}{error}", place, notes)

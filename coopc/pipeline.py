@@ -4,7 +4,7 @@ A `Pipeline` is one pass made of others, its `steps`.  `xdsl-opt` runs it whole;
 coopc's tools run what `flatten` makes of it, so that each step is timed, printed,
 verified and validated by itself.
 
-Every pipeline begins with the checks that xDSL's verifier lacks (`CHECKS`).
+Every pipeline begins with the checks that xDSL's verifier lacks.
 """
 
 from __future__ import annotations
@@ -25,8 +25,13 @@ from coopc.passes.check_dominance import CheckDominancePass, check_dominance
 from coopc.source import Source
 from coopc.xdsl_gaps import blame, blaming, keeping_locations, locate_by_neighbour
 
-CHECKS: tuple[ModulePass, ...] = (CheckDominancePass(),)
-"""What every pipeline runs first."""
+
+def checks() -> tuple[ModulePass, ...]:
+    """What every pipeline runs first."""
+    # Knows all dialects that vary: too much to import where nothing is a pipeline.
+    from coopc.passes.check_uniformity import CheckUniformityPass
+
+    return (CheckDominancePass(), CheckUniformityPass())
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,9 @@ def flatten(passes: Iterable[ModulePass]) -> tuple[ModulePass, ...]:
     flat: list[ModulePass] = []
     for each in passes:
         if isinstance(each, Pipeline):
-            flat += CHECKS
-            flat += (step for step in flatten(each.steps()) if step not in CHECKS)
+            first = checks()
+            flat += first
+            flat += (step for step in flatten(each.steps()) if step not in first)
         else:
             flat.append(each)
     return tuple(flat)

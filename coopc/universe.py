@@ -14,22 +14,31 @@ from xdsl.universe import XDSL_UNIVERSE, Universe
 
 DIALECTS: dict[str, str] = {
     "coopmatrix": "coopc.dialects.coopmatrix:Coopmatrix",
+    "layout": "coopc.dialects.layout:Layout",
     "simt": "coopc.dialects.simt:Simt",
     "xe": "coopc.dialects.xe:Xe",
 }
 """From the name of a dialect to `module:object`."""
 
 PASSES: dict[str, str] = {
-    "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
     "check-dominance": "coopc.passes.check_dominance:CheckDominancePass",
+    "check-uniformity": "coopc.passes.check_uniformity:CheckUniformityPass",
+    "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""
 
 PIPELINES: tuple[str, ...] = ()
 """Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
 
-TARGETS: dict[str, str] = {}
+TARGETS: dict[str, str] = {
+    "abi-json": "coopc.emit.targets:AbiJsonTarget",
+    "spirv": "coopc.emit.targets:SpirvTarget",
+    "spirv-binary": "coopc.emit.targets:SpirvBinaryTarget",
+}
 """From the name of a target (`-t`) to `module:class`."""
+
+REPLACED_TARGETS: dict[str, str] = {"mlir": "coopc.emit.mlir:AliasTarget"}
+"""The same for targets of xDSL that coopc's own tools, and no others, replace."""
 
 
 def factory(path: str) -> Callable[[], Any]:
@@ -63,7 +72,11 @@ def everything() -> Universe:
     return Universe(
         all_dialects={**COOPC_UNIVERSE.all_dialects, **found.all_dialects},
         all_passes={**COOPC_UNIVERSE.all_passes, **found.all_passes},
-        all_targets={**COOPC_UNIVERSE.all_targets, **found.all_targets},
+        all_targets={
+            **COOPC_UNIVERSE.all_targets,
+            **found.all_targets,
+            **factories(REPLACED_TARGETS, {}),
+        },
     )
 
 

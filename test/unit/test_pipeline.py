@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
 from coopc.parsing import parse
-from coopc.pipeline import CHECKS, Observer, Pipeline, Run, flatten, read_passes
+from coopc.pipeline import Observer, Pipeline, Run, checks, flatten, read_passes
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -107,7 +107,7 @@ def run(*steps: ModulePass, observers: tuple[Observer, ...] = ()) -> ModuleOp:
 
 def test_flatten() -> None:
     assert flatten((OuterPipeline(), MarkPass())) == (
-        *CHECKS,
+        *checks(),
         MarkPass("outer"),
         MarkPass("deep"),
         CommonSubexpressionElimination(),
@@ -119,7 +119,7 @@ def test_flatten() -> None:
 def test_read_passes() -> None:
     assert read_passes("mark{label=x},inner{label=y}", KNOWN) == (
         MarkPass("x"),
-        *CHECKS,
+        *checks(),
         MarkPass("y"),
         CommonSubexpressionElimination(),
     )

@@ -1,0 +1,136 @@
+"""`check-uniformity`: who must run an operation together does, with the same operands.
+
+Before: any IR that verifies.
+After: the same.
+Fails: an operation of a whole subgroup or work-group stands in control flow that is not
+the same for all of it; or a position, a memref or a scalar is not; or the attributes of
+a kernel are wrong.
+
+`coopmatrix.extract` and `insert`, and what each work-item does alone, may stand
+anywhere.  What is taken for the same for whom says `coopc.rewrite.uniformity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.traits import Collective
+from coopc.rewrite.uniformity import Uniformity, Variation
+from coopc.xdsl_gaps import note_at
+
+WHO = {
+    Variation.NONE: "all work-items of the work-group",
+    Variation.SUBGROUPS: "all lanes of the subgroup",
+}
+"""For whom something is the same that varies as the key says, at most."""
+
+BETWEEN = {
+    Variation.SUBGROUPS: "differs between subgroups",
+    Variation.LANES: "may differ between lanes",
+}
+
+
+def check_uniformity(module: ModuleOp) -> None:
+    """Check all operations of `module`.
+
+    Raises:
+        VerifyException: Blaming an operation that not all of its scope run, or not
+            with the same operands; or a kernel whose attributes are wrong.
+    """
+    for _ in simt.kernels(module):
+        pass  # read, and so checked, also where nothing is collective
+    collective = [op for op in module.walk() if op.has_trait(Collective)]
+    if not collective:
+        return
+    found = Uniformity(module)
+    for op in collective:
+        check_op(op, found)
+
+
+def check_op(op: Operation, found: Uniformity) -> None:
+    """Check the control flow around `op` and those of its operands that matter."""
+    most = allowed(op)
+    if (around := found.around(op)) > most:
+        message = (
+            f"expected control flow that is the same for {WHO[most]}, "
+            f"got one that {BETWEEN[around]}"
+        )
+        error = VerifyException(message)
+        if (cause := found.cause(op)) is not None:
+            note_at(error, cause, f"{cause.name} decides it")
+        op.emit_error(message, error)
+    for name, value in uniform_operands(op):
+        if (variation := found.of(value)) > most:
+            message = (
+                f"expected {name} to be the same for {WHO[most]}, "
+                f"got one that {BETWEEN[variation]}"
+            )
+            op.emit_error(message, VerifyException(message))
+
+
+def allowed(op: Operation) -> Variation:
+    """How far the control flow around `op` may vary: its scope's members agree."""
+    if isinstance(op, simt.WaitingOp):
+        subgroup = op.scope.data is simt.FenceScope.SUBGROUP
+        return Variation.SUBGROUPS if subgroup else Variation.NONE
+    most = Variation.SUBGROUPS
+    if isinstance(op, coopmatrix.AccessOp):
+        return of_scope(op.matrix)
+    for value in (*op.operands, *op.results):
+        if isinstance(value.type, coopmatrix.MatrixType):
+            most = min(most, of_scope(value.type))
+    return most
+
+
+def of_scope(type: coopmatrix.MatrixType) -> Variation:
+    """How far a matrix may vary, from its scope; a named one is a subgroup's."""
+    scope = type.scope
+    match scope.data if isinstance(scope, coopmatrix.ScopeAttr) else None:
+        case None | coopmatrix.Scope.SUBGROUP:
+            return Variation.SUBGROUPS
+        case coopmatrix.Scope.INVOCATION:
+            return Variation.LANES
+        case _:
+            return Variation.NONE
+
+
+def uniform_operands(op: Operation) -> Sequence[tuple[str, SSAValue]]:
+    """The operands of `op` that all of its scope must give alike, with their names."""
+    match op:
+        case coopmatrix.AccessOp():
+            return accessed(op.memory, op.positions)
+        case coopmatrix.FillOp():
+            return (("the value", op.value),)
+        case coopmatrix.ScaleOp():
+            return (("the scalar", op.scalar),)
+        case simt.BroadcastOp():
+            return (("the lane", op.lane),)
+        case simt.BlockReadOp() | simt.BlockWriteOp():
+            return accessed(op.memory, op.positions)
+        case _:
+            return ()
+
+
+def accessed(
+    memory: SSAValue, positions: Sequence[SSAValue]
+) -> tuple[tuple[str, SSAValue], ...]:
+    """A memref and the positions in it, with their names."""
+    named = ((f"position {n}", value) for n, value in enumerate(positions))
+    return (("the memref", memory), *named)
+
+
+class CheckUniformityPass(ModulePass):
+    """Fails on collective operations in control flow that is not uniform."""
+
+    name = "check-uniformity"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check all operations."""
+        check_uniformity(op)
