@@ -23,11 +23,13 @@ DIALECTS: dict[str, str] = {
 PASSES: dict[str, str] = {
     "check-dominance": "coopc.passes.check_dominance:CheckDominancePass",
     "check-uniformity": "coopc.passes.check_uniformity:CheckUniformityPass",
+    "set-target": "coopc.passes.set_target:SetTargetPass",
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
+    "coopc-khr": "coopc.pipelines:CoopcKhrPass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""
 
-PIPELINES: tuple[str, ...] = ()
+PIPELINES: tuple[str, ...] = ("coopc-khr",)
 """Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
 
 TARGETS: dict[str, str] = {

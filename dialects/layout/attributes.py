@@ -1,0 +1,240 @@
+"""The attributes of `layout`: each prints and parses a value of `coopc.layout`."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic, TypeVar, cast
+
+from xdsl.ir import Attribute, Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from coopc.dialects.layout.syntax import (
+    basis_text,
+    digit_text,
+    named_text,
+    numbers_text,
+    parse_basis,
+    parse_digit,
+    parse_list,
+    parse_named,
+    parse_numbers,
+    parse_shape,
+)
+from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.layout.family import (
+    RULES,
+    CoopmatrixFamily,
+    DpasFamily,
+    Family,
+    RowSliceFamily,
+    Rule,
+)
+from coopc.layout.linear import LinearLayout
+from coopc.layout.row_slice import RowSlices
+from coopc.layout.strided import StridedLayout
+
+ValueT = TypeVar("ValueT")
+
+
+class LayoutAttr(Data[ValueT], Generic[ValueT]):
+    """An attribute of the dialect; a subclass reads and writes what is in `<..>`."""
+
+    bare: ClassVar[Family | None] = None
+    """The value of the attribute without `<..>`, where that may be absent."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ValueT:
+        """Parse `<..>`, or nothing; a value that contradicts itself is an error."""
+        start = parser.pos
+        if cls.bare is not None and not parser.parse_optional_punctuation("<"):
+            return cast(ValueT, cls.bare)
+        if cls.bare is None:
+            parser.parse_punctuation("<")
+        try:
+            value = cls.parse_body(parser)
+        except ValueError as error:
+            parser.raise_error(str(error), start, parser.pos)
+        parser.parse_punctuation(">")
+        return value
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print `<..>`, or nothing."""
+        if self.bare is None or self.data != self.bare:
+            printer.print_string(f"<{self.body()}>")
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> ValueT:
+        """Parse what is in `<..>`.
+
+        Raises:
+            ValueError: it contradicts itself.
+        """
+        raise NotImplementedError(cls.__name__)
+
+    def body(self) -> str:
+        """Return what is in `<..>`."""
+        raise NotImplementedError(type(self).__name__)
+
+
+@irdl_attr_definition
+class CoopmatrixAttr(LayoutAttr[CoopmatrixFamily | CoopmatrixLayout]):
+    """The coopmatrix layout: `#layout.coopmatrix`, for matrices of every type.
+
+    `#layout.coopmatrix<32x2, lanes = 16, channels = 1, k1 = 2>` is that of one matrix;
+    channels and k1 are 1 where they are absent.
+    """
+
+    name = "layout.coopmatrix"
+    bare = CoopmatrixFamily()
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> CoopmatrixLayout:
+        """See `LayoutAttr`."""
+        shape = parse_shape(parser)
+        parser.parse_punctuation(",")
+        numbers = parse_numbers(parser, ("lanes", "channels", "k1"))
+        return CoopmatrixLayout(*shape, **_with_lanes(numbers))
+
+    def body(self) -> str:
+        """See `LayoutAttr`."""
+        x = self.data
+        assert isinstance(x, CoopmatrixLayout)
+        more = {"channels": x.channels, "k1": x.k1}
+        numbers = {"lanes": x.lanes} | {n: v for n, v in more.items() if v != 1}
+        return f"{x.rows}x{x.cols}, {numbers_text(numbers)}"
+
+
+@irdl_attr_definition
+class RowSliceAttr(LayoutAttr[RowSliceFamily | RowSlices]):
+    """Row-major order over the lanes: `#layout.row_slice`, for matrices of every type.
+
+    `#layout.row_slice<7x9, lanes = 16>` is that of one matrix.
+    """
+
+    name = "layout.row_slice"
+    bare = RowSliceFamily()
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> RowSlices:
+        """See `LayoutAttr`."""
+        shape = parse_shape(parser)
+        parser.parse_punctuation(",")
+        return RowSlices(*shape, **_with_lanes(parse_numbers(parser, ("lanes",))))
+
+    def body(self) -> str:
+        """See `LayoutAttr`."""
+        x = self.data
+        assert isinstance(x, RowSlices)
+        return f"{x.rows}x{x.cols}, {numbers_text({'lanes': x.lanes})}"
+
+
+@irdl_attr_definition
+class DpasAttr(LayoutAttr[DpasFamily]):
+    """Operands of DPAS, for matrices of every type: `#layout.dpas`.
+
+    `#layout.dpas<repeat_count = 4, execution_size = 8>` says the rows of a and acc and
+    the columns of b and acc of one DPAS: 8 and the number of lanes, at most 16, where
+    they are absent.
+    """
+
+    name = "layout.dpas"
+    bare = DpasFamily()
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> DpasFamily:
+        """See `LayoutAttr`."""
+        return DpasFamily(**parse_numbers(parser, ("repeat_count", "execution_size")))
+
+    def body(self) -> str:
+        """See `LayoutAttr`."""
+        numbers = {"repeat_count": self.data.repeat_count}
+        if (size := self.data.execution_size) is not None:
+            numbers["execution_size"] = size
+        return numbers_text(numbers)
+
+
+@irdl_attr_definition
+class LinearAttr(LayoutAttr[LinearLayout]):
+    """A linear layout: bases of each input, and the sizes of the outputs.
+
+    `#layout.linear<(register = [[1, 1]], lane = [[0, 1]]) -> (dim0 = 2, dim1 = 2)>`
+    """
+
+    name = "layout.linear"
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> LinearLayout:
+        """See `LayoutAttr`."""
+        bases = parse_named(
+            parser, lambda: parse_list(parser, lambda: parse_basis(parser))
+        )
+        return LinearLayout.of(bases, _parse_outs(parser))
+
+    def body(self) -> str:
+        """See `LayoutAttr`."""
+        x = self.data
+        bases = {name: [*map(basis_text, x.bases(name))] for name in x.in_names}
+        return f"{named_text(bases)} -> ({numbers_text(x.out_sizes)})"
+
+
+@irdl_attr_definition
+class StridedAttr(LayoutAttr[StridedLayout]):
+    """A strided layout: digits of each input, and the sizes of the outputs.
+
+    `#layout.strided<(lane = [4 : [1, 0], 4 : [0, 1]]) -> (row = 4, col = 3)>`
+    """
+
+    name = "layout.strided"
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> StridedLayout:
+        """See `LayoutAttr`."""
+        digits = parse_named(
+            parser, lambda: parse_list(parser, lambda: parse_digit(parser))
+        )
+        return StridedLayout.of(digits, _parse_outs(parser))
+
+    def body(self) -> str:
+        """See `LayoutAttr`."""
+        digits = {name: [*map(digit_text, each)] for name, each in self.data.ins}
+        return f"{named_text(digits)} -> ({numbers_text(self.data.out_sizes)})"
+
+
+def _parse_outs(parser: AttrParser) -> dict[str, int]:
+    parser.parse_punctuation("->")
+    return parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
+
+
+def _with_lanes(numbers: dict[str, int]) -> dict[str, int]:
+    if "lanes" not in numbers:
+        raise ValueError("expected lanes of the matrix, got none")
+    return numbers
+
+
+def rule_in(attr: Attribute) -> Rule | None:
+    """Return the value of an attribute that says where elements are, else None.
+
+    So do the attributes of this dialect and Triton's encodings.
+    """
+    if not isinstance(attr, Data):
+        return None
+    value = cast("Data[object]", attr).data
+    return value if isinstance(value, RULES) else None
+
+
+def attribute_of(rule: Rule) -> Attribute | None:
+    """Return the attribute of this dialect that holds a value, None without one."""
+    match rule:
+        case CoopmatrixFamily() | CoopmatrixLayout():
+            return CoopmatrixAttr(rule)
+        case RowSliceFamily() | RowSlices():
+            return RowSliceAttr(rule)
+        case DpasFamily():
+            return DpasAttr(rule)
+        case LinearLayout():
+            return LinearAttr(rule)
+        case StridedLayout():
+            return StridedAttr(rule)
+        case _:
+            return None
