@@ -1,0 +1,212 @@
+"""The interface of a kernel, from its type and its attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    IndexType,
+    ModuleOp,
+    NoneAttr,
+    StridedLayoutAttr,
+)
+from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from coopc.device import Device
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.narrow import is_memref
+from coopc.emit.facts import Facts
+from coopc.emit.structured import Refusal
+from coopc.interface import (
+    SCALAR_BYTES,
+    Argument,
+    Buffer,
+    Expression,
+    Interface,
+    Scalar,
+    SpecConstant,
+    fields_of,
+)
+
+_KINDS = {
+    AffineBinaryOpKind.Add: "add",
+    AffineBinaryOpKind.Mul: "mul",
+    AffineBinaryOpKind.Mod: "mod",
+    AffineBinaryOpKind.FloorDiv: "floordiv",
+    AffineBinaryOpKind.CeilDiv: "ceildiv",
+}
+
+
+_OF_SUBGROUPS = (
+    simt.BlockReadOp,
+    simt.BlockWriteOp,
+    simt.BroadcastOp,
+    simt.LaneIdOp,
+    simt.NumSubgroupsOp,
+    simt.ReduceOp,
+    simt.ShuffleOp,
+    simt.SubgroupIdOp,
+    simt.SubgroupSizeOp,
+)
+"""Operations of `simt` that ask what a subgroup is."""
+
+
+def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kernel:
+    """A kernel with the sizes that the device gives it where it leaves them open.
+
+    A kernel of a module with matrices, or with operations of subgroups, has the
+    device's subgroup size, and without a work-group size one subgroup.
+
+    Raises:
+        Refusal: the device has no such subgroup, or a smaller work-group.
+    """
+    if kernel.subgroup_size is None and uses_subgroups(module):
+        size, items = device.subgroup_size, kernel.work_group_size
+        if simt.WORK_GROUP_SIZE not in kernel.func.attributes:
+            items = (size, 1, 1)
+        kernel = replace(kernel, subgroup_size=size, work_group_size=items)
+    size, limits = kernel.subgroup_size, device.limits
+    if size is not None and size not in device.subgroup_sizes:
+        has = " or ".join(map(str, device.subgroup_sizes))
+        raise Refusal(
+            f"expected a subgroup size of {has}, which {device.name} has, got {size}"
+        )
+    if size is not None and kernel.work_items % size:
+        raise Refusal(
+            f"expected a work-group size that is a multiple of the subgroup size "
+            f"{size}, so that all subgroups are full, got {kernel.work_items}"
+        )
+    for found, most in zip(kernel.work_group_size, limits.work_group_size, strict=True):
+        if found > most or kernel.work_items > limits.work_items:
+            raise Refusal(
+                f"expected a work-group of at most {limits.work_items} work-items, "
+                f"{limits.work_group_size} along x, y, z, on {device.name}, "
+                f"got {kernel.work_group_size}"
+            )
+    return kernel
+
+
+def uses_subgroups(module: ModuleOp) -> bool:
+    """Whether anything in a module depends on what a subgroup is."""
+    return any(
+        isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix"
+        for op in module.walk()
+    )
+
+
+def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interface:
+    """How a kernel of a module is called.
+
+    Raises:
+        Refusal: an argument has no form there, or the device is too small.
+    """
+    kernel = settled(kernel, module, facts.device)
+    arguments = tuple(
+        _argument(arg, position)
+        for position, arg in enumerate(kernel.func.body.block.args)
+    )
+    memory = _work_group_memory(kernel)
+    if memory > (most := facts.device.limits.local_bytes):
+        raise Refusal(
+            f"expected at most {most} bytes of work-group memory, which "
+            f"{facts.device.name} has, got {memory}"
+        )
+    grid = kernel.grid
+    return Interface(
+        kernel.name,
+        facts.flavour,
+        arguments,
+        fields_of(arguments, facts.flavour),
+        kernel.work_group_size,
+        kernel.subgroup_size,
+        None if grid is None else tuple(map(_expression, grid.results)),
+        memory,
+        spec_constants=tuple(
+            SpecConstant(op.sym_name.data, number, op.value.value.data)
+            for op, number in spec_constant_ids(module)
+        ),
+    )
+
+
+def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:
+    """Specialisation constants and their SpecIds: those given, then free ones."""
+    ops = [op for op in module.ops if isinstance(op, coopmatrix.SpecConstantOp)]
+    taken = {op.id.value.data for op in ops if op.id is not None}
+    free = (number for number in range(len(ops) + len(taken)) if number not in taken)
+    return [(op, next(free) if op.id is None else op.id.value.data) for op in ops]
+
+
+def name_of(arg: BlockArgument, position: int) -> str:
+    """The name of an argument: its own, or its position."""
+    return arg.name_hint or f"arg{position}"
+
+
+def _argument(arg: BlockArgument, position: int) -> Argument:
+    name = name_of(arg, position)
+    if isinstance(arg.type, IndexType):
+        return Scalar(name, "index")
+    if not is_memref(arg.type):
+        return Scalar(name, _scalar(arg.type))
+    layout = arg.type.layout
+    if not isinstance(layout, NoneAttr | StridedLayoutAttr):
+        raise Refusal(f"expected {name} to have strides, got layout {layout}")
+    if arg.type.memory_space not in (
+        NoneAttr(),
+        simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
+    ):
+        raise Refusal(
+            f"expected {name} to be in global memory, got {arg.type.memory_space}: "
+            f"other memory is allocated in the kernel"
+        )
+    shape = tuple(None if size < 0 else size for size in arg.type.get_shape())
+    element = _scalar(arg.type.element_type)
+    if isinstance(layout, NoneAttr):
+        return Buffer(name, element, shape)
+    strides = tuple(layout.get_strides())
+    return Buffer(name, element, shape, strides, layout.get_offset())
+
+
+def _scalar(type: Attribute) -> str:
+    """The name of a type that arguments can have."""
+    if (name := str(type)) not in SCALAR_BYTES:
+        raise Refusal(
+            f"expected arguments of {', '.join(SCALAR_BYTES)}, index or memrefs of "
+            f"those, got {type}"
+        )
+    return name
+
+
+def _expression(expression: AffineExpr) -> Expression:
+    match expression:
+        case AffineConstantExpr(value=value):
+            return Expression("constant", value)
+        case AffineDimExpr(position=position):
+            return Expression("size", position)
+        case AffineBinaryOpExpr(kind=kind, lhs=left, rhs=right):
+            return Expression(
+                _KINDS[kind], operands=(_expression(left), _expression(right))
+            )
+        case other:
+            raise Refusal(f"expected {simt.GRID} without symbols, got {other}")
+
+
+def _work_group_memory(kernel: simt.Kernel) -> int:
+    """Size of the work-group memory that a kernel allocates, in bytes."""
+    total = 0
+    space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+    for op in kernel.func.walk():
+        if not isinstance(op, memref.AllocaOp):
+            continue
+        type = op.memref.type
+        if type.memory_space == space and type.has_static_shape():
+            size = SCALAR_BYTES.get(str(type.element_type), 0)
+            total += size * type.element_count()
+    return total

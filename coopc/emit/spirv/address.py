@@ -1,0 +1,90 @@
+"""Where an element of a memref is: arithmetic on its strides, and a pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coopc.emit.spirv.emission import Emission
+from coopc.emit.spirv.view import Num, View
+from coopc.spirv.statement import Id
+
+
+def strides(e: Emission, view: View) -> tuple[Num, ...]:
+    """The strides of a memref, in elements."""
+    if view.strides is not None:
+        return view.strides
+    found: list[Num] = [1]
+    for size in reversed(view.sizes[1:]):
+        found.insert(0, e.index.mul(found[0], size))
+    return tuple(found[: len(view.sizes)])
+
+
+def linear(e: Emission, view: View, positions: Sequence[Num]) -> Num:
+    """Where an element is, in elements from the base."""
+    at = view.offset
+    for position, stride in zip(positions, strides(e, view), strict=True):
+        at = e.index.add(at, e.index.mul(position, stride))
+    return at
+
+
+def pointer(e: Emission, view: View, at: Num) -> Id:
+    """A pointer to an element of a memref's base."""
+    element = e.types.in_memory(view.element)
+    to = e.types.pointer(view.storage, element)
+    pointee = _pointee(view.base)
+    if pointee == "OpTypeStruct":
+        return e.emit(
+            "OpAccessChain", view.base, e.index.id(0), e.index.id(at), type=to
+        )
+    if pointee == "OpTypeArray":
+        return e.emit("OpAccessChain", view.base, e.index.id(at), type=to)
+    if e.index.num(at) == 0:
+        return view.base
+    return e.emit("OpInBoundsPtrAccessChain", view.base, e.index.id(at), type=to)
+
+
+def _pointee(base: Id) -> str:
+    """What a pointer points to: the struct of a buffer, an array, or an element."""
+    pointer_type = base.type.definition
+    assert pointer_type is not None, base
+    pointee = pointer_type.operands[1]
+    assert isinstance(pointee, Id), base
+    assert pointee.definition is not None, base
+    return pointee.definition.facts.name
+
+
+def base_pointer(e: Emission, view: View) -> Id:
+    """A pointer to element 0 of a memref's base."""
+    return pointer(e, view, 0)
+
+
+def element_pointer(e: Emission, view: View, positions: Sequence[Num]) -> Id:
+    """A pointer to the element at some positions."""
+    return pointer(e, view, linear(e, view, positions))
+
+
+def memory_operands(
+    e: Emission,
+    view: View,
+    *,
+    volatile: bool = False,
+    nontemporal: bool = False,
+    alignment_bytes: int | None = None,
+) -> list[str | int]:
+    """The memory operands of an access.
+
+    Vulkan's accesses are private to the work-item unless they say otherwise: where the
+    module has barriers, they do, for memory that others see.
+    """
+    flags: list[str] = []
+    literals: list[int] = []
+    if volatile:
+        flags.append("Volatile")
+    if alignment_bytes is not None:
+        flags.append("Aligned")
+        literals.append(alignment_bytes)
+    if nontemporal:
+        flags.append("Nontemporal")
+    if e.facts.vulkan and e.whole.synchronises and view.storage != "Function":
+        flags.append("NonPrivatePointer")
+    return ["|".join(flags), *literals] if flags else []

@@ -1,0 +1,193 @@
+"""`coopmatrix`: what SPV_KHR_cooperative_matrix has instructions for.
+
+A matrix in memory has a layout and a stride, so one of the memref's last two strides
+must be 1:
+
+| access    | strides | layout             | stride |
+|-----------|---------|--------------------|--------|
+| row_major | s, 1    | RowMajorKHR        | s      |
+| row_major | 1, s    | ColumnMajorKHR     | s      |
+| col_major | s, 1    | ColumnMajorKHR     | s      |
+| col_major | 1, s    | RowMajorKHR        | s      |
+| packed    | s, 1    | 2 (PackedINTEL)    | s      |
+
+What has no instruction is refused: `legalize-coopmatrix-khr` turns it into what has.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, IntegerType
+
+from coopc.device import Use as DeviceUse
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType, Use, matrix_type
+from coopc.dialects.narrow import is_memref
+from coopc.emit.spirv import address
+from coopc.emit.spirv.arith_convert import converted
+from coopc.emit.spirv.emission import Emission
+from coopc.emit.spirv.handlers import Handlers
+from coopc.emit.spirv.view import Num, View
+from coopc.emit.structured import Refusal
+from coopc.spirv.statement import Id
+from coopc.spirv.statement import Value as Operand
+
+handlers = Handlers()
+
+LEGALIZE = "legalize-coopmatrix-khr"
+"""The pass that turns operations into such as have instructions."""
+
+LAYOUTS = {"row_major": 0, "col_major": 1, "packed": 2}
+"""CooperativeMatrixLayout; 2 is PackedINTEL of SPV_INTEL_joint_matrix."""
+
+_USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
+
+MATRIX_STORAGE = ("StorageBuffer", "CrossWorkgroup", "Workgroup")
+"""Where matrices are loaded from and stored to."""
+
+
+@handlers.on(coopmatrix.LoadOp)
+def load(e: Emission, op: coopmatrix.LoadOp) -> None:
+    """OpCooperativeMatrixLoadKHR."""
+    type = e.types.matrix(op.matrix)
+    pointer, *operands = _access(e, op)
+    id = e.emit("OpCooperativeMatrixLoadKHR", pointer, *operands, type=type)
+    e.set(op.result, (id,))
+
+
+@handlers.on(coopmatrix.StoreOp)
+def store(e: Emission, op: coopmatrix.StoreOp) -> None:
+    """OpCooperativeMatrixStoreKHR."""
+    pointer, *operands = _access(e, op)
+    e.whole.written.add(e.view(op.memory).base)
+    e.do("OpCooperativeMatrixStoreKHR", pointer, e.id(op.value), *operands)
+
+
+@handlers.on(coopmatrix.PrefetchOp)
+def prefetch(e: Emission, op: coopmatrix.PrefetchOp) -> None:
+    """Nothing: it is a hint, for which there is no instruction."""
+
+
+def _access(
+    e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp
+) -> tuple[Operand, ...]:
+    """The pointer, the layout, the stride and the memory operands of an access."""
+    if op.checked is not None:
+        raise Refusal(
+            "expected an access without checks, as SPIR-V has none with them: "
+            f"{LEGALIZE} stages it"
+        )
+    view, device = e.view(op.memory), e.facts.device
+    if view.storage not in MATRIX_STORAGE:
+        raise Refusal("expected global or work-group memory, got a work-item's own")
+    if view.storage == "Workgroup" and not device.local_matrices:
+        raise Refusal(f"{device.name} has no matrices in work-group memory")
+    name, stride = memory_layout(e, op, view)
+    if (reason := why_no_layout(e, op.matrix, name)) is not None:
+        raise Refusal(reason)
+    alignment = op.alignment.value.data if op.alignment and device.aligned else None
+    pointer = address.element_pointer(e, view, e.nums(op.positions))
+    operands = address.memory_operands(
+        e,
+        view,
+        volatile=op.volatile is not None,
+        nontemporal=op.nontemporal is not None,
+        alignment_bytes=alignment,
+    )
+    layout = e.types.enumerant(LAYOUTS[name])
+    return pointer, layout, e.index.id(stride), *operands
+
+
+def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str, Num]:
+    """The layout of a matrix in memory, and its stride in elements."""
+    rows, cols = address.strides(e, view)[-2:]
+    outer, inner = e.index.num(rows), e.index.num(cols)
+    name = str(op.layout.data)
+    if inner == 1:
+        return name, outer
+    if outer == 1 and name != "packed":
+        return ("col_major" if name == "row_major" else "row_major"), inner
+    raise Refusal(
+        "expected a memref of which one of the last two strides is 1, the last for "
+        f"packed, as a layout of SPIR-V needs, got {op.memory_type}"
+    )
+
+
+def why_no_layout(e: Emission, matrix: MatrixType, layout: str) -> str | None:
+    """Why the device has no matrix in a layout of memory, or None."""
+    device = e.facts.device
+    if not matrix.is_static:
+        return None
+    rows, cols = matrix.shape
+    use = _USES[matrix.use.data]
+    has = device.layouts(use, str(matrix.element_type), rows, cols)
+    if layout in has:
+        return None
+    return (
+        f"expected a layout in memory that {device.name} has for {use} of "
+        f"{matrix.element_type} ({', '.join(has) or 'none'}), got {layout}"
+    )
+
+
+# --- values --------------------------------------------------------------------
+
+
+@handlers.on(coopmatrix.FillOp)
+def fill(e: Emission, op: coopmatrix.FillOp) -> None:
+    """OpConstantComposite of a constant where the device has that, else a construct."""
+    matrix, device = matrix_type(op.result), e.facts.device
+    type = e.types.matrix(matrix)
+    value = _fill_value(e, op, matrix)
+    if device.fills == "zero" and not is_zero(value):
+        raise Refusal(
+            f"{device.name} fills matrices with zeros only: {LEGALIZE} inserts others"
+        )
+    if is_constant(value) and device.zero_matrix == "constant-composite":
+        id = e.module.constant_composite(type, [value])
+    else:
+        id = e.emit("OpCompositeConstruct", value, type=type)
+    e.set(op.result, (id,))
+
+
+def _fill_value(e: Emission, op: coopmatrix.FillOp, matrix: MatrixType) -> Id:
+    """The number that a matrix is filled with."""
+    source = op.value.type
+    if is_memref(source):
+        view = e.view(op.value)
+        pointer = address.element_pointer(e, view, ())
+        access = address.memory_operands(e, view)
+        source = view.element
+        value = e.emit("OpLoad", pointer, *access, type=e.types.in_memory(source))
+    elif op.is_pointer:
+        raise Refusal(f"expected a number or a memref of rank 0, got {source}")
+    else:
+        value = e.id(op.value)
+    if is_zero(value):
+        return e.module.constant(e.types.number(matrix.element_type), 0)
+    return converted(e, value, source, matrix.element_type)
+
+
+def is_constant(id: Id) -> bool:
+    """Whether a number is a constant of the module."""
+    return id.definition is not None and id.definition.facts.name == "OpConstant"
+
+
+def is_zero(id: Id) -> bool:
+    """Whether a number is the constant 0, of floats the positive one."""
+    return (
+        is_constant(id) and id.definition is not None and id.definition.operands == (0,)
+    )
+
+
+@handlers.on(coopmatrix.LengthOp)
+def length(e: Emission, op: coopmatrix.LengthOp) -> None:
+    """How many elements the driver gives a work-item."""
+    type = e.types.matrix(op.matrix_type)
+    u32 = e.emit("OpCooperativeMatrixLengthKHR", type, type=e.types.u32)
+    if not e.facts.vulkan:
+        u32 = e.emit("OpUConvert", u32, type=e.types.index)
+    e.set(op.result, (u32,))
+
+
+def is_integer(matrix: MatrixType) -> bool:
+    """Whether a matrix has integers."""
+    return isinstance(matrix.element_type, IndexType | IntegerType)

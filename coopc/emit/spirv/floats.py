@@ -1,0 +1,103 @@
+"""Floats: bf16 is computed in f32, and what the IR allows to be relaxed is said.
+
+SPIR-V converts bf16 and no more, so an operation on it extends its operands to f32,
+computes there, and rounds.  That is exactly the bf16 operation for +, -, *, / and sqrt:
+f32 has more than twice the bits and two.
+
+`arith` computes each operation by itself unless `fastmath` says otherwise, while both
+flavours let a driver contract `a * b + c`: so Vulkan's operations are decorated with
+NoContraction, and kernels of OpenCL have ContractionOff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import overload
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import BFloat16Type
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, SSAValue
+
+from coopc.emit.spirv.emission import Binary, Emission, Unary
+from coopc.emit.spirv.types import element_of
+from coopc.spirv.statement import Id
+
+CONTRACTED = ("OpFAdd", "OpFSub", "OpFMul")
+"""What a driver may fuse with another."""
+
+_MODES = {
+    FastMathFlag.NO_NANS: "NotNaN",
+    FastMathFlag.NO_INFS: "NotInf",
+    FastMathFlag.NO_SIGNED_ZEROS: "NSZ",
+    FastMathFlag.ALLOW_RECIP: "AllowRecip",
+}
+
+
+def is_bf16(type: Attribute) -> bool:
+    """Whether a number or the components of a vector are bf16."""
+    return isinstance(element_of(type), BFloat16Type)
+
+
+def widened(e: Emission, id: Id) -> Id:
+    """A bf16, or a vector of it, as f32."""
+    to = e.like(id.type, e.types.f32)
+    khr = e.facts.bf16 == "khr"
+    return e.emit("OpFConvert" if khr else "OpConvertBF16ToFINTEL", id, type=to)
+
+
+def narrowed(e: Emission, id: Id, to: Id) -> Id:
+    """An f32, or a vector of it, rounded to bf16."""
+    khr = e.facts.bf16 == "khr"
+    return e.emit("OpFConvert" if khr else "OpConvertFToBF16INTEL", id, type=to)
+
+
+@overload
+def each_float(
+    e: Emission, result: SSAValue, operands: tuple[SSAValue], make: Unary
+) -> None: ...
+
+
+@overload
+def each_float(
+    e: Emission, result: SSAValue, operands: tuple[SSAValue, SSAValue], make: Binary
+) -> None: ...
+
+
+@overload
+def each_float(
+    e: Emission, result: SSAValue, operands: Sequence[SSAValue], make: Callable[..., Id]
+) -> None: ...
+
+
+def each_float(
+    e: Emission, result: SSAValue, operands: Sequence[SSAValue], make: Callable[..., Id]
+) -> None:
+    """Set a float result part by part, as `Emission.each` does; bf16 through f32."""
+    if not is_bf16(result.type):
+        e.each(result, operands, make)
+        return
+
+    def through_f32(to: Id, *ids: Id) -> Id:
+        wide = e.like(to, e.types.f32)
+        return narrowed(e, make(wide, *(widened(e, id) for id in ids)), to)
+
+    e.each(result, operands, through_f32)
+
+
+def relaxed(
+    e: Emission, opcode: str, id: Id, flags: arith.FastMathFlagsAttr | None
+) -> Id:
+    """Say of an instruction what `fastmath` allows, and what it does not; return it."""
+    found = set(flags.data) if flags is not None else set[FastMathFlag]()
+    if opcode in CONTRACTED and FastMathFlag.ALLOW_CONTRACT not in found:
+        e.whole.strict = True
+        if e.facts.vulkan:
+            e.module.decorate(id, "NoContraction")
+    if found and not e.facts.vulkan:
+        modes = [mode for flag, mode in _MODES.items() if flag in found]
+        if FastMathFlag.REASSOC in found and len(modes) == len(_MODES):
+            modes = ["Fast"]
+        if modes:
+            e.module.decorate(id, "FPFastMathMode", "|".join(modes))
+    return id

@@ -1,0 +1,95 @@
+"""A whole module: its kernels as entry points, and what they share."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.dialects import coopmatrix, simt
+from coopc.emit.facts import Facts
+from coopc.emit.interface import interface_of, settled, spec_constant_ids
+from coopc.emit.spirv import entry
+from coopc.emit.spirv.whole import ModuleEmission
+from coopc.emit.structured import Refusal
+from coopc.interface import Interface
+from coopc.spirv.module import Module
+
+
+def emit_module(source: ModuleOp, facts: Facts) -> Module:
+    """The SPIR-V module of all kernels of a module of the IR.
+
+    Raises:
+        PassFailedException: the flavour or the device cannot say what the IR says, or
+            there is no kernel.
+    """
+    whole = ModuleEmission(source, facts)
+    for op in source.ops:
+        if not isinstance(op, func.FuncOp | coopmatrix.SpecConstantOp):
+            _refuse(op, "expected functions and specialisation constants at the top")
+    for op, number in spec_constant_ids(source):
+        name = op.sym_name.data
+        whole.spec_constants[name] = whole.module.spec_constant(
+            whole.types.u32, op.value.value.data, number, name
+        )
+    for kernel in kernels_of(source):
+        try:
+            _kernel(whole, kernel)
+        except Refusal as refusal:
+            _refuse(kernel.func, str(refusal))
+    _finish(whole)
+    return whole.module
+
+
+def interfaces_of(source: ModuleOp, facts: Facts) -> list[Interface]:
+    """How the kernels of a module are called.
+
+    Raises:
+        PassFailedException: as of `emit_module`.
+    """
+    found: list[Interface] = []
+    for kernel in kernels_of(source):
+        try:
+            found.append(interface_of(kernel, source, facts))
+        except Refusal as refusal:
+            _refuse(kernel.func, str(refusal))
+    return found
+
+
+def kernels_of(source: ModuleOp) -> list[simt.Kernel]:
+    """The kernels of a module, of which there must be one."""
+    kernels = list(simt.kernels(source))
+    if not kernels:
+        _refuse(source, f"expected a function with {simt.KERNEL}, an entry point")
+    return kernels
+
+
+def _refuse(op: Operation, reason: str) -> None:
+    op.emit_error(reason, PassFailedException(reason))
+
+
+def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
+    """Emit a kernel and make it an entry point."""
+    blocks = kernel.func.body.blocks
+    if len(blocks) != 1:
+        raise Refusal(f"expected a body of one block, got {len(blocks)}")
+    interface = interface_of(kernel, whole.source, whole.facts)
+    kernel = settled(kernel, whole.source, whole.facts.device)
+    begin = entry.begin_vulkan if whole.facts.vulkan else entry.begin_opencl
+    e = begin(whole, kernel, interface)
+    e.walker.block(kernel.func.body.block)
+    e.do("OpReturn")
+    e.finish()
+    entry.declare(e, kernel)
+    whole.kernels.append(e.function.id)
+
+
+def _finish(whole: ModuleEmission) -> None:
+    """Declare what is known only of the whole module."""
+    for variable in whole.buffers:
+        if variable not in whole.written:
+            whole.module.decorate(variable, "NonWritable")
+    if whole.strict and not whole.facts.vulkan:
+        for kernel in whole.kernels:
+            whole.module.execution_mode(kernel, "ContractionOff")

@@ -1,0 +1,359 @@
+"""The SPIR-V types of values, and constants of them.
+
+A value is one or more *parts*, each a SPIR-V scalar, vector or matrix.  A vector is cut
+into parts of widths that the flavour has, in order; a vector of rank 2 or more is its
+elements in row-major order.
+
+| type           | vulkan            | opencl            |
+|----------------|-------------------|-------------------|
+| index          | i32               | i64               |
+| vector<16xf32> | 4 parts of 4      | 1 part of 16      |
+| vector<7xf32>  | a part of 4, of 3 | a part of 4, of 3 |
+| vector<1xf32>  | 1 scalar          | 1 scalar          |
+| i1             | bool, in memory a byte                |
+
+Integers have no sign, as in the IR.  A bf16 is a float of its own, or a u16 where the
+device only converts it, as `Facts.bf16` says.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+)
+from xdsl.ir import Attribute
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.narrow import is_integer, is_vector
+from coopc.emit.facts import Facts
+from coopc.emit.structured import Refusal
+from coopc.spirv.module import Module
+from coopc.spirv.statement import Id
+
+VECTOR_WIDTHS = {"vulkan": (4, 3, 2), "opencl": (16, 8, 4, 3, 2)}
+"""Components of a vector type, by flavour, the widest first."""
+
+_FLOAT_BITS = {Float16Type: 16, Float32Type: 32, Float64Type: 64}
+
+_I1 = IntegerType(1)
+
+_OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})
+"""What `Device.scalars` is about."""
+
+_FIELDS: dict[str, Attribute] = {
+    **{f"i{bits}": IntegerType(bits) for bits in (1, 8, 16, 32, 64)},
+    "f16": Float16Type(),
+    "bf16": BFloat16Type(),
+    "f32": Float32Type(),
+    "f64": Float64Type(),
+}
+"""Types by the names that interfaces use."""
+
+_USES = {
+    coopmatrix.Use.A: 0,
+    coopmatrix.Use.B: 1,
+    coopmatrix.Use.ACC: 2,
+}
+_SCOPES = {
+    coopmatrix.Scope.CROSS_DEVICE: 0,
+    coopmatrix.Scope.DEVICE: 1,
+    coopmatrix.Scope.WORKGROUP: 2,
+    coopmatrix.Scope.SUBGROUP: 3,
+    coopmatrix.Scope.INVOCATION: 4,
+    coopmatrix.Scope.QUEUE_FAMILY: 5,
+}
+"""Numbers of CooperativeMatrixUse and Scope in the SPIR-V specification."""
+
+
+def element_of(type: Attribute) -> Attribute:
+    """The type of one component of a number or a vector of them."""
+    return type.element_type if is_vector(type) else type
+
+
+def count_of(type: Attribute) -> int:
+    """How many components a number or a vector of them has."""
+    return type.element_count() if is_vector(type) else 1
+
+
+def widths(count: int, allowed: Sequence[int]) -> tuple[int, ...]:
+    """The widths of the parts of a vector.
+
+    >>> widths(7, (4, 3, 2)), widths(16, (16, 8, 4, 3, 2))
+    ((4, 3), (16,))
+    """
+    found: list[int] = []
+    while count > 1:
+        width = next((each for each in allowed if each <= count), 1)
+        found.append(width)
+        count -= width
+    return (*found, *([1] * count))
+
+
+class Types:
+    """The types and constants of one SPIR-V module."""
+
+    def __init__(
+        self, module: Module, facts: Facts, spec_constants: dict[str, Id]
+    ) -> None:
+        """Make an empty table.
+
+        Args:
+            module: in which they are defined.
+            facts: of flavour and device.
+            spec_constants: by the names that matrix types use.
+        """
+        self.module = module
+        self.facts = facts
+        self.spec_constants = spec_constants
+        self._parts: dict[Attribute, tuple[Id, ...]] = {}
+
+    @property
+    def index_bits(self) -> int:
+        """Width of an index, in bits."""
+        return 32 if self.facts.vulkan else 64
+
+    @property
+    def bool(self) -> Id:
+        """An i1 as a value."""
+        return self.module.type("OpTypeBool")
+
+    @property
+    def index(self) -> Id:
+        """An index."""
+        return self.int(self.index_bits)
+
+    @property
+    def u32(self) -> Id:
+        """What built-in variables and enumerants are."""
+        return self.int(32)
+
+    @property
+    def f32(self) -> Id:
+        """What bf16 is computed in."""
+        return self.module.type("OpTypeFloat", 32)
+
+    def int(self, bits: int) -> Id:
+        """An integer without sign."""
+        return self.module.type("OpTypeInt", bits, 0)
+
+    def enumerant(self, number: int) -> Id:
+        """A constant that stands for a scope, a use, a layout or memory semantics."""
+        return self.module.constant(self.u32, number)
+
+    def bits(self, type: Attribute) -> int:
+        """Width of a number, in bits.
+
+        Raises:
+            Refusal: it is no number.
+        """
+        match type:
+            case IndexType():
+                return self.index_bits
+            case IntegerType(width=width):
+                return width.data
+            case BFloat16Type():
+                return 16
+            case Float16Type() | Float32Type() | Float64Type():
+                return _FLOAT_BITS[type.__class__]
+            case _:
+                raise Refusal(f"expected a number, got {type}")
+
+    def number(self, type: Attribute) -> Id:
+        """The type of a number as a value.
+
+        Raises:
+            Refusal: the device has none.
+        """
+        self._check(type)
+        match type:
+            case IndexType():
+                return self.index
+            case IntegerType(width=width) if width.data == 1:
+                return self.bool
+            case IntegerType(width=width) if width.data in (8, 16, 32, 64):
+                return self.int(width.data)
+            case IntegerType():
+                raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
+            case BFloat16Type():
+                return self._bf16()
+            case Float16Type() | Float32Type() | Float64Type():
+                return self.module.type("OpTypeFloat", _FLOAT_BITS[type.__class__])
+            case _:
+                raise Refusal(f"expected a number, got {type}")
+
+    def _check(self, type: Attribute) -> None:
+        """Refuse a number that the device lacks."""
+        has, name = self.facts.device.scalars, str(type)
+        if name in _OPTIONAL and name not in has:
+            raise Refusal(f"{self.facts.device.name} has no {name}")
+
+    def in_memory(self, type: Attribute) -> Id:
+        """The type of an element of a memref: an i1 is a byte."""
+        return self.int(8) if type == _I1 else self.number(type)
+
+    def field(self, type: str) -> Id:
+        """The type of a number that is passed to a kernel, by its name."""
+        return self.in_memory(_FIELDS[type])
+
+    def bytes_of(self, type: Attribute) -> int:
+        """Size of an element of a memref, in bytes."""
+        return max(1, self.bits(type) // 8)
+
+    def vector(self, element: Id, width: int) -> Id:
+        """A vector of a scalar type; of one component, the scalar."""
+        return (
+            element if width == 1 else self.module.type("OpTypeVector", element, width)
+        )
+
+    def width(self, type: Id) -> int:
+        """How many components a scalar or vector type has."""
+        assert type.definition is not None, type
+        if type.definition.facts.name != "OpTypeVector":
+            return 1
+        width = type.definition.operands[1]
+        assert isinstance(width, int), type
+        return width
+
+    def component(self, type: Id) -> Id:
+        """The type of a component of a scalar or vector type."""
+        assert type.definition is not None, type
+        if type.definition.facts.name != "OpTypeVector":
+            return type
+        component = type.definition.operands[0]
+        assert isinstance(component, Id), type
+        return component
+
+    def component_bits(self, type: Id) -> int:
+        """Width of a component of a scalar or vector type of numbers, in bits."""
+        definition = self.component(type).definition
+        assert definition is not None, type
+        bits = definition.operands[0]
+        assert isinstance(bits, int), type
+        return bits
+
+    def widths(self, type: Attribute) -> tuple[int, ...]:
+        """How many components each part of a number or vector has."""
+        if not is_vector(type):
+            return (1,)
+        if any(type.get_scalable_dims()):
+            raise Refusal(f"expected a vector of fixed size, got {type}")
+        return widths(type.element_count(), VECTOR_WIDTHS[self.facts.flavour])
+
+    def parts(self, type: Attribute) -> tuple[Id, ...]:
+        """The types of the parts of a number, a vector or a matrix."""
+        if (found := self._parts.get(type)) is None:
+            if isinstance(type, coopmatrix.MatrixType):
+                found = (self.matrix(type),)
+            else:
+                element = self.number(element_of(type))
+                found = tuple(self.vector(element, w) for w in self.widths(type))
+            self._parts[type] = found
+        return found
+
+    def matrix(self, type: coopmatrix.MatrixType) -> Id:
+        """A cooperative matrix.
+
+        Raises:
+            Refusal: SPIR-V or the flavour has none of its use, scope or elements.
+        """
+        if (reason := why_no_matrix(type, self.facts)) is not None:
+            raise Refusal(reason)
+        component = self.number(type.element_type)
+        use = self.enumerant(_USES[type.use.data])
+        if isinstance(type.scope, coopmatrix.ScopeAttr):
+            scope = self.enumerant(_SCOPES[type.scope.data])
+        else:
+            scope = self._named(type.scope.root_reference.data)
+        rows, cols = (
+            self._named(size) if isinstance(size, str) else self.enumerant(size)
+            for size in type.sizes
+        )
+        return self.module.type(
+            "OpTypeCooperativeMatrixKHR", component, scope, rows, cols, use
+        )
+
+    def constant(self, type: Attribute, value: float) -> Id:
+        """A number as a constant: an int of an integer type, a float of a float type.
+
+        Raises:
+            Refusal: the device has no such type.
+        """
+        id = self.number(type)
+        if isinstance(type, IndexType) or is_integer(type):
+            bits = self.bits(type)
+            number = int(value)
+            if not -(1 << (bits - 1)) <= number < 1 << bits:
+                raise Refusal(
+                    f"expected a constant of at most {bits} bits, got {value}"
+                )
+            return self.module.constant(id, number % (1 << bits))
+        return self.module.constant(id, float_bytes(type, value))
+
+    def splat(self, type: Attribute, value: float) -> tuple[Id, ...]:
+        """A vector or number of which every component is a constant."""
+        one = self.constant(element_of(type), value)
+        return self.repeat(type, one)
+
+    def repeat(self, type: Attribute, one: Id) -> tuple[Id, ...]:
+        """A vector or number of which every component is one constant."""
+        return tuple(
+            one if width == 1 else self.module.constant_composite(id, [one] * width)
+            for id, width in zip(self.parts(type), self.widths(type), strict=True)
+        )
+
+    def pointer(self, storage: str, pointee: Id) -> Id:
+        """A pointer type."""
+        return self.module.type("OpTypePointer", storage, pointee)
+
+    def _bf16(self) -> Id:
+        if self.facts.bf16 == "khr":
+            return self.module.type("OpTypeFloat", 16, "BFloat16KHR")
+        if self.facts.bf16 is None:
+            raise Refusal(f"{self.facts.device.name} has no bf16")
+        return self.int(16)
+
+    def _named(self, name: str) -> Id:
+        """The specialisation constant of that name."""
+        if (found := self.spec_constants.get(name)) is None:
+            raise Refusal(f"expected a coopmatrix.spec_constant @{name} in the module")
+        return found
+
+
+def why_no_matrix(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
+    """Why a flavour has no such matrix type, or None."""
+    if type.use.data not in _USES:
+        return (
+            f"expected a matrix of use a, b or acc, which SPIR-V has, "
+            f"got {type.use.data}"
+        )
+    if (
+        isinstance(type.scope, coopmatrix.ScopeAttr)
+        and type.scope.data != coopmatrix.Scope.SUBGROUP
+    ):
+        return (
+            f"expected a matrix of scope subgroup, which {facts.device.name} has under "
+            f"{facts.flavour}, got {type.scope.data}"
+        )
+    if type.element_bits < 8:
+        return f"expected elements of at least 8 bits, got {type.element_type}"
+    return None
+
+
+def float_bytes(type: Attribute, value: float) -> bytes:
+    """The bits of a float of a type, little-endian; too great a number is infinite."""
+    if isinstance(type, Float64Type):
+        return struct.pack("<d", value)
+    from coopc.rounding import FORMATS
+
+    rounded = FORMATS[str(type)].round(value)
+    if isinstance(type, BFloat16Type):
+        return struct.pack("<f", rounded)[2:]
+    return struct.pack("<e" if isinstance(type, Float16Type) else "<f", rounded)

@@ -1,0 +1,94 @@
+"""What the functions of a module share while it is emitted."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+
+from coopc.dialects import simt
+from coopc.emit.facts import Facts
+from coopc.emit.spirv.types import Types
+from coopc.spirv.function import Function
+from coopc.spirv.module import Module
+from coopc.spirv.statement import Id
+
+BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
+"""What makes a work-item see what others wrote."""
+
+
+class ModuleEmission:
+    """What the functions of a module share."""
+
+    def __init__(self, source: ModuleOp, facts: Facts) -> None:
+        """Make an empty SPIR-V module for a module of the IR."""
+        self.source = source
+        self.facts = facts
+        self.module = Module(
+            version=facts.device.spirv_version,
+            addressing="Logical" if facts.vulkan else "Physical64",
+            memory_model="Vulkan" if facts.vulkan else "OpenCL",
+        )
+        self.spec_constants: dict[str, Id] = {}
+        self.types = Types(self.module, facts, self.spec_constants)
+        self.functions = {
+            op.sym_name.data: op for op in source.ops if isinstance(op, func.FuncOp)
+        }
+        self.synchronises = any(isinstance(op, BARRIERS) for op in source.walk())
+        """Whether work-items wait for each other, and see what others wrote."""
+        self.written: set[Id] = set()
+        """The variables of buffers that something writes."""
+        self.strict = False
+        """Whether there is float arithmetic that may not be contracted."""
+        self.kernels: list[Id] = []
+        """The functions of the entry points."""
+        self.buffers: list[Id] = []
+        """The variables of all buffers."""
+        self.emitted: dict[str, Function] = {}
+        """Functions that are called, by name."""
+        self.calling: list[str] = []
+        """The functions that are being emitted, each called by the one before."""
+        self._built_ins: dict[str, Id] = {}
+        self._blocks: dict[Id, Id] = {}
+
+    def built_in(self, name: str, type: Id) -> Id:
+        """The input variable of a built-in."""
+        if (found := self._built_ins.get(name)) is None:
+            pointer = self.types.pointer("Input", type)
+            found = self.module.variable(pointer, "Input", name=name)
+            self.module.decorate(found, "BuiltIn", name)
+            if not self.facts.vulkan:
+                self.module.decorate(found, "Constant")
+            self._built_ins[name] = found
+        return found
+
+    def block(self, element: Attribute) -> Id:
+        """The struct that holds a buffer of elements: one array without an end."""
+        number = self.types.in_memory(element)
+        if (found := self._blocks.get(number)) is None:
+            array = self.module.type("OpTypeRuntimeArray", number)
+            self.module.decorate(array, "ArrayStride", self.types.bytes_of(element))
+            found = self.module.type("OpTypeStruct", array, distinct=True)
+            self.module.decorate(found, "Block")
+            self.module.member_decorate(found, 0, "Offset", 0)
+            self._blocks[number] = found
+        return found
+
+    def globals_of(self, function: Function) -> list[Id]:
+        """The global variables that a function and those that it calls use."""
+        found: dict[Id, None] = {}
+        todo, seen = [function], {function.id}
+        bodies = {each.id: each for each in self.module.functions}
+        while todo:
+            for statement in todo.pop().body:
+                for operand in statement.operands:
+                    if not isinstance(operand, Id) or operand.definition is None:
+                        continue
+                    definition = operand.definition
+                    if definition.facts.name == "OpVariable":
+                        if definition.operands[0] != "Function":
+                            found[operand] = None
+                    elif definition.facts.name == "OpFunction" and operand not in seen:
+                        seen.add(operand)
+                        todo.append(bodies[operand])
+        return list(found)

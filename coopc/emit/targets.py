@@ -1,0 +1,137 @@
+"""The targets of `-t`: SPIR-V as text and as binary, and how kernels are called.
+
+What a module is emitted for is its attribute `simt.target`, which pipelines write, or
+the options of the target: `-t 'spirv{flavour=vulkan device=lavapipe}'`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.target import Target
+
+if TYPE_CHECKING:
+    from coopc.emit.facts import Facts
+    from coopc.spirv.module import Module
+
+
+@dataclass(frozen=True)
+class DeviceTarget(Target):
+    """A target that says what a module is emitted for, or leaves it to the module."""
+
+    flavour: str | None = None
+    """opencl or vulkan; with a device that has one, that one."""
+    device: str | None = None
+    """A name in `coopc.device.DEVICES`."""
+
+    def facts(self, module: ModuleOp) -> Facts:
+        """What a module is emitted for.
+
+        Raises:
+            PassFailedException: nothing says so, or there is no such device, or the
+                device has no such flavour.
+        """
+        return facts_of(module, self.flavour, self.device)
+
+
+def facts_of(module: ModuleOp, flavour: str | None, device: str | None) -> Facts:
+    """What a module is emitted for; options go before what the module says.
+
+    Raises:
+        PassFailedException: as of `DeviceTarget.facts`.
+    """
+    from coopc import device as devices
+    from coopc.dialects import simt
+    from coopc.emit.facts import Facts, as_flavour
+
+    found = simt.target_of(module)
+    if device is None and found is not None:
+        device = found.device.data
+        flavour = flavour or found.flavour.data
+    reason = (
+        f"expected {simt.TARGET} on the module, which a pipeline writes, or the "
+        "target's options, as in spirv{flavour=vulkan device=lavapipe}"
+    )
+    if device is not None:
+        try:
+            known = devices.device(device)
+            if flavour is None and len(known.flavours) == 1:
+                (flavour,) = known.flavours
+            if flavour is not None:
+                return Facts(as_flavour(flavour), known)
+        except ValueError as error:
+            reason = str(error)
+    module.emit_error(reason, PassFailedException(reason))
+
+
+@dataclass(frozen=True)
+class SpirvTarget(DeviceTarget):
+    """SPIR-V as text that spirv-as takes."""
+
+    name = "spirv"
+
+    numeric_ids: bool = False
+    """Write ids by their numbers: spirv-as --preserve-numeric-ids then gives exactly
+    the bytes of the target spirv-binary."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the text."""
+        from coopc.spirv.text import text
+
+        emitted = _emitted(self, module)
+        output.write(text(emitted, numeric_ids=self.numeric_ids))
+
+
+@dataclass(frozen=True)
+class SpirvBinaryTarget(DeviceTarget):
+    """SPIR-V as the bytes of a .spv file."""
+
+    name = "spirv-binary"
+
+    def emit_bytes(self, ctx: Context, module: ModuleOp) -> bytes:
+        """The bytes; coopc's tools ask for these."""
+        from coopc.spirv.binary import binary
+
+        return binary(_emitted(self, module))
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the bytes to what is under a stream of text, as xDSL's tools have it.
+
+        Raises:
+            PassFailedException: there is nothing under it.
+        """
+        content = self.emit_bytes(ctx, module)
+        if (under := getattr(output, "buffer", None)) is None:
+            reason = "expected a stream of bytes for a binary, got one of text"
+            module.emit_error(reason, PassFailedException(reason))
+        output.flush()
+        under.write(content)
+
+
+def _emitted(target: DeviceTarget, module: ModuleOp) -> Module:
+    from coopc.emit.spirv.module import emit_module
+
+    return emit_module(module, target.facts(module))
+
+
+@dataclass(frozen=True)
+class AbiJsonTarget(DeviceTarget):
+    """How the kernels of a module are called, as JSON."""
+
+    name = "abi-json"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write what `coopc.interface.Interface.from_json` reads of each kernel."""
+        import json
+
+        from coopc.emit.spirv.module import interfaces_of
+
+        facts = self.facts(module)
+        kernels = [each.to_json() for each in interfaces_of(module, facts)]
+        target = {"flavour": facts.flavour, "device": facts.device.name}
+        json.dump({"target": target, "kernels": kernels}, output, indent=2)
+        output.write("\n")

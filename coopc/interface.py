@@ -1,0 +1,339 @@
+"""How a kernel is called: its arguments, its grid, what the host must check first.
+
+A kernel's arguments are memrefs and scalars.  What the run-time gets depends on the
+flavour of the module:
+
+| flavour | memref                                         | scalar              |
+|---------|------------------------------------------------|---------------------|
+| opencl  | a pointer, then its `Field`s, an i64 each       | as it is            |
+| vulkan  | binding n of set 0 for the n-th memref, and     | in the block of     |
+|         | its `Field`s in the block of push constants     | push constants      |
+
+The fields of a memref are its dynamic offset, sizes and strides, in that order; what
+the type says is left out, and a memref without a layout has dynamic sizes only.  The
+push constants are in the order of the arguments, each at the next multiple of its own
+size; `index` is an i32 there, and an i64 in OpenCL.
+
+`-t abi-json` prints interfaces, `Interface.from_json` reads them;
+`coopc.interface_call` packs arguments as they ask.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Any
+"""What `json` reads and writes."""
+
+SCALAR_BYTES = {
+    "i1": 1,
+    "i8": 1,
+    "i16": 2,
+    "i32": 4,
+    "i64": 8,
+    "f16": 2,
+    "bf16": 2,
+    "f32": 4,
+    "f64": 8,
+}
+"""Sizes in memory, in bytes; an i1 is a byte that is 0 or 1."""
+
+
+class What(StrEnum):
+    """What a field holds."""
+
+    VALUE = auto()
+    """A scalar argument."""
+    OFFSET = auto()
+    """Of a memref's first element, in elements."""
+    SIZE = auto()
+    """Of a dimension of a memref, in elements."""
+    STRIDE = auto()
+    """Of a dimension of a memref, in elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An argument that is a memref."""
+
+    name: str
+    element: str
+    """A key of `SCALAR_BYTES`."""
+    shape: tuple[int | None, ...]
+    """Elements along each dimension; None where it is dynamic."""
+    strides: tuple[int | None, ...] | None = None
+    """Elements from one to the next along each dimension; None for row-major order."""
+    offset: int | None = 0
+    """Of the first element, in elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """An argument that is a number."""
+
+    name: str
+    type: str
+    """A key of `SCALAR_BYTES`, or index."""
+
+
+Argument: TypeAlias = Buffer | Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A number that is passed beside the buffers."""
+
+    what: What
+    argument: int
+    """Which argument it belongs to, from 0."""
+    dimension: int
+    """Of a size or a stride, from 0; else 0."""
+    type: str
+    """How it is passed: a key of `SCALAR_BYTES`."""
+    byte_offset: int
+    """In the block of push constants, in bytes; 0 under OpenCL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A number of work-groups, computed from the kernel's sizes.
+
+    >>> Expression.from_json(["floordiv", ["add", ["size", 0], 15], 16]).of([100])
+    7
+    """
+
+    kind: str
+    """size, constant, add, mul, mod, floordiv or ceildiv."""
+    number: int = 0
+    """The value of a constant; of a size, which one."""
+    operands: tuple["Expression", ...] = ()
+
+    def of(self, sizes: Sequence[int]) -> int:
+        """The value for these sizes.
+
+        Raises:
+            ValueError: it divides by something that is not positive.
+        """
+        if self.kind == "constant":
+            return self.number
+        if self.kind == "size":
+            return sizes[self.number]
+        left, right = (operand.of(sizes) for operand in self.operands)
+        if self.kind in ("mod", "floordiv", "ceildiv") and right <= 0:
+            raise ValueError(f"expected to divide by a positive size, got {right}")
+        match self.kind:
+            case "add":
+                return left + right
+            case "mul":
+                return left * right
+            case "mod":
+                return left % right
+            case "floordiv":
+                return left // right
+            case _:
+                return -(-left // right)
+
+    def to_json(self) -> Json:
+        """A number, or a list of the kind and its operands."""
+        if self.kind == "constant":
+            return self.number
+        if self.kind == "size":
+            return ["size", self.number]
+        return [self.kind, *(operand.to_json() for operand in self.operands)]
+
+    @classmethod
+    def from_json(cls, json: Json) -> "Expression":
+        """What `to_json` gave."""
+        if isinstance(json, int):
+            return cls("constant", json)
+        kind, *operands = json
+        if kind == "size":
+            return cls("size", operands[0])
+        return cls(kind, operands=tuple(map(cls.from_json, operands)))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold of the arguments for the kernel to be right."""
+
+    what: str
+    """address, in bytes, or a member of `What`."""
+    argument: int
+    dimension: int = 0
+    multiple_of: int = 1
+    """What it must be a multiple of, in its own unit."""
+    at_least: int | None = None
+    less_than: int | None = None
+    why: str = ""
+    """For people."""
+
+    def violated(self, value: int) -> str | None:
+        """Why a value is not allowed, or None.
+
+        >>> Condition("size", 0, 1, multiple_of=16, why="tiles").violated(40)
+        'expected a multiple of 16 (tiles), got 40'
+        """
+        why = f" ({self.why})" if self.why else ""
+        if value % self.multiple_of:
+            return f"expected a multiple of {self.multiple_of}{why}, got {value}"
+        if self.at_least is not None and value < self.at_least:
+            return f"expected at least {self.at_least}{why}, got {value}"
+        if self.less_than is not None and value >= self.less_than:
+            return f"expected less than {self.less_than}{why}, got {value}"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SpecConstant:
+    """A number that may be set when the module is loaded."""
+
+    name: str
+    id: int
+    """Its SpecId."""
+    default: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """How one kernel is called."""
+
+    name: str
+    """The entry point."""
+    flavour: str
+    """opencl or vulkan."""
+    arguments: tuple[Argument, ...]
+    fields: tuple[Field, ...]
+    """In the order in which they are passed."""
+    work_group_size: tuple[int, int, int]
+    """Work-items along x, y, z."""
+    subgroup_size: int | None
+    """Lanes; None where the device may choose."""
+    grid: tuple[Expression, ...] | None
+    """Work-groups along x, y, z, from the sizes: the dynamic sizes of memrefs and the
+    index arguments, in the order of the arguments."""
+    work_group_memory_bytes: int = 0
+    registers: int | None = None
+    """General registers of a thread that the kernel was compiled for."""
+    conditions: tuple[Condition, ...] = ()
+    spec_constants: tuple[SpecConstant, ...] = ()
+
+    @property
+    def push_constant_bytes(self) -> int:
+        """Size of the block of push constants."""
+        if self.flavour != "vulkan":
+            return 0
+        ends = [field.byte_offset + SCALAR_BYTES[field.type] for field in self.fields]
+        return max(ends, default=0)
+
+    def binding(self, argument: int) -> int:
+        """The binding of an argument that is a memref."""
+        return sum(isinstance(each, Buffer) for each in self.arguments[:argument])
+
+    def to_json(self) -> dict[str, Json]:
+        """As JSON: what `from_json` reads, and the binding of each buffer."""
+        arguments: list[Json] = []
+        for position, argument in enumerate(self.arguments):
+            json = _plain(argument)
+            if isinstance(argument, Buffer) and self.flavour == "vulkan":
+                json["binding"] = self.binding(position)
+            arguments.append(json)
+        return {
+            "name": self.name,
+            "flavour": self.flavour,
+            "arguments": arguments,
+            "fields": [_plain(field) for field in self.fields],
+            "push_constant_bytes": self.push_constant_bytes,
+            "work_group_size": list(self.work_group_size),
+            "subgroup_size": self.subgroup_size,
+            "grid": None if self.grid is None else [e.to_json() for e in self.grid],
+            "work_group_memory_bytes": self.work_group_memory_bytes,
+            "registers": self.registers,
+            "conditions": [_plain(condition) for condition in self.conditions],
+            "spec_constants": [_plain(each) for each in self.spec_constants],
+        }
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Json]) -> "Interface":
+        """What `to_json` gave."""
+        grid = json["grid"]
+        x, y, z = json["work_group_size"]
+        return cls(
+            name=json["name"],
+            flavour=json["flavour"],
+            arguments=tuple(map(_argument, json["arguments"])),
+            fields=tuple(
+                Field(
+                    What(each["what"]),
+                    each["argument"],
+                    each["dimension"],
+                    each["type"],
+                    each["byte_offset"],
+                )
+                for each in json["fields"]
+            ),
+            work_group_size=(x, y, z),
+            subgroup_size=json["subgroup_size"],
+            grid=None if grid is None else tuple(map(Expression.from_json, grid)),
+            work_group_memory_bytes=json["work_group_memory_bytes"],
+            registers=json["registers"],
+            conditions=tuple(Condition(**each) for each in json["conditions"]),
+            spec_constants=tuple(
+                SpecConstant(**each) for each in json["spec_constants"]
+            ),
+        )
+
+
+def fields_of(arguments: Sequence[Argument], flavour: str) -> tuple[Field, ...]:
+    """The fields of a kernel with these arguments, in the order of the arguments."""
+    index = "i32" if flavour == "vulkan" else "i64"
+    fields: list[Field] = []
+    end = 0
+    for position, argument in enumerate(arguments):
+        for what, dimension, type in _dynamic(argument, index):
+            size = SCALAR_BYTES[type]
+            start = -(-end // size) * size if flavour == "vulkan" else 0
+            fields.append(Field(what, position, dimension, type, start))
+            end = start + size
+    return tuple(fields)
+
+
+def _dynamic(argument: Argument, index: str) -> list[tuple[What, int, str]]:
+    """What of an argument is passed as numbers: what, dimension and type."""
+    if isinstance(argument, Scalar):
+        type = index if argument.type == "index" else argument.type
+        return [(What.VALUE, 0, type)]
+    found: list[tuple[What, int, str]] = []
+    if argument.offset is None:
+        found.append((What.OFFSET, 0, index))
+    for what, numbers in (
+        (What.SIZE, argument.shape),
+        (What.STRIDE, argument.strides or ()),
+    ):
+        found += [(what, at, index) for at, n in enumerate(numbers) if n is None]
+    return found
+
+
+def _plain(
+    value: Buffer | Scalar | Field | Condition | SpecConstant,
+) -> dict[str, Json]:
+    """The fields of a dataclass with slots, tuples as lists."""
+    found: dict[str, Json] = {}
+    for name in value.__slots__:
+        member: Json = getattr(value, name)
+        found[name] = [*member] if type(member) is tuple else member
+    return found
+
+
+def _argument(json: Mapping[str, Json]) -> Argument:
+    """The argument that `Interface.to_json` gave."""
+    if "type" in json:
+        return Scalar(json["name"], json["type"])
+    strides = json["strides"]
+    return Buffer(
+        json["name"],
+        json["element"],
+        tuple(json["shape"]),
+        None if strides is None else tuple(strides),
+        json["offset"],
+    )
