@@ -53,7 +53,8 @@ def test_target_has_its_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pipeline_needs_no_options(name: str) -> None:
-    assert pipelines()[name]().steps()
+    made = pipelines()[name]()
+    assert made().steps()
 
 
 def test_no_name_is_taken() -> None:

@@ -1,0 +1,43 @@
+"""The pipelines that coopc names: tuples of passes, a reason where order matters.
+
+`coopc-opt --list-pipelines` prints their steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.passes import ModulePass
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.common_subexpression_elimination import (
+    CommonSubexpressionElimination,
+)
+
+from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
+from coopc.passes.set_target import SetTargetPass
+from coopc.pipeline import Pipeline
+
+
+@dataclass(frozen=True)
+class CoopcKhrPass(Pipeline):
+    """To what drivers with SPV_KHR_cooperative_matrix have, ready for `-t spirv`."""
+
+    name = "coopc-khr"
+
+    device: str | None = None
+    """A name in `coopc.device.DEVICES`; the module's `simt.target` without it."""
+    flavour: str | None = None
+    """opencl or vulkan; the device's, if it has only one."""
+
+    def __post_init__(self) -> None:
+        self.steps()  # checks the device's name
+
+    def steps(self) -> tuple[ModulePass, ...]:
+        """Choose the device, cut to its shapes, clean up."""
+        return (
+            SetTargetPass(self.device, self.flavour),
+            CanonicalizePass(),  # what is dead or constant need not be cut
+            SplitCoopmatrixPass(),  # for the target
+            CanonicalizePass(),
+            CommonSubexpressionElimination(),  # positions, computed once for each tile
+        )

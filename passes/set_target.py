@@ -1,0 +1,64 @@
+"""`set-target`: write into a module what it is compiled for.
+
+Before: any module.
+After: the module has `simt.target`, a flavour of SPIR-V and a device.
+Fails: there is no such device, it does not have the flavour or has several; neither the
+options nor the module name a device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc import device as devices
+from coopc.dialects import simt
+
+
+def target(device: str, flavour: str | None) -> simt.TargetAttr:
+    """The target that is `device`, by name, with its `flavour` or its only one.
+
+    Raises:
+        ValueError: There is none.
+    """
+    known = devices.device(device)
+    have = " or ".join(known.flavours) or "none"
+    if flavour is None and len(known.flavours) == 1:
+        flavour = known.flavours[0]
+    if flavour is None or flavour not in known.flavours:
+        asked = "no flavour" if flavour is None else f"'{flavour}'"
+        raise ValueError(
+            f"expected a flavour of {device}, which has {have}, got {asked}"
+        )
+    return simt.TargetAttr.of(simt.Flavour(flavour), device)
+
+
+@dataclass(frozen=True)
+class SetTargetPass(ModulePass):
+    """Writes `simt.target`, or checks that it is there if no device is given."""
+
+    name = "set-target"
+
+    device: str | None = None
+    """A name in `coopc.device.DEVICES`; without it, the module's own target stays."""
+    flavour: str | None = None
+    """opencl or vulkan; the device's, if it has only one."""
+
+    def __post_init__(self) -> None:
+        if self.device is not None:
+            target(self.device, self.flavour)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Write the attribute."""
+        if self.device is not None:
+            op.attributes[simt.TARGET] = target(self.device, self.flavour)
+        elif simt.target_of(op) is None:
+            reason = (
+                f"expected a device, {self.name}{{device=..}}, or {simt.TARGET} on the "
+                "module, got neither"
+            )
+            op.emit_error(reason, PassFailedException(reason))

@@ -1,0 +1,35 @@
+// RUN: coopc-opt %s -p 'coopc-khr{device=lavapipe}' | filecheck %s
+// RUN: xdsl-opt %s -p 'coopc-khr{device=lavapipe}' | filecheck %s
+// RUN: coopc-opt --list-pipelines | filecheck %s --check-prefix STEPS
+
+// All matrices of one multiplication end in the device's shapes.
+
+// STEPS: coopc-khr
+// STEPS-NEXT: check-dominance
+// STEPS-NEXT: check-uniformity
+// STEPS-NEXT: set-target
+// STEPS-NEXT: canonicalize
+// STEPS-NEXT: split-coopmatrix
+// STEPS-NEXT: canonicalize
+// STEPS-NEXT: cse
+
+// CHECK: simt.target = #simt.target<vulkan, lavapipe>
+// CHECK: func.func @multiply
+func.func @multiply(%m : memref<8x16xf16>, %n : memref<16x8xf16>, %p : memref<8x8xf32>)
+    attributes {simt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  // CHECK: coopmatrix.load {{.*}} -> !coopmatrix.matrix<8x8xf16, a>
+  // CHECK: coopmatrix.load {{.*}} -> !coopmatrix.matrix<8x8xf16, a>
+  %a = coopmatrix.load %m[%c0, %c0] row_major : memref<8x16xf16> -> !coopmatrix.matrix<8x16xf16, a>
+  // CHECK: coopmatrix.load {{.*}} -> !coopmatrix.matrix<8x8xf16, b>
+  // CHECK: coopmatrix.load {{.*}} -> !coopmatrix.matrix<8x8xf16, b>
+  %b = coopmatrix.load %n[%c0, %c0] row_major : memref<16x8xf16> -> !coopmatrix.matrix<16x8xf16, b>
+  %c = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK: coopmatrix.mul_add
+  // CHECK: coopmatrix.mul_add
+  %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK: coopmatrix.store
+  coopmatrix.store %d, %p[%c0, %c0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+  func.return
+}
