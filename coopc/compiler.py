@@ -130,6 +130,9 @@ def compile(
     content = emit(ctx, module, writer, source)
     if writer.name not in TARGETS:
         return Artifact(content)
-    abi = read_target(INTERFACE_TARGET, universe.all_targets)
+    # What the target was told of the device, the interface depends on too.
+    told = {each: getattr(writer, each, None) for each in ("flavour", "device")}
+    options = " ".join(f"{each}={value}" for each, value in told.items() if value)
+    abi = read_target(f"{INTERFACE_TARGET}{{{options}}}", universe.all_targets)
     kernels = json.loads(emit(ctx, module, abi, source))["kernels"]
     return Artifact(content, tuple(map(Interface.from_json, kernels)))
