@@ -1,0 +1,218 @@
+r"""Plans of 2D block messages: which messages bring a tensor into its layout.
+
+A tensor in a linear layout L has, for each warp (a subgroup), registers times lanes
+elements.  A plan moves them with messages of one `BlockShape`, one behind the other:
+message m is at the origin
+
+    origin(m, warp) = L(register = m's first register, lane = 0, warp)
+
+and its values land where the hardware puts them.  A message is a linear layout too: its
+value bits are, low ones first, the elements packed in one element of the message, the
+elements of a slot, the slots.  Value bit i of every message is register bit `bits[i]`
+of L; the other register bits, where their basis is not zero, number the messages:
+
+    register bits with a zero basis        the same element again: no message
+    register bits in `bits`                within a message
+    the others                             which message
+
+For example A of f16, 256 x 32, the first operand in the layout document: register bits
+(1,0) (2,0) (4,0) (8,0) (16,0) (0,16), all of them within one message of 32 rows and two
+blocks of 16 columns; the messages of the warps are 32 rows apart.
+
+A tensor of narrow elements may be read by wider ones: `packed` elements that are
+neighbours in memory are one element of the message.  With `row_step` s, a message takes
+every s-th row: its surface begins at one of the first s rows and has s times the pitch.
+With `swaps`, a lane bit and a value bit of each message change places after it has
+arrived, by a butterfly of shuffles: lanes that differ in the bit exchange half of their
+values.
+
+Laws (test/unit/test_block2d.py checks each by its name):
+
+    placement   every register of every lane and warp is the element that L says
+    once        no two messages of a warp have one origin
+    covered     the messages of all warps read what L holds, and no more
+    device      the device has the message
+
+A plan proves the first two itself, when it is built: the messages are simulated on
+(row, column) tags.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coopc.layout.linear import LinearLayout
+from coopc.plan.block_message import slot_bits
+from coopc.plan.block_shape import BlockShape
+
+Coordinates = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """The messages that move one tensor, for each warp."""
+
+    layout: LinearLayout
+    """From register, lane and warp to the dimensions of the tensor."""
+    rows: int
+    """The dimension of the tensor that is rows in memory, by number."""
+    cols: int
+    """The dimension of the tensor that is contiguous in memory, by number."""
+    element_bits: int
+    """Width of an element of the tensor."""
+    shape: BlockShape
+    """Of every message."""
+    bits: tuple[int, ...]
+    """The register bit of each value bit of a message."""
+    row_step: int = 1
+    """Rows of the tensor from one row of a message to the next, a power of two."""
+    swaps: tuple[tuple[int, int], ...] = ()
+    """(lane bit, value bit) that change places once a message has arrived."""
+
+    def __post_init__(self) -> None:
+        if self.shape.bits % self.element_bits:
+            raise ValueError(
+                f"expected messages of a multiple of {self.element_bits} bits, "
+                f"got {self.shape.bits}"
+            )
+        self._prove()
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a warp."""
+        return self.layout.in_sizes.get("lane", 1)
+
+    @property
+    def registers(self) -> int:
+        """Elements of the tensor that one lane holds."""
+        return self.layout.in_sizes["register"]
+
+    @property
+    def packed(self) -> int:
+        """Elements of the tensor in one element of a message."""
+        return self.shape.bits // self.element_bits
+
+    @property
+    def values(self) -> int:
+        """Elements of the tensor that a message gives one lane."""
+        return 1 << len(self.bits)
+
+    @property
+    def slot_bits(self) -> int:
+        """Width of the slots that a message is taken in."""
+        return slot_bits(self.shape, self.lanes)
+
+    @cached_property
+    def firsts(self) -> tuple[int, ...]:
+        """The first register of each message, in the order of the registers."""
+        bases = self.layout.bases("register")
+        outer = [
+            1 << bit
+            for bit, basis in enumerate(bases)
+            if bit not in self.bits and any(basis)
+        ]
+        chosen = product(*((0, bit) for bit in outer))
+        registers = np.array(sorted(map(sum, chosen)))
+        origins = self.origins(registers, np.zeros(1, np.int64))[:, 0]
+        _, first = np.unique(origins, axis=0, return_index=True)
+        return tuple(registers[np.sort(first)].tolist())
+
+    def origins(self, registers: Coordinates, warps: Coordinates) -> Coordinates:
+        """Return the origins of messages: (first registers, warps, dimensions)."""
+        place = {"register": registers[:, None]}
+        if "warp" in self.layout.in_names:
+            place["warp"] = warps[None, :]
+        found = self.layout.apply(place).values()
+        shape = len(registers), len(warps)
+        return np.stack([np.broadcast_to(each, shape) for each in found], axis=-1)
+
+    def origin(self, register: int, warp: int = 0) -> tuple[int, ...]:
+        """Return the coordinates in the tensor of the message of a first register."""
+        found = self.origins(np.array([register]), np.array([warp]))
+        return tuple(found[0, 0].tolist())
+
+    @cached_property
+    def sources(self) -> tuple[tuple[int, int], ...]:
+        """The (message, value) that each register is, the same in every warp."""
+        zero = np.zeros(1, np.int64)
+        firsts = self.origins(np.array(self.firsts), zero)[:, 0].tolist()
+        number = {tuple(origin): message for message, origin in enumerate(firsts)}
+        registers = np.arange(self.registers)
+        within = sum(1 << bit for bit in self.bits)
+        origins = self.origins(registers & ~within, zero)[:, 0].tolist()
+        values = np.zeros_like(registers)
+        for position, bit in enumerate(self.bits):
+            values |= (registers >> bit & 1) << position
+        return tuple(
+            (number[tuple(origin)], value)
+            for origin, value in zip(origins, values.tolist(), strict=True)
+        )
+
+    def is_direct(self, run: int, channel_bits: int = 0) -> bool:
+        """Whether operands of DPAS are runs of slots: nothing is moved.
+
+        Args:
+            run: registers of one operand, a power of two.
+            channel_bits: width of its components; 0 for any.
+        """
+        wanted = range(min(run.bit_length() - 1, len(self.bits)))
+        ordered = all(self.bits[bit] == bit for bit in wanted)
+        return ordered and not self.swaps and channel_bits in (0, self.slot_bits)
+
+    def placement(self) -> tuple[Coordinates, Coordinates]:
+        """Return row and column of each value and lane of a message, from its origin.
+
+        Both have shape (values, lanes), in elements of the tensor; swaps are done.
+        """
+        rows, cols = placement(self.shape, self.lanes, self.packed, self.row_step)
+        for lane_bit, value_bit in self.swaps:
+            rows = swapped(rows, lane_bit, value_bit)
+            cols = swapped(cols, lane_bit, value_bit)
+        return rows, cols
+
+    def _prove(self) -> None:
+        """Compare what the messages bring with the layout, everywhere."""
+        rows, cols = self.placement()
+        assert rows.shape == (self.values, self.lanes), (rows.shape, self)
+        warps = np.arange(self.layout.in_sizes.get("warp", 1))
+        origins = self.origins(np.array(self.firsts), warps)
+        message, value = np.array(self.sources).T
+        table = self.layout.table()
+        for number, name in enumerate(self.layout.out_names):
+            found = origins[message, None, :, number]
+            if number == self.rows:
+                found = found + rows[value][:, :, None]
+            if number == self.cols:
+                found = found + cols[value][:, :, None]
+            expected = table[name].reshape(self.registers, self.lanes, len(warps))
+            assert (found == expected).all(), f"{self} does not give {name}"
+
+
+def swapped(values: Coordinates, lane_bit: int, value_bit: int) -> Coordinates:
+    """Return (values, lanes) with a bit of both indices exchanged."""
+    count, lanes = values.shape
+    value, lane = np.indices((count, lanes))
+    differ = (value >> value_bit ^ lane >> lane_bit) & 1
+    return values[value ^ differ << value_bit, lane ^ differ << lane_bit]
+
+
+def placement(
+    shape: BlockShape, lanes: int, packed: int, row_step: int
+) -> tuple[Coordinates, Coordinates]:
+    """Return row and column of each value and lane, in elements of the tensor.
+
+    Raises:
+        ValueError: the message does not fill the lanes evenly.
+    """
+    slots = shape.slots(lanes, slot_bits(shape, lanes))
+    # (registers, lanes, elements of a slot) to (registers, elements of a slot, lanes)
+    row = slots[..., 0].transpose(0, 2, 1).reshape(-1, lanes)
+    col = slots[..., 1].transpose(0, 2, 1).reshape(-1, lanes)
+    rows = np.repeat(row * row_step, packed, axis=0)
+    within = np.tile(np.arange(packed), len(row))[:, None]
+    return rows, np.repeat(col * packed, packed, axis=0) + within

@@ -1,0 +1,304 @@
+"""The search for a plan: every message of the device, and the cheapest that fits.
+
+A message fits where its lanes hold what the layout says, and each of its value bits is
+a register bit of the layout, whichever one: the order of the register bases does not
+matter.  One lane bit may be amiss if a swap with a value bit puts it right.  Of the
+messages that fit, the cheapest is taken by an estimate of instructions: a message costs
+what its payload costs, registers that are not where DPAS wants its operands cost a move
+each, and those that are swapped four instructions a pair.  Only the one that is taken
+becomes a `BlockPlan`, and proves itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from coopc.device.block_io import BlockIO, BlockShapes
+from coopc.layout.linear import LinearLayout
+from coopc.plan.block2d import BlockPlan, placement
+from coopc.plan.block_message import slot_bits
+from coopc.plan.block_shape import GRF_BYTES, BlockMode, BlockShape
+from coopc.plan.refusal import Reason, Refusal
+
+Basis = tuple[int, int]
+"""Row and column, in elements of the tensor."""
+
+ROW_STEPS = (1, 2)
+GRF_BITS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A tensor that is to be moved."""
+
+    layout: LinearLayout
+    """From register, lane and warp to the dimensions of the tensor."""
+    contiguous: int
+    """The dimension of the tensor that is contiguous in memory, by number."""
+    element_bits: int
+    """Width of an element."""
+    store: bool = False
+    """Whether it is stored, not loaded."""
+    run: int = 1
+    """Registers of one operand of DPAS, which are to be a piece of a message."""
+    channel_bits: int = 0
+    """Width of the components of such an operand; 0 where there is none."""
+    constancy: tuple[int | None, ...] = ()
+    """For each dimension how many elements in a row a mask is the same for, a power of
+    two; None or absent where nothing is masked."""
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the tensor."""
+        return len(self.layout.outs)
+
+    @property
+    def row_dimension(self) -> int:
+        """The dimension that is rows in memory: the other one of the last two."""
+        return 2 * self.rank - 3 - self.contiguous
+
+    def basis(self, coordinates: tuple[int, ...]) -> Basis | None:
+        """Return a basis as (row, column); None where it leaves the two dimensions."""
+        row, col = coordinates[self.row_dimension], coordinates[self.contiguous]
+        others = sum(map(bool, coordinates)) - bool(row) - bool(col)
+        return None if others else (row, col)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A message that fits, and how."""
+
+    shape: BlockShape
+    row_step: int
+    bits: tuple[int, ...]
+    """The register bit of each value bit, after the swaps."""
+    swaps: tuple[tuple[int, int], ...]
+    messages: int
+    """How many messages a warp needs."""
+
+
+@lru_cache(maxsize=1024)
+def plan(request: Request, io: BlockIO | None) -> BlockPlan | Refusal:
+    """Return the cheapest plan for a tensor, or the reason why there is none."""
+    if refusal := refuse_early(request, io):
+        return refusal
+    assert io is not None
+    lanes = [request.basis(basis) for basis in request.layout.bases("lane")]
+    nearest = Refusal(
+        Reason.LANES_ORDER, f"lanes hold {_show(lanes)}, (row, column) of memory"
+    )
+    best: tuple[float, Fit] | None = None
+    for shape, step in candidates(request, io):
+        found = fit(request, shape, step)
+        if isinstance(found, Refusal):
+            if nearest.reason in (Reason.LANES_ORDER, Reason.REGISTERS):
+                nearest = found
+        elif found is not None:
+            cost = estimate(found, request, io)
+            if best is None or cost < best[0]:
+                best = cost, found
+    return nearest if best is None else built(request, best[1])
+
+
+def built(request: Request, found: Fit) -> BlockPlan:
+    """Return the plan with a message that fits, which proves itself."""
+    return BlockPlan(
+        request.layout,
+        request.row_dimension,
+        request.contiguous,
+        request.element_bits,
+        found.shape,
+        found.bits,
+        found.row_step,
+        found.swaps,
+    )
+
+
+def refuse_early(request: Request, io: BlockIO | None) -> Refusal | None:
+    """Return why no message can fit, where that is plain without trying them."""
+    if io is None:
+        return Refusal(Reason.NO_BLOCK_IO, "it moves tensors lane by lane")
+    if request.rank not in (2, 3):
+        return Refusal(Reason.RANK, f"a tensor of rank {request.rank}")
+    if request.contiguous not in (request.rank - 1, request.rank - 2):
+        return Refusal(Reason.STRIDE, f"dimension {request.contiguous} is contiguous")
+    if request.element_bits not in (8, 16, 32, 64):
+        return Refusal(Reason.ELEMENT, f"elements of {request.element_bits} bits")
+    for basis in request.layout.bases("lane"):
+        if not any(basis):
+            return Refusal(Reason.LANES_BROADCAST, f"lane basis {basis}")
+        if request.basis(basis) is None:
+            return Refusal(Reason.LANES_BATCH, f"lane basis {basis}")
+    if request.store and any(request.layout.free_masks().values()):
+        return Refusal(Reason.STORE_TWICE, f"{request.layout.free_masks()}")
+    return None
+
+
+def candidates(request: Request, io: BlockIO) -> Iterator[tuple[BlockShape, int]]:
+    """Yield the messages of the device that could move elements of this width."""
+    bits = request.element_bits
+    if request.store:
+        yield from ((x, 1) for x in shapes(io.store, BlockMode.PLAIN, (bits,)))
+        return
+    yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, (bits,)))
+    yield from ((x, 1) for x in shapes(io.transform, BlockMode.TRANSFORM, (bits,)))
+    wider = tuple(x for x in (32, 64) if x >= bits)
+    transposes = shapes(io.transpose, BlockMode.TRANSPOSE, wider)
+    yield from product(transposes, ROW_STEPS)
+
+
+def shapes(
+    table: tuple[BlockShapes, ...], mode: BlockMode, bits: tuple[int, ...]
+) -> Iterator[BlockShape]:
+    """Yield the messages of a table that have elements of one of these widths."""
+    for row in table:
+        if row.element_bits in bits:
+            for height, count in product(row.heights, row.counts):
+                if row.has(height, count):
+                    yield BlockShape(row.element_bits, height, row.width, count, mode)
+
+
+@lru_cache(maxsize=4096)
+def message_bases(
+    shape: BlockShape, lanes: int, packed: int, row_step: int
+) -> tuple[tuple[Basis, ...], tuple[Basis, ...]] | None:
+    """Return what the lane bits and the value bits of a message are.
+
+    None where the message does not fill the lanes evenly, or its blocks are padded.
+    """
+    if shape.count > 1 and shape.bytes < shape.count * GRF_BYTES:
+        return None
+    if shape.bytes * 8 % (lanes * slot_bits(shape, lanes)):
+        return None
+    rows, cols = placement(shape, lanes, packed, row_step)
+
+    values, places = _powers(len(rows)), _powers(lanes)
+    return (
+        tuple((int(rows[0, x]), int(cols[0, x])) for x in places),
+        tuple((int(rows[x, 0]), int(cols[x, 0])) for x in values),
+    )
+
+
+def fit(request: Request, shape: BlockShape, row_step: int) -> Fit | Refusal | None:
+    """Return how a message fits, or why it does not; None where its lanes are others.
+
+    Args:
+        request: the tensor.
+        shape: the message.
+        row_step: rows of the tensor from one of its rows to the next.
+    """
+    bases = request.layout.bases("lane")
+    packed = shape.bits // request.element_bits
+    found = message_bases(shape, 1 << len(bases), packed, row_step)
+    if found is None:
+        return None
+    lanes = [request.basis(basis) for basis in bases]
+    swaps = () if list(found[0]) == lanes else swap(list(found[0]), found[1], lanes)
+    if swaps is None or (swaps and request.store):
+        return None
+    values = list(found[1])
+    for lane_bit, value_bit in swaps:
+        values[value_bit] = found[0][lane_bit]
+    registers = register_bits(request)
+    missing = [basis for basis in values if basis not in registers]
+    # The steps between rows are messages of their own: they must be registers.
+    missing += [(x, 0) for x in _powers(row_step) if (x, 0) not in registers]
+    if missing:
+        return Refusal(Reason.REGISTERS, f"{shape} needs {_show(missing)}")
+    bits = tuple(registers[basis] for basis in values)
+    if refusal := masked(request, shape, row_step) or overlapping(
+        request, shape, row_step, bits
+    ):
+        return refusal
+    outer = [bit for bit in registers.values() if bit not in bits]
+    return Fit(shape, row_step, bits, swaps, 1 << len(outer))
+
+
+def swap(
+    have: list[Basis], values: tuple[Basis, ...], want: list[Basis | None]
+) -> tuple[tuple[int, int], ...] | None:
+    """Return the one swap that gives the lanes what they are to hold, if any."""
+    amiss = [bit for bit, (x, y) in enumerate(zip(have, want, strict=True)) if x != y]
+    if len(amiss) != 1 or (wanted := want[amiss[0]]) not in values:
+        return None
+    assert wanted is not None
+    return ((amiss[0], values.index(wanted)),)
+
+
+def register_bits(request: Request) -> dict[Basis, int]:
+    """Return the register bit of each basis that is a row or column, the first one."""
+    registers: dict[Basis, int] = {}
+    for bit, coordinates in enumerate(request.layout.bases("register")):
+        basis = request.basis(coordinates)
+        if basis is None:
+            registers[-1 - bit, 0] = bit  # of another dimension: its own messages
+        elif any(basis):
+            registers.setdefault(basis, bit)
+    return registers
+
+
+def masked(request: Request, shape: BlockShape, row_step: int) -> Refusal | None:
+    """Return why a mask does not allow a message."""
+    packed = shape.bits // request.element_bits
+    sizes = {
+        request.row_dimension: shape.height * row_step,
+        request.contiguous: shape.columns * packed,
+    }
+    for dimension, size in sizes.items():
+        if dimension < len(request.constancy):
+            constant = request.constancy[dimension]
+            if constant is not None and constant % size:
+                return Refusal(
+                    Reason.MASK,
+                    f"{size} elements of dimension {dimension} in {shape}, the mask "
+                    f"is the same for {constant}",
+                )
+    return None
+
+
+def overlapping(
+    request: Request, shape: BlockShape, row_step: int, bits: tuple[int, ...]
+) -> Refusal | None:
+    """Return why messages do not begin at multiples of their size.
+
+    Then an origin and a place within a message would not simply add up, and columns
+    would not be aligned to 4 bytes, as messages have them.
+    """
+    layout = request.layout
+    outer = [x for bit, x in enumerate(layout.bases("register")) if bit not in bits]
+    warps = layout.bases("warp") if "warp" in layout.in_names else ()
+    rows = (shape.height - 1) * row_step
+    cols = shape.columns * shape.bits // request.element_bits - 1
+    for basis in (*outer, *warps):
+        row, col = basis[request.row_dimension], basis[request.contiguous]
+        if row & rows or col & cols:
+            return Refusal(Reason.OVERLAP, f"{shape} at row {row}, column {col}")
+    return None
+
+
+def estimate(found: Fit, request: Request, io: BlockIO) -> float:
+    """Return about how many instructions a plan takes."""
+    payload = 1 if io.immediate_offsets else 3
+    cost = found.messages * (1.0 + payload) + found.row_step - 1
+    lanes = request.layout.in_sizes["lane"]
+    bits = found.messages * (1 << len(found.bits)) * lanes * request.element_bits
+    registers = bits / GRF_BITS
+    run = range(min(request.run.bit_length() - 1, len(found.bits)))
+    channel = request.channel_bits
+    if any(found.bits[bit] != bit for bit in run) or (
+        channel and slot_bits(found.shape, lanes) != channel
+    ):
+        cost += registers
+    return cost + 2 * registers * len(found.swaps)
+
+
+def _powers(stop: int) -> list[int]:
+    """Return 1, 2, 4, ... below a power of two."""
+    return [1 << bit for bit in range(stop.bit_length() - 1)]
+
+
+def _show(bases: list[Basis | None] | list[Basis]) -> str:
+    return " ".join(str(basis).replace(" ", "") for basis in bases)
