@@ -65,14 +65,11 @@ class LocatedParser(Parser):
             self.raise_error("expected an operation, got an empty file", 0)
         self._define_late_aliases()
         try:
-            module = super().parse_module(allow_implicit_module)
+            return super().parse_module(allow_implicit_module)
         except ParseError as error:
             if error.msg.startswith("values used but not defined"):
                 self._raise_undefined(next(iter(self.forward_ssa_references)))
             raise
-        if isinstance(module.location, UnknownLoc):
-            module.location = self._location(0)
-        return module
 
     def _raise_undefined(self, name: str) -> NoReturn:
         # The first use that is not in a comment.

@@ -6,6 +6,10 @@ import sys
 import pytest
 
 import coopc
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.source import Source
+from coopc.universe import everything
 
 TEXT = "func.func @f() {\n  func.return\n}\n"
 
@@ -28,6 +32,31 @@ def test_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(coopc.CompileError) as error:
         coopc.compile(*arguments)
     assert str(error.value).startswith(message)
+
+
+KERNEL = """
+func.func @f(%m : memref<?xf32>, %n : index)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 8>} {
+  func.return
+}
+"""
+
+
+def test_interface() -> None:
+    by_pipeline = coopc.compile(KERNEL, "coopc-khr{device=lavapipe}")
+    by_option = coopc.compile(KERNEL, "", "spirv-binary{device=lavapipe}")
+    assert by_pipeline == by_option
+    assert by_option.bytes.startswith(b"\x03\x02\x23\x07")
+    (kernel,) = by_option.interface
+    assert (kernel.name, kernel.flavour) == ("f", "vulkan")
+    assert [argument.name for argument in kernel.arguments] == ["m", "n"]
+
+
+def test_a_module_is_not_changed() -> None:
+    module = parse(new_context(everything()), Source(KERNEL))
+    before = module.clone()
+    assert coopc.compile(module, "coopc-khr{device=lavapipe}").interface
+    assert module.is_structurally_equivalent(before)
 
 
 def test_import_imports_nothing() -> None:

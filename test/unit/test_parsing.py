@@ -43,13 +43,15 @@ def where(op: Operation) -> tuple[int, int]:
 def test_operations_stand_where_their_text_begins() -> None:
     lines = KERNEL.split("\n")
     for op in read(KERNEL).walk():
+        if op.name == "builtin.module":  # it is nowhere in the text
+            continue
         line, column = where(op)
         text = lines[line - 1][column - 1 :]
         if op.name == "scf.yield":  # implied by the end of its region
             continue
         if op.results:
             assert text.startswith(f"%{op.results[0].name_hint} = ")
-        elif op.name != "builtin.module":
+        else:
             assert text.startswith(op.name)
 
 

@@ -15,6 +15,7 @@ from coopc.universe import (
     DIALECTS,
     PASSES,
     PIPELINES,
+    REPLACED_TARGETS,
     TARGETS,
     everything,
     factories,
@@ -44,9 +45,9 @@ def test_a_pass_has_one_stem(name: str) -> None:
         assert found.__module__.rpartition(".")[2] == "_".join(words)
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [*TARGETS, *REPLACED_TARGETS])
 def test_target_has_its_name(name: str) -> None:
-    found = COOPC_UNIVERSE.all_targets[name]()
+    found = everything().all_targets[name]()
     assert issubclass(found, Target)
     assert found.name == name
 
