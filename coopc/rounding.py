@@ -57,14 +57,15 @@ class FloatFormat:
             value = float(value if self.bits == 64 else odd_float(value))
         if value == 0 or not isfinite(value) or self.bits == 64:
             return value
+        if abs(value) >= 2 * self.greatest:
+            return inf if value > 0 else -inf
         exponent = max(frexp(value)[1] - 1, self.min_exponent) - self.fraction_bits
         units = round(ldexp(value, -exponent))
         if units == 0:
             return 0.0 if value > 0 else -0.0
-        rounded = ldexp(units, exponent)
-        if abs(rounded) > self.greatest:
+        if units.bit_length() + exponent > self.max_exponent + 1:
             return inf if value > 0 else -inf
-        return rounded
+        return ldexp(units, exponent)
 
 
 def odd_float(value: int) -> int:
