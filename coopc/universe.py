@@ -16,6 +16,9 @@ DIALECTS: dict[str, str] = {
     "coopmatrix": "coopc.dialects.coopmatrix:Coopmatrix",
     "layout": "coopc.dialects.layout:Layout",
     "simt": "coopc.dialects.simt:Simt",
+    "tt": "coopc.dialects.tt:Tt",
+    "ttg": "coopc.dialects.ttg:Ttg",
+    "ttig": "coopc.dialects.ttig:Ttig",
     "xe": "coopc.dialects.xe:Xe",
 }
 """From the name of a dialect to `module:object`."""

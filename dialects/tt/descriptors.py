@@ -1,0 +1,310 @@
+"""Operations of Triton on tensor descriptors: a tensor in memory, by blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    SameVariadicOperandSize,
+    eq,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects.tt.access import CachedOp, parse_named, print_named
+from coopc.dialects.tt.checks import expect_element, expect_shape, expect_tensor
+from coopc.dialects.tt.elided import ElidedDesc, ElidedPtr
+from coopc.dialects.tt.enums import (
+    CacheModifier,
+    EnumConstraint,
+    EvictionPolicy,
+    Padding,
+    member,
+)
+from coopc.dialects.tt.names import block_io
+from coopc.dialects.tt.types import (
+    PtrType,
+    TensorDescType,
+    shape_of,
+    sizes,
+)
+
+
+@irdl_op_definition
+class MakeTensorDescriptorOp(IRDLOperation):
+    """Describe a tensor in memory, and the block of it that loads take.
+
+    | value   | type                      | unit     |
+    |---------|---------------------------|----------|
+    | base    | !tt.ptr<T>                |          |
+    | shape   | i32 for each dimension    | elements |
+    | strides | i64 for each dimension    | elements |
+    | result  | !tt.tensordesc<.. T>      |          |
+
+    `padding` says what is read outside of the tensor: 1 is zero, 2 is NaN.
+
+    ```mlir
+    %p, %m, %n, %s = "test.op"() : () -> (!tt.ptr<f16>, i32, i32, i64)
+    %one = arith.constant 1 : i64
+    %d = tt.make_tensor_descriptor %p, [%m, %n], [%s, %one] : <f16>, <64x32xf16>
+    ```
+    """
+
+    name = "tt.make_tensor_descriptor"
+
+    base = operand_def(PtrType)
+    shape = var_operand_def(eq(i32))
+    strides = var_operand_def(eq(i64))
+    padding = prop_def(EnumConstraint(Padding), default_value=Padding.ZERO.attribute)
+    result = result_def(TensorDescType)
+
+    traits = traits_def(Pure())
+    irdl_options = (SameVariadicOperandSize(), ParsePropInAttrDict())
+    custom_directives = (ElidedPtr, ElidedDesc)
+    assembly_format = (
+        "$base `,` `[` $shape `]` `,` `[` $strides `]` attr-dict "
+        "`:` custom<ElidedPtr>(type($base)) `,` custom<ElidedDesc>(type($result))"
+    )
+
+    def __init__(
+        self,
+        base: SSAValue,
+        shape: Sequence[SSAValue],
+        strides: Sequence[SSAValue],
+        result_type: TensorDescType,
+        padding: Padding = Padding.ZERO,
+    ) -> None:
+        super().__init__(
+            operands=[base, shape, strides],
+            properties={"padding": padding.attribute},
+            result_types=[result_type],
+        )
+
+    @property
+    def type(self) -> TensorDescType:
+        """The type of the result."""
+        assert isinstance(self.result.type, TensorDescType), self.result.type
+        return self.result.type
+
+    @property
+    def padding_option(self) -> Padding:
+        """What is read outside of the tensor."""
+        return member(Padding, self.padding)
+
+    def verify_(self) -> None:
+        """Check that there is a size and a stride for each dimension."""
+        rank = self.type.rank
+        if len(self.shape) != rank:
+            raise VerifyException(
+                f"expected {rank} sizes and strides, the rank of "
+                f"{sizes(self.type.shape)}, got {len(self.shape)}"
+            )
+        base = self.base.type
+        assert isinstance(base, PtrType), base
+        if base.pointee != self.type.element:
+            raise VerifyException(
+                f"expected base to point to {self.type.element}, as the block has, "
+                f"got {base.pointee}"
+            )
+
+
+def descriptor_type(desc: SSAValue) -> TensorDescType:
+    """Return the type of a descriptor.
+
+    Raises:
+        VerifyException: the value is something else.
+    """
+    if not isinstance(desc.type, TensorDescType):
+        raise VerifyException(f"expected desc to be a !tt.tensordesc, got {desc.type}")
+    return desc.type
+
+
+def verify_indices(type: TensorDescType, indices: Sequence[SSAValue]) -> None:
+    """Check that there is an index for each dimension of a descriptor."""
+    if len(indices) != type.rank:
+        raise VerifyException(
+            f"expected {type.rank} indices, the rank of {sizes(type.shape)}, "
+            f"got {len(indices)}"
+        )
+
+
+def block_shape(type: TensorDescType, op: IRDLOperation) -> tuple[int, ...]:
+    """Return the shape of the tensor that an operation moves.
+
+    Where `ttig.block_io` says that memory is column-major, the tensor is the block with
+    its last two dimensions swapped.
+    """
+    shape = type.shape
+    if block_io(op) == "column_major" and len(shape) >= 2:
+        return (*shape[:-2], shape[-1], shape[-2])
+    return shape
+
+
+def verify_block(name: str, value: SSAValue, desc: SSAValue, op: IRDLOperation) -> None:
+    """Check that a tensor is a block of a descriptor.
+
+    Leading dimensions of size 1 can be left out.
+
+    Raises:
+        VerifyException: it has another shape, or other elements.
+    """
+    type = descriptor_type(desc)
+    expect_tensor(name, value.type)
+    expect_element(name, value.type, type.element, "as desc has")
+    wanted = block_shape(type, op)
+    missing = len(wanted) - len(shape_of(value.type))
+    if missing > 0 and set(wanted[:missing]) == {1}:
+        wanted = wanted[missing:]
+    expect_shape(name, value.type, wanted, "a block of desc")
+
+
+def parse_indexed(
+    parser: Parser,
+) -> tuple[UnresolvedOperand, list[UnresolvedOperand]]:
+    """Parse `%desc[%i, %j]`."""
+    desc = parser.parse_unresolved_operand()
+    indices = parser.parse_comma_separated_list(
+        parser.Delimiter.SQUARE, parser.parse_unresolved_operand
+    )
+    return desc, indices
+
+
+def print_indexed(
+    printer: Printer, desc: SSAValue, indices: Sequence[SSAValue]
+) -> None:
+    """Print what `parse_indexed` reads."""
+    printer.print_string(" ")
+    printer.print_ssa_value(desc)
+    with printer.in_square_brackets():
+        printer.print_list(indices, printer.print_ssa_value)
+
+
+@irdl_op_definition
+class DescriptorLoadOp(CachedOp):
+    """Load the block at some position of the tensor that a descriptor describes.
+
+    | value   | type                        | unit     |
+    |---------|-----------------------------|----------|
+    | desc    | !tt.tensordesc<M x N x T>   |          |
+    | indices | i32 for each dimension      | elements |
+    | result  | tensor<M x N x T>           |          |
+
+    What is outside of the tensor is the descriptor's padding.  With `ttig.block_io =
+    "column_major"` the result is N x M, the block transposed.
+
+    ```mlir
+    %d, %i = "test.op"() : () -> (!tt.tensordesc<64x32xf16>, i32)
+    %x = tt.descriptor_load %d[%i, %i] cacheModifier = ca {ttig.block_io = "row_major"}
+         : !tt.tensordesc<64x32xf16> -> tensor<64x32xf16>
+    ```
+    """
+
+    name = "tt.descriptor_load"
+
+    desc = operand_def(TensorDescType)
+    indices = var_operand_def(eq(i32))
+    result = result_def(TensorType)
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(
+        self,
+        desc: SSAValue,
+        indices: Sequence[SSAValue],
+        result_type: Attribute,
+        *,
+        cache: CacheModifier = CacheModifier.NONE,
+        evict: EvictionPolicy = EvictionPolicy.EVICT_NORMAL,
+    ) -> None:
+        super().__init__(
+            operands=[desc, indices],
+            properties={"cache": cache.attribute, "evict": evict.attribute},
+            result_types=[result_type],
+        )
+
+    def verify_(self) -> None:
+        """Check the number of indices and the block."""
+        verify_indices(descriptor_type(self.desc), self.indices)
+        verify_block("the result", self.result, self.desc, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DescriptorLoadOp:
+        """Parse `%desc[%i, %j] cacheModifier = ca {..} : type -> type`."""
+        desc, indices = parse_indexed(parser)
+        named = parse_named(parser, cls, clauses=True)
+        parser.parse_punctuation(":")
+        desc_type = parser.parse_type()
+        parser.parse_punctuation("->")
+        result_type = parser.parse_type()
+        return cls.build(
+            operands=[
+                parser.resolve_operand(desc, desc_type),
+                [parser.resolve_operand(index, i32) for index in indices],
+            ],
+            result_types=[result_type],
+            properties=named.properties,
+            attributes=named.attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        print_indexed(printer, self.desc, self.indices)
+        print_named(printer, self, clauses=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.desc.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+
+@irdl_op_definition
+class DescriptorStoreOp(IRDLOperation):
+    """Store a block to some position of the tensor that a descriptor describes.
+
+    | value   | type                        | unit     |
+    |---------|-----------------------------|----------|
+    | desc    | !tt.tensordesc<M x N x T>   |          |
+    | src     | tensor<M x N x T>           |          |
+    | indices | i32 for each dimension      | elements |
+
+    What is outside of the tensor is not written.
+
+    ```mlir
+    %d, %i = "test.op"() : () -> (!tt.tensordesc<64x32xf16>, i32)
+    %x = "test.op"() : () -> tensor<64x32xf16>
+    tt.descriptor_store %d[%i, %i], %x {ttig.block_io = "row_major"}
+      : !tt.tensordesc<64x32xf16>, tensor<64x32xf16>
+    ```
+    """
+
+    name = "tt.descriptor_store"
+
+    desc = operand_def(TensorDescType)
+    src = operand_def(TensorType)
+    indices = var_operand_def(eq(i32))
+
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = (
+        "$desc `[` $indices `]` `,` $src attr-dict `:` type($desc) `,` type($src)"
+    )
+
+    def __init__(
+        self, desc: SSAValue, indices: Sequence[SSAValue], src: SSAValue
+    ) -> None:
+        super().__init__(operands=[desc, src, indices])
+
+    def verify_(self) -> None:
+        """Check the number of indices and the block."""
+        verify_indices(descriptor_type(self.desc), self.indices)
+        verify_block("src", self.src, self.desc, self)

@@ -1,0 +1,291 @@
+"""Functions of Triton: kernels, and what they call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FlatSymbolRefAttrConstr,
+    FunctionType,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+)
+from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    CallableOpInterface,
+    HasParent,
+    IsolatedFromAbove,
+    IsTerminator,
+    ReturnLike,
+    SymbolOpInterface,
+    SymbolTable,
+    SymbolUserOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects.tt.layouts import verify_layouts
+
+RESERVED = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
+
+
+class Callable(CallableOpInterface):
+    """A function can be called."""
+
+    @classmethod
+    def get_callable_region(cls, op: Operation) -> Region:
+        """Return the body."""
+        assert isinstance(op, FuncOp), op
+        return op.body
+
+    @classmethod
+    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        """Return the types of the arguments."""
+        assert isinstance(op, FuncOp), op
+        return op.function_type.inputs.data
+
+    @classmethod
+    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        """Return the types of the results."""
+        assert isinstance(op, FuncOp), op
+        return op.function_type.outputs.data
+
+
+@irdl_op_definition
+class FuncOp(IRDLOperation):
+    """A function; one that is public and returns nothing is a kernel.
+
+    Arguments have attributes, as `tt.divisibility`.  A body that has tensors with
+    encodings is verified against the module: see `layouts`.
+
+    ```mlir
+    module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+      tt.func public @kernel(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32)
+          attributes {noinline = false} {
+        tt.return
+      }
+    }
+    ```
+    """
+
+    name = "tt.func"
+
+    body = region_def()
+    sym_name = prop_def(SymbolNameConstraint())
+    function_type = prop_def(FunctionType)
+    sym_visibility = opt_prop_def(StringAttr)
+    arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+    res_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable())
+
+    def __init__(
+        self,
+        name: str,
+        function_type: FunctionType,
+        body: Region | None = None,
+        visibility: str | None = None,
+        *,
+        arg_attrs: ArrayAttr[DictionaryAttr] | None = None,
+        res_attrs: ArrayAttr[DictionaryAttr] | None = None,
+    ) -> None:
+        if body is None:
+            body = Region(Block(arg_types=function_type.inputs))
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "function_type": function_type,
+                "sym_visibility": None
+                if visibility is None
+                else StringAttr(visibility),
+                "arg_attrs": arg_attrs,
+                "res_attrs": res_attrs,
+            },
+            regions=[body],
+        )
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the host calls it."""
+        visibility = self.sym_visibility
+        is_public = visibility is None or visibility.data == "public"
+        return is_public and not self.function_type.outputs.data
+
+    def argument_attributes(self, position: int) -> Mapping[str, Attribute]:
+        """Return the attributes of an argument, from its position."""
+        if self.arg_attrs is None:
+            return {}
+        return self.arg_attrs.data[position].data
+
+    def verify_(self) -> None:
+        """Check the types of the arguments, and the layouts in the body."""
+        if (entry := self.body.first_block) is None:
+            return
+        wanted, found = self.function_type.inputs.data, tuple(entry.arg_types)
+        if wanted != found:
+            raise VerifyException(
+                f"expected a body with arguments {listed(wanted)}, as the function "
+                f"type says, got {listed(found)}"
+            )
+        verify_layouts(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FuncOp:
+        """Parse `public @f(%x: i32 {..}) -> i32 attributes {..} { .. }`."""
+        visibility = parser.parse_optional_visibility_keyword()
+        name, inputs, outputs, body, extra, arg_attrs, res_attrs = parse_func_op_like(
+            parser, reserved_attr_names=RESERVED
+        )
+        func = cls(
+            name,
+            FunctionType.from_lists(inputs, outputs),
+            body,
+            None if visibility is None else visibility.data,
+            arg_attrs=arg_attrs,
+            res_attrs=res_attrs,
+        )
+        if extra is not None:
+            func.attributes |= extra.data
+        return func
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        if self.sym_visibility is not None:
+            printer.print_string(f" {self.sym_visibility.data}")
+        print_func_op_like(
+            printer,
+            self.sym_name,
+            self.function_type,
+            self.body,
+            self.attributes,
+            arg_attrs=self.arg_attrs,
+            res_attrs=self.res_attrs,
+            reserved_attr_names=RESERVED,
+        )
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """The end of a function, with its results.
+
+    ```mlir
+    tt.func private @same(%x: tensor<16xf32>) -> tensor<16xf32> {
+      tt.return %x : tensor<16xf32>
+    }
+    ```
+    """
+
+    name = "tt.return"
+
+    srcs = var_operand_def()
+
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FuncOp), ReturnLike()))
+
+    assembly_format = "attr-dict ($srcs^ `:` type($srcs))?"
+
+    def __init__(self, *srcs: SSAValue) -> None:
+        super().__init__(operands=[srcs])
+
+    def verify_(self) -> None:
+        """Check the types against the function's."""
+        func = self.parent_op()
+        assert isinstance(func, FuncOp), func
+        wanted, found = func.function_type.outputs.data, self.srcs.types
+        if wanted != tuple(found):
+            raise VerifyException(
+                f"expected {listed(wanted)}, the results of @{func.sym_name.data}, "
+                f"got {listed(found)}"
+            )
+
+
+class NamesFunction(SymbolUserOpInterface):
+    """The function that is called is in the module, with these types."""
+
+    def verify(self, op: Operation) -> None:
+        """Look it up."""
+        assert isinstance(op, CallOp), op
+        name = op.callee.string_value()
+        found = SymbolTable.lookup_symbol(op, op.callee)
+        if not isinstance(found, FuncOp):
+            kind = "nothing" if found is None else found.name
+            raise VerifyException(f"expected a tt.func @{name} to call, got {kind}")
+        type = found.function_type
+        for what, wanted, given in (
+            ("arguments", type.inputs.data, op.arguments.types),
+            ("results", type.outputs.data, op.res.types),
+        ):
+            if wanted != tuple(given):
+                raise VerifyException(
+                    f"expected {what} {listed(wanted)}, as @{name} has, "
+                    f"got {listed(given)}"
+                )
+
+
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """Call a function of the same module.
+
+    ```mlir
+    module {
+      tt.func private @twice(%x: f32) -> f32 {
+        %y = arith.addf %x, %x : f32
+        tt.return %y : f32
+      }
+      tt.func public @kernel(%x: f32) {
+        %y = tt.call @twice(%x) : (f32) -> f32
+        tt.return
+      }
+    }
+    ```
+    """
+
+    name = "tt.call"
+
+    arguments = var_operand_def()
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+    res_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+    res = var_result_def()
+
+    traits = traits_def(NamesFunction())
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(
+        self,
+        callee: str | SymbolRefAttr,
+        arguments: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+    ) -> None:
+        if isinstance(callee, str):
+            callee = SymbolRefAttr(callee)
+        super().__init__(
+            operands=[arguments],
+            properties={"callee": callee},
+            result_types=[result_types],
+        )
+
+    assembly_format = (
+        "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $res)"
+    )
+
+
+def listed(types: Sequence[Attribute]) -> str:
+    """Return types as messages say them."""
+    return f"({', '.join(map(str, types))})"

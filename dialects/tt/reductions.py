@@ -1,0 +1,184 @@
+"""`tt.reduce`: what is left of a tensor when one dimension is combined away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, TensorType, i32
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import HasParent, IsTerminator, Pure, ReturnLike
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects.tt.checks import expect_element, expect_like, expect_shape, spelled
+from coopc.dialects.tt.functions import listed
+from coopc.dialects.tt.layouts import encoding_of, has_encoding, linear, without
+from coopc.dialects.tt.types import Tensor, element_of, is_tensor, sizes
+from coopc.layout.encodings import SliceEncoding
+
+
+@irdl_op_definition
+class ReduceOp(IRDLOperation):
+    """Combine the elements along one dimension, with the operations of the region.
+
+    | value   | shape | encoding                              |
+    |---------|-------|---------------------------------------|
+    | srcs    | M x N | E                                     |
+    | results | M     | `#ttg.slice<{dim = 1, parent = E}>`   |
+
+    Several tensors are combined together.  The region takes an element of each, twice,
+    and yields their combination; it combines in any order.  A tensor of rank 1 becomes
+    a scalar.
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<64x32xf32>
+    %y = "tt.reduce"(%x) <{axis = 1 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.maxnumf %a, %b : f32
+      tt.reduce.return %c : f32
+    }) : (tensor<64x32xf32>) -> tensor<64xf32>
+    ```
+    """
+
+    name = "tt.reduce"
+
+    srcs = var_operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I32])
+    reduction_ordering = opt_prop_def(StringAttr)
+    res = var_result_def()
+    combine = region_def("single_block")
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        srcs: Sequence[SSAValue],
+        axis: int,
+        result_types: Sequence[Attribute],
+        combine: Region,
+    ) -> None:
+        super().__init__(
+            operands=[srcs],
+            properties={"axis": IntegerAttr(axis, i32)},
+            result_types=[result_types],
+            regions=[combine],
+        )
+
+    @property
+    def combiner(self) -> Operation | None:
+        """The one operation that combines two elements in order; None if it is more."""
+        block = self.combine.block
+        first, last = block.first_op, block.last_op
+        if first is None or last is None or first.next_op is not last:
+            return None
+        is_plain = tuple(first.operands) == tuple(block.args)
+        return first if is_plain and tuple(first.results) == last.operands else None
+
+    def verify_(self) -> None:
+        """Check sources, the region, and each result."""
+        if not self.srcs:
+            raise VerifyException("expected a tensor to reduce, got none")
+        first = self.srcs[0].type
+        for position, src in enumerate(self.srcs):
+            expect_like(f"source {position}", src.type, "source 0", first)
+        if len(self.res) != len(self.srcs):
+            raise VerifyException(
+                f"expected {len(self.srcs)} results, one of each source, "
+                f"got {len(self.res)}"
+            )
+        for src, result in zip(self.srcs, self.res, strict=True):
+            assert is_tensor(src.type), src
+            verify_reduced(src.type, result.type, self.axis.value.data)
+        self.verify_region_()
+
+    def verify_region_(self) -> None:
+        """Check that the region takes two elements of each source, and yields one."""
+        elements = tuple(element_of(src.type) for src in self.srcs)
+        found = tuple(self.combine.block.arg_types)
+        if found != elements * 2:
+            raise VerifyException(
+                f"expected a region with arguments {listed(elements * 2)}, two "
+                f"elements of each source, got {listed(found)}"
+            )
+        last = self.combine.block.last_op
+        if not isinstance(last, ReduceReturnOp):
+            kind = "nothing" if last is None else last.name
+            raise VerifyException(
+                f"expected a region that ends in tt.reduce.return, got {kind}"
+            )
+        given = tuple(last.result.types)
+        if given != elements:
+            raise VerifyException(
+                f"expected tt.reduce.return of {listed(elements)}, an element of each "
+                f"source, got {listed(given)}"
+            )
+
+
+@irdl_op_definition
+class ReduceReturnOp(IRDLOperation):
+    """The end of the region of `tt.reduce`: what two elements of each source become.
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<64xi32>
+    %y = "tt.reduce"(%x) <{axis = 0 : i32}> ({
+    ^bb0(%a: i32, %b: i32):
+      %c = arith.addi %a, %b : i32
+      tt.reduce.return %c : i32
+    }) : (tensor<64xi32>) -> i32
+    ```
+    """
+
+    name = "tt.reduce.return"
+
+    result = var_operand_def()
+
+    traits = lazy_traits_def(
+        lambda: (IsTerminator(), HasParent(ReduceOp), ReturnLike(), Pure())
+    )
+    assembly_format = "$result attr-dict `:` type($result)"
+
+    def __init__(self, *result: SSAValue) -> None:
+        super().__init__(operands=[result])
+
+
+def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
+    """Check the type of one result.
+
+    Raises:
+        VerifyException: it is not that of the source without a dimension.
+    """
+    shape = src.get_shape()
+    if not 0 <= axis < len(shape):
+        raise VerifyException(
+            f"expected axis 0 to {len(shape) - 1}, a dimension of {sizes(shape)}, "
+            f"got {axis}"
+        )
+    expect_element("the result", result, src.element_type, "as the source")
+    wanted = without(shape, axis)
+    expect_shape("the result", result, wanted, f"the source without dimension {axis}")
+    if not is_tensor(result):
+        return
+    if has_encoding(src) != has_encoding(result):
+        kind = "an" if has_encoding(src) else "no"
+        raise VerifyException(
+            f"expected the result to have {kind} encoding, as the source, "
+            f"got {spelled(result.encoding)}"
+        )
+    parent, found = encoding_of(src), encoding_of(result)
+    if parent is None or found is None or found == SliceEncoding(axis, parent):
+        return
+    if linear(found, wanted) != linear(SliceEncoding(axis, parent), wanted):
+        raise VerifyException(
+            f"expected the result to have a #ttg.slice along dim = {axis} of the "
+            f"source's encoding {src.encoding}, got {result.encoding}"
+        )

@@ -1,0 +1,346 @@
+"""Operations of Triton that change the shape of a tensor, and move nothing.
+
+Each element stays in the lane that holds it: the encoding of the result follows from
+that of the source, and is checked by the layouts that both have.  What moves elements
+is `ttg.convert_layout`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import (
+    I32,
+    DenseArrayBase,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    i32,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects.tt.checks import (
+    expect_element,
+    expect_encoding,
+    expect_shape,
+    expect_tensor,
+    spelled,
+)
+from coopc.dialects.tt.layouts import (
+    encoding_of,
+    expand,
+    has_encoding,
+    linear,
+    reshaped,
+    transposed,
+)
+from coopc.dialects.tt.types import Tensor, is_tensor, sizes
+from coopc.layout.encoding import Encoding
+from coopc.layout.encodings import SliceEncoding
+from coopc.layout.linear import LinearLayout
+
+AS_SRC = "as src"
+
+
+class ShapeOp(IRDLOperation, ABC):
+    """A tensor of another shape with the elements of `src`."""
+
+    src = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
+
+    @property
+    def types(self) -> tuple[Tensor, Tensor]:
+        """The types of src and of the result."""
+        src, result = self.src.type, self.result.type
+        assert is_tensor(src), src
+        assert is_tensor(result), result
+        return src, result
+
+    def verify_(self) -> None:
+        """Check that the elements are of one type, and both have an encoding or none.
+
+        Then what the operation does to shapes and layouts.
+        """
+        src, result = self.types
+        expect_element("the result", result, src.element_type, AS_SRC)
+        self.verify_shape(src, result)
+        if has_encoding(src) != has_encoding(result):
+            raise VerifyException(
+                f"expected the result to have {'an' if has_encoding(src) else 'no'} "
+                f"encoding, {AS_SRC}, got {spelled(result.encoding)}"
+            )
+        self.verify_encoding(src, result)
+
+    def verify_shape(self, src: Tensor, result: Tensor) -> None:
+        """Check the shape of the result."""
+        raise NotImplementedError(self.name)
+
+    def verify_encoding(self, src: Tensor, result: Tensor) -> None:
+        """Check the encoding of the result."""
+        raise NotImplementedError(self.name)
+
+
+@irdl_op_definition
+class SplatOp(IRDLOperation):
+    """A tensor whose elements are all one value.
+
+    | value  | type        |
+    |--------|-------------|
+    | src    | T           |
+    | result | tensor of T |
+
+    ```mlir
+    %x = "test.op"() : () -> !tt.ptr<f32>
+    %y = tt.splat %x : !tt.ptr<f32> -> tensor<64x32x!tt.ptr<f32>>
+    ```
+    """
+
+    name = "tt.splat"
+
+    src = operand_def()
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
+
+    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
+        super().__init__(operands=[src], result_types=[result_type])
+
+    def verify_(self) -> None:
+        """Check that src is a scalar of the result's element type."""
+        if is_tensor(self.src.type):
+            raise VerifyException(f"expected src to be a scalar, got {self.src.type}")
+        expect_element("the result", self.result.type, self.src.type, AS_SRC)
+
+
+@irdl_op_definition
+class ExpandDimsOp(ShapeOp):
+    """The same tensor with a dimension of size 1 put in at `axis`.
+
+    | value  | shape       | encoding                                  |
+    |--------|-------------|-------------------------------------------|
+    | src    | M           | `#ttg.slice` along axis of the result's   |
+    | result | M x 1       | any                                       |
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<64xi32>
+    %y = tt.expand_dims %x {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+    ```
+    """
+
+    name = "tt.expand_dims"
+
+    axis = prop_def(IntegerAttr[I32])
+
+    def __init__(self, src: SSAValue, axis: int, result_type: Attribute) -> None:
+        super().__init__(
+            operands=[src],
+            properties={"axis": IntegerAttr(axis, i32)},
+            result_types=[result_type],
+        )
+
+    def verify_shape(self, src: Tensor, result: Tensor) -> None:
+        """Check that a 1 is put in."""
+        axis, rank = self.axis.value.data, len(src.get_shape())
+        if not 0 <= axis <= rank:
+            raise VerifyException(f"expected axis 0 to {rank}, got {axis}")
+        why = f"src with a dimension at {axis}"
+        expect_shape("the result", result, expand(src.get_shape(), axis), why)
+
+    def verify_encoding(self, src: Tensor, result: Tensor) -> None:
+        """Check that src is a slice of the result, or is spread as if it were."""
+        have, parent = encoding_of(src), encoding_of(result)
+        if have is None or parent is None:
+            return
+        wanted = SliceEncoding(self.axis.value.data, parent)
+        if have == wanted:
+            return
+        shape = src.get_shape()
+        if layout_or_none(have, shape) != layout_or_none(wanted, shape):
+            raise VerifyException(
+                f"expected src to have a #ttg.slice along dim = {wanted.dim} of the "
+                f"result's encoding {result.encoding}, got {src.encoding}"
+            )
+
+
+@irdl_op_definition
+class BroadcastOp(ShapeOp):
+    """The tensor repeated along dimensions of size 1.
+
+    | value  | shape | encoding |
+    |--------|-------|----------|
+    | src    | M x 1 | E        |
+    | result | M x N | E        |
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<64x1xi32>
+    %y = tt.broadcast %x : tensor<64x1xi32> -> tensor<64x32xi32>
+    ```
+    """
+
+    name = "tt.broadcast"
+
+    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
+        super().__init__(operands=[src], result_types=[result_type])
+
+    def verify_shape(self, src: Tensor, result: Tensor) -> None:
+        """Check that only dimensions of size 1 grow."""
+        expect_tensor("the result", result, len(src.get_shape()))
+        pairs = zip(src.get_shape(), result.get_shape(), strict=True)
+        for position, (old, new) in enumerate(pairs):
+            if old not in (1, new):
+                raise VerifyException(
+                    f"expected the result's dimension {position} to be {old}, "
+                    f"as src has it, got {new}"
+                )
+
+    def verify_encoding(self, src: Tensor, result: Tensor) -> None:
+        """Check that the encoding stays."""
+        expect_encoding("the result", result, src.encoding, AS_SRC)
+
+
+@irdl_op_definition
+class ReshapeOp(ShapeOp):
+    """The elements in row-major order as a tensor of another shape.
+
+    With `allow_reorder` in any order; with `efficient_layout` the encoding of the
+    result is not to be changed.
+
+    | value  | shape        |
+    |--------|--------------|
+    | src    | M x N        |
+    | result | of M N elements |
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<64x32xf16>
+    %y = tt.reshape %x : tensor<64x32xf16> -> tensor<2048xf16>
+    %z = tt.reshape %x allow_reorder : tensor<64x32xf16> -> tensor<32x64xf16>
+    ```
+    """
+
+    name = "tt.reshape"
+
+    allow_reorder = opt_prop_def(UnitAttr)
+    efficient_layout = opt_prop_def(UnitAttr)
+
+    assembly_format = (
+        "$src (`allow_reorder` $allow_reorder^)? (`efficient_layout` "
+        "$efficient_layout^)? attr-dict `:` type($src) `->` type($result)"
+    )
+
+    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
+        super().__init__(operands=[src], result_types=[result_type])
+
+    def verify_shape(self, src: Tensor, result: Tensor) -> None:
+        """Check that there are as many elements."""
+        wanted, found = prod(src.get_shape()), prod(result.get_shape())
+        if wanted != found:
+            raise VerifyException(
+                f"expected the result to have {wanted} elements, {AS_SRC}, "
+                f"got {found} in {sizes(result.get_shape())}"
+            )
+
+    def verify_encoding(self, src: Tensor, result: Tensor) -> None:
+        """Check that no element moves, unless that is allowed."""
+        if self.allow_reorder is None:
+            source = layout_or_none(encoding_of(src), src.get_shape())
+            if source is not None:
+                expect_layout(result, reshaped(source, result.get_shape()))
+
+
+@irdl_op_definition
+class TransOp(ShapeOp):
+    """The tensor with its dimensions in another order.
+
+    Dimension i of the result is dimension order[i] of src.
+
+    | value  | shape | order |
+    |--------|-------|-------|
+    | src    | M x N |       |
+    | result | N x M | 1, 0  |
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<64x32xf16>
+    %y = tt.trans %x {order = array<i32: 1, 0>} : tensor<64x32xf16> -> tensor<32x64xf16>
+    ```
+    """
+
+    name = "tt.trans"
+
+    order = prop_def(DenseArrayBase.constr(i32))
+
+    def __init__(
+        self, src: SSAValue, order: Sequence[int], result_type: Attribute
+    ) -> None:
+        super().__init__(
+            operands=[src],
+            properties={"order": DenseArrayBase.from_list(i32, order)},
+            result_types=[result_type],
+        )
+
+    @property
+    def permutation(self) -> tuple[int, ...]:
+        """The dimension of src that each of the result is."""
+        return tuple(int(dim) for dim in self.order.get_values())
+
+    def verify_shape(self, src: Tensor, result: Tensor) -> None:
+        """Check that the order permutes the dimensions."""
+        order, shape = self.permutation, src.get_shape()
+        if sorted(order) != list(range(len(shape))):
+            raise VerifyException(
+                f"expected order to permute {len(shape)} dimensions, got {list(order)}"
+            )
+        why = f"{sizes(shape)} in the order {list(order)}"
+        expect_shape("the result", result, [shape[dim] for dim in order], why)
+
+    def verify_encoding(self, src: Tensor, result: Tensor) -> None:
+        """Check that no element moves."""
+        source = layout_or_none(encoding_of(src), src.get_shape())
+        if source is not None:
+            expect_layout(result, transposed(source, self.permutation))
+
+
+def layout_or_none(
+    encoding: Encoding | None, shape: tuple[int, ...]
+) -> LinearLayout | None:
+    """Return the layout that an encoding has for a shape, if it has one."""
+    if encoding is None:
+        return None
+    try:
+        return linear(encoding, shape)
+    except ValueError:
+        return None
+
+
+def expect_layout(result: Tensor, wanted: LinearLayout) -> None:
+    """Check that a result keeps each element where the source has it.
+
+    Raises:
+        VerifyException: it has another layout.
+    """
+    found = layout_or_none(encoding_of(result), result.get_shape())
+    if found is not None and found != wanted:
+        raise VerifyException(
+            f"expected an encoding of the result that keeps each element where src has "
+            f"it, got {result.encoding}: register {list(found.bases('register'))}, "
+            f"not {list(wanted.bases('register'))}; "
+            f"lane {list(found.bases('lane'))}, not {list(wanted.bases('lane'))}"
+        )
