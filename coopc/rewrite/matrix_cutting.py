@@ -6,6 +6,7 @@ The parts of a matrix are its tiles in row-major order.  Rules for
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import gcd
 
 from xdsl.dialects.arith import AddiOp, ConstantOp
@@ -29,18 +30,24 @@ class Grid:
 
     type: MatrixType
     """Of the whole matrix."""
-    tile: Tile
+    tile_type: MatrixType
+    """Of each tile."""
+    shape: tuple[int, int]
+    """The number of tiles along the rows and along the columns."""
+    origins: tuple[tuple[int, int], ...]
+    """The (row, column) of the first element of each tile."""
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of tiles along the rows and along the columns."""
-        (rows, cols), (tile_rows, tile_cols) = self.type.shape, self.tile
-        return rows // tile_rows, cols // tile_cols
-
-    @property
-    def tile_type(self) -> MatrixType:
-        """The type of a tile."""
-        return self.type.with_shape(*self.tile)
+    @classmethod
+    def of(cls, type: MatrixType, tile: Tile) -> "Grid":
+        """Return how matrices of a type are cut into tiles of (rows, columns)."""
+        (rows, cols), (tile_rows, tile_cols) = type.shape, tile
+        assert rows % tile_rows == cols % tile_cols == 0, (type, tile)
+        return cls(
+            type,
+            type.with_shape(*tile),
+            (rows // tile_rows, cols // tile_cols),
+            tuple(product(range(0, rows, tile_rows), range(0, cols, tile_cols))),
+        )
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -49,17 +56,12 @@ class Grid:
         return [(p, q) for p in range(rows) for q in range(cols)]
 
     @property
-    def origins(self) -> list[tuple[int, int]]:
-        """The (row, column) of the first element of each tile."""
-        rows, cols = self.tile
-        return [(p * rows, q * cols) for p, q in self.places]
-
-    @property
     def parts(self) -> Parts:
         """What a matrix becomes."""
-        places = self.places
-        type = self.tile_type
-        return Parts(tuple(type for _ in places), tuple(f"_{p}x{q}" for p, q in places))
+        return Parts(
+            tuple(self.tile_type for _ in self.origins),
+            tuple(f"_{p}x{q}" for p, q in self.places),
+        )
 
 
 def memory_offset(
@@ -139,7 +141,7 @@ class Cutter:
     def _cut(self, type: MatrixType, tile: Tile) -> tuple[Grid, Parts]:
         """Return how matrices of a type are cut, worked out once."""
         if (found := self.grids.get((type, tile))) is None:
-            grid = Grid(type, tile)
+            grid = Grid.of(type, tile)
             found = self.grids[type, tile] = grid, grid.parts
         return found
 
@@ -163,14 +165,14 @@ class Cutter:
         """One fill, which is every tile."""
         grid = self.grid(op.result)
         new = splitter.insert(coopmatrix.FillOp(op.value, grid.tile_type))
-        return [(new.result,) * len(grid.places)]
+        return [(new.result,) * len(grid.origins)]
 
     def element_by_element(self, op: Operation, splitter: Splitter) -> Sequence[Values]:
         """The same operation on each tile; once where the tiles are the same."""
         grid = self.grid(op.results[0])
         done: dict[Values, SSAValue] = {}
         results: list[SSAValue] = []
-        for part in range(len(grid.places)):
+        for part in range(len(grid.origins)):
             operands = tuple(
                 splitter.parts(x)[part if x in self.tiles else 0] for x in op.operands
             )
@@ -215,12 +217,13 @@ class Cutter:
         a, b, c = (splitter.parts(x) for x in (op.a, op.b, op.c))
         grid = self.grid(op.result)
         depth, cols = self.grid(op.b).shape
+        steps = _steps(op, grid.tile_type, depth)
         results: list[SSAValue] = []
-        for part, (p, q) in enumerate(grid.places):
-            value = c[part]
-            for step in range(depth):
+        for value, (p, q) in zip(c, grid.places, strict=True):
+            for step, (type, signed) in enumerate(steps):
                 pair = a[p * depth + step], b[step * cols + q]
-                new = _step(op, (*pair, value), grid.tile_type, step, depth)
+                new = coopmatrix.MulAddOp(*pair, value, type, signed, op.saturating)
+                new.attributes = dict(op.attributes)
                 value = splitter.insert(new).result
             results.append(value)
         return [tuple(results)]
@@ -290,31 +293,23 @@ def _set_alignment(
     new.alignment = None if sure is None else IntegerAttr(sure, i64)
 
 
-def _step(
-    op: coopmatrix.MulAddOp,
-    operands: tuple[SSAValue, SSAValue, SSAValue],
-    tile: MatrixType,
-    step: int,
-    steps: int,
-) -> coopmatrix.MulAddOp:
-    """Return one step along K of `op`; `tile` is the type of the last one's result.
+def _steps(
+    op: coopmatrix.MulAddOp, tile: MatrixType, depth: int
+) -> list[tuple[MatrixType, coopmatrix.SignedAttr | None]]:
+    """Return the types of the results, and the signs, of the steps along K of `op`.
 
-    The sums between the steps are of the wider of the types of c and the result.
+    The sums between the steps are of the wider of the types of c and the result, and
+    have its sign; `tile` is the type of the last one.
     """
     c, result = coopmatrix.Operand.C, coopmatrix.Operand.RESULT
     start = matrix_type(op.c).element_type
     names = element_name(start, True), element_name(tile.element_type, True)
     between = result if wider(*names) == names[1] else c
-    to = result if step == steps - 1 else between
-    element_type = tile.element_type if to == result else start
-    new = coopmatrix.MulAddOp(
-        *operands,
-        tile.with_element(element_type),
-        _signs(op, c if step == 0 else between, to),
-        op.saturating,
-    )
-    new.attributes = dict(op.attributes)
-    return new
+    inner = tile if between == result else tile.with_element(start)
+    first = (inner, _signs(op, c, between)) if depth > 1 else (tile, op.signed)
+    middle = (inner, _signs(op, between, between))
+    last = (tile, _signs(op, between, result))
+    return [first, *[middle] * (depth - 2), *[last] * (depth > 1)]
 
 
 def _signs(

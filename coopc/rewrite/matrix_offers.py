@@ -27,7 +27,7 @@ def element_name(type: Attribute, signed: bool | None = None) -> str:
     ('f16', 'i8', 's8')
     """
     if not isinstance(type, IntegerType):
-        return str(type)
+        return type.name
     sign = "i" if signed is None else "s" if signed else "u"
     return f"{sign}{type.bitwidth}"
 

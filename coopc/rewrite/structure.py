@@ -21,7 +21,7 @@ from xdsl.dialects.scf import (
     WhileOp,
     YieldOp,
 )
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 TRANSPARENT: frozenset[type[Operation]] = frozenset(
     {
@@ -59,7 +59,9 @@ def functions(root: Operation) -> Functions:
 def callee(call: CallOp, known: Functions) -> FuncOp | None:
     """Return the function that is called; None where its body is not known."""
     func = known.get(call.callee.string_value())
-    return None if func is None or func.is_declaration else func
+    if func is None or func.is_declaration or _module(call) is not func.parent:
+        return None
+    return func
 
 
 def returns(func: FuncOp) -> Iterator[ReturnOp]:
@@ -96,6 +98,14 @@ def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
                     yield from zip(op.res, end.arguments, strict=True)
         case _:
             pass
+
+
+def _module(op: Operation) -> Block | None:
+    """Return the block of the function that an operation is in."""
+    around: Operation | None = op
+    while around is not None and not isinstance(around, FuncOp):
+        around = around.parent_op()
+    return None if around is None else around.parent
 
 
 def _last_operands(region: Region) -> Sequence[SSAValue]:

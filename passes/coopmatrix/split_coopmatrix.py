@@ -27,7 +27,7 @@ def cut(module: ModuleOp, tiling: Tiling) -> None:
     cutter = Cutter(tiling.tiles)
     split_values(module, cutter.parts(), cutter.rules)
     for op, tile in tiling.prefetches.items():
-        cutter.access_tiles(op, Grid(op.matrix, tile), Splitter(op))
+        cutter.access_tiles(op, Grid.of(op.matrix, tile), Splitter(op))
         Rewriter.erase_op(op)
 
 

@@ -282,6 +282,26 @@ def test_a_call_of_a_function_without_a_body_is_refused():
         split_values(module, parts, RULES)
 
 
+def test_a_function_of_the_same_name_in_another_module_is_not_called():
+    module = parse(
+        """
+        func.func @g(%a: i1) {
+          func.return
+        }
+        module {
+          func.func private @g(i64)
+          func.func @f(%a: i64) {
+            func.call @g(%a) : (i64) -> ()
+            func.return
+          }
+        }
+        """
+    )
+    parts = {value: TWICE for value in integers(module)}
+    with pytest.raises(PassFailedException, match="passed to @g: no body"):
+        split_values(module, parts, RULES)
+
+
 def test_a_value_may_become_none():
     module = parse(
         """
