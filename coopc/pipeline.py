@@ -10,7 +10,8 @@ Every pipeline begins with the checks that xDSL's verifier lacks.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -81,7 +82,7 @@ class Observer:
         """Called before the first step."""
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Called after `step`, which is the `last` or not."""
+        """Called after `step`, which is the `last` or not; may fail as a pass does."""
 
 
 @dataclass(frozen=True)
@@ -105,28 +106,33 @@ class Run:
             self._verify(module, None)
             for observer in self.observers:
                 observer.start(module)
-            for step in steps:
-                try:
+            for number, step in enumerate(steps, start=1):
+                with self._explaining(Kind.PASS, f"pass '{step}'"):
                     step.apply(self.ctx, module)
-                except Exception as error:
-                    name = f"pass '{step}'"
-                    what = of_step(error, Kind.PASS, self.source, name)
-                    raise CompileError(what) from error
                 locate_by_neighbour(module)
                 self._verify(module, step)
                 for observer in self.observers:
-                    observer.after(step, module, step is steps[-1])
+                    with self._explaining(Kind.PASS, f"the check of pass '{step}'"):
+                        observer.after(step, module, number == len(steps))
 
     def _verify(self, module: ModuleOp, step: ModulePass | None) -> None:
         if not self.verify:
             return
+        after = "" if step is None else f" after pass '{step}'"
+        with self._explaining(Kind.VERIFY, f"verification{after}"):
+            try:
+                verify(module)
+            except VerifyException as error:
+                if step is not None:
+                    error.add_note(f"after pass '{step}', which left it so; {REPORT}")
+                raise
+
+    @contextmanager
+    def _explaining(self, kind: Kind, step: str) -> Generator[None]:
         try:
-            verify(module)
+            yield
         except Exception as error:
-            if step is not None and isinstance(error, VerifyException):
-                error.add_note(f"after pass '{step}', which left it so; {REPORT}")
-            name = "verification" if step is None else f"verification after '{step}'"
-            what = of_step(error, Kind.VERIFY, self.source, name)
+            what = of_step(error, kind, self.source, step)
             raise CompileError(what) from error
 
 
