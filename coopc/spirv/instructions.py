@@ -73,6 +73,8 @@ CORE = """
 70 OpInBoundsPtrAccessChain type result id id id* cap=Addresses
 71 OpDecorate id Decoration
 72 OpMemberDecorate id int Decoration
+73 OpDecorationGroup result
+74 OpGroupDecorate id id*
 77 OpVectorExtractDynamic type result id id
 78 OpVectorInsertDynamic type result id id id
 79 OpVectorShuffle type result id id int*

@@ -189,6 +189,23 @@ class Module:
         opcode = "OpDecorateId" if by_id else "OpDecorate"
         self._add(self.annotations, opcode, (target, decoration, *operands))
 
+    def decoration_group(self, decorations: Sequence[tuple[Value, ...]]) -> Id:
+        """What decorates an id more than once in one way, which `decorate` cannot.
+
+        spirv-val takes a decoration but once for each id, those of groups apart.
+
+        Args:
+            decorations: each the name of a decoration and its operands.
+        """
+        group = Id()
+        for decoration in decorations:
+            self._add(self.annotations, "OpDecorate", (group, *decoration))
+        return self._add(self.annotations, "OpDecorationGroup", (), result=group)
+
+    def group_decorate(self, group: Id, targets: Sequence[Id]) -> None:
+        """Decorate ids with a group."""
+        self._add(self.annotations, "OpGroupDecorate", (group, *targets))
+
     def member_decorate(
         self, target: Id, member: int, decoration: str, *operands: Value
     ) -> None:

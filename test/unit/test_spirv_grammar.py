@@ -34,6 +34,8 @@ SECTIONS = {
     "OpExecutionModeId": "execution_modes",
     "OpDecorate": "annotations",
     "OpDecorateId": "annotations",
+    "OpDecorationGroup": "annotations",
+    "OpGroupDecorate": "annotations",
 }
 HEADER = {
     *("OpCapability", "OpExtension", "OpMemoryModel", "OpExtInstImport", "OpLabel"),

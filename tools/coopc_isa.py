@@ -1,0 +1,256 @@
+"""coopc-isa: what Intel's compiler makes of a module, counted; no GPU is needed.
+
+    coopc-isa gemm.mlir -p 'coopc-xe{device=bmg}' --device bmg,pvc --registers 256
+    coopc-isa gemm.spvasm --clean --expect dpas=16 load2d=2 simd=16 'inner.total<=26'
+
+The module is IR, SPIR-V text or a SPIR-V binary.  The status is 1, and each difference
+a line, where the counts are not those that are expected.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
+from coopc.tools.driver import FAILED, ArgumentParser, run_tool, wrong_call
+
+if TYPE_CHECKING:
+    from coopc.run.isa import Isa, KernelIsa
+
+TOOL = "coopc-isa"
+MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
+"""How a SPIR-V binary begins, in either byte order."""
+TEXT = re.compile(rb"\s*(;|Op[A-Z]|%\w+ = Op)")
+"""How SPIR-V text begins."""
+PIPE_COLUMNS = 160
+"""Width of the table where it is not for a terminal."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the counts are compared with."""
+
+    exactly: Mapping[str, int]
+    at_most: Mapping[str, int]
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool on `args`, by default the command line's."""
+    differences: list[Diagnostic] = []
+    status = run_tool(TOOL, lambda: differences.extend(body(parser().read(args))))
+    for difference in differences:
+        print(difference, file=sys.stderr)
+    return FAILED if differences else status
+
+
+def parser() -> ArgumentParser:
+    """Return the parser of the command line."""
+    found = ArgumentParser(
+        prog=TOOL,
+        description="Compile a module with Intel's offline compiler, count the result.",
+        epilog="KEY is a column of the table or a kind of instruction, as in "
+        "load_block2d.d16; inner.KEY is of the innermost loop.",
+    )
+    add = found.add_argument
+    add("file", help="IR, SPIR-V text or binary; - for the standard input")
+    add("--device", default="bmg", metavar="NAMES", help="bmg,pvc,... (default: bmg)")
+    add("-p", "--passes", default="", help="passes, as for coopc-opt")
+    add("-t", "--target", help="the target, instead of the device's SPIR-V")
+    add("--registers", type=int, help="general registers: 128, 256, ...")
+    add("--expect", nargs="+", action="extend", default=[], metavar="KEY=NUMBER")
+    add("--clean", action="store_true", help="expect no calls, spills, private memory")
+    add("--json", action="store_true", help="print all figures as JSON")
+    add("--asm", action="store_true", help="print the disassembly, too")
+    return found
+
+
+def body(args: argparse.Namespace) -> list[Diagnostic]:
+    """Do what the arguments ask for; return what is not as expected."""
+    expected = read_expected(args.expect, clean=args.clean)
+    content = read_input(args.file)
+    found = [
+        (device, compiled(args, binary_for(args, content, device), device))
+        for device in dict.fromkeys(args.device.split(","))
+    ]
+    isas = [isa for _, isa in found]
+    reasons = [
+        reason for isa in isas for reason in usage(lambda isa=isa: check(isa, expected))
+    ]
+    show(isas, args)
+    return [Diagnostic(Kind.EMIT, reason, Place(args.file)) for reason in reasons]
+
+
+def usage(action: Callable[[], T]) -> T:
+    """Take a `ValueError`, or a tool that is missing, for a mistake of the user."""
+    from coopc.run.toolchain import ToolMissing
+
+    try:
+        return action()
+    except (ValueError, ToolMissing) as error:
+        raise wrong_call(TOOL, str(error)) from error
+
+
+def check(isa: Isa, expected: Expected) -> tuple[str, ...]:
+    """Return in what the counts differ from those that are expected."""
+    return isa.check(expected.exactly, expected.at_most)
+
+
+def read_expected(texts: Sequence[str], *, clean: bool) -> Expected:
+    """Read KEY=NUMBER and KEY<=NUMBER."""
+    from coopc.run.isa import CLEAN
+
+    exactly = dict(CLEAN) if clean else {}
+    at_most: dict[str, int] = {}
+    for text in texts:
+        match = re.fullmatch(r"([^=<]+)(<?=)(\d+)", text)
+        if match is None:
+            reason = f"expected --expect KEY=NUMBER or KEY<=NUMBER, got {text!r}"
+            raise wrong_call(TOOL, reason)
+        (exactly if match[2] == "=" else at_most)[match[1]] = int(match[3])
+    return Expected(exactly, at_most)
+
+
+def read_input(path: str) -> bytes:
+    """Read a file, or the standard input."""
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        message = f"cannot read the file: {error.strerror or error}"
+        raise CompileError(Diagnostic(Kind.INPUT, message, Place(path))) from error
+
+
+def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
+    """Return the SPIR-V binary that is compiled for a device."""
+    if content[:4] in MAGIC:
+        return content
+    if TEXT.match(content) is None:
+        content = emitted(args, content, device)
+        if content[:4] in MAGIC:
+            return content
+    return assembled(args.file, content)
+
+
+def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
+    """Return what coopc makes of IR."""
+    from coopc.compiler import compile
+    from coopc.source import decode
+
+    target = args.target or f"spirv-binary{{device={device}}}"
+    text = decode(content, args.file).text
+    return compile(text, args.passes, target, name=args.file).bytes
+
+
+def assembled(path: str, content: bytes) -> bytes:
+    """Return the binary of SPIR-V text."""
+    from coopc.run.toolchain import assemble_spirv
+    from coopc.source import decode
+
+    text = decode(content, path).text
+    version = re.search(r";\s*Version:\s*(\d+\.\d+)", text)
+    environment = f"spv{version[1] if version else '1.4'}"
+    return usage(lambda: assemble_spirv(text, environment))
+
+
+def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:
+    """Validate a binary and compile it."""
+    from coopc.run.offline_compiler import CompilerRefused, compile_kernel
+    from coopc.run.toolchain import validate_spirv
+
+    environment = f"spv{binary[6]}.{binary[5]}"
+    reason = usage(lambda: validate_spirv(binary, environment))
+    if reason is not None:
+        message = f"spirv-val ({environment}): {reason}"
+        raise CompileError(Diagnostic(Kind.EMIT, message, Place(args.file)))
+    try:
+        return usage(lambda: compile_kernel(binary, device, registers=args.registers))
+    except CompilerRefused as error:
+        message = f"{device}: {error}"
+        raise CompileError(Diagnostic(Kind.EMIT, message, Place(args.file))) from error
+
+
+# --- Output. ---
+
+
+def show(isas: Sequence[Isa], args: argparse.Namespace) -> None:
+    """Print what was counted."""
+    if args.json:
+        import json
+
+        print(json.dumps([as_json(isa, assembly=args.asm) for isa in isas], indent=1))
+        return
+    if args.asm:
+        for isa in isas:
+            for name, kernel in isa.kernels.items():
+                print(f"// {isa.device}: {name}\n{kernel.assembly}")
+    print_table(isas)
+
+
+def as_json(isa: Isa, *, assembly: bool) -> dict[str, Any]:
+    """Return all figures of a device."""
+    kernels: dict[str, Any] = {}
+    for name, kernel in isa.kernels.items():
+        found = kernels[name] = asdict(kernel)
+        found["inner"] = None if kernel.inner is None else asdict(kernel.inner)
+        if not assembly:
+            del found["assembly"]
+    return {"device": isa.device, "kernels": kernels, "warnings": isa.warnings}
+
+
+COLUMNS = (
+    *("dpas", "dpasw", "load2d", "prefetch2d", "store2d", "send"),
+    *("mov", "alu", "sync", "control", "calls", "total"),
+)
+KERNEL_COLUMNS = ("simd", "registers", "spill", "private")
+BAD = ("calls", "spill", "private")
+"""Columns in which anything but 0 is bad."""
+
+
+def print_table(isas: Sequence[Isa]) -> None:
+    """Print a table of the innermost loop and the whole of each kernel."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("device", "kernel", "of", box=None, pad_edge=False)
+    for name in (*COLUMNS, *KERNEL_COLUMNS):
+        table.add_column(name, justify="right")
+    for isa in isas:
+        for name, kernel in isa.kernels.items():
+            for row in rows(kernel):
+                table.add_row(isa.device, name, *row)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PIPE_COLUMNS)
+    console.print(table)
+    for isa in isas:
+        for warning in isa.warnings:
+            console.print(f"{isa.device}: {warning}", markup=False)
+
+
+def rows(kernel: KernelIsa) -> list[list[str]]:
+    """Return the rows of a kernel: its innermost loop, if there is one, and all."""
+    found: list[list[str]] = []
+    if kernel.inner is not None:
+        loop = [cell(name, getattr(kernel.inner, name)) for name in COLUMNS]
+        found.append(["loop", *loop, *[""] * len(KERNEL_COLUMNS)])
+    whole = [cell(name, getattr(kernel.whole, name)) for name in COLUMNS]
+    own = [cell(name, getattr(kernel.resources, name)) for name in KERNEL_COLUMNS]
+    return [*found, ["kernel", *whole, *own]]
+
+
+def cell(name: str, number: int) -> str:
+    """Return a number as text, red where it should be 0."""
+    return f"[bold red]{number}[/]" if number and name in BAD else str(number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
