@@ -269,8 +269,8 @@ def test_a_bare_checkout(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> No
     # Not the installed package: no entry point leads to coopc's dialects and passes.
     found = importlib.metadata.entry_points
 
-    def without_coopc(**params: str) -> list[importlib.metadata.EntryPoint]:
-        return [each for each in found(**params) if each.name != "coopc"]
+    def without_coopc(group: str) -> list[importlib.metadata.EntryPoint]:
+        return [each for each in found(group=group) if each.name != "coopc"]
 
     monkeypatch.setattr(importlib.metadata, "entry_points", without_coopc)
     example = str(ROOT / "examples" / "gemm.mlir")
