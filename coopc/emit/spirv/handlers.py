@@ -31,7 +31,8 @@ MODULES = {
     "math": ("math",),
     "memref": ("memref",),
     "simt": ("simt", "simt_lanes", "simt_blocks"),
-    "vector": ("vector",),
+    "vector": ("vector", "vector_memory"),
+    "xe": ("xe_block", "xe_dpas", "xe_payload"),
 }
 """Dialects to the modules here that emit them."""
 
