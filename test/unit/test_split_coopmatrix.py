@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f16
 
 from coopc.device import (
     BMG,
@@ -113,6 +113,15 @@ def test_the_sums_between_steps_are_of_the_wider_type():
     assert not Offers(alone).product(product)
     assert "the sums between them would be f32" in Offers(alone).why_no_product(product)
     assert Offers(alone).product(replace(product, k=8)) == (mixed,)
+
+
+def test_channels_of_a_packed_matrix_are_not_split():
+    narrow = MatrixShape(8, 8, 1, "f16", "f16", "f32", "f32")
+    offers = Offers(replace(LAVAPIPE, matrix_shapes=(narrow, *LAVAPIPE.matrix_shapes)))
+    b = coopmatrix.MatrixType.of(16, 8, f16, coopmatrix.Use.B)
+    layout = coopmatrix.Layout
+    assert offers.matrix(b, frozenset({layout.ROW_MAJOR})) == ((8, 8), (1, 8))
+    assert offers.matrix(b, frozenset({layout.PACKED})) == ((8, 8),)
 
 
 # --- what a program computes ---

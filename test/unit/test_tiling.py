@@ -57,6 +57,11 @@ def test_the_heaviest_gets_its_first_option_that_is_possible(wanted: list[Constr
     assert chosen == next(x for x in heavy.options if x in possible)
 
 
+def test_weight_decides_and_not_the_place():
+    wanted = [Constraint((0,), ((4,), (8,))), Constraint((0,), ((8,), (4,)), weight=2)]
+    assert choose(wanted) == choose(wanted[::-1]) == {0: 8}
+
+
 @given(st.lists(constraints(), max_size=4))
 def test_a_repetition_changes_nothing(wanted: list[Constraint]):
     assert choose(wanted) == choose([*wanted, *wanted])

@@ -142,3 +142,16 @@ func.func @inside_apply(%x: !coopmatrix.matrix<16x8xf16, acc>, %t: i1) {
   func.return
 }
 }
+
+// -----
+
+// The 16 rows of a are also @M rows of another product, and @M is not known.
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+coopmatrix.spec_constant @M = 16 : i32
+func.func @rows_of_unknown_number(%a: !coopmatrix.matrix<16x8xf16, a>, %b: !coopmatrix.matrix<8x8xf16, b>, %c: !coopmatrix.matrix<@M x 8 x f32, acc>, %d: !coopmatrix.matrix<16x8xf32, acc>) {
+  %r = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<16x8xf16, a>, !coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<@M x 8 x f32, acc>
+  // CHECK: error: coopmatrix.mul_add: lavapipe multiplies 8x8x8 (M x N x K) for f16 * f16 + f32 -> f32; none of them suits 16 x 8 by 8 x 8 together with the operations that it shares matrices with
+  %s = coopmatrix.mul_add %a, %b, %d : !coopmatrix.matrix<16x8xf16, a>, !coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<16x8xf32, acc>
+  func.return
+}
+}
