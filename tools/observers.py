@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from importlib import import_module
 from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -58,7 +57,8 @@ class Validate(Observer):
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
         """Compare, and keep the module for the next pass."""
-        validate_step = import_module("coopc.validate").validate_step
+        from coopc.validate.step import validate_step
+
         after = module.clone()
         validate_step(self.before, after, step, seed=self.seed)
         self.before = after
