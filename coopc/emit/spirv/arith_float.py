@@ -67,6 +67,7 @@ def compare(e: Emission, op: arith.CmpfOp) -> None:
     a, b = e.id(op.lhs), e.id(op.rhs)
     if is_bf16(op.lhs.type):
         a, b = widened(e, a), widened(e, b)
+    e.whole.strict = True
     number = op.predicate.value.data
     bool = e.types.bool
     opcode = _PREDICATES.get(number)
@@ -118,6 +119,7 @@ def _extreme(
     make: Callable[[Emission, Id, Id, Id, bool], Id], greater: bool
 ) -> Callable[[Emission, arith.FloatingPointLikeBinaryOperation], None]:
     def handler(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
+        e.whole.strict = True
         each_float(
             e,
             op.result,

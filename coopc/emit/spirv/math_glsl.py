@@ -2,8 +2,8 @@
 
 Each takes the emission, the type of the result and its operands, of scalars or vectors.
 
-- expm1 and log1p: W. Kahan's, as in N. Higham, "Accuracy and Stability of Numerical
-  Algorithms", section 1.14.1: the errors of u = exp(x) and log(u) cancel.
+- expm1 and log1p: a series where x is small.  Vulkan's log may be off by 2^-21 there,
+  whatever its value, so that nothing can be made of it.
 - Bits of integers: Vulkan's instructions take 32 bits; less is widened, 64 is halved.
 """
 
@@ -16,6 +16,13 @@ from coopc.spirv.statement import Id
 
 LOG10_2 = 0.3010299956639812
 """The decimal logarithm of 2."""
+
+SMALL = 0.35
+"""Below it the series are used."""
+EXPM1_TERMS = 9
+"""The next term is below SMALL**9 / 10!, 2e-11 of the first."""
+LOG1P_TERM = 13
+"""The last exponent; the next term is below 0.22**14 / 15, 5e-11 of the first."""
 
 
 def copysign(e: Emission, to: Id, x: Id, sign: Id) -> Id:
@@ -50,32 +57,34 @@ def cbrt(e: Emission, to: Id, x: Id) -> Id:
 
 
 def expm1(e: Emission, to: Id, x: Id) -> Id:
-    """`exp(x) - 1`, also where x is small: (u - 1) x / log(u), u = exp(x)."""
-    bools, one = e.bools(to), e.number(to, 1.0)
-    u = e.ext("Exp", x, type=to)
-    less = e.emit("OpFSub", u, one, type=to)
-    log = e.ext("Log", u, type=to)
-    product = e.emit("OpFMul", less, x, type=to)
-    exact = e.emit("OpFDiv", product, log, type=to)
-    same = e.emit("OpFOrdEqual", u, one, type=bools)
-    found = e.emit("OpSelect", same, x, exact, type=to)
-    # Where u is 0 or infinite, u - 1 is right and log(u) of no use.
-    lost = e.emit("OpFOrdEqual", less, e.number(to, -1.0), type=bools)
-    found = e.emit("OpSelect", lost, less, found, type=to)
-    return e.emit("OpSelect", e.emit("OpIsInf", u, type=bools), u, found, type=to)
+    """`exp(x) - 1`: where x is small x (1 + x/2 (1 + x/3 (1 + ...)))."""
+    series = e.number(to, 1.0)
+    for term in range(EXPM1_TERMS, 1, -1):
+        step = e.emit("OpFMul", x, e.number(to, 1 / term), type=to)
+        step = e.emit("OpFMul", step, series, type=to)
+        series = e.emit("OpFAdd", step, e.number(to, 1.0), type=to)
+    series = e.emit("OpFMul", x, series, type=to)
+    direct = e.emit("OpFSub", e.ext("Exp", x, type=to), e.number(to, 1.0), type=to)
+    return e.emit("OpSelect", _is_small(e, to, x), series, direct, type=to)
 
 
 def log1p(e: Emission, to: Id, x: Id) -> Id:
-    """`log(1 + x)`, also where x is small: log(u) x / (u - 1), u = 1 + x."""
-    bools, one = e.bools(to), e.number(to, 1.0)
-    u = e.emit("OpFAdd", x, one, type=to)
-    log = e.ext("Log", u, type=to)
-    less = e.emit("OpFSub", u, one, type=to)
-    quotient = e.emit("OpFDiv", x, less, type=to)
-    exact = e.emit("OpFMul", log, quotient, type=to)
-    same = e.emit("OpFOrdEqual", u, one, type=bools)
-    found = e.emit("OpSelect", same, x, exact, type=to)
-    return e.emit("OpSelect", e.emit("OpIsInf", u, type=bools), log, found, type=to)
+    """`log(1 + x)`: where x is small 2 (s + s^3/3 + s^5/5 + ...), s = x / (2 + x)."""
+    s = e.emit("OpFAdd", x, e.number(to, 2.0), type=to)
+    s = e.emit("OpFDiv", x, s, type=to)
+    square = e.emit("OpFMul", s, s, type=to)
+    series = e.number(to, 2 / LOG1P_TERM)
+    for term in range(LOG1P_TERM - 2, 0, -2):
+        series = e.emit("OpFMul", series, square, type=to)
+        series = e.emit("OpFAdd", series, e.number(to, 2 / term), type=to)
+    series = e.emit("OpFMul", s, series, type=to)
+    direct = e.ext("Log", e.emit("OpFAdd", x, e.number(to, 1.0), type=to), type=to)
+    return e.emit("OpSelect", _is_small(e, to, x), series, direct, type=to)
+
+
+def _is_small(e: Emission, to: Id, x: Id) -> Id:
+    magnitude = e.ext("FAbs", x, type=to)
+    return e.emit("OpFOrdLessThan", magnitude, e.number(to, SMALL), type=e.bools(to))
 
 
 def log10(e: Emission, to: Id, x: Id) -> Id:

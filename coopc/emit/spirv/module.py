@@ -90,6 +90,10 @@ def _finish(whole: ModuleEmission) -> None:
     for variable in whole.buffers:
         if variable not in whole.written:
             whole.module.decorate(variable, "NonWritable")
-    if whole.strict and not whole.facts.vulkan:
-        for kernel in whole.kernels:
+    for kernel in whole.kernels if whole.strict else ():
+        if not whole.facts.vulkan:
             whole.module.execution_mode(kernel, "ContractionOff")
+            continue
+        # Without it a driver may take x + 0.0 for x, and assume that there is no NaN.
+        for bits in sorted(whole.types.float_bits):
+            whole.module.execution_mode(kernel, "SignedZeroInfNanPreserve", bits)

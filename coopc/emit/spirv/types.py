@@ -113,6 +113,8 @@ class Types:
         self.module = module
         self.facts = facts
         self.spec_constants = spec_constants
+        self.float_bits: set[int] = set()
+        """Widths of the floats in use, in bits, without bf16."""
         self._parts: dict[Attribute, tuple[Id, ...]] = {}
 
     @property
@@ -185,7 +187,8 @@ class Types:
             case BFloat16Type():
                 return self._bf16()
             case Float16Type() | Float32Type() | Float64Type():
-                return self.module.type("OpTypeFloat", _FLOAT_BITS[type.__class__])
+                self.float_bits.add(bits := _FLOAT_BITS[type.__class__])
+                return self.module.type("OpTypeFloat", bits)
             case _:
                 raise Refusal(f"expected a number, got {type}")
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
 from xdsl.ir import Attribute, SSAValue
 
-from coopc.dialects.narrow import is_vector
-from coopc.emit.spirv.address import linear, memory_operands, pointer, strides
+from coopc.dialects.narrow import is_integer, is_vector
 from coopc.emit.spirv.arith_convert import same_bits
+from coopc.emit.spirv.arith_float import number_extreme, strict_extreme
 from coopc.emit.spirv.arith_integer import is_i1
 from coopc.emit.spirv.emission import Emission
+from coopc.emit.spirv.floats import is_bf16, relaxed
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.memref import is_true
 from coopc.emit.spirv.types import count_of, element_of
-from coopc.emit.spirv.view import Num, View
+from coopc.emit.spirv.view import Num
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 
@@ -94,7 +94,7 @@ def extract(e: Emission, op: vector.ExtractOp) -> None:
     at, count = _place(e, op.vector.type, static, op.dynamic_position)
     if isinstance(at, int):
         scalars = e.scalars(op.vector)[at : at + count]
-    elif count == 1 and len(e.parts(op.vector)) == 1:
+    elif count == 1 and _is_one_vector(e, op.vector.type):
         (part,) = e.parts(op.vector)
         type = e.element(op.result.type)
         e.set(op.result, (e.emit("OpVectorExtractDynamic", part, at, type=type),))
@@ -123,7 +123,7 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
     if isinstance(at, int):
         scalars = e.scalars(op.dest)
         scalars[at : at + count] = new
-    elif count == 1 and len(e.parts(op.dest)) == 1 and count_of(op.dest.type) > 1:
+    elif count == 1 and _is_one_vector(e, op.dest.type):
         (part,) = e.parts(op.dest)
         id = e.emit("OpVectorInsertDynamic", part, new[0], at, type=part.type)
         e.set(op.result, (id,))
@@ -219,96 +219,49 @@ def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
     e.set(op.mask_vector, e.gathered(type, found))
 
 
-# --- memory --------------------------------------------------------------------
+_COMBINED: dict[str, str] = {
+    "add": "OpIAdd",
+    "mul": "OpIMul",
+    "and": "OpBitwiseAnd",
+    "or": "OpBitwiseOr",
+    "xor": "OpBitwiseXor",
+}
+_COMBINED_FLOATS = {"add": "OpFAdd", "mul": "OpFMul"}
+_COMBINED_BY_CALL: dict[str, tuple[str, str]] = {
+    "minui": ("u_min", "UMin"),
+    "minsi": ("s_min", "SMin"),
+    "maxui": ("u_max", "UMax"),
+    "maxsi": ("s_max", "SMax"),
+}
+"""In OpenCL.std and in GLSL.std.450."""
 
 
-def _consecutive(
-    e: Emission, view: View, type: Attribute, indices: Sequence[SSAValue]
-) -> Num:
-    """Where the first component is, in elements; the others follow it."""
-    assert is_vector(type), type
-    if type.get_num_dims() != 1:
-        raise Refusal(f"expected a vector of one dimension, got {type}")
-    last = strides(e, view)[-1:] or (1,)
-    if e.index.num(last[0]) != 1:
-        raise Refusal("expected a memref whose last stride is 1")
-    return linear(e, view, e.nums(indices))
+@handlers.on(vector.ReductionOp)
+def reduction(e: Emission, op: vector.ReductionOp) -> None:
+    """All components as one, in order, after what they start from."""
+    element = op.dest.type
+    if is_i1(element) or is_bf16(element):
+        raise Refusal(f"expected components of another type, got {element}")
+    scalars = e.scalars(op.vector)
+    if op.acc is not None:
+        scalars.insert(0, e.id(op.acc))
+    found, *rest = scalars
+    for scalar in rest:
+        found = _combined(e, op, element, found, scalar)
+    e.set(op.dest, (found,))
 
 
-@handlers.on(vector.LoadOp)
-def load(e: Emission, op: vector.LoadOp) -> None:
-    """Consecutive elements."""
-    view, type = e.view(op.base), op.result.type
-    at = _consecutive(e, view, type, op.indices)
-    nontemporal = is_true(op.nontemporal)
-    found: list[Id] = []
-    for to, width in zip(e.types.parts(type), e.types.widths(type), strict=True):
-        found.append(_load_part(e, view, at, to, width, nontemporal))
-        at = e.index.add(at, width)
-    e.set(op.result, tuple(found))
-
-
-def _load_part(
-    e: Emission, view: View, at: Num, to: Id, width: int, nontemporal: bool
+def _combined(
+    e: Emission, op: vector.ReductionOp, element: Attribute, a: Id, b: Id
 ) -> Id:
-    if is_whole(e, view, width):
-        place = vector_pointer(e, view, at, to)
-        access = _access(e, view, nontemporal, width)
-        return e.emit("OpLoad", place, *access, type=to)
-    element = e.types.in_memory(view.element)
-    scalars: list[Id] = []
-    for plus in range(width):
-        place = pointer(e, view, e.index.add(at, plus))
-        access = _access(e, view, nontemporal, 1)
-        id = e.emit("OpLoad", place, *access, type=element)
-        scalars.append(e.from_memory(view.element, id))
-    if width == 1:
-        return scalars[0]
-    return e.emit("OpCompositeConstruct", *scalars, type=to)
-
-
-@handlers.on(vector.StoreOp)
-def store(e: Emission, op: vector.StoreOp) -> None:
-    """Consecutive elements."""
-    view, type = e.view(op.base), op.vector.type
-    at = _consecutive(e, view, type, op.indices)
-    nontemporal = is_true(op.nontemporal)
-    e.whole.written.add(view.base)
-    for part, width in zip(e.parts(op.vector), e.types.widths(type), strict=True):
-        if is_whole(e, view, width):
-            place = vector_pointer(e, view, at, part.type)
-            e.do("OpStore", place, part, *_access(e, view, nontemporal, width))
-        else:
-            _store_each(e, view, at, e.components(part), nontemporal)
-        at = e.index.add(at, width)
-
-
-def _store_each(
-    e: Emission, view: View, at: Num, scalars: Sequence[Id], nontemporal: bool
-) -> None:
-    """Store components one by one."""
-    for plus, scalar in enumerate(scalars):
-        place = pointer(e, view, e.index.add(at, plus))
-        value = e.to_memory(view.element, scalar)
-        e.do("OpStore", place, value, *_access(e, view, nontemporal, 1))
-
-
-def is_whole(e: Emission, view: View, width: int) -> bool:
-    """Whether a vector is accessed as one: OpenCL's, but those of 3 take the room of 4.
-
-    Vulkan has no pointer to a vector in an array of scalars; a bool has no bits.
-    """
-    one_byte = view.element == IntegerType(1)
-    return not e.facts.vulkan and width not in (1, 3) and not one_byte
-
-
-def vector_pointer(e: Emission, view: View, at: Num, to: Id) -> Id:
-    """A pointer to some elements as one vector."""
-    place = pointer(e, view, at)
-    return e.emit("OpBitcast", place, type=e.types.pointer(view.storage, to))
-
-
-def _access(e: Emission, view: View, nontemporal: bool, width: int) -> list[str | int]:
-    """Memory operands: a vector has the alignment of its elements."""
-    size = e.types.bytes_of(view.element) if width > 1 else None
-    return memory_operands(e, view, nontemporal=nontemporal, alignment_bytes=size)
+    """Two components as one."""
+    kind = str(op.kind.data)
+    if kind in _COMBINED_BY_CALL:
+        return e.ext(_COMBINED_BY_CALL[kind][e.facts.vulkan], a, b, type=a.type)
+    if kind in ("maxnumf", "minnumf", "maximumf", "minimumf"):
+        make = number_extreme if "num" in kind else strict_extreme
+        e.whole.strict = True
+        return make(e, a.type, a, b, kind.startswith("max"))
+    whole = isinstance(element, IndexType) or is_integer(element)
+    opcode = (_COMBINED if whole else _COMBINED_FLOATS)[kind]
+    return relaxed(e, opcode, e.emit(opcode, a, b, type=a.type), op.fastmath)

@@ -39,7 +39,8 @@ class ModuleEmission:
         self.written: set[Id] = set()
         """The variables of buffers that something writes."""
         self.strict = False
-        """Whether there is float arithmetic that may not be contracted."""
+        """Whether there is float arithmetic whose every bit counts: it may not be
+        contracted, and zeros have signs."""
         self.kernels: list[Id] = []
         """The functions of the entry points."""
         self.buffers: list[Id] = []

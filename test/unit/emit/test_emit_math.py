@@ -1,0 +1,159 @@
+"""`math` in both flavours, run and compared with numpy."""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from coopc.diagnostic import CompileError
+
+Array: TypeAlias = npt.NDArray[Any]
+
+VULKAN_SINE = 2.0**-11
+"""The absolute error that Vulkan allows sin and cos in [-pi, pi], the least precise of
+the functions here (Vulkan, "Precision and Operation of SPIR-V Instructions")."""
+
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "absf": np.abs,
+    "atan": np.arctan,
+    "asinh": np.arcsinh,
+    "cbrt": np.cbrt,
+    "ceil": np.ceil,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "floor": np.floor,
+    "roundeven": np.rint,
+    "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "trunc": np.trunc,
+}
+OF_POSITIVE: dict[str, Callable[[Array], Array]] = {
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sqrt": np.sqrt,
+}
+OF_UNIT: dict[str, Callable[[Array], Array]] = {
+    "acos": np.arccos,
+    "asin": np.arcsin,
+    "atanh": lambda x: np.arctanh(0.9 * x),
+}
+EXACT = ("absf", "ceil", "floor", "roundeven", "round", "trunc", "copysign")
+
+
+def close(found: Array, expected: Array, what: str) -> None:
+    """Within twice Vulkan's error of sin; exact functions to the bit."""
+    if what in EXACT:
+        np.testing.assert_array_equal(found, expected, what)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected), what)
+        return
+    bound = 2 * VULKAN_SINE
+    np.testing.assert_allclose(found, expected, bound, bound, err_msg=what)
+
+
+@pytest.mark.parametrize("type", ["f16", "f32", "f64"])
+def test_functions(runner: Any, type: str):
+    if type == "f64" and runner.flavour == "vulkan":
+        pytest.skip("GLSL.std.450 has these of f16 and f32")
+    dtype = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[type]
+    x = np.linspace(-1.5, 1.5, 64).astype(dtype)
+    x[:4] = 0.5, -0.5, 0.0, -0.0
+    positive = np.linspace(0.01, 4, 64).astype(dtype)
+    unit = np.linspace(-1, 1, 64).astype(dtype)
+    bodies: dict[str, tuple[str, str]] = {}
+    expected: dict[str, Array] = {}
+    for functions, name, array in (
+        (FUNCTIONS, "%a", x),
+        (OF_POSITIVE, "%b", positive),
+        (OF_UNIT, "%c", unit),
+    ):
+        for op, function in functions.items():
+            expected[op] = function(array.astype(np.float64)).astype(dtype)
+            body = f"%r = math.{op} {name} : {type}"
+            if op == "atanh":
+                body = f"%s = arith.constant 0.9 : {type}\n"
+                body += f"%q = arith.mulf {name}, %s : {type}\n"
+                body += f"%r = math.atanh %q : {type}"
+            bodies[op] = (type, body)
+    found = runner.elementwise(bodies, [type] * 3, [x, positive, unit])
+    for op, values in expected.items():
+        close(found[op], values, op)
+
+
+def test_small_arguments(runner: Any):
+    """Where exp(x) - 1 and log(1 + x) lose all digits."""
+    x = np.array([1e-10, -1e-10, 1e-6, 3e-8, 0.0, 50.0, 1e-3, 88.0], np.float32)
+    bodies = {
+        "expm1": ("f32", "%r = math.expm1 %a : f32"),
+        "log1p": ("f32", "%r = math.log1p %a : f32"),
+    }
+    found = runner.elementwise(bodies, ["f32"], [x])
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(found["expm1"], np.expm1(wide), 1e-4)
+    np.testing.assert_allclose(found["log1p"], np.log1p(wide), 1e-4)
+
+
+def test_two_operands(runner: Any):
+    a = np.linspace(-4, 4, 64).astype(np.float32)
+    b = np.linspace(3, -3, 64).astype(np.float32)
+    n = np.arange(-32, 32, dtype=np.int32) % 7 - 3
+    bodies = {
+        "atan2": ("f32", "%r = math.atan2 %a, %b : f32"),
+        "copysign": ("f32", "%r = math.copysign %a, %b : f32"),
+        "powf": ("f32", "%x = math.absf %a : f32\n%r = math.powf %x, %b : f32"),
+        "fpowi": ("f32", "%r = math.fpowi %a, %c : f32, i32"),
+        "fma": ("f32", "%r = math.fma %a, %b, %a : f32"),
+    }
+    found = runner.elementwise(bodies, ["f32", "f32", "i32"], [a, b, n])
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    for op, values in {
+        "atan2": np.arctan2(x, y),
+        "copysign": np.copysign(x, y),
+        "powf": np.abs(x) ** y,
+        "fpowi": x**n,
+        "fma": x * y + x,
+    }.items():
+        close(found[op], values.astype(np.float32), op)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_bits(runner: Any, bits: int):
+    low = -(1 << (bits - 1))
+    some = [0, 1, -1, low, low + 1, 2, 12, 1 << (bits - 2)]
+    a = np.array(some * 2, f"int{bits}")
+    bodies = {
+        name: (f"i{bits}", f"%r = math.{name} %a : i{bits}")
+        for name in ("ctlz", "cttz", "ctpop", "absi")
+    }
+    found = runner.elementwise(bodies, [f"i{bits}"], [a])
+    words = [n % (1 << bits) for n in a.tolist()]
+    leading = [bits - n.bit_length() for n in words]
+    trailing = [(n & -n).bit_length() - 1 if n else bits for n in words]
+    np.testing.assert_array_equal(found["ctlz"], leading)
+    np.testing.assert_array_equal(found["cttz"], trailing)
+    np.testing.assert_array_equal(found["ctpop"], [n.bit_count() for n in words])
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(found["absi"], np.abs(a))
+
+
+def test_erf(runner: Any):
+    a = np.linspace(-2, 2, 8).astype(np.float32)
+    bodies = {"erf": ("f32", "%r = math.erf %a : f32")}
+    if runner.flavour == "vulkan":
+        with pytest.raises(CompileError, match=r"GLSL.std.450 has no erf"):
+            runner.elementwise(bodies, ["f32"], [a])
+    else:
+        found = runner.elementwise(bodies, ["f32"], [a])
+        expected = np.array([math.erf(x) for x in a.tolist()], np.float32)
+        close(found["erf"], expected, "erf")
