@@ -286,16 +286,31 @@ MUTATION = st.tuples(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(MUTATION, min_size=1, max_size=3), st.floats(0, 1))
+GEMM = (ROOT / "examples" / "gemm.mlir").read_text()
+TO_SPIRV = ("-p", "coopc-khr{device=lavapipe}", "-t", "spirv")
+
+
+@pytest.mark.parametrize(
+    ("valid", "args"),
+    [(VALID, ("-p", "canonicalize")), (GEMM, TO_SPIRV)],
+    ids=["loop", "gemm"],
+)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    mutations=st.lists(MUTATION, min_size=1, max_size=3),
+    end=st.floats(0, 1) | st.just(1.0),
+)
 def test_no_text_makes_a_traceback(
-    mutations: list[tuple[float, int, str]], end: float
+    valid: str,
+    args: tuple[str, ...],
+    mutations: list[tuple[float, int, str]],
+    end: float,
 ) -> None:
-    text = VALID
+    text = valid
     for where, length, new in mutations:
         start = int(where * len(text))
         text = text[:start] + new + text[start + length :]
-    text = text[: max(1, int(len(text) * end * 2))]
+    text = text[: max(1, int(len(text) * end))]
 
     written, err = io.BytesIO(), io.StringIO()
     stdin = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "replace")))
@@ -303,7 +318,7 @@ def test_no_text_makes_a_traceback(
         patch.setattr(sys, "stdin", stdin)
         patch.setattr(sys, "stdout", stdout := io.TextIOWrapper(written))
         patch.setattr(sys, "stderr", err)
-        status = main(["-p", "canonicalize"])
+        status = main(args)
     errors = [line for line in err.getvalue().split("\n") if "error: " in line]
     assert status == len(errors)
     assert "Traceback" not in err.getvalue()
