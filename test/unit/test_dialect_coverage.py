@@ -54,7 +54,7 @@ def test_every_message_is_tested(dialect: str) -> None:
     tested = lines_of(invalid, "// CHECK")
     for name in INVALID_KERNELS:
         text = (TEST / "unit" / name).read_text()
-        tested += re.sub(r'"\s*"', "", text)
+        tested += re.sub(r"[\"']\s*[\"']", "", text)
     package = Path(FILES[dialect]).parent
     found = [message for path in package.glob("*.py") for message in messages(path)]
     assert len(found) > 10
