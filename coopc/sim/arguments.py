@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,15 +27,43 @@ from coopc.sim.values import (
     is_integer,
     memory_dtype,
     number,
+    scalar_of,
 )
 
 Argument: TypeAlias = Array | float | int
 """An array for a memref, a number for a number."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An argument as a value of the simulation."""
+
+    value: Any
+    attached: tuple[Array, Array] | None = None
+    """The elements of the caller's array in a row, and the array itself."""
+
+    def release(self, numerics: Numerics) -> Array | None:
+        """Give the contents of memory back to the array that it came from.
+
+        Returns:
+            A bound of the error of each element, if errors were tracked.
+        """
+        if self.attached is None:
+            return None
+        assert isinstance(self.value, MemRef)
+        flat, array = self.attached
+        type = self.value.element_type
+        numerics.detach(self.value.buffer.data, flat, type)
+        errors = numerics.errors(self.value.buffer.data, type)
+        if errors is None:
+            return None
+        strides = [x // array.itemsize * errors.itemsize for x in array.strides]
+        return np.lib.stride_tricks.as_strided(errors, array.shape, strides)
+
+
 def bind(
     func: FuncOp, arguments: Sequence[Argument], numerics: Numerics
-) -> tuple[Any, ...]:
+) -> tuple[Bound, ...]:
     """Return arguments as values of the simulation; arrays are shared, not copied.
 
     Raises:
@@ -54,20 +83,22 @@ def bind(
 
 def _value(
     type: Attribute, argument: Argument, position: int, numerics: Numerics
-) -> Any:
+) -> Bound:
     """Return one argument as a value."""
     if isa(type, MemRefType):
-        return _memref(type, argument, position)
+        return _memref(type, argument, position, numerics)
     if is_integer(type) or is_float(type):
         if isinstance(argument, np.ndarray) and argument.ndim:
             raise ValueError(
                 f"expected a number for argument {position}, a {type}, got an array"
             )
-        return numerics.constant(argument, type).reshape((1,) * AXES)
+        return Bound(numerics.constant(argument, type).reshape((1,) * AXES))
     raise ValueError(f"expected argument {position} to be simulated, got a {type}")
 
 
-def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
+def _memref(
+    type: MemRefType, argument: Argument, position: int, numerics: Numerics
+) -> Bound:
     """Return an array as a memref.
 
     Raises:
@@ -93,13 +124,14 @@ def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
     flat = np.lib.stride_tricks.as_strided(
         array, (1, 1, 1, elements), (0, 0, 0, array.itemsize)
     )
-    return MemRef(
-        Buffer(flat, f"argument {position}"),
+    memory = MemRef(
+        Buffer(numerics.attach(flat, element_type), f"argument {position}"),
         element_type,
         number(0),
         tuple(number(size) for size in array.shape),
         tuple(number(stride) for stride in strides),
     )
+    return Bound(memory, (flat, array))
 
 
 def _as_stored(array: Array, element_type: Attribute, what: str) -> Array:
@@ -138,6 +170,21 @@ def _check_strides(
         )
     if not fits:
         raise ValueError(f"expected the strides of {what}, got {strides} elements")
+
+
+def released(
+    value: Any, type: Attribute, numerics: Numerics
+) -> tuple[Array | None, Array | None]:
+    """Return a result as an array, as it would be in memory, and bounds of its errors.
+
+    A memref is None: it is memory that the caller cannot see, or has already.
+    """
+    if isinstance(value, MemRef):
+        return None, None
+    element = scalar_of(type)
+    here: Array = np.asarray(value[0, 0, 0])
+    stored = Numerics().to_memory(numerics.plain(here, element), element)
+    return stored, numerics.errors(here, element)
 
 
 def grid_sizes(func: FuncOp, arguments: Sequence[Argument]) -> list[int]:

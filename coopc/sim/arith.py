@@ -32,7 +32,6 @@ from coopc.sim.values import (
     AXES,
     Array,
     bits_of,
-    choose,
     is_float,
     scalar_of,
     shape_of,
@@ -259,10 +258,8 @@ class ArithFunctions(SimulatorFunctions):
     def select(
         self, interpreter: Interpreter, op: arith.SelectOp, args: PythonValues
     ) -> PythonValues:
-        """Choose one of two values, or of their elements."""
+        """Choose one of two values."""
         condition, x, y = args
-        if shape_of(op.cond.type):
-            return (choose(condition, x, y),)
         return (self.machine.merge(op.result.type, condition, x, y),)
 
     @impl(arith.BitcastOp)

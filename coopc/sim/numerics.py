@@ -55,6 +55,17 @@ class Numerics:
             formats.bits_from_bf16(array) if isinstance(type, BFloat16Type) else array
         )
 
+    def attach(self, array: Array, type: Attribute) -> Array:
+        """Return the memory of an argument: the caller's own array."""
+        return array
+
+    def detach(self, data: Array, array: Array, type: Attribute) -> None:
+        """Give the contents of attached memory back to the array it came from."""
+
+    def errors(self, array: Array, type: Attribute) -> Array | None:
+        """Return bounds of the errors of values, as f64; None where there are none."""
+        return None
+
     def plain(self, array: Array, type: Attribute) -> Array:
         """Return values without anything beside them."""
         return array

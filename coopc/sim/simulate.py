@@ -21,12 +21,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import OpCounter
 
 from coopc.dialects import simt
-from coopc.sim.arguments import Argument, bind, grid_sizes
+from coopc.sim.arguments import Argument, bind, grid_sizes, released
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.machine import Launch, Machine
 from coopc.sim.matrices import Matrices, Provider, constants_of, provider_of
 from coopc.sim.numerics import Numerics
 from coopc.sim.registry import new_simulator
+from coopc.sim.tracked import Inputs, Tracked
+from coopc.sim.values import Array
 
 DEFAULT_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
@@ -38,11 +40,15 @@ CHUNK_VALUES = 1 << 20
 class Run:
     """What a simulation did."""
 
-    results: tuple[Any, ...]
-    """Of a function that is no kernel."""
     counts: Counter[str]
     """How often each operation ran, each time for a chunk of work-groups."""
     launch: Launch
+    errors: tuple[Array | None, ...] = ()
+    """For each argument, bounds of the errors of its elements, if they are tracked."""
+    results: tuple[Array | None, ...] = ()
+    """Of a function that is no kernel: arrays as in memory, None for memrefs."""
+    result_errors: tuple[Array | None, ...] = ()
+    """Bounds of their errors, if they are tracked."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class Options:
     """Who owns which element; what the kernel says if it is None."""
     constants: Mapping[str, int] = field(default_factory=dict[str, int])
     """Values of specialisation constants, by name."""
+    track: Inputs | None = None
+    """Whether errors are tracked, and for which kind of input."""
     chunk: int | None = None
     """Work-groups that run together, at least 1; chosen by their size if None."""
 
@@ -83,15 +91,16 @@ def simulate(
     """
     options = options or Options(**settings)
     func = _function(module, name)
-    launch = _launch(func, arguments, options)
-    numerics = Numerics()
+    launch = launch_of(func, arguments, options)
+    numerics = Numerics() if options.track is None else Tracked(options.track)
     matrices = Matrices(
         options.distribution or provider_of(func),
         launch.subgroup_size,
         launch.subgroups * launch.subgroup_size,
         constants_of(module, options.constants),
     )
-    values = bind(func, arguments, numerics)
+    bound = bind(func, arguments, numerics)
+    values = tuple(each.value for each in bound)
     counter = OpCounter()
     results: tuple[Any, ...] = ()
     for groups in _chunks(launch, options.chunk):
@@ -104,7 +113,20 @@ def simulate(
             raise UndefinedBehaviour(
                 f"@{name} ends between simt.barrier_arrive and simt.barrier_wait"
             )
-    return Run(results, counter.ops, launch)
+    with np.errstate(all="ignore"):
+        errors = tuple(each.release(numerics) for each in bound)
+    types = func.function_type.outputs
+    pairs = [
+        released(value, type, numerics)
+        for value, type in zip(results, types, strict=True)
+    ]
+    return Run(
+        counter.ops,
+        launch,
+        errors,
+        tuple(value for value, _ in pairs),
+        tuple(error for _, error in pairs),
+    )
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:
@@ -121,7 +143,7 @@ def _function(module: ModuleOp, name: str) -> FuncOp:
     return functions[name]
 
 
-def _launch(func: FuncOp, arguments: Sequence[Argument], options: Options) -> Launch:
+def launch_of(func: FuncOp, arguments: Sequence[Argument], options: Options) -> Launch:
     """Return how a kernel is started; other functions have one work-item.
 
     Raises:

@@ -1,0 +1,239 @@
+"""Floats with a bound of their error beside them: how far right programs may differ.
+
+A float is a complex number: its real part is the value, exactly as it is computed
+without tracking, its imaginary part is a bound of the difference to what exact
+arithmetic gives.  Whatever moves values moves bounds with them.  For a function f with
+operands x and bounds e, the bound of the result r is
+
+    spread(x, e)      how far f moves when its operands do (`coopc.sim.float_functions`)
+    + 2 u eps |r|     its own rounding: u units in the last place, eps half of one of 1
+
+and of a product of matrices, c being a term of the sum as any other,
+
+    |A| Eb + Ea |B| + Ea Eb + Ec + (K + 2) eps_acc (|A| |B| + |c|) + eps_out |r|
+
+Two programs that compute the same in another order lie within the sum of both bounds.
+
+With exact inputs, small integers, a result that was not rounded adds nothing to the
+bound: where it is 0, every order of the sum gives the same bits.  Bounds get lost where
+floats become integers, as bits or as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum, auto
+from typing import TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
+from xdsl.ir import Attribute
+
+from coopc.rounding import FORMATS, FloatFormat
+from coopc.sim import values
+from coopc.sim.float_functions import FloatFunction
+from coopc.sim.numerics import Numerics, accumulator
+from coopc.sim.values import Array, DType, choose, is_float
+
+Complex: TypeAlias = npt.NDArray[np.complex128]
+
+TRACKED = np.dtype(np.complex128)
+
+_FORMATS: dict[type[Attribute], FloatFormat] = {
+    Float16Type: FORMATS["f16"],
+    BFloat16Type: FORMATS["bf16"],
+    Float32Type: FORMATS["f32"],
+    Float64Type: FORMATS["f64"],
+}
+
+
+class Inputs(StrEnum):
+    """The two kinds of input that programs are compared on."""
+
+    EXACT = auto()
+    """Small integers: sums of products are exact."""
+    REAL = auto()
+    """Any numbers."""
+
+
+def errors_of(array: Array) -> Array:
+    """Return the bounds beside tracked values."""
+    return cast(Complex, array).imag
+
+
+def format_of(type: Attribute) -> FloatFormat:
+    """Return the format of a type of floats."""
+    return _FORMATS[type.__class__]
+
+
+def product_bound(
+    terms: int,
+    magnitude: Array,
+    result: Array,
+    accumulator_epsilon: float,
+    result_epsilon: float,
+) -> Array:
+    """Return how far a sum of products may be from the exact one, in any order.
+
+    Args:
+        terms: K, the products that are summed.
+        magnitude: the sum of |a| |b| over all terms, with |c| if there is a c.
+        result: what was computed.
+        accumulator_epsilon: half a unit in the last place of 1, where it is summed.
+        result_epsilon: the same of the type of the result.
+    """
+    return (terms + 2) * accumulator_epsilon * magnitude + result_epsilon * abs(result)
+
+
+class Tracked(Numerics):
+    """Floats with bounds of their errors."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+
+    def value_dtype(self, type: Attribute) -> DType:
+        """Return how values of a type are kept in arrays."""
+        return TRACKED if is_float(type) else super().value_dtype(type)
+
+    def memory_dtype(self, type: Attribute) -> DType:
+        """Return how values of a type are kept in memory."""
+        return TRACKED if is_float(type) else super().memory_dtype(type)
+
+    def from_memory(self, array: Array, type: Attribute) -> Array:
+        """Return the values that memory holds."""
+        return array if is_float(type) else super().from_memory(array, type)
+
+    def to_memory(self, array: Array, type: Attribute) -> Array:
+        """Return values as memory holds them."""
+        return array if is_float(type) else super().to_memory(array, type)
+
+    def attach(self, array: Array, type: Attribute) -> Array:
+        """Return memory of its own, with the contents of an array."""
+        if not is_float(type):
+            return array
+        found = self.given(super().from_memory(array, type), type)
+        found.flags.writeable = array.flags.writeable
+        return found
+
+    def detach(self, data: Array, array: Array, type: Attribute) -> None:
+        """Give the contents back."""
+        if is_float(type) and array.flags.writeable:
+            array[...] = super().to_memory(self.plain(data, type), type)
+
+    def errors(self, array: Array, type: Attribute) -> Array | None:
+        """Return the bounds."""
+        return np.ascontiguousarray(errors_of(array)) if is_float(type) else None
+
+    def plain(self, array: Array, type: Attribute) -> Array:
+        """Return values without their bounds."""
+        if not is_float(type):
+            return array
+        return cast(Complex, array).real.astype(values.value_dtype(type))
+
+    def given(self, array: Array, type: Attribute) -> Array:
+        """Return plain values as exact ones."""
+        return array.astype(TRACKED) if is_float(type) else array
+
+    def apply(self, function: FloatFunction, type: Attribute, *args: Array) -> Array:
+        """Return a function of floats and the bound of its error."""
+        plain = [self.plain(arg, type) for arg in args]
+        result = super().apply(function, type, *plain)
+        wide = [x.astype(np.float64) for x in plain]
+        spread = _spread(function, wide, [errors_of(arg) for arg in args])
+        if function.exact:
+            return _joined(result, spread)
+        unrounded = function.compute(*wide)
+        own = self._rounding(result, unrounded, type, function.ulps)
+        return _joined(result, spread + own)
+
+    def _rounding(
+        self, result: Array, unrounded: Array, type: Attribute, ulps: float = 0.5
+    ) -> Array:
+        """Return the bound of the error that one rounding makes."""
+        format = format_of(type)
+        exactly = result.astype(np.float64)
+        least = 2.0 ** max(format.min_exponent - format.fraction_bits, -1074)
+        bound = 2 * ulps * format.epsilon * np.abs(exactly) + least
+        bound = np.where(np.isnan(exactly), 0.0, bound)
+        if self.inputs == Inputs.REAL:
+            return bound
+        same = (exactly == unrounded) | (np.isnan(exactly) & np.isnan(unrounded))
+        if isinstance(type, Float64Type):
+            whole = np.rint(exactly) == exactly
+            same = same & whole & (np.abs(exactly) <= 2.0**53)
+        return np.where(same, 0.0, bound)
+
+    def convert(self, array: Array, source: Attribute, result: Attribute) -> Array:
+        """Return floats of another type; narrowing ones are rounded."""
+        plain = self.plain(array, source)
+        found = super().convert(plain, source, result)
+        to, of = format_of(result), format_of(source)
+        if to.fraction_bits >= of.fraction_bits and to.max_exponent >= of.max_exponent:
+            return _joined(found, errors_of(array))
+        own = self._rounding(found, plain.astype(np.float64), result)
+        return _joined(found, errors_of(array) + own)
+
+    def of_integers(self, array: Array, result: Attribute) -> Array:
+        """Return integers as floats."""
+        found = super().of_integers(array, result)
+        plain = self.plain(found, result)
+        own = self._rounding(plain, array.astype(np.float64), result)
+        own = np.where(plain.astype(np.float64) == array, 0.0, own)
+        return _joined(plain, own)
+
+    def bitcast(self, array: Array, source: Attribute, result: Attribute) -> Array:
+        """Return the bits as another type: bounds are lost."""
+        return array if source == result else super().bitcast(array, source, result)
+
+    def multiply_add(
+        self,
+        matrices: tuple[Array, Array, Array],
+        types: tuple[Attribute, Attribute, Attribute, Attribute],
+    ) -> Array:
+        """Return `a * b + c` and the bound of its error: see the module."""
+        a, b, c = (
+            self.plain(x, type) for x, type in zip(matrices, types[:3], strict=True)
+        )
+        result = super().multiply_add((a, b, c), types)
+        size_a, size_b, size_c = (np.abs(x).astype(np.float64) for x in (a, b, c))
+        error_a, error_b, error_c = (errors_of(x) for x in matrices)
+        magnitude = np.matmul(size_a, size_b) + size_c
+        spread = np.matmul(size_a + error_a, error_b) + np.matmul(error_a, size_b)
+        acc = FORMATS["f32" if accumulator(types) == np.float32 else "f64"]
+        exactly = result.astype(np.float64)
+        own = product_bound(
+            a.shape[-1],
+            magnitude,
+            exactly,
+            acc.epsilon,
+            format_of(types[3]).epsilon,
+        )
+        if self.inputs == Inputs.EXACT:
+            unrounded = np.matmul(a.astype(np.float64), b.astype(np.float64)) + c
+            small = magnitude <= 2.0 ** (acc.fraction_bits + 1)
+            own = np.where(small & (exactly == unrounded), 0.0, own)
+        errors = np.where(np.isnan(exactly), 0.0, spread + error_c + own)
+        return _joined(result, errors)
+
+
+def _spread(
+    function: FloatFunction, args: Sequence[Array], errors: Sequence[Array]
+) -> Array:
+    """Return how far a result moves when its operands do."""
+    exact = errors[0] == 0
+    for error in errors[1:]:
+        exact = exact & (error == 0)
+    none = np.zeros(exact.shape)
+    if exact.all():
+        return none
+    return choose(exact, none, function.spread(args, errors))
+
+
+def _joined(value: Array, error: Array) -> Array:
+    """Return values with bounds; a bound that is no number is no bound."""
+    value, error = np.broadcast_arrays(value, error)
+    found = np.empty(value.shape, TRACKED)
+    found.real = value
+    found.imag = np.where(np.isnan(error), np.inf, error)
+    return found

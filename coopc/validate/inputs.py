@@ -1,0 +1,215 @@
+"""Inputs for kernels and functions: sizes that they accept, and what is in the arrays.
+
+Sizes are found by trying: dynamic sizes and `index` arguments get one small number, and
+the first for which the program does nothing undefined is taken.  Then sizes that differ
+from each other are tried, and, for programs with checked accesses, sizes that no tile
+divides.  Whatever a program accepts is a fair input, even if nobody would call it so.
+
+Contents are of two kinds (`coopc.sim.tracked.Inputs`): small integers, so that sums of
+products are exact, and any numbers.  Outputs are filled too: what a program leaves as
+it is is compared as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    IndexType,
+    MemRefType,
+    NoneAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from coopc.dialects.coopmatrix import AccessOp
+from coopc.sim.arguments import Argument
+from coopc.sim.formats import to_bf16
+from coopc.sim.tracked import Inputs
+from coopc.sim.values import Array, bits_of, is_float, is_integer, memory_dtype
+
+SIZES = (16, 32, 64, 128, 8, 4, 1)
+"""Numbers that dynamic sizes are tried with, in elements."""
+MAX_ELEMENTS = 1 << 22
+"""Of all arrays together: with more, a function is not run."""
+EXACT_VALUES = ((-2, 3), (1, 4))
+"""Ranges of exact inputs, the end excluded; the second has no zero to divide by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Numbers for the dynamic sizes and the index arguments of a function."""
+
+    values: tuple[int, ...]
+    """In the order of the arguments."""
+
+    def __str__(self) -> str:
+        """As a list."""
+        return ", ".join(map(str, self.values)) or "none"
+
+
+def unsuitable(func: FuncOp) -> str | None:
+    """Say why a function cannot be run by itself; None where it can."""
+    if not func.body.blocks:
+        return "it has no body"
+    for position, type in enumerate(func.function_type.inputs):
+        element = type.get_element_type() if isa(type, MemRefType) else type
+        if not (is_float(element) or is_integer(element)):
+            return f"argument {position} is a {type}"
+        if isa(type, MemRefType) and not _can_be_made(type):
+            return f"argument {position} has a layout that no array has, {type}"
+    elements = sum(
+        int(np.prod([size for size in type.get_shape() if size != DYNAMIC_INDEX]))
+        for type in func.function_type.inputs
+        if isa(type, MemRefType)
+    )
+    if elements > MAX_ELEMENTS:
+        return f"its arrays have {elements} elements, more than {MAX_ELEMENTS}"
+    return None
+
+
+def _can_be_made(type: MemRefType) -> bool:
+    """Whether there are arrays of a type."""
+    return isinstance(type.layout, NoneAttr) or type.get_strides() is not None
+
+
+def count_sizes(func: FuncOp) -> int:
+    """Return how many numbers `Sizes` has for a function."""
+    return sum(
+        type.get_shape().count(DYNAMIC_INDEX)
+        if isa(type, MemRefType)
+        else isinstance(type, IndexType)
+        for type in func.function_type.inputs
+    )
+
+
+def first_sizes(func: FuncOp) -> Iterator[Sizes]:
+    """Yield sizes to try, all of them the same."""
+    count = count_sizes(func)
+    for size in SIZES if count else (1,):
+        yield Sizes((size,) * count)
+    if count:
+        yield Sizes((0,) * count)
+
+
+def more_sizes(
+    func: FuncOp, found: Sizes, random: np.random.Generator
+) -> Iterator[Sizes]:
+    """Yield sizes to try that differ from each other, given some that do not.
+
+    They are multiples, so that loops and grids make several steps.
+    """
+    for _ in range(24 if found.values else 0):
+        factors = random.integers(2, 5, len(found.values))
+        yield Sizes(tuple(int(x) for x in factors * found.values))
+    yield Sizes(tuple(2 * x for x in found.values))
+
+
+def ragged_sizes(
+    func: FuncOp, found: Sizes, random: np.random.Generator
+) -> Iterator[Sizes]:
+    """Yield sizes to try that no tile divides, for programs that check accesses."""
+    accesses = (op for op in func.walk() if isinstance(op, AccessOp))
+    if not any(op.checked is not None for op in accesses):
+        return
+    for _ in range(24 if found.values else 0):
+        extra = random.integers(-7, 8, len(found.values))
+        yield Sizes(tuple(max(1, int(x)) for x in found.values + extra))
+
+
+def make_arguments(
+    func: FuncOp, sizes: Sizes, inputs: Inputs, seed: Sequence[int]
+) -> list[Argument]:
+    """Return arguments of a function.
+
+    Args:
+        func: for which `unsuitable` says nothing.
+        sizes: as many as it has.
+        inputs: which kind.
+        seed: of the contents; the same seed gives the same arguments.
+    """
+    random = np.random.default_rng(seed)
+    rest = iter(sizes.values)
+    low, high = EXACT_VALUES[seed[-1] % len(EXACT_VALUES)]
+    found: list[Argument] = []
+    for type in func.function_type.inputs:
+        if isa(type, MemRefType):
+            shape = [
+                next(rest) if size == DYNAMIC_INDEX else size
+                for size in type.get_shape()
+            ]
+            array = _empty(type, shape)
+            element = type.get_element_type()
+            array[...] = _contents(element, array.shape, inputs, random, (low, high))
+            found.append(array)
+        elif isinstance(type, IndexType):
+            found.append(next(rest))
+        else:
+            found.append(_number(type, inputs, random, (low, high)))
+    return found
+
+
+def _empty(type: MemRefType, shape: Sequence[int]) -> Array:
+    """Return an array with the strides of a type; dynamic ones leave gaps."""
+    dtype = memory_dtype(type.get_element_type())
+    if isinstance(type.layout, NoneAttr):
+        return np.zeros(shape, dtype)
+    fixed = type.get_strides()
+    assert fixed is not None, type
+    strides: list[int] = [0] * len(shape)
+    step = 1
+    for axis in reversed(range(len(shape))):
+        stride = fixed[axis]
+        strides[axis] = step if stride is None else stride
+        step = max(step, strides[axis] * shape[axis]) + (1 if axis else 0)
+    elements = 1 + sum(
+        (size - 1) * stride for size, stride in zip(shape, strides, strict=True)
+    )
+    memory = np.zeros(max(elements, 0), dtype)
+    return np.lib.stride_tricks.as_strided(
+        memory, shape, [stride * dtype.itemsize for stride in strides]
+    )
+
+
+def _contents(
+    type: Attribute,
+    shape: tuple[int, ...],
+    inputs: Inputs,
+    random: np.random.Generator,
+    exact: tuple[int, int],
+) -> Array:
+    """Return the contents of an array."""
+    if is_float(type):
+        if inputs == Inputs.EXACT:
+            floats = random.integers(*exact, shape).astype(np.float64)
+        else:
+            floats = random.standard_normal(shape)
+        if isinstance(type, BFloat16Type):
+            return to_bf16(floats)
+        return floats.astype(memory_dtype(type))
+    bits = bits_of(type)
+    if bits == 1:
+        return random.integers(0, 2, shape).astype(np.bool_)
+    if inputs == Inputs.EXACT:
+        return random.integers(*exact, shape).astype(memory_dtype(type))
+    low = -(1 << (bits - 1))
+    return random.integers(low, -low, shape).astype(memory_dtype(type))
+
+
+def _number(
+    type: Attribute,
+    inputs: Inputs,
+    random: np.random.Generator,
+    exact: tuple[int, int],
+) -> float | int:
+    """Return a number of a type."""
+    if is_float(type):
+        if inputs == Inputs.EXACT:
+            return float(random.integers(*exact))
+        return float(random.standard_normal())
+    return int(random.integers(2) if bits_of(type) == 1 else random.integers(*exact))

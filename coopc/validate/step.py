@@ -1,0 +1,327 @@
+"""Compare what a module does before and after a pass.
+
+Each kernel, and each other function that can be run by itself, runs on the simulator
+before and after, on the same seeded inputs of both kinds.  Functions that the pass
+made, removed or gave other types are not compared, nor are those that take or return
+what no array is, or that the simulator does not know: `report` hears which, and why.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from coopc.dialects import coopmatrix, simt
+from coopc.sim.arguments import Argument
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.matrices import provider_of
+from coopc.sim.simulate import (
+    DEFAULT_SUBGROUP_SIZE,
+    Options,
+    Run,
+    launch_of,
+    simulate,
+)
+from coopc.sim.tracked import Inputs
+from coopc.sim.values import BFLOAT16, Array, scalar_of
+from coopc.validate.compare import Difference, compare
+from coopc.validate.inputs import (
+    EXACT_VALUES,
+    Sizes,
+    first_sizes,
+    make_arguments,
+    more_sizes,
+    ragged_sizes,
+    unsuitable,
+)
+
+Report: TypeAlias = Callable[[str], None]
+
+MAX_WORK_GROUPS = 4096
+"""Of a grid: a function with more is not run."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Where a program does something else after a pass."""
+
+    function: str
+    argument: str
+    """Which argument or result differs; empty if the program became undefined."""
+    inputs: Inputs
+    sizes: Sizes
+    seed: int
+    difference: Difference | None
+    """How it differs."""
+    undefined: str = ""
+    """What the program does after the pass that no program may do."""
+
+    def __str__(self) -> str:
+        """What differs, and on which inputs."""
+        where = f"on {self.inputs} inputs (sizes {self.sizes}, seed {self.seed})"
+        if self.difference is None:
+            return f"@{self.function} became undefined {where}: {self.undefined}"
+        return f"{self.argument} of @{self.function} differs {where}: {self.difference}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input of a function."""
+
+    options: Options
+    sizes: Sizes
+    family: int
+    """Which of `EXACT_VALUES` exact inputs have."""
+
+
+def validate_step(
+    before: ModuleOp,
+    after: ModuleOp,
+    step: ModulePass,
+    *,
+    seed: int = 0,
+    report: Report | None = None,
+) -> None:
+    """Refuse a pass that changes what a module does.
+
+    Args:
+        before: the module that the pass was given.
+        after: what it made of it.
+        step: the pass.
+        seed: of the inputs.
+        report: is told what is not compared, and why; standard error by default.
+
+    Raises:
+        PassFailedException: a function does something else, or became undefined.
+    """
+
+    def tell(text: str) -> None:
+        print(f"validate: {step.name}: {text}", file=sys.stderr)
+
+    if (
+        found := first_mismatch(before, after, seed=seed, report=report or tell)
+    ) is None:
+        return
+    functions = {op.sym_name.data: op for op in after.ops if isinstance(op, FuncOp)}
+    message = f"pass {step.name} changed what the program does: {found}"
+    functions[found.function].emit_error(message, PassFailedException(message))
+
+
+def first_mismatch(
+    before: ModuleOp, after: ModuleOp, *, seed: int = 0, report: Report = print
+) -> Mismatch | None:
+    """Return the first function that does something else after than before, if any."""
+    old = {op.sym_name.data: op for op in before.ops if isinstance(op, FuncOp)}
+    new = {op.sym_name.data: op for op in after.ops if isinstance(op, FuncOp)}
+    for name in sorted({*old, *new}):
+        if name not in old or name not in new:
+            when = "before" if name not in old else "after"
+            report(f"@{name} is not compared: there is none {when}")
+            continue
+        if (reason := not_comparable(old[name], new[name])) is not None:
+            report(f"@{name} is not compared: {reason}")
+            continue
+        pair = _Pair(before, after, old[name], new[name], seed)
+        found = pair.mismatch(report)
+        if found is not None:
+            return found
+    return None
+
+
+def not_comparable(before: FuncOp, after: FuncOp) -> str | None:
+    """Say why two functions cannot be compared; None where they can."""
+    if before.function_type != after.function_type:
+        return f"its type changed from {before.function_type} to {after.function_type}"
+    if (simt.KERNEL in before.attributes) != (simt.KERNEL in after.attributes):
+        return "it is a kernel only before or only after"
+    return unsuitable(before) or unsuitable(after)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A function before and after a pass."""
+
+    before: ModuleOp
+    after: ModuleOp
+    old: FuncOp
+    new: FuncOp
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self.old.sym_name.data
+
+    def mismatch(self, report: Report) -> Mismatch | None:
+        """Return the first difference on inputs that the function accepts."""
+        try:
+            cases = list(self._cases())
+            for case in cases:
+                for inputs in Inputs:
+                    if (found := self._compared(case, inputs)) is not None:
+                        return found
+        except (SimulationError, ValueError) as error:
+            report(f"@{self.name} is not compared: {error}")
+        return None
+
+    def _cases(self) -> Iterator[Case]:
+        """Yield inputs that the function accepts: first plain ones, then others.
+
+        Raises:
+            SimulationError: it accepts none that are tried.
+        """
+        first = self._accepted(first_sizes(self.old))
+        if isinstance(first, UndefinedBehaviour):
+            raise SimulationError(
+                f"all inputs that were tried make it undefined, the last one by {first}"
+            )
+        yield first
+        random = np.random.default_rng(self.seed)
+        for candidates in (more_sizes, ragged_sizes):
+            found = self._accepted(candidates(self.old, first.sizes, random))
+            if isinstance(found, Case):
+                yield found
+
+    def _accepted(self, candidates: Iterator[Sizes]) -> Case | UndefinedBehaviour:
+        """Return the first input with which the function is not undefined.
+
+        Returns:
+            Why the last one is not accepted, if none is.
+        """
+        last = UndefinedBehaviour("nothing was tried")
+        for sizes in candidates:
+            for options in self._options():
+                for family in range(len(EXACT_VALUES)):
+                    case = Case(options, sizes, family)
+                    try:
+                        self._run(self.before, case, Inputs.EXACT)
+                    except UndefinedBehaviour as error:
+                        last = error
+                    else:
+                        return case
+        return last
+
+    def _options(self) -> Iterator[Options]:
+        """Yield ways to run it: what the pass decided holds before it too."""
+        if simt.KERNEL not in self.old.attributes:
+            yield Options()
+            return
+        kernels = simt.kernel_of(self.old), simt.kernel_of(self.new)
+        lanes = (
+            kernels[1].subgroup_size
+            or kernels[0].subgroup_size
+            or DEFAULT_SUBGROUP_SIZE
+        )
+        decided = any(
+            coopmatrix.DISTRIBUTION in func.attributes for func in (self.new, self.old)
+        )
+        named = self.new if coopmatrix.DISTRIBUTION in self.new.attributes else self.old
+        options = Options(
+            subgroup_size=lanes,
+            distribution=provider_of(named) if decided else None,
+        )
+        if kernels[0].grid is not None:
+            yield options
+            return
+        for grid in ((2, 2, 1), (1, 1, 1)):
+            yield replace(options, grid=grid)
+
+    def _run(
+        self, module: ModuleOp, case: Case, inputs: Inputs
+    ) -> tuple[Run, list[Argument]]:
+        """Run the function of a module on inputs."""
+        seed = [self.seed, case.family]
+        arguments = make_arguments(self.old, case.sizes, inputs, seed)
+        options = replace(case.options, track=inputs)
+        launch = launch_of(self.old, arguments, options)
+        if launch.work_groups > MAX_WORK_GROUPS:
+            raise SimulationError(
+                f"its grid has {launch.work_groups} work-groups, more than "
+                f"{MAX_WORK_GROUPS}"
+            )
+        return simulate(module, self.name, arguments, options), arguments
+
+    def _compared(self, case: Case, inputs: Inputs) -> Mismatch | None:
+        """Run before and after on one input and compare."""
+        try:
+            old, expected = self._run(self.before, case, inputs)
+        except UndefinedBehaviour:
+            return None  # exact inputs are accepted, these are not
+        try:
+            new, found = self._run(self.after, case, inputs)
+        except UndefinedBehaviour as error:
+            return self._mismatch(case, inputs, "", None, str(error))
+        types = self.old.function_type
+        names = [f"argument {_named(value)}" for value in self.old.body.block.args]
+        compared = [
+            *_pairs(names, types.inputs, expected, found, old.errors, new.errors),
+            *_pairs(
+                [f"result {position}" for position, _ in enumerate(types.outputs)],
+                types.outputs,
+                old.results,
+                new.results,
+                old.result_errors,
+                new.result_errors,
+            ),
+        ]
+        for what, difference in compared:
+            if not difference.ok:
+                return self._mismatch(case, inputs, what, difference)
+        return None
+
+    def _mismatch(
+        self,
+        case: Case,
+        inputs: Inputs,
+        argument: str,
+        difference: Difference | None,
+        undefined: str = "",
+    ) -> Mismatch:
+        """Return a mismatch on one input."""
+        return Mismatch(
+            self.name, argument, inputs, case.sizes, self.seed, difference, undefined
+        )
+
+
+def _is_array(value: object) -> bool:
+    """Whether an argument or a result has elements to compare."""
+    return isinstance(value, np.ndarray)
+
+
+def _named(value: BlockArgument) -> str:
+    """Return the number of an argument, and its name if it has one."""
+    return (
+        f"{value.index} (%{value.name_hint})" if value.name_hint else f"{value.index}"
+    )
+
+
+def _pairs(
+    names: Sequence[str],
+    types: Iterable[Attribute],
+    expected: Sequence[Any],
+    found: Sequence[Any],
+    *errors: Sequence[Array | None],
+) -> Iterator[tuple[str, Difference]]:
+    """Yield the name and the difference of each argument or result that is an array."""
+    values = zip(names, types, expected, found, *errors, strict=True)
+    for name, type, x, y, *bounds in values:
+        if not (_is_array(x) and _is_array(y)):
+            continue
+        element = scalar_of(type)
+        if isa(type, MemRefType):
+            element = type.get_element_type()
+        known = [bound for bound in bounds if bound is not None]
+        # What a pass loses on the way, by a bitcast, it has not made more exact.
+        bound = 2 * np.maximum.reduce(known) if known else None
+        difference = compare(y, x, bound=bound, bf16=element == BFLOAT16)
+        yield name, difference

@@ -1,0 +1,203 @@
+"""Wrong passes are caught and named; right ones, and reordered sums, are not."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.dialects import coopmatrix
+from coopc.testing.programs import module_of
+from coopc.validate.step import Mismatch, first_mismatch, validate_step
+
+GEMM = (Path(__file__).parents[2] / "examples" / "gemm.mlir").read_text()
+
+
+@dataclass(frozen=True)
+class TransposeLoadsPass(ModulePass):
+    """A wrong pass: it swaps row and column major."""
+
+    name = "transpose-loads"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in op.walk():
+            if isinstance(each, coopmatrix.LoadOp):
+                each.layout = coopmatrix.LayoutAttr(coopmatrix.Layout.COL_MAJOR)
+
+
+def mismatch(before: str, after: str) -> tuple[Mismatch | None, list[str]]:
+    said: list[str] = []
+    found = first_mismatch(module_of(before), module_of(after), report=said.append)
+    return found, said
+
+
+def test_planted_wrong_pass_is_named() -> None:
+    before = module_of(GEMM)
+    after, step = before.clone(), TransposeLoadsPass()
+    step.apply(Context(), after)
+    said: list[str] = []
+    with pytest.raises(
+        PassFailedException,
+        match=r"pass transpose-loads changed .* argument 2 \(%c\) of @gemm differs on "
+        r"exact inputs .* at \[0, 0\] expected -?\d+.0, to within 0, got -?\d+.0",
+    ):
+        validate_step(before, after, step, report=said.append)
+    validate_step(before, before.clone(), step, report=said.append)
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("%a[%row, %k]", "%a[%k, %k]"),
+        ("%b[%k, %col]", "%b[%k, %row]"),
+        ("%row = arith.muli %y, %c16", "%row = arith.muli %x, %c16"),
+        ("arith.constant 0.0 : f32", "arith.constant 1.0 : f32"),
+        ("%c0 to %k_end", "%c16 to %k_end"),
+    ],
+)
+def test_wrong_programs(old: str, new: str) -> None:
+    assert old in GEMM
+    found, said = mismatch(GEMM, GEMM.replace(old, new))
+    assert found is not None
+    assert said == []
+
+
+def test_becoming_undefined() -> None:
+    found, _ = mismatch(GEMM, GEMM.replace("%c[%row, %col]", "%c[%row, %k_end]"))
+    assert found is not None
+    assert "became undefined on exact inputs" in str(found)
+    assert "coopmatrix.store" in str(found)
+
+
+SUM = """
+func.func @sum(%x: memref<?xf32>, %y: memref<1xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %backwards = arith.constant false
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %zero = arith.constant 0.0 : f32
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> (f32) {
+    %end = arith.subi %n, %c1 : index
+    %back = arith.subi %end, %i : index
+    %p = arith.select %backwards, %back, %i : index
+    %v = memref.load %x[%p] : memref<?xf32>
+    %t = arith.addf %s, %v : f32
+    scf.yield %t : f32
+  }
+  memref.store %sum, %y[%c0] : memref<1xf32>
+  func.return
+}
+"""
+
+
+def test_sums_in_another_order_are_the_same() -> None:
+    assert mismatch(SUM, SUM.replace("false", "true")) == (None, [])
+
+
+def test_dropping_a_term_is_not() -> None:
+    found, _ = mismatch(SUM, SUM.replace("%i = %c0 to", "%i = %c1 to"))
+    assert found is not None
+    assert found.function == "sum"
+
+
+def test_functions_with_results() -> None:
+    text = """
+    func.func @f(%x: i32, %y: f16) -> (i32, f16) {
+      %a = arith.addi %x, %x : i32
+      %b = arith.mulf %y, %y : f16
+      func.return %a, %b : i32, f16
+    }
+    """
+    assert mismatch(text, text) == (None, [])
+    found, _ = mismatch(text, text.replace("mulf", "addf"))
+    assert found is not None
+    assert found.argument == "result 1"
+
+
+def test_a_constant_that_is_nearly_right() -> None:
+    text = """
+    func.func @f(%x: memref<64xf32>) {
+      %c0 = arith.constant 0 : index
+      %tenth = arith.constant 0.1 : f32
+      %v = memref.load %x[%c0] : memref<64xf32>
+      %w = arith.mulf %v, %tenth : f32
+      memref.store %w, %x[%c0] : memref<64xf32>
+      func.return
+    }
+    """
+    found, _ = mismatch(text, text.replace("0.1 :", "0.10001 :"))
+    assert found is not None
+    assert found.difference is not None
+
+
+CHECKED = """
+func.func @copy(%x: memref<?x?xi32>, %y: memref<?x?xi32>)
+    attributes {simt.kernel, simt.grid =
+      affine_map<(m, n, k, l) -> (n ceildiv 8, m ceildiv 8)>} {
+  %c8 = arith.constant 8 : index
+  %i = simt.workgroup_id y : index
+  %j = simt.workgroup_id x : index
+  %row = arith.muli %i, %c8 : index
+  %col = arith.muli %j, %c8 : index
+  %m = coopmatrix.load %x[%row, %col] row_major checked(rows, cols)
+      : memref<?x?xi32> -> !coopmatrix.matrix<8x8xi32, acc>
+  coopmatrix.store %m, %y[%row, %col] row_major checked(rows, cols)
+      : !coopmatrix.matrix<8x8xi32, acc>, memref<?x?xi32>
+  func.return
+}
+"""
+
+
+def test_checked_accesses_are_tried_on_ragged_sizes() -> None:
+    rounded = CHECKED.replace("n ceildiv 8, m ceildiv 8", "n floordiv 8, m floordiv 8")
+    found, said = mismatch(CHECKED, rounded)
+    assert said == []
+    assert found is not None
+    assert any(size % 8 for size in found.sizes.values)
+
+
+def test_what_is_not_compared_is_said() -> None:
+    before = """
+    func.func @gone() { func.return }
+    func.func @other(%x: i32) { func.return }
+    func.func @matrix(%x: !coopmatrix.matrix<8x8xi32, acc>) { func.return }
+    func.func private @declared(i32)
+    func.func @never(%x: memref<4xi32>) {
+      %c9 = arith.constant 9 : index
+      %v = memref.load %x[%c9] : memref<4xi32>
+      func.return
+    }
+    """
+    after = before.replace("@gone", "@new").replace("%x: i32", "%x: i64")
+    found, said = mismatch(before, after)
+    assert found is None
+    assert [line.partition(" is not compared: ")[::2] for line in said] == [
+        ("@declared", "it has no body"),
+        ("@gone", "there is none after"),
+        ("@matrix", "argument 0 is a !coopmatrix.matrix<8x8xi32, acc>"),
+        (
+            "@never",
+            "all inputs that were tried make it undefined, the last one by "
+            "memref.load: undefined behaviour: expected an index in dimension 0 of "
+            "argument 0 of 4 elements to be inside, got 9",
+        ),
+        ("@new", "there is none before"),
+        ("@other", "its type changed from (i32) -> () to (i64) -> ()"),
+    ]
+
+
+def test_each_kernel_is_compared() -> None:
+    two = (
+        GEMM
+        + GEMM.partition("func.func")[1]
+        + GEMM.partition("func.func")[2].replace("@gemm", "@second")
+    )
+    assert mismatch(two, two) == (None, [])
+    head, middle, tail = two.rpartition("arith.constant 0.0 : f32")
+    found, _ = mismatch(two, head + middle.replace("0.0", "2.0") + tail)
+    assert found is not None
+    assert found.function == "second"
