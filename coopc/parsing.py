@@ -1,8 +1,9 @@
 """From text to IR in which every operation knows where it stands.
 
-`LocatedParser` is xDSL's parser with four things added: locations, the limits below,
-near matches of misspelled names, and the mends of `coopc.xdsl_gaps`.  `parse` is the
-way to use it: whatever is wrong with the text comes out as one `CompileError`.
+`LocatedParser` is xDSL's parser with five things added: locations, the limits below,
+near matches of misspelled names, names from before a renaming (`coopc.renamed`), and
+the mends of `coopc.xdsl_gaps`.  `parse` is the way to use it: whatever is wrong with
+the text comes out as one `CompileError`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,22 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Operation,
+    Region,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 
 from coopc.diagnostic import CompileError, near_match
 from coopc.explain import of_parser
+from coopc.renamed import current
 from coopc.source import Source
 from coopc.xdsl_gaps import Lexer, float_of_hex, late_aliases, locate_by_neighbour
 
@@ -137,7 +147,7 @@ class LocatedParser(Parser):
         end = self.pos
         try:
             return super()._parse_dialect_type_or_attribute_body(
-                attr_name, *args, **kwargs
+                current(attr_name), *args, **kwargs
             )
         except VerifyException as error:
             # Where the name begins, with its `!` or `#`.
@@ -150,9 +160,14 @@ class LocatedParser(Parser):
             self.raise_error("expected an operation, a block or '}'")
         return super()._parse_block()
 
+    def _parse_attribute_entry(self) -> tuple[str, Attribute]:
+        name, value = super()._parse_attribute_entry()
+        return current(name), value
+
     def _get_op_by_name(self, name: str) -> type[Operation]:
         stack = self._parser_state.dialect_stack
-        if (found := self.ctx.get_optional_op(name, dialect_stack=stack)) is not None:
+        found = self.ctx.get_optional_op(current(name), dialect_stack=stack)
+        if found is not None:
             return found
         end = self.pos
         start = self.source.text.rfind(name, 0, end)

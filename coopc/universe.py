@@ -42,6 +42,9 @@ TARGETS: dict[str, str] = {
 }
 """From the name of a target (`-t`) to `module:class`."""
 
+REPLACED_DIALECTS: dict[str, str] = {"arith": "coopc.dialects.shaped_arith:Arith"}
+"""The same for dialects of xDSL that coopc mends: see `coopc.xdsl_gaps`."""
+
 REPLACED_TARGETS: dict[str, str] = {"mlir": "coopc.emit.mlir:AliasTarget"}
 """The same for targets of xDSL that coopc's own tools, and no others, replace."""
 
@@ -75,7 +78,11 @@ def everything() -> Universe:
     """What all installed universes have, and coopc's also where it is not installed."""
     found = Universe.get_multiverse()
     return Universe(
-        all_dialects={**COOPC_UNIVERSE.all_dialects, **found.all_dialects},
+        all_dialects={
+            **COOPC_UNIVERSE.all_dialects,
+            **found.all_dialects,
+            **factories(REPLACED_DIALECTS, {}),
+        },
         all_passes={**COOPC_UNIVERSE.all_passes, **found.all_passes},
         all_targets={
             **COOPC_UNIVERSE.all_targets,

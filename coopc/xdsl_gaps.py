@@ -5,6 +5,7 @@
 | hex floats | `dense<0xFF800000>` is 4286578688.0, not -inf | `float_of_hex` |
 | splats | `dense<0.0>` makes a Python object of each element | `coopc.parsing` |
 | late aliases | `#loc1` before its definition, as MLIR prints, fails | `late_aliases` |
+| scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
@@ -26,8 +27,11 @@ from xdsl.ir import IRNode, Operation
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.mlir_lexer import MLIRLexer
 
-LATE_ALIAS = re.compile(r"^#loc\d*[ \t]*=[ \t]*loc\(", re.MULTILINE)
-"""How MLIR writes the definition of a location, at the end of its output."""
+ALIAS = re.compile(r"^[#!][A-Za-z_][\w$.-]*[ \t]*=", re.MULTILINE)
+"""How MLIR writes the definition of an alias: of locations at the end of its output."""
+
+FIRST_OPERATION = re.compile(r"^[A-Za-z_%\"]", re.MULTILINE)
+"""Where the first operation of a file begins, unless it is indented."""
 
 
 class Lexer(MLIRLexer):
@@ -56,8 +60,10 @@ def float_of_hex(literal: str, type: AnyFloat) -> float | None:
 
 
 def late_aliases(text: str) -> list[int]:
-    """Where in `text` locations are defined that may have been used before."""
-    return [match.start() for match in LATE_ALIAS.finditer(text)]
+    """Where in `text` aliases are defined that may have been used before."""
+    first = FIRST_OPERATION.search(text)
+    start = 0 if first is None else first.start()
+    return [match.start() for match in ALIAS.finditer(text, start)]
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.checks import expect_like
 from coopc.dialects.tt.enums import (
     EnumConstraint,
@@ -30,7 +31,7 @@ from coopc.dialects.tt.enums import (
     RoundingKeyword,
     member,
 )
-from coopc.dialects.tt.types import PtrType, bits_of, element_of
+from coopc.dialects.tt.types import PtrType, bits_of
 
 POINTER_BITS = 64
 

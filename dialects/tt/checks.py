@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.tt.types import element_of, is_tensor, shape_of, sizes
+from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.tt.types import is_tensor, shape_of, sizes
 
 
 def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> None:

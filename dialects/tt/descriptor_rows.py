@@ -14,9 +14,10 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.checks import expect_element, expect_shape, expect_tensor
 from coopc.dialects.tt.descriptors import descriptor_type
-from coopc.dialects.tt.types import TensorDescType, element_of, shape_of, sizes
+from coopc.dialects.tt.types import TensorDescType, shape_of, sizes
 
 
 @irdl_op_definition

@@ -42,6 +42,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.access import (
     CachedOp,
     parse_accessed,
@@ -62,7 +63,6 @@ from coopc.dialects.tt.enums import (
 from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import (
     PtrType,
-    element_of,
     is_pointer_like,
     is_tensor,
     mask_of,

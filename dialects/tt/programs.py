@@ -30,6 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.checks import expect_element, expect_shape, expect_tensor
 from coopc.dialects.tt.enums import (
     AxisKeyword,
@@ -37,7 +38,6 @@ from coopc.dialects.tt.enums import (
     ProgramAxis,
     member,
 )
-from coopc.dialects.tt.types import element_of
 
 
 class ProgramOp(IRDLOperation, ABC):

@@ -20,10 +20,11 @@ from xdsl.irdl import (
 from xdsl.traits import HasParent, IsTerminator, Pure, ReturnLike
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.checks import expect_element, expect_like, expect_shape, spelled
 from coopc.dialects.tt.functions import listed
 from coopc.dialects.tt.layouts import encoding_of, has_encoding, linear, without
-from coopc.dialects.tt.types import Tensor, element_of, is_tensor, sizes
+from coopc.dialects.tt.types import Tensor, is_tensor, sizes
 from coopc.layout.encodings import SliceEncoding
 
 

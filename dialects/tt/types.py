@@ -29,6 +29,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.shaped_arith import element_of, shaped
+
 Tensor: TypeAlias = TensorType[Attribute]
 
 GLOBAL = 1
@@ -170,28 +172,9 @@ def is_pointer_like(type: Attribute) -> bool:
     return isinstance(element_of(type), PtrType)
 
 
-def element_of(type: Attribute) -> Attribute:
-    """Return the element type of a tensor; another type is its own."""
-    return type.element_type if is_tensor(type) else type
-
-
 def shape_of(type: Attribute) -> tuple[int, ...]:
     """Return the sizes of a tensor; another type has none."""
     return type.get_shape() if is_tensor(type) else ()
-
-
-def with_element(type: Attribute, element: Attribute) -> Attribute:
-    """Return the type with the same shape and encoding, of other elements.
-
-    >>> from xdsl.dialects.builtin import f32
-    >>> str(with_element(TensorType(f32, [4, 8]), i1))
-    'tensor<4x8xi1>'
-    >>> str(with_element(f32, i1))
-    'i1'
-    """
-    if is_tensor(type):
-        return TensorType(element, type.shape.data, type.encoding)
-    return element
 
 
 def pointee_of(type: Attribute) -> Attribute | None:
@@ -202,13 +185,13 @@ def pointee_of(type: Attribute) -> Attribute | None:
     element = element_of(type)
     if not isinstance(element, PtrType):
         return None
-    return with_element(type, element.pointee)
+    return shaped(type, element.pointee)
 
 
 def mask_of(type: Attribute) -> Attribute:
     """Return the type of a mask for each element that a pointer-like type points to."""
     loaded = pointee_of(type)
-    return with_element(type if loaded is None else loaded, i1)
+    return shaped(type if loaded is None else loaded, i1)
 
 
 def bits_of(type: Attribute) -> int | None:

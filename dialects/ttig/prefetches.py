@@ -23,6 +23,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.access import (
     CachedOp,
@@ -51,7 +52,6 @@ from coopc.dialects.tt.pointers import ACCESSED
 from coopc.dialects.tt.types import (
     WORKGROUP,
     PtrType,
-    element_of,
     is_tensor,
     mask_of,
     pointee_of,
