@@ -182,7 +182,7 @@ def released(
     if isinstance(value, MemRef):
         return None, None
     element = scalar_of(type)
-    here: Array = np.asarray(value[0, 0, 0])
+    here: Array = value.reshape(value.shape[AXES:])
     stored = Numerics().to_memory(numerics.plain(here, element), element)
     return stored, numerics.errors(here, element)
 

@@ -123,7 +123,7 @@ class Tracked(Numerics):
 
     def errors(self, array: Array, type: Attribute) -> Array | None:
         """Return the bounds."""
-        return np.ascontiguousarray(errors_of(array)) if is_float(type) else None
+        return errors_of(array).copy() if is_float(type) else None
 
     def plain(self, array: Array, type: Attribute) -> Array:
         """Return values without their bounds."""

@@ -170,7 +170,7 @@ class _Pair:
                 for inputs in Inputs:
                     if (found := self._compared(case, inputs)) is not None:
                         return found
-        except (SimulationError, ValueError) as error:
+        except SimulationError as error:
             report(f"@{self.name} is not compared: {error}")
         return None
 
@@ -243,7 +243,10 @@ class _Pair:
         seed = [self.seed, case.family]
         arguments = make_arguments(self.old, case.sizes, inputs, seed)
         options = replace(case.options, track=inputs)
-        launch = launch_of(self.old, arguments, options)
+        try:
+            launch = launch_of(self.old, arguments, options)
+        except ValueError as error:
+            raise SimulationError(str(error)) from error
         if launch.work_groups > MAX_WORK_GROUPS:
             raise SimulationError(
                 f"its grid has {launch.work_groups} work-groups, more than "
