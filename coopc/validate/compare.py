@@ -117,7 +117,7 @@ def _difference(
     )
     if summary.ok:
         return summary
-    first = np.argwhere(wrong)[0]
+    first = np.unravel_index(np.flatnonzero(wrong)[0], found.shape)
     index = tuple(int(x) for x in first)
     return Difference(
         summary.wrong,
