@@ -56,7 +56,7 @@ def parser() -> ArgumentParser:
         prog=TOOL,
         description="Compile a module with Intel's offline compiler, count the result.",
         epilog="KEY is a column of the table or a kind of instruction, as in "
-        "load_block2d.d16; inner.KEY is of the innermost loop.",
+        "load_block2d.d16; inner.KEY is of the innermost loop, NAME:KEY of one kernel.",
     )
     add = found.add_argument
     add("file", help="IR, SPIR-V text or binary; - for the standard input")

@@ -138,7 +138,8 @@ def _counts(entry: BlockShapes) -> str:
     """Return which blocks of a width there are."""
     many = [count for count in entry.counts if count > 1]
     if entry.heights_if_many is None or not many:
-        return f"{_any_of(entry.counts)} blocks of {_any_of(entry.heights)} rows"
+        counts = "1 block" if not many else f"{_any_of(entry.counts)} blocks"
+        return f"{counts} of {_any_of(entry.heights)} rows"
     return (
         f"1 block of {_any_of(entry.heights)} rows; or {_any_of(many)} of "
         f"{_any_of(entry.heights_if_many)} rows"

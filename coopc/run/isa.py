@@ -122,17 +122,36 @@ class Isa:
         """Return in what the kernels differ from what is expected of each of them.
 
         Args:
-            expected: numbers by the names of `KernelIsa.figure`.
+            expected: numbers by the names of `KernelIsa.figure`; with a kernel's name
+                and a colon before it, `gemm:dpas`, of that kernel alone.
             at_most: the same, as bounds.
 
         Raises:
-            ValueError: there is no such figure.
+            ValueError: there is no such figure or kernel.
         """
+        for name in (*expected, *(at_most or {})):
+            kernel, colon, _ = name.rpartition(":")
+            if colon and kernel not in self.kernels:
+                raise ValueError(
+                    f"expected a kernel of {', '.join(self.kernels)}, got {kernel!r}"
+                )
         return tuple(
             f"{self.device}: {name}: {reason}"
             for name, kernel in self.kernels.items()
-            for reason in kernel.check(expected, at_most)
+            for reason in kernel.check(
+                _of_kernel(name, expected), _of_kernel(name, at_most or {})
+            )
         )
+
+
+def _of_kernel(name: str, expected: Mapping[str, int]) -> dict[str, int]:
+    """Return what is expected of a kernel: of all, and then of it alone."""
+    mine = {
+        each.removeprefix(f"{name}:"): number
+        for each, number in expected.items()
+        if each.startswith(f"{name}:")
+    }
+    return {each: n for each, n in expected.items() if ":" not in each} | mine
 
 
 def _told(found: int | None) -> str:

@@ -13,9 +13,9 @@
 | control        | jumps and the like; `calls` of them are calls                   |
 
 `dpas_workaround` is apart: the dummy that the compiler puts before a run of DPAS on
-DG2.  `total` is all of them.  `kinds` has the details: dpas.8x8(16) by rows and lanes,
-load_block2d.d16v by what the message does (v: VNNI transform, t: transpose), other
-messages by their names, alu.add.
+DG2.  `total` is all of them.  `kinds` has the details: dpas.8x8(16) by depth, rows and
+lanes, dpas.hf.hf.f by the types of a, b and c, load_block2d.d16v by what the message
+does (v: VNNI transform, t: transpose), other messages by their names, alu.add.
 """
 
 import re
@@ -120,7 +120,11 @@ def _count_dpas(
     depth, repeat, lanes = map(int, shape.groups())
     kinds[f"{instruction.opcode}({lanes})"] += 1
     types = re.findall(r":([a-z]\w*)", instruction.text.partition("{")[0])
-    bits = max(_OPERAND_BITS.get(type, 16) for type in types[-2:] or ("hf",))
+    if len(types) != 4:
+        return
+    result, _, b, a = types
+    kinds[f"{instruction.mnemonic}.{a}.{b}.{result}"] += 1
+    bits = max(_OPERAND_BITS.get(type, 16) for type in (a, b))
     numbers["macs"] += repeat * lanes * depth * (32 // bits)
 
 
