@@ -5,8 +5,9 @@
                 push_constants=call.push_constants)
     c = call.unpack(result.buffers)[2]
 
-Arrays may be strided views: a buffer is the memory from the first element of an array
-to its last.  A wrong argument is a ValueError that names it.
+Arrays may be strided views where the memref has strides: a buffer is the memory from
+the first element of an array to its last.  For a memref in row-major order they are
+copied.  A wrong argument is a ValueError that names it.
 """
 
 import struct
@@ -177,6 +178,8 @@ def _checked(argument: Argument, given: Given) -> Given:
         shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
         got = " x ".join(map(str, array.shape))
         raise ValueError(f"expected {argument.name} to be {shape or '()'}, got {got}")
+    if argument.strides is None and not array.flags.c_contiguous:
+        return array.copy(order="C")
     _check_strides(argument, array)
     return array
 
@@ -289,6 +292,8 @@ def _bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> byt
     try:
         if field.type.startswith("i") and field.type != "i1":
             bits = 8 * struct.calcsize(_FORMATS[field.type])
+            if number != int(number):
+                raise ValueError("it is no whole number")
             if not -(1 << (bits - 1)) <= number < 1 << bits:
                 raise ValueError(f"it has more than {bits} bits")
             return int(number % (1 << bits)).to_bytes(bits // 8, "little")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -154,3 +155,15 @@ def valid(tool: Callable[[str], Any]) -> Callable[[str, str], str]:
         return coopc.compile(text, "", f"spirv{{device={device}}}").text
 
     return compiled
+
+
+@pytest.fixture
+def make_runner() -> type[Runner]:
+    """The class, for tests that choose a flavour themselves."""
+    return Runner
+
+
+@pytest.fixture
+def root() -> Path:
+    """The checkout."""
+    return Path(__file__).resolve().parents[3]
