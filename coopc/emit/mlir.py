@@ -15,14 +15,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import IO
+from typing import IO, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir import Attribute, Data, TypeAttribute
 from xdsl.printer import Printer
 from xdsl.syntax_printer import SyntaxPrinter
 from xdsl.targets.mlir import MLIRTarget
+
+from coopc.layout.encoding import Encoding
 
 ALIASED_DIALECTS = ("layout", "ttg", "ttig")
 """The dialects whose attributes may be long, and are then printed as aliases."""
@@ -52,7 +54,12 @@ class Aliases:
         if attribute not in self.names:
             text = StringIO()
             AliasPrinter(stream=text, aliases=self).print_in_full(attribute)
-            self.names[attribute] = self._define(attribute, text.getvalue())
+            parent = parent_of(attribute)
+            name = None if parent is None else self.name_of(parent)
+            written = text.getvalue()
+            if name is not None:
+                written = written.replace(str(parent), f"#{name}")
+            self.names[attribute] = self._define(attribute, written)
         return self.names[attribute]
 
     def _define(self, attribute: Attribute, text: str) -> str | None:
@@ -93,6 +100,19 @@ def may_have_alias(attribute: Attribute) -> bool:
     """Whether an attribute is one that gets an alias when it is long."""
     dialect = attribute.name.partition(".")[0]
     return dialect in ALIASED_DIALECTS and not isinstance(attribute, TypeAttribute)
+
+
+def parent_of(attribute: Attribute) -> Attribute | None:
+    """Return the parent of an encoding of Triton, which its own text spells out."""
+    if not attribute.name.startswith("ttg.") or not isinstance(attribute, Data):
+        return None
+    encoding = cast("Data[object]", attribute).data
+    parent = getattr(encoding, "parent", None)
+    if not isinstance(parent, Encoding):
+        return None
+    from coopc.dialects.ttig import attribute_of
+
+    return attribute_of(parent)
 
 
 @dataclass(frozen=True)

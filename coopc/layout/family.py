@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import prod
 from typing import TypeAlias
 
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
@@ -154,19 +153,22 @@ Rule: TypeAlias = Family | Encoding | LinearLayout | StridedLayout | Distributio
 RULES = (Family, Encoding, LinearLayout, StridedLayout, Distribution)
 
 
-def distribution(rule: Rule, matrix: Matrix, lanes: int) -> Distribution:
+def distribution(rule: Rule, matrix: Matrix, lanes: int | None) -> Distribution:
     """Return how the lanes hold a matrix by a rule.
 
     Args:
         rule: a family, an encoding, a layout, or the distribution itself.
         matrix: its size, width and use.
-        lanes: S, the lanes that share it.
+        lanes: S, the lanes that share it; None is as many as a rule that is no family
+            has.
 
     Raises:
         ValueError: the rule is not for such a matrix, or not for so many lanes.
     """
     match rule:
         case Family():
+            if lanes is None:
+                raise ValueError(f"expected a number of lanes for {rule}, got none")
             return rule.distribution(matrix, lanes)
         case Encoding():
             found = _of_encoding(rule, matrix)
@@ -181,7 +183,7 @@ def distribution(rule: Rule, matrix: Matrix, lanes: int) -> Distribution:
             f"expected a matrix of {found.rows} x {found.cols}, as the layout is, "
             f"got {matrix.rows} x {matrix.cols}"
         )
-    if found.lanes != lanes:
+    if lanes is not None and found.lanes != lanes:
         raise ValueError(
             f"expected {found.lanes} lanes, as the layout has, got {lanes}"
         )
@@ -218,8 +220,3 @@ def check_channel(encoding: DpasEncoding, operand: Operand, element_bits: int) -
             f"expected elements of at most {most} bits, as opsPerChan = "
             f"{encoding.ops_per_chan} packs them, got {element_bits}"
         )
-
-
-def total_lanes(layout: LinearLayout) -> int:
-    """Return the lanes of all inputs of a layout but `register`."""
-    return prod(size for name, size in layout.in_sizes.items() if name != "register")

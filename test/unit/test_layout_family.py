@@ -60,6 +60,7 @@ STRIDED = StridedLayout.of_coopmatrix(CoopmatrixLayout(4, 15, 16))
 def test_other_rules(rule: Rule, matrix: Matrix, lanes: int) -> None:
     x = distribution(rule, matrix, lanes)
     assert (x.shape, x.lanes) == (matrix.shape, lanes)
+    assert distribution(rule, matrix, None) == x
 
 
 def test_family_uses_the_type() -> None:
@@ -102,10 +103,11 @@ def test_family_uses_the_type() -> None:
             16,
             "8, 16 or 32 bits for DPAS, got 64",
         ),
+        (CoopmatrixFamily(), Matrix(4, 4, 16, "a"), None, "a number of lanes .* none"),
         (LINEAR, Matrix(4, 4, 16, "a"), 4, "4 x 4 to be within .* 2 x 4"),
     ],
 )
-def test_refuses(rule: Rule, matrix: Matrix, lanes: int, message: str) -> None:
+def test_refuses(rule: Rule, matrix: Matrix, lanes: int | None, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         distribution(rule, matrix, lanes)
 

@@ -8,7 +8,10 @@ from xdsl.ir import Attribute
 
 from coopc.compiler import new_context
 from coopc.dialects.layout import LinearAttr, RowSliceAttr
+from coopc.dialects.ttig import attribute_of
 from coopc.emit.mlir import LONGEST_INLINE, AliasPrinter, AliasTarget
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encodings import DotOperandEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.layout.row_slice import RowSlices
 from coopc.parsing import parse
@@ -59,6 +62,21 @@ def test_reads_back() -> None:
         module = parse(new_context(everything()), Source(text))
         (op,) = module.ops
         assert list(op.attributes.values()) == attrs
+
+
+def test_parents_first() -> None:
+    """What an encoding of Triton is made of has an alias too, once."""
+    dpas = DpasEncoding.of(16, 16)
+    operands = [DotOperandEncoding(0, dpas, 1), DotOperandEncoding(1, dpas, 2)]
+    attrs = [*map(attribute_of, operands)]
+    text = printed(*attrs)
+    assert text.splitlines()[:3] == [
+        f"#dpas = {attribute_of(dpas)}",
+        "#dot = #ttg.dot_op<{opIdx = 0, parent = #dpas, kWidth = 1}>",
+        "#dot1 = #ttg.dot_op<{opIdx = 1, parent = #dpas, kWidth = 2}>",
+    ]
+    (op,) = parse(new_context(everything()), Source(text)).ops
+    assert list(op.attributes.values()) == attrs
 
 
 def test_printer_alone() -> None:
