@@ -1,0 +1,213 @@
+"""Arguments of a kernel from words: `a=rand:256x64xf16`, `n=42`, `c=zeros`, `b=b.npy`.
+
+| word              | for a memref                          | for a number        |
+|-------------------|---------------------------------------|---------------------|
+| `exact`           | small integers, whose sums are exact  | one of them         |
+| `rand`            | floats in [-1, 1), any integers       | one of them         |
+| `zeros`, `ones`   | zeros, ones                           | 0, 1                |
+| `iota`            | 0, 1, 2, ... in row-major order       | 0                   |
+| `x.npy`           | what the file holds                   | its only element    |
+| a number          | it, everywhere                        | it                  |
+
+A word for a memref may be followed by `:256x64xf16` or `:256x64`: the shape, which must
+fit the kernel's.  Without it a dynamic dimension has `DEFAULT_SIZE` elements, or what
+the caller says.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from coopc.interface import Argument, Buffer, Interface
+from coopc.interface_call import DTYPES, Given
+
+Array: TypeAlias = npt.NDArray[Any]
+
+DEFAULT_SIZE = 64
+"""Elements along a dynamic dimension that nobody gives."""
+MAKERS = ("exact", "rand", "zeros", "ones", "iota")
+EXACT_LIMIT = 2
+"""Exact inputs are integers of at most this magnitude."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What one argument is to be."""
+
+    maker: str
+    """One of `MAKERS`, a number, or the name of a file."""
+    shape: tuple[int, ...] | None = None
+    element: str | None = None
+
+
+def read_words(words: Sequence[str], interface: Interface) -> dict[str, Word]:
+    """Read `name=word`, one for each argument that is given.
+
+    Raises:
+        ValueError: a word is not of this form, or names no argument or one twice.
+    """
+    names = [argument.name for argument in interface.arguments]
+    found: dict[str, Word] = {}
+    for word in words:
+        name, equals, rest = word.partition("=")
+        if not equals or not rest:
+            raise ValueError(f"expected name=value, as in a=rand:64x64, got {word!r}")
+        if name not in names:
+            raise ValueError(
+                f"expected an argument of {interface.name}, one of "
+                f"{', '.join(names) or 'none'}, got {name!r}"
+            )
+        if name in found:
+            raise ValueError(f"expected argument {name} once")
+        found[name] = read_word(rest)
+    return found
+
+
+def read_word(text: str) -> Word:
+    """Read what stands behind `name=`.
+
+    >>> read_word("rand:256x64xf16")
+    Word(maker='rand', shape=(256, 64), element='f16')
+    """
+    maker, colon, rest = text.partition(":")
+    if maker not in MAKERS or not colon:
+        return Word(text)
+    sizes: list[int] = []
+    element = None
+    for part in rest.split("x"):
+        if part.isdigit() and element is None:
+            sizes.append(int(part))
+        elif element is None and part:
+            element = part
+        else:
+            raise ValueError(f"expected a shape as in 256x64xf16, got {rest!r}")
+    return Word(maker, tuple(sizes), element)
+
+
+def make_arguments(
+    interface: Interface,
+    words: Mapping[str, Word],
+    seed: int = 0,
+    size: int = DEFAULT_SIZE,
+) -> list[Given]:
+    """Make every argument of a kernel; `exact` where no word is given.
+
+    Args:
+        interface: of the kernel.
+        words: for some of its arguments, by name.
+        seed: of the random numbers; each argument has its own.
+        size: elements along dynamic dimensions that no word gives.
+
+    Raises:
+        ValueError: a word does not fit its argument.
+        OSError: a file cannot be read.
+    """
+    return [
+        _make(argument, words.get(argument.name, Word("exact")), (seed, number), size)
+        for number, argument in enumerate(interface.arguments)
+    ]
+
+
+def _make(argument: Argument, word: Word, seed: tuple[int, int], size: int) -> Given:
+    if not isinstance(argument, Buffer):
+        if word.maker in MAKERS:
+            array = _filled(word.maker, argument.type, (1,), seed)
+            return array[0]
+        return _number(word.maker, argument.type, argument.name)
+    shape = _shape(argument, word, size)
+    if word.element not in (None, argument.element):
+        raise ValueError(
+            f"expected {argument.name} to hold {argument.element}, got {word.element}"
+        )
+    if word.maker in MAKERS:
+        return _filled(word.maker, argument.element, shape, seed)
+    if word.maker.endswith(".npy"):
+        return np.load(word.maker, allow_pickle=False)
+    value = _number(word.maker, argument.element, argument.name)
+    return np.full(shape, value, dtype=np.asarray(value).dtype)
+
+
+def _shape(argument: Buffer, word: Word, size: int) -> tuple[int, ...]:
+    """The shape that an array is to have."""
+    if word.shape is None:
+        return tuple(size if n is None else n for n in argument.shape)
+    fits = len(word.shape) == len(argument.shape) and all(
+        n in (None, given) for n, given in zip(argument.shape, word.shape, strict=True)
+    )
+    if not fits:
+        wanted = " x ".join("?" if n is None else str(n) for n in argument.shape)
+        got = " x ".join(map(str, word.shape))
+        raise ValueError(f"expected {argument.name} to be {wanted}, got {got}")
+    return word.shape
+
+
+def _number(text: str, type: str, name: str) -> np.generic:
+    """A number of an element type."""
+    try:
+        if is_float(type):
+            return encode(np.array([float(text)]), type)[0]
+        return np.array([int(text, 0)]).astype(dtype_of(type))[0]
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"expected {', '.join(MAKERS)}, a file x.npy or a number of type {type} "
+            f"for {name}, got {text!r}"
+        ) from error
+
+
+def _filled(
+    maker: str, type: str, shape: tuple[int, ...], seed: tuple[int, int]
+) -> Array:
+    """An array of an element type."""
+    generator = np.random.default_rng(seed)
+    count = int(np.prod(shape))
+    match maker:
+        case "zeros" | "ones":
+            values = np.full(count, float(maker == "ones"))
+        case "iota":
+            values = np.arange(count)
+        case "rand" if is_float(type):
+            values = generator.uniform(-1, 1, count)
+        case "rand":
+            dtype = dtype_of(type)
+            data = generator.bytes(count * dtype.itemsize)
+            values = np.frombuffer(data, dtype)
+        case _:
+            values = generator.integers(-EXACT_LIMIT, EXACT_LIMIT + 1, count)
+    return encode(values, type).reshape(shape)
+
+
+def dtype_of(type: str) -> np.dtype[Any]:
+    """The numpy type that holds an element type; bf16 as its bits."""
+    if type == "index":
+        return np.dtype(np.int64)
+    return np.dtype(DTYPES[type][0])
+
+
+def is_float(type: str) -> bool:
+    """Whether an element type is one of floats."""
+    return type in ("f16", "bf16", "f32", "f64")
+
+
+def encode(values: Array, type: str) -> Array:
+    """Numbers as an element type: rounded, wrapped around, or the bits of bf16."""
+    if type == "bf16":
+        return to_bf16(values)
+    if type == "i1":
+        return values.astype(bool)
+    if is_float(type):
+        return values.astype(dtype_of(type))
+    return values.astype(np.int64).astype(dtype_of(type))
+
+
+def to_bf16(values: Array) -> npt.NDArray[np.uint16]:
+    """Numbers rounded to bf16, to nearest even, as bits.
+
+    >>> to_bf16(np.array([1.0, -2.5]))
+    array([16256, 49184], dtype=uint16)
+    """
+    from coopc.sim.formats import to_bf16 as round_to_bf16
+
+    return round_to_bf16(values.astype(np.float32))

@@ -1,0 +1,128 @@
+"""Compiled kernels on a driver, by their interface: one function for each driver.
+
+Each takes a module and a `Call` (arguments packed as the interface asks) and gives an
+`Outcome`: the arrays of the kernel's memrefs afterwards, the times, and on what it ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy.typing as npt
+
+from coopc.interface import Interface
+from coopc.interface_call import Call
+
+if TYPE_CHECKING:
+    from coopc.run.opencl import Session as OpenCLSession
+    from coopc.run.vulkan import Session as VulkanSession
+
+Array: TypeAlias = npt.NDArray[Any]
+
+SPEC_BYTES = 4
+"""Specialisation constants are i32."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a kernel did."""
+
+    arrays: tuple[Array, ...]
+    """Those of its memrefs, in order, after the first run."""
+    milliseconds: tuple[float, ...]
+    """The time of each run."""
+    where: str
+    """The device and its driver, for people."""
+
+    @property
+    def median_milliseconds(self) -> float:
+        """The median time of a run, without the first where there are more."""
+        return median(self.milliseconds[1:] or self.milliseconds)
+
+
+def on_vulkan(
+    binary: bytes,
+    call: Call,
+    session: VulkanSession,
+    *,
+    spec: Mapping[str, int] | None = None,
+    repeats: int = 1,
+) -> Outcome:
+    """Run a kernel on a Vulkan device.
+
+    Args:
+        binary: the SPIR-V module.
+        call: the kernel's interface and its arguments.
+        session: the device.
+        spec: values of specialisation constants, by name.
+        repeats: how often to run it.
+
+    Raises:
+        ToolMissing: there is no spirv-val.
+        RunFailed: the device cannot run it, or did not.
+        ValueError: no such specialisation constant.
+    """
+    interface = call.interface
+    result = session.run(
+        binary,
+        interface.name,
+        call.buffers,
+        groups=call.groups,
+        push_constants=call.push_constants,
+        spec=spec_values(interface, spec or {}),
+        subgroup_size=interface.subgroup_size,
+        repeats=repeats,
+    )
+    where = f"{session.info.name}, {session.info.driver}"
+    return Outcome(call.unpack(result.buffers), result.milliseconds, where)
+
+
+def on_opencl(
+    binary: bytes, call: Call, session: OpenCLSession, *, repeats: int = 1
+) -> Outcome:
+    """Run a kernel on an OpenCL device.
+
+    Args:
+        binary: the SPIR-V module.
+        call: the kernel's interface and its arguments.
+        session: the device.
+        repeats: how often to run it.
+
+    Raises:
+        ToolMissing: there is no spirv-val.
+        RunFailed: the device cannot run it, or did not.
+    """
+    interface = call.interface
+    size = interface.work_group_size
+    result = session.run(
+        binary,
+        interface.name,
+        call.opencl_arguments,
+        global_size=[n * items for n, items in zip(call.groups, size, strict=True)],
+        local_size=size,
+        repeats=repeats,
+    )
+    matrices = ", matrices on AMX" if session.info.amx else ""
+    where = f"{session.info.name}, {session.info.driver}{matrices}"
+    return Outcome(call.unpack(result.buffers), result.milliseconds, where)
+
+
+def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, bytes]:
+    """Specialisation constants by their ids, as bytes.
+
+    Raises:
+        ValueError: the kernel's module has no constant of a name.
+    """
+    ids = {constant.name: constant.id for constant in interface.spec_constants}
+    if unknown := [name for name in spec if name not in ids]:
+        raise ValueError(
+            f"expected a specialisation constant, one of {', '.join(ids) or 'none'}, "
+            f"got {unknown[0]}"
+        )
+    return {
+        ids[name]: value.to_bytes(SPEC_BYTES, "little", signed=True)
+        for name, value in spec.items()
+    }

@@ -1,0 +1,130 @@
+"""Matrix multiplications on a driver, against numpy: exact inputs, equal bits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+
+import coopc
+from coopc.interface_call import Array, pack
+from coopc.run.execute import on_vulkan
+from coopc.run.vulkan import Session
+
+TYPES = {
+    # a and b, c, the keywords of the multiplication
+    "f16_f32": ("f16", "f32", ""),
+    "f16_f16": ("f16", "f16", ""),
+    "s8_s32": ("i8", "i32", "signed(a, b, c, result)"),
+    "u8_u32": ("i8", "i32", ""),
+}
+NUMPY = {
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "i8": np.dtype(np.int8),
+    "i32": np.dtype(np.int32),
+}
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """C += A * B of one kind and size, in steps of 16."""
+
+    types: str
+    a_layout: str
+    b_layout: str
+    m: int
+    n: int
+    k: int
+    tile: int = 16
+
+    @property
+    def text(self) -> str:
+        """The kernel: a tile of C a work-group."""
+        ab, c, keywords = TYPES[self.types]
+        tile = self.tile
+        a_shape = (self.m, self.k) if self.a_layout == "row_major" else (self.k, self.m)
+        b_shape = (self.k, self.n) if self.b_layout == "row_major" else (self.n, self.k)
+        a_memory = f"memref<{a_shape[0]}x{a_shape[1]}x{ab}>"
+        b_memory = f"memref<{b_shape[0]}x{b_shape[1]}x{ab}>"
+        c_memory = f"memref<{self.m}x{self.n}x{c}>"
+        matrix = f"!coopmatrix.matrix<{tile}x{tile}x"
+        a_place = "%row, %k" if self.a_layout == "row_major" else "%k, %row"
+        b_place = "%k, %col" if self.b_layout == "row_major" else "%col, %k"
+        grid = f"affine_map<() -> ({self.n // tile}, {self.m // tile})>"
+        return f"""
+func.func @gemm(%a: {a_memory}, %b: {b_memory}, %c: {c_memory})
+    attributes {{simt.kernel, simt.grid = {grid}}} {{
+  %c0 = arith.constant 0 : index
+  %step = arith.constant {tile} : index
+  %end = arith.constant {self.k} : index
+  %x = simt.workgroup_id x : index
+  %y = simt.workgroup_id y : index
+  %row = arith.muli %y, %step : index
+  %col = arith.muli %x, %step : index
+  %init = coopmatrix.load %c[%row, %col] row_major : {c_memory} -> {matrix}{c}, acc>
+  %sum = scf.for %k = %c0 to %end step %step iter_args(%acc = %init)
+      -> ({matrix}{c}, acc>) {{
+    %at = coopmatrix.load %a[{a_place}] {self.a_layout} : {a_memory} -> {matrix}{ab}, a>
+    %bt = coopmatrix.load %b[{b_place}] {self.b_layout} : {b_memory} -> {matrix}{ab}, b>
+    %next = coopmatrix.mul_add %at, %bt, %acc {keywords}
+        : {matrix}{ab}, a>, {matrix}{ab}, b>, {matrix}{c}, acc>
+    scf.yield %next : {matrix}{c}, acc>
+  }}
+  coopmatrix.store %sum, %c[%row, %col] row_major : {matrix}{c}, acc>, {c_memory}
+  func.return
+}}
+"""
+
+    @property
+    def inputs(self) -> tuple[Array, Array, Array]:
+        """A (M x K), B (K x N) and C: small integers, so that every sum is exact."""
+        ab, c, _ = TYPES[self.types]
+        generator = np.random.default_rng(self.m + self.n + self.k)
+        if self.types == "u8_u32":
+            a, b = generator.integers(0, 256, (2, self.m * self.n * self.k))
+        elif self.types == "s8_s32":
+            a, b = generator.integers(-128, 128, (2, self.m * self.n * self.k))
+        else:
+            a, b = generator.integers(-1, 2, (2, self.m * self.n * self.k))
+        start = generator.integers(-4, 5, (self.m, self.n))
+        return (
+            a[: self.m * self.k].reshape(self.m, self.k).astype(NUMPY[ab]),
+            b[: self.k * self.n].reshape(self.k, self.n).astype(NUMPY[ab]),
+            start.astype(NUMPY[c]),
+        )
+
+    @property
+    def expected(self) -> Array:
+        """What numpy makes of it, exactly."""
+        a, b, c = self.inputs
+        if self.types == "u8_u32":
+            a, b = a.view(np.uint8), b.view(np.uint8)
+        wide = np.float64 if a.dtype.kind == "f" else np.int64
+        exact = a.astype(wide) @ b.astype(wide) + c.astype(wide)
+        return exact.astype(c.dtype)
+
+
+def sweep() -> Iterator[Gemm]:
+    layouts = ("row_major", "col_major")
+    for types, a, b in product(TYPES, layouts, layouts):
+        for m, n, k, tile in ((8, 8, 8, 8), (32, 48, 16, 16), (64, 16, 128, 16)):
+            yield Gemm(types, a, b, m, n, k, tile)
+    for types in TYPES:
+        yield Gemm(types, "row_major", "col_major", 512, 512, 512)
+
+
+@pytest.mark.parametrize(
+    "gemm",
+    list(sweep()),
+    ids=lambda g: f"{g.types}-{g.a_layout}-{g.b_layout}-{g.m}x{g.n}x{g.k}",
+)
+def test_gemm_on_lavapipe(gemm: Gemm, lavapipe: Session) -> None:
+    artifact = coopc.compile(gemm.text, "coopc-khr{device=lavapipe}", "spirv-binary")
+    a, b, c = gemm.inputs
+    stored_a = a if gemm.a_layout == "row_major" else np.ascontiguousarray(a.T)
+    stored_b = b if gemm.b_layout == "row_major" else np.ascontiguousarray(b.T)
+    call = pack(artifact.interface[0], [stored_a, stored_b, c])
+    outcome = on_vulkan(artifact.bytes, call, session=lavapipe)
+    assert (outcome.arrays[2] == gemm.expected).all()
