@@ -82,18 +82,11 @@ func.func @gemm(%a: {a_memory}, %b: {b_memory}, %c: {c_memory})
         """A (M x K), B (K x N) and C: small integers, so that every sum is exact."""
         ab, c, _ = TYPES[self.types]
         generator = np.random.default_rng(self.m + self.n + self.k)
-        if self.types == "u8_u32":
-            a, b = generator.integers(0, 256, (2, self.m * self.n * self.k))
-        elif self.types == "s8_s32":
-            a, b = generator.integers(-128, 128, (2, self.m * self.n * self.k))
-        else:
-            a, b = generator.integers(-1, 2, (2, self.m * self.n * self.k))
+        low, high = {"u8_u32": (0, 256), "s8_s32": (-128, 128)}.get(self.types, (-1, 2))
+        a = generator.integers(low, high, (self.m, self.k))
+        b = generator.integers(low, high, (self.k, self.n))
         start = generator.integers(-4, 5, (self.m, self.n))
-        return (
-            a[: self.m * self.k].reshape(self.m, self.k).astype(NUMPY[ab]),
-            b[: self.k * self.n].reshape(self.k, self.n).astype(NUMPY[ab]),
-            start.astype(NUMPY[c]),
-        )
+        return a.astype(NUMPY[ab]), b.astype(NUMPY[ab]), start.astype(NUMPY[c])
 
     @property
     def expected(self) -> Array:
