@@ -165,13 +165,7 @@ def launch_of(func: FuncOp, arguments: Sequence[Argument], options: Options) -> 
     if grid is None:
         if kernel.grid is None:
             raise ValueError(f"expected a grid: @{kernel.name} has no {simt.GRID}")
-        sizes = grid_sizes(func, arguments)
-        if len(sizes) != kernel.grid.num_dims:
-            raise ValueError(
-                f"expected {simt.GRID} of @{kernel.name} to be a map of {len(sizes)} "
-                f"sizes, got {kernel.grid}"
-            )
-        grid = kernel.grid.eval(sizes, [])
+        grid = kernel.grid.eval(grid_sizes(func, arguments), [])
     x, y, z = (*grid, 1, 1)[:3]
     return Launch((x, y, z), size, lanes)
 

@@ -85,7 +85,7 @@ def lane_kernel(
     """
     types = [*inputs, *outputs]
     arguments = ", ".join(
-        f"%m{n}: {memory_type(type, lanes)}" for n, type in enumerate(types)
+        f"%memory{n}: {memory_type(type, lanes)}" for n, type in enumerate(types)
     )
     reads = (_access(n, type, lanes, f"%x{n} =") for n, type in enumerate(inputs))
     writes = (
@@ -114,7 +114,9 @@ def _access(number: int, type: str, lanes: int, what: str) -> str:
     """Return a load (`%x =`) or a store (`%x,`)."""
     shape, _ = _parts(type)
     memory = memory_type(type, lanes)
-    place = f"%m{number}[{', '.join(['%lane', *['%zero'] * len(shape)])}] : {memory}"
+    place = (
+        f"%memory{number}[{', '.join(['%lane', *['%zero'] * len(shape)])}] : {memory}"
+    )
     dialect, suffix = ("vector", f", {type}") if shape else ("memref", "")
     if what.endswith("="):
         return f"{what} {dialect}.load {place}{suffix}"

@@ -117,8 +117,7 @@ def _difference(
     )
     if summary.ok:
         return summary
-    first = np.unravel_index(np.flatnonzero(wrong)[0], found.shape)
-    index = tuple(int(x) for x in first)
+    index = _place(int(np.flatnonzero(wrong)[0]), found.shape)
     return Difference(
         summary.wrong,
         summary.elements,
@@ -129,3 +128,12 @@ def _difference(
         expected[index].item(),
         float(limit[index]),
     )
+
+
+def _place(number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the index of an element, given its number in row-major order."""
+    index: list[int] = []
+    for size in reversed(shape):
+        number, position = divmod(number, size)
+        index.insert(0, position)
+    return tuple(index)
