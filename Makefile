@@ -57,8 +57,8 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.run
 	  else uv pip install -q --python $(BIN)/python -e . --group dev; fi
 	@touch $@
 
-toolchain: ## spirv-tools, lavapipe and Intel's offline compiler, without root
-	@tools/get_toolchain.sh $(TOOLCHAIN)
+toolchain: ## spirv-tools, lavapipe, Intel's offline compiler, MLIR: without root
+	@tools/get_toolchain.sh --mlir $(TOOLCHAIN)
 
 clean: ## remove what was built and installed here
 	rm -rf $(VENV) $(TOOLCHAIN) build *.egg-info
