@@ -120,6 +120,8 @@ def number_of(e: Emission, cache: xe.CacheAttr | None) -> int:
     if pair not in LOAD_PAIRS:
         reason = why_not_pair(pair, e.facts.device, store=False)
         raise Refusal(
-            reason or f"expected controls that a payload's builtins know, got {pair}"
+            reason
+            or "expected controls for which the builtins of payloads have a number, "
+            f"got l1 = {pair[0]}, l3 = {pair[1]}"
         )
     return 1 + LOAD_PAIRS.index(pair)
