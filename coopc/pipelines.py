@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.common_subexpression_elimination import (
-    CommonSubexpressionElimination,
-)
 
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
 from coopc.passes.set_target import SetTargetPass
@@ -39,5 +36,6 @@ class CoopcKhrPass(Pipeline):
             CanonicalizePass(),  # what is dead or constant need not be cut
             SplitCoopmatrixPass(),  # for the target
             CanonicalizePass(),
-            CommonSubexpressionElimination(),  # positions, computed once for each tile
+            # No cse: xDSL's takes quadratic time in the loads of a block, and cutting
+            # already computes each position once.
         )

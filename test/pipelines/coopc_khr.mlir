@@ -11,7 +11,6 @@
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: split-coopmatrix
 // STEPS-NEXT: canonicalize
-// STEPS-NEXT: cse
 
 // CHECK: simt.target = #simt.target<vulkan, lavapipe>
 // CHECK: func.func @multiply
