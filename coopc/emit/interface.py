@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StridedLayoutAttr,
 )
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -62,13 +63,13 @@ _OF_SUBGROUPS = (
 def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kernel:
     """A kernel with the sizes that the device gives it where it leaves them open.
 
-    A kernel of a module with matrices, or with operations of subgroups, has the
-    device's subgroup size, and without a work-group size one subgroup.
+    A kernel with matrices, or with operations of subgroups, has the device's subgroup
+    size, and without a work-group size one subgroup.
 
     Raises:
         Refusal: the device has no such subgroup, or a smaller work-group.
     """
-    if kernel.subgroup_size is None and uses_subgroups(module):
+    if kernel.subgroup_size is None and uses_subgroups(kernel.func, module):
         size, items = device.subgroup_size, kernel.work_group_size
         if simt.WORK_GROUP_SIZE not in kernel.func.attributes:
             items = (size, 1, 1)
@@ -94,12 +95,20 @@ def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kerne
     return kernel
 
 
-def uses_subgroups(module: ModuleOp) -> bool:
-    """Whether anything in a module depends on what a subgroup is."""
-    return any(
-        isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix"
-        for op in module.walk()
-    )
+def uses_subgroups(kernel: FuncOp, module: ModuleOp) -> bool:
+    """Whether anything in a kernel, or what it calls, depends on subgroups."""
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    todo, seen = [kernel], {kernel}
+    while todo:
+        for op in todo.pop().walk():
+            if isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix":
+                return True
+            if isinstance(op, CallOp):
+                callee = functions.get(op.callee.root_reference.data)
+                if callee is not None and callee not in seen:
+                    seen.add(callee)
+                    todo.append(callee)
+    return False
 
 
 def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interface:

@@ -140,6 +140,7 @@ class Types:
     @property
     def f32(self) -> Id:
         """What bf16 is computed in."""
+        self.float_bits.add(32)
         return self.module.type("OpTypeFloat", 32)
 
     def int(self, bits: int) -> Id:

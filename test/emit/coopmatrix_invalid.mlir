@@ -1,0 +1,157 @@
+// RUN: coopc-opt %s --split-input-file --verify-diagnostics -t spirv | filecheck %s
+
+// What the extension or a device cannot say of matrices, and who may help.
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @strides(%m: memref<8x8xf32, strided<[16, 2]>>) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  // CHECK: :{{[0-9]+}}:3: error: coopmatrix.load: expected a memref of which one of the last two strides is 1, the last for packed, as a layout of SPIR-V needs, got memref<8x8xf32, strided<[16, 2]>>
+  %a = coopmatrix.load %m[%0, %0] row_major : memref<8x8xf32, strided<[16, 2]>> -> !coopmatrix.matrix<8x8xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @checked(%m: memref<8x8xf32>) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  // CHECK: error: coopmatrix.load: expected an access without checks, as SPIR-V has none with them: legalize-coopmatrix-khr stages it
+  %a = coopmatrix.load %m[%0, %0] row_major checked(rows) : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @use_none(%n: f32) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.fill: expected a matrix of use a, b or acc, which SPIR-V has, got none
+  %a = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, none>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @scope(%n: f32) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.fill: expected a matrix of scope subgroup, which lavapipe has under vulkan, got workgroup
+  %a = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @nibbles(%m: memref<8x8xi4>) attributes {simt.kernel} {
+  // CHECK: error: func.func: expected arguments of i1, i8, i16, i32, i64, f16, bf16, f32, f64, index or memrefs of those, got i4
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @not_multiplied(%n: f16) attributes {simt.kernel} {
+  %a = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<16x16xf16, a>
+  %b = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<16x16xf16, b>
+  %c = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<16x16xf16, acc>
+  // CHECK: error: coopmatrix.mul_add: expected M x N x K = 8x8x8, which lavapipe multiplies for f16 * f16 + f16 -> f16, got 16x16x16: split-coopmatrix cuts it
+  %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<16x16xf16, a>, !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<16x16xf16, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @saturating(%n: i8, %m: i32) attributes {simt.kernel} {
+  %a = coopmatrix.fill %n : i8 -> !coopmatrix.matrix<8x8xi8, a>
+  %b = coopmatrix.fill %n : i8 -> !coopmatrix.matrix<8x8xi8, b>
+  %c = coopmatrix.fill %m : i32 -> !coopmatrix.matrix<8x8xi32, acc>
+  // CHECK: error: coopmatrix.mul_add: lavapipe does not multiply u8 * u8 + u32 -> u32, saturating
+  %d = coopmatrix.mul_add %a, %b, %c saturating : !coopmatrix.matrix<8x8xi8, a>, !coopmatrix.matrix<8x8xi8, b>, !coopmatrix.matrix<8x8xi32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @other_use(%n: f16) attributes {simt.kernel} {
+  %a = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<8x8xf16, acc>
+  // CHECK: error: coopmatrix.convert: expected a result of use acc, as SPIR-V converts elements only, got a: legalize-coopmatrix-khr changes uses
+  %b = coopmatrix.convert %a : !coopmatrix.matrix<8x8xf16, acc> -> !coopmatrix.matrix<8x8xf16, a>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @no_instruction(%n: f16) attributes {simt.kernel} {
+  %a = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<8x8xf16, acc>
+  // CHECK: error: coopmatrix.max: SPIR-V emission has no form of coopmatrix.max
+  %b = coopmatrix.max %a, %a : !coopmatrix.matrix<8x8xf16, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @own_memory() attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  %m = memref.alloca() : memref<8x8xf32, #simt.memory<private>>
+  // CHECK: error: coopmatrix.load: expected global or work-group memory, got a work-item's own
+  %b = coopmatrix.load %m[%0, %0] row_major : memref<8x8xf32, #simt.memory<private>> -> !coopmatrix.matrix<8x8xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+func.func @whole_arithmetic(%n: f32) attributes {simt.kernel} {
+  %a = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x16xf32, acc>
+  // CHECK: error: coopmatrix.add: bmg has no arithmetic on whole matrices: legalize-coopmatrix-khr makes it a loop over elements
+  %b = coopmatrix.add %a, %a : !coopmatrix.matrix<8x16xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, intel-cpu>} {
+func.func @fills() attributes {simt.kernel} {
+  %n = arith.constant 1.0 : f32
+  // CHECK: error: coopmatrix.fill: intel-cpu fills matrices with zeros only: legalize-coopmatrix-khr inserts others
+  %a = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x16xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, intel-cpu>} {
+func.func @layout(%m: memref<16x16xf16>) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  // CHECK: error: coopmatrix.load: expected a layout in memory that intel-cpu has for b of f16 (packed), got row_major
+  %a = coopmatrix.load %m[%0, %0] row_major : memref<16x16xf16> -> !coopmatrix.matrix<16x16xf16, b>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, bmg>} {
+func.func @work_group_memory() attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  %m = memref.alloca() : memref<8x16xf16, #simt.memory<workgroup>>
+  // CHECK: error: coopmatrix.load: bmg has no matrices in work-group memory
+  %a = coopmatrix.load %m[%0, %0] row_major : memref<8x16xf16, #simt.memory<workgroup>> -> !coopmatrix.matrix<8x16xf16, a>
+  func.return
+}
+}
