@@ -11,10 +11,8 @@ from coopc.sim.simulate import simulate
 from coopc.testing.programs import lane_kernel
 
 LANES = 64
-POINTS = np.concatenate(
-    [np.linspace(-4, 4, 48), [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 1, -1, 10]]
-)
-POINTS = np.resize(POINTS, LANES)
+SPECIAL = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 1.0, -1.0, 10.0, 3.0]
+POINTS = np.concatenate([np.linspace(-4, 4, LANES - len(SPECIAL)), SPECIAL])
 
 ANYWHERE: dict[str, Callable[[float], float]] = {
     "absf": abs,

@@ -1,5 +1,6 @@
 """Vectors against numpy."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -125,7 +126,7 @@ def test_create_mask(rows: int, cols: int) -> None:
     assert (found == ((row < rows) & (col < cols))).all()
 
 
-REDUCTIONS: dict[str, Any] = {
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "add": lambda x: x.sum(-1),
     "mul": lambda x: x.prod(-1),
     "minsi": lambda x: x.min(-1),
