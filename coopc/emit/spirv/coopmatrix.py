@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType, IntegerType
 
+from coopc.device import Device
 from coopc.device import Use as DeviceUse
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Use, matrix_type
@@ -82,7 +83,10 @@ def _access(
     if view.storage == "Workgroup" and not device.local_matrices:
         raise Refusal(f"{device.name} has no matrices in work-group memory")
     name, stride = memory_layout(e, op, view)
-    if (reason := why_no_layout(e, op.matrix, name)) is not None:
+    known, key = e.whole.layouts, (op.matrix, name)
+    if key not in known:
+        known[key] = why_no_layout(e.facts.device, op.matrix, name)
+    if (reason := known[key]) is not None:
         raise Refusal(reason)
     alignment = op.alignment.value.data if op.alignment and device.aligned else None
     pointer = address.element_pointer(e, view, e.nums(op.positions))
@@ -112,9 +116,8 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
     )
 
 
-def why_no_layout(e: Emission, matrix: MatrixType, layout: str) -> str | None:
-    """Why the device has no matrix in a layout of memory, or None."""
-    device = e.facts.device
+def why_no_layout(device: Device, matrix: MatrixType, layout: str) -> str | None:
+    """Why a device has no matrix in a layout of memory, or None."""
     if not matrix.is_static:
         return None
     rows, cols = matrix.shape

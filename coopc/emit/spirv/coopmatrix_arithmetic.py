@@ -6,6 +6,8 @@ use, and bitcasts.  A device may lack them all (`Device.whole_arithmetic`).
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import Operation
@@ -42,7 +44,10 @@ _BINARY: dict[type[Operation], tuple[str, str, str]] = {
 @handlers.on(coopmatrix.MulAddOp)
 def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
     """OpCooperativeMatrixMulAddKHR, of a shape that the device has."""
-    shape = listed_shape(op, e.facts)
+    known, key = e.whole.shapes, _key(op)
+    if key not in known:
+        known[key] = listed_shape(op, e.facts)
+    shape = known[key]
     if e.facts.device.family == "opencl-cpu" and shape and "bf16" in shape.elements:
         raise Refusal(
             f"{e.facts.device.name} multiplies bf16 only with a flag that SPIR-V's "
@@ -56,6 +61,12 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
     ids = e.id(op.a), e.id(op.b), e.id(op.c)
     id = e.emit("OpCooperativeMatrixMulAddKHR", *ids, *operands, type=type)
     e.set(op.result, (id,))
+
+
+def _key(op: coopmatrix.MulAddOp) -> Hashable:
+    """What the shape of a multiplication depends on."""
+    types = op.a.type, op.b.type, op.c.type, op.result.type
+    return *types, op.signed, op.saturating
 
 
 def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:

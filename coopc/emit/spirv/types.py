@@ -115,6 +115,7 @@ class Types:
         self.spec_constants = spec_constants
         self.float_bits: set[int] = set()
         """Widths of the floats in use, in bits, without bf16."""
+        self._numbers: dict[Attribute, Id] = {}
         self._parts: dict[Attribute, tuple[Id, ...]] = {}
 
     @property
@@ -175,7 +176,14 @@ class Types:
         Raises:
             Refusal: the device has none.
         """
-        self._check(type)
+        if (found := self._numbers.get(type)) is None:
+            found = self._numbers[type] = self._number(type)
+        return found
+
+    def _number(self, type: Attribute) -> Id:
+        has, name = self.facts.device.scalars, str(type)
+        if name in _OPTIONAL and name not in has:
+            raise Refusal(f"{self.facts.device.name} has no {name}")
         match type:
             case IndexType():
                 return self.index
@@ -192,12 +200,6 @@ class Types:
                 return self.module.type("OpTypeFloat", bits)
             case _:
                 raise Refusal(f"expected a number, got {type}")
-
-    def _check(self, type: Attribute) -> None:
-        """Refuse a number that the device lacks."""
-        has, name = self.facts.device.scalars, str(type)
-        if name in _OPTIONAL and name not in has:
-            raise Refusal(f"{self.facts.device.name} has no {name}")
 
     def in_memory(self, type: Attribute) -> Id:
         """The type of an element of a memref: an i1 is a byte."""
@@ -255,7 +257,7 @@ class Types:
         """The types of the parts of a number, a vector or a matrix."""
         if (found := self._parts.get(type)) is None:
             if isinstance(type, coopmatrix.MatrixType):
-                found = (self.matrix(type),)
+                found = (self._matrix(type),)
             else:
                 element = self.number(element_of(type))
                 found = tuple(self.vector(element, w) for w in self.widths(type))
@@ -268,6 +270,10 @@ class Types:
         Raises:
             Refusal: SPIR-V or the flavour has none of its use, scope or elements.
         """
+        (found,) = self.parts(type)
+        return found
+
+    def _matrix(self, type: coopmatrix.MatrixType) -> Id:
         if (reason := why_no_matrix(type, self.facts)) is not None:
             raise Refusal(reason)
         component = self.number(type.element_type)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
+from coopc.device import MatrixShape
 from coopc.dialects import simt
+from coopc.dialects.coopmatrix import MatrixType
 from coopc.emit.facts import Facts
 from coopc.emit.spirv.types import Types
 from coopc.spirv.function import Function
@@ -49,6 +53,10 @@ class ModuleEmission:
         """Functions that are called, by name."""
         self.calling: list[str] = []
         """The functions that are being emitted, each called by the one before."""
+        self.layouts: dict[tuple[MatrixType, str], str | None] = {}
+        """Why the device has no matrix in a layout of memory, or None."""
+        self.shapes: dict[Hashable, MatrixShape | None] = {}
+        """The multiplications of the device that operations are."""
         self._built_ins: dict[str, Id] = {}
         self._blocks: dict[Id, Id] = {}
 
