@@ -41,12 +41,12 @@ def new_simulator(module: ModuleOp, machine: Machine) -> Simulator:
     """Return an interpreter that knows the dialects of a module."""
     simulator = Simulator(module)
     for dialect in sorted({op.dialect_name() for op in module.walk()}):
-        for functions in _load(dialect):
+        for functions in functions_of(dialect):
             simulator.register_implementations(functions(machine))
     return simulator
 
 
-def _load(dialect: str) -> Iterator[type[SimulatorFunctions]]:
+def functions_of(dialect: str) -> Iterator[type[SimulatorFunctions]]:
     """Import the functions of a dialect; one without any has none."""
     for path in FUNCTIONS.get(dialect, ()):
         module, _, name = path.partition(":")

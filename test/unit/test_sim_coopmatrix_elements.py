@@ -90,7 +90,8 @@ def test_owned_elements(provider: Provider, rows: int, cols: int, lanes: int) ->
     x = RANDOM.integers(0, 99, (rows, cols), np.int32)
     y = np.zeros_like(x)
     simulate(module, "f", [x, y], distribution=chosen)
-    row, col = np.indices(x.shape)
+    row = np.arange(rows, dtype=np.int64)[:, None]
+    col = np.arange(cols, dtype=np.int64)[None, :]
     owner, _ = seen[0].owners(row, col)
     assert (y == (2 * x + row * col) ** 2 + owner).all()
 
@@ -184,8 +185,8 @@ def test_distribution_of_the_kernel(name: str, length: int) -> None:
 
 def test_unknown_distribution() -> None:
     module = on_matrix((2, 2), "i32", "%r = coopmatrix.add %m, %m : {matrix}")
+    x = np.zeros((2, 2), np.int32)
     with pytest.raises(SimulationError, match="coopmatrix, row_slices, got"):
-        x = np.zeros((2, 2), np.int32)
         simulate(with_distribution(module, "mine"), "f", [x, x])
 
 

@@ -51,12 +51,12 @@ def multiply(
     return found
 
 
-def integers(draw: st.DrawFn, type: str, shape: tuple[int, int]) -> Any:
+def integers(data: st.DataObject, type: str, shape: tuple[int, int]) -> Any:
     bits = WIDTHS[type]
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     one = st.sampled_from([low, high, -1, 1]) | st.integers(low, high)
     count = shape[0] * shape[1]
-    values = draw(st.lists(one, min_size=count, max_size=count))
+    values = data.draw(st.lists(one, min_size=count, max_size=count))
     dtype = np.dtype(f"i{max(1, bits // 8)}")
     return np.array(values, dtype).reshape(shape)
 
@@ -69,7 +69,7 @@ def test_integers(data: st.DataObject) -> None:
     types = data.draw(st.tuples(one_of, one_of, one_of, one_of))
     signed = [x for x in ("a", "b", "c", "result") if data.draw(st.booleans())]
     a, b, c = (
-        integers(data.draw, type, shape)
+        integers(data, type, shape)
         for type, shape in zip(types[:3], ((m, k), (k, n), (m, n)), strict=True)
     )
     suffix = f"signed({', '.join(signed)})" if signed else ""

@@ -1,0 +1,98 @@
+"""Every operation that kernels use is simulated, or its absence is stated here."""
+
+import numpy as np
+import pytest
+from xdsl.dialects import affine, arith, func, math, memref, scf, ub, vector
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect, Operation
+
+from coopc.dialects.coopmatrix import Coopmatrix
+from coopc.dialects.simt import Simt
+from coopc.sim.errors import SimulationError
+from coopc.sim.machine import Launch, Machine
+from coopc.sim.matrices import Matrices, row_slices
+from coopc.sim.numerics import Numerics
+from coopc.sim.registry import FUNCTIONS, functions_of
+from coopc.sim.simulate import simulate
+from coopc.testing.programs import module_of
+
+DIALECTS = (
+    arith.Arith,
+    math.Math,
+    vector.Vector,
+    memref.MemRef,
+    scf.Scf,
+    ub.UB,
+    func.Func,
+    affine.Affine,
+    Coopmatrix,
+    Simt,
+)
+
+NOT_RUN = {
+    "func.func",  # what is run is its body
+    "coopmatrix.spec_constant",  # read before anything runs
+    "memref.global",  # read when it is used
+}
+NOT_SIMULATED = {
+    # Not in kernels, or gone before they are compared.
+    "affine.for",
+    "affine.parallel",
+    "affine.if",
+    "affine.store",
+    "affine.load",
+    "affine.yield",
+    "affine.vector_load",
+    "affine.vector_store",
+    "memref.alloca_scope",
+    "memref.alloca_scope.return",
+    "memref.dma_start",
+    "memref.dma_wait",
+    "memref.extract_aligned_pointer_as_index",
+    "scf.parallel",
+    "scf.reduce",
+    "scf.reduce.return",
+    "ub.unreachable",
+    "vector.print",
+}
+
+
+def machine() -> Machine:
+    launch = Launch((1, 1, 1), (1, 1, 1), 1)
+    matrices = Matrices(row_slices, 1, 1, {})
+    return Machine.start(ModuleOp([]), launch, Numerics(), matrices, range(1))
+
+
+def simulated(dialect: Dialect) -> set[type[Operation]]:
+    return {
+        op
+        for functions in functions_of(dialect.name)
+        for op, _ in functions(machine())._impls()  # pyright: ignore[reportPrivateUsage]
+    }
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_each_operation(dialect: Dialect) -> None:
+    found = {op.name for op in simulated(dialect)}
+    known = {op.name for op in dialect.operations}
+    absent = known - found - NOT_RUN
+    assert absent == {name for name in NOT_SIMULATED if name in known}
+    assert found <= known
+
+
+def test_each_dialect_of_the_registry_has_functions() -> None:
+    for dialect in FUNCTIONS:
+        assert list(functions_of(dialect))
+
+
+def test_an_operation_without_a_function_is_named() -> None:
+    module = module_of(
+        """
+        func.func @f(%x: memref<4xf32>) {
+          %p = "memref.extract_aligned_pointer_as_index"(%x) : (memref<4xf32>) -> index
+          func.return
+        }
+        """
+    )
+    with pytest.raises(SimulationError, match=r"^memref\.extract_aligned.*not know"):
+        simulate(module, "f", [np.zeros(4, np.float32)])
