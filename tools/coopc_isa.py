@@ -73,13 +73,16 @@ def parser() -> ArgumentParser:
 
 def body(args: argparse.Namespace) -> list[Diagnostic]:
     """Do what the arguments ask for; return what is not as expected."""
+    from coopc.run.offline_compiler import options
+
     expected = read_expected(args.expect, clean=args.clean)
+    devices = tuple(dict.fromkeys(args.device.split(",")))
+    for device in devices:
+        usage(lambda device=device: options(device, args.registers))
     content = read_input(args.file)
-    found = [
-        (device, compiled(args, binary_for(args, content, device), device))
-        for device in dict.fromkeys(args.device.split(","))
+    isas = [
+        compiled(args, binary_for(args, content, device), device) for device in devices
     ]
-    isas = [isa for _, isa in found]
     reasons = [
         reason for isa in isas for reason in usage(lambda isa=isa: check(isa, expected))
     ]

@@ -44,7 +44,7 @@ def compile_kernel(binary: bytes, device: str, *, registers: int | None = None) 
         ToolMissing: there is no ocloc.
         CompilerRefused: with what the compiler said.
     """
-    flags = _flags(device, registers)
+    flags = options(device, registers)
     with tempfile.TemporaryDirectory(prefix="coopc-isa-") as name:
         folder = Path(name)
         source = folder / "module.spv"
@@ -85,8 +85,12 @@ def read_dump(dump: Path, device: str, warnings: tuple[str, ...] = ()) -> Isa:
     return Isa(device, kernels, warnings)
 
 
-def _flags(device: str, registers: int | None) -> list[str]:
+def options(device: str, registers: int | None = None) -> list[str]:
     """The options that ask for a number of registers.
+
+    Args:
+        device: one of `devices`.
+        registers: as of `compile_kernel`.
 
     Raises:
         ValueError: no such device, or it has no such number of registers.

@@ -5,8 +5,8 @@ look at; setting x or y is one move.  Their names are not mangled: the block's s
 in the name, and must be that of the payload.
 
 What the compiler makes of a K loop depends on its form far more than on its messages.
-Measured with IGC 2.40.14, 256 registers, the goldens test/emit/xe/gemm_*.mlir of 32 x 32
-of C and variations of them, in instructions of a step on BMG and PVC:
+Measured with IGC 2.40.14 and 256 registers, the goldens test/emit/xe/gemm_*.mlir of
+32 x 32 of C and variations of them, in instructions of a step on BMG and PVC:
 
 | form                                                                  | BMG | PVC |
 |-----------------------------------------------------------------------|-----|-----|
