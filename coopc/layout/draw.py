@@ -15,7 +15,8 @@ document.  For example 2 x 4 elements with register -> (0,1) and lane -> (0,2) (
 
 A coordinate is as wide as the largest of its dimension; in the tensor view the padding
 of thread and register stands before the cell, several owners are joined by "|", and
-threads count through the subgroups of a block.
+threads count through the subgroups of a block.  The first two do without numpy, whose
+import would take most of the time that `coopc-layout` has.
 
 Laws (test/unit/test_layout_draw.py checks each by its name):
 
@@ -32,9 +33,6 @@ from typing import TYPE_CHECKING
 from coopc.layout.encoding import with_inputs
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from coopc.layout.distribution import Distribution, IntArray
     from coopc.layout.linear import LinearLayout
 
@@ -48,18 +46,18 @@ def hardware_view(layout: LinearLayout, warps: Iterable[int] | None = None) -> s
         layout: with inputs of `encoding.INPUTS`; those that it lacks are of size 1.
         warps: the subgroups to show; None is all.
     """
-    layout = with_inputs(layout)
-    sizes = layout.in_sizes
-    cells = _coordinates(layout)
-    shown = range(sizes["warp"]) if warps is None else tuple(warps)
+    registers, lanes, places, blocks = _images(layout)
+    cells = _Coordinates(layout)
+    shown = range(len(places)) if warps is None else tuple(warps)
     lines: list[str] = []
-    for block in range(sizes["block"]):
-        if sizes["block"] > 1:
-            lines.append(f"Block{block}:")
+    for number, block in enumerate(blocks):
+        if len(blocks) > 1:
+            lines.append(f"Block{number}:")
         for warp in shown:
             lines.append(f"Warp{warp}:")
-            for register in range(sizes["register"]):
-                lines.append(", ".join(cells[register, :, warp, block]))
+            for register in registers:
+                first = block ^ places[warp] ^ register
+                lines.append(", ".join([cells[first ^ lane] for lane in lanes]))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -72,7 +70,6 @@ def tensor_view(layout: LinearLayout) -> str:
     Raises:
         ValueError: some element has no owner.
     """
-    layout = with_inputs(layout)
     if not layout.is_surjective:
         raise ValueError(
             f"expected a layout that reaches every element, got rank {layout.rank} "
@@ -129,44 +126,47 @@ def _dash_widths(x: Distribution, rows: IntArray, cols: IntArray) -> Iterator[in
         yield min(above, default=1)
 
 
-def _coordinates(layout: LinearLayout) -> npt.NDArray[np.str_]:
-    """Return the text of each place's coordinate, indexed by the inputs."""
-    import numpy as np
+def _images(layout: LinearLayout) -> list[list[int]]:
+    """Return the packed coordinates of each input's values, the others being 0."""
+    found: list[list[int]] = []
+    for _, bases in with_inputs(layout).ins:
+        images = [0]
+        for basis in bases:
+            images += [image ^ basis for image in images]
+        found.append(images)
+    return found
 
-    parts: list[npt.NDArray[np.str_]] = []
-    for size, values in zip(
-        layout.out_sizes.values(), layout.table().values(), strict=True
-    ):
-        width = len(str(size - 1))
-        parts.append(np.array([f"{value:>{width}}" for value in range(size)])[values])
-    text = parts[0]
-    for part in parts[1:]:
-        text = np.strings.add(np.strings.add(text, ","), part)
-    return np.strings.add(np.strings.add("(", text), ")")
+
+class _Coordinates(dict[int, str]):
+    """The text of packed coordinates, made when it is asked for."""
+
+    def __init__(self, layout: LinearLayout):
+        super().__init__()
+        self.layout = layout
+        self.widths = [len(str(size - 1)) for size in layout.out_sizes.values()]
+
+    def __missing__(self, packed: int) -> str:
+        values = zip(self.layout.unpack(packed), self.widths, strict=True)
+        text = f"({','.join(f'{value:>{width}}' for value, width in values)})"
+        self[packed] = text
+        return text
 
 
 def _owners(layout: LinearLayout) -> list[str]:
     """Return the text of each element's owners, in row-major order."""
-    import numpy as np
-
-    sizes = layout.in_sizes
-    number = np.zeros((), dtype=np.int64)
-    for name, values in layout.table().items():
-        number = number * layout.out_sizes[name] + values
-    elements: list[int] = number.ravel(order="F").tolist()  # registers fastest
-    places = product(*(range(sizes[name]) for name in ("block", "warp", "lane")))
-    counts = (sizes["block"], sizes["lane"] * sizes["warp"], sizes["register"])
+    registers, lanes, warps, blocks = images = _images(layout)
+    counts = (len(blocks), len(lanes) * len(warps), len(registers))
     digits = sum(len(str(count - 1)) for count in counts)
     cells: dict[int, list[str]] = {}
-    walk = iter(elements)
-    for block, warp, lane in places:
-        thread = lane + warp * sizes["lane"]
-        prefix = f"B{block}:" if sizes["block"] > 1 else ""
-        for register in range(sizes["register"]):
+    for block, warp, lane in product(*(range(len(each)) for each in images[:0:-1])):
+        thread = lane + warp * len(lanes)
+        first = blocks[block] ^ warps[warp] ^ lanes[lane]
+        prefix = f"B{block}:" if len(blocks) > 1 else ""
+        for register, image in enumerate(registers):
             spare = digits - len(f"{block}{thread}{register}")
             cell = f"{' ' * spare}{prefix}T{thread}:{register}"
-            cells.setdefault(next(walk), []).append(cell)
-    return ["|".join(cells[element]) for element in sorted(cells)]
+            cells.setdefault(first ^ image, []).append(cell)
+    return ["|".join(cells[element]) for element in sorted(cells, key=layout.unpack)]
 
 
 def _trailing(index: Sequence[int], edge: Sequence[int]) -> int:

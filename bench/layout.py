@@ -1,0 +1,46 @@
+"""How long layouts take: building and inverting them, and showing one."""
+
+from collections.abc import Callable, Iterator
+
+from bench.harness import Row, command, seconds
+from coopc.layout.algebra import invert
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encodings import DotOperandEncoding
+from coopc.layout.linear import LinearLayout
+
+A = DotOperandEncoding(0, DpasEncoding(8, 8, 16, 2, 16, (8, 4), (4, 2)), 1)
+"""Of 256 x 32 elements over 32 subgroups of 16 lanes, in 64 registers."""
+A_TEXT = (
+    "#ttg.dot_op<{opIdx = 0, parent = #triton_intel_gpu.dpas<{repeatCount = 8, "
+    "systolicDepth = 8, executionSize = 16, opsPerChan = 2, threadsPerWarp = 16, "
+    "warpsPerCTA = [8, 4], repCluster = [4, 2]}>, kWidth = 1}>"
+)
+REPEATS = 100
+
+
+def swizzled(bits: int) -> LinearLayout:
+    """Return an invertible layout in which each basis meets all before it."""
+    bases = [(2 << bit) - 1 for bit in range(bits)]
+    ins = ("register", tuple(bases[: bits // 2])), ("lane", tuple(bases[bits // 2 :]))
+    return LinearLayout(ins, (("dim0", bits // 2), ("dim1", bits - bits // 2)))
+
+
+def milliseconds(action: Callable[[], object]) -> float:
+    """Return the median time of an action that takes about one."""
+    return 1_000 * seconds(action, REPEATS)
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows."""
+    built = milliseconds(lambda: A.linear((256, 32)).table())
+    yield Row("layout of A, 256 x 32: build, materialise", built, "ms", 1)
+    layout = swizzled(12)
+    yield Row(
+        "layout of 12 bits: invert", milliseconds(lambda: invert(layout)), "ms", 1
+    )
+
+    show = ("coopc-layout", "-t", "tensor<256x32xf16>", "-l", A_TEXT)
+    hardware = seconds(command(*show, "--use-hw-view"))
+    yield Row("coopc-layout --use-hw-view of A", hardware, "s", 0.5)
+    picture = seconds(command(*show, "--format", "png", "-o", "/dev/null"))
+    yield Row("coopc-layout --format png of A", picture, "s")

@@ -1,0 +1,308 @@
+"""coopc-layout: show which lane and register hold which element.
+
+    coopc-layout -t "tensor<256x32xf16>" -l "#ttg.dot_op<{..}>" --use-hw-view
+    coopc-layout -t "tensor<256x32xf16>" -i gemm.ttgir --alias-names dot_a,dot_b
+    coopc-layout "!coopmatrix.matrix<4x15xf16, acc>" --subgroup-size 16
+    coopc-layout "!coopmatrix.matrix<16x16xf16, a>" --compare coopmatrix row_slice
+
+The first two print what Triton's `triton-tensor-layout` prints, and take its spellings
+(`-use-hw-view`, `-alias-names=`) too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeVar
+
+from xdsl.ir import Attribute
+
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
+from coopc.source import read_source
+from coopc.tools.driver import ArgumentParser, run_tool, write_output
+from coopc.tools.layout_output import (
+    FORMATS,
+    HEADER,
+    as_json,
+    bases,
+    pictures,
+    table,
+)
+from coopc.tools.layout_subjects import (
+    Reader,
+    Subject,
+    encoding_of,
+    subject_of,
+    unfit,
+)
+
+TOOL = "coopc-layout"
+USAGE = f"""\
+usage: {TOOL} -t TENSOR (-l LAYOUT | -i FILE [--alias-names NAME,..]) [option..]
+       {TOOL} MATRIX [--distribution NAME|LAYOUT] [--subgroup-size LANES] [option..]
+       {TOOL} [TENSOR|MATRIX] --compare LAYOUT LAYOUT [option..]
+options: [--use-hw-view] [--warp NUMBER] [--format {"|".join(FORMATS)}] [-o FILE]"""
+
+Found = TypeVar("Found")
+
+
+class LayoutArguments(ArgumentParser):
+    """The command line; what is wrong with it comes with the usage."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            prog=TOOL,
+            description=__doc__,
+            usage=USAGE.removeprefix("usage: "),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        add = self.add_argument
+        add("shape", nargs="?", metavar="MATRIX", help="a matrix or tensor type")
+        add("-t", dest="tensor", metavar="TENSOR", help="the same, as an option")
+        add("-l", dest="layout", help="a layout: an attribute of layout, ttg, or ttig")
+        add("-i", dest="file", help="a file whose aliases are layouts")
+        add(
+            "--alias-names",
+            "-alias-names",
+            action="append",
+            default=[],
+            metavar="NAME,..",
+            help="only these aliases of the file",
+        )
+        add(
+            "--use-hw-view",
+            "-use-hw-view",
+            action="store_true",
+            help="a line for each register of each subgroup, not for each row",
+        )
+        add("--warp", type=number, help="only this subgroup of the hardware view")
+        add("--distribution", metavar="NAME", help="how a matrix is spread: a layout")
+        add(
+            "--subgroup-size",
+            type=number,
+            metavar="LANES",
+            help="lanes, where the layout does not say (default: 16)",
+        )
+        add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
+        add("--format", choices=FORMATS, default="table", help="(default: table)")
+        add("-o", dest="output", metavar="FILE", help="where to write")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the error that says `message`, with the usage."""
+        raise CompileError(Diagnostic(Kind.USAGE, message, Place(TOOL), (Note(USAGE),)))
+
+
+def number(text: str) -> int:
+    """Return a number of the command line, 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number, got '{text}'")
+    return int(text)
+
+
+class Show:
+    """One run of the tool."""
+
+    def __init__(self, args: Sequence[str] | None):
+        self.parser = LayoutArguments()
+        self.args = self.parser.read(args)
+        self.check()
+        path = self.args.file
+        source = None if path is None else read_source(path)
+        self.reader = Reader.new(source)
+
+    def check(self) -> None:
+        """Check what arguments go together."""
+        args = self.args
+        if args.shape is not None and args.tensor is not None:
+            self.parser.error("expected one type, got two: of -t and without an option")
+        if args.layout is not None and args.distribution is not None:
+            self.parser.error("expected one of -l and --distribution, got both")
+        if args.alias_names and args.file is None:
+            self.parser.error("expected a file (-i) for --alias-names, got none")
+        if args.compare and args.format == "bases":
+            self.parser.error(
+                "expected table, json, svg or png of --compare, got bases"
+            )
+        if args.subgroup_size == 0:
+            self.parser.error("expected at least 1 lane in --subgroup-size, got 0")
+
+    def run(self) -> None:
+        """Do what the arguments ask for.
+
+        Raises:
+            CompileError: something is wrong with them.
+        """
+        args, shape = self.args, self.shape()
+        if args.compare:
+            subjects = [self.operand(text, shape) for text in args.compare]
+            self.compare(subjects)
+            return
+        subjects = self.subjects(shape)
+        if args.warp is not None:
+            self.check_warp(subjects)
+        match args.format:
+            case "json":
+                self.write(as_json(subjects))
+            case "svg" | "png" as format:
+                drawn = self.drawn(subjects, format)
+                write_output(args.output, drawn)
+            case "bases":
+                self.write(self.announced(subjects, bases))
+            case _:
+                view = args.use_hw_view
+                text = self.announced(subjects, lambda x: table(x, view, args.warp))
+                self.write(text, max(x.subgroup_size for x in subjects))
+
+    def shape(self) -> Attribute | None:
+        """Return the type that is laid out, None without one."""
+        text = self.args.shape if self.args.tensor is None else self.args.tensor
+        where = "MATRIX" if self.args.tensor is None else "-t"
+        return None if text is None else self.read(text, where)
+
+    def read(self, text: str, where: str) -> Attribute:
+        """Read a type or a layout; what is neither comes with the usage."""
+        try:
+            return self.reader.read(text, where)
+        except CompileError as error:
+            if error.diagnostic.place.column == 1:
+                self.parser.error(f"{where}: {error.diagnostic.message}")
+            raise
+
+    def subjects(self, shape: Attribute | None) -> list[Subject]:
+        """Return what is shown: of the file first, then of -l."""
+        args = self.args
+        found: list[Subject] = []
+        if args.file is not None:
+            names = [name for each in args.alias_names for name in each.split(",")]
+            for name, attr in self.reader.named(names, args.file).items():
+                found.append(self.laid_out(attr, shape, name))
+        text = args.distribution if args.layout is None else args.layout
+        if text is not None:
+            where = "--distribution" if args.layout is None else "-l"
+            found.append(self.laid_out(self.read(text, where), shape))
+        if found:
+            return found
+        if shape is None:
+            self.parser.error("expected a type or a layout, got neither")
+        return [self.laid_out(self.default_layout(shape), shape)]
+
+    def default_layout(self, shape: Attribute) -> Attribute:
+        """Return the layout of a type that comes without one."""
+        if (encoding := encoding_of(shape)) is not None:
+            return encoding
+        if shape.name == "coopmatrix.matrix":
+            return self.reader.read("coopmatrix", "--distribution")
+        if shape.name == "tensor":
+            self.parser.error(f"expected a layout (-l or -i) of {shape}, got none")
+        return shape  # which may be a layout itself
+
+    def operand(self, text: str, shape: Attribute | None) -> Subject:
+        """Return one side of a comparison: a layout, or a type with its own."""
+        found = self.read(text, "--compare")
+        if found.name == "coopmatrix.matrix" or encoding_of(found) is not None:
+            given = self.args.distribution
+            layout = (
+                self.default_layout(found)
+                if given is None
+                else self.read(given, "--distribution")
+            )
+            return self.laid_out(layout, found)
+        return self.laid_out(found, shape)
+
+    def laid_out(
+        self, layout: Attribute, shape: Attribute | None, name: str = ""
+    ) -> Subject:
+        """Return a layout of a type; what does not fit is an error."""
+        shape = None if shape is layout else shape
+        lanes = self.args.subgroup_size
+        return fitting(lambda: subject_of(layout, shape, lanes, name), name)
+
+    def compare(self, subjects: Sequence[Subject]) -> None:
+        """Write where two layouts differ."""
+        from coopc.layout.comparison import Comparison, comparison_text
+
+        a, b = subjects
+        if self.args.format in ("svg", "png"):
+            write_output(self.args.output, self.drawn(subjects, self.args.format))
+            return
+        if a.subgroup_size != b.subgroup_size:
+            raise unfit(
+                f"expected two layouts over the same lanes, got {a.subgroup_size} and "
+                f"{b.subgroup_size}",
+                TOOL,
+            )
+        size = a.subgroup_size
+        found = fitting(lambda: Comparison.of(a.distribution(), b.distribution(), size))
+        if self.args.format == "json":
+            self.write(as_json(subjects, found))
+        else:
+            names = f"A: {a.described}\nB: {b.described}\n"
+            self.write(names + comparison_text(found))
+
+    def check_warp(self, subjects: Sequence[Subject]) -> None:
+        """Check that all layouts have the subgroup that is asked for."""
+        for subject in subjects:
+            warps = subject.placement().sizes["warp"]
+            if self.args.warp >= warps:
+                message = f"expected --warp below {warps}, got {self.args.warp}"
+                raise unfit(message, TOOL)
+
+    def announced(
+        self, subjects: Sequence[Subject], text: Callable[[Subject], str]
+    ) -> str:
+        """Return texts of layouts, each under its name where it was given by one."""
+        named = self.args.layout is not None or self.args.file is not None
+        after = "\n" if self.args.alias_names else ""
+        return "".join(
+            (f"{HEADER}{x.name}\n" if named else "")
+            + fitting(lambda x=x: text(x))
+            + after
+            for x in subjects
+        )
+
+    def drawn(self, subjects: Sequence[Subject], format: str) -> bytes:
+        """Return pictures."""
+        try:
+            kind = "svg" if format == "svg" else "png"
+            warp = self.args.warp or 0
+            return pictures(subjects, kind, self.args.use_hw_view, warp)
+        except ImportError as error:
+            message = (
+                f"expected matplotlib for --format {format}, as in coopc[pictures]"
+            )
+            raise unfit(f"{message}, got: {error}", TOOL) from error
+
+    def write(self, text: str, lanes: int | None = None) -> None:
+        """Write text, in colours if it is a table and goes to a terminal."""
+        output = self.args.output
+        if lanes is not None and output in (None, "-") and sys.stdout.isatty():
+            from coopc.tools.layout_colour import print_coloured
+
+            print_coloured(text, lanes)
+        else:
+            write_output(output, text.encode())
+
+
+def fitting(make: Callable[[], Found], name: str = "") -> Found:
+    """Return what `make` makes; a ValueError is the user's.
+
+    Args:
+        make: what may not fit.
+        name: the alias that it is about.
+    """
+    try:
+        return make()
+    except ValueError as error:
+        message = f"{name}: {error}" if name else str(error)
+        raise unfit(message, TOOL) from error
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool on `args`, by default the command line's; return its status."""
+    return run_tool(TOOL, lambda: Show(args).run())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

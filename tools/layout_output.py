@@ -1,0 +1,158 @@
+"""What `coopc-layout` writes: tables, JSON, bases and pictures.
+
+The JSON is one object:
+
+    {"layouts": [{"layout": "#ttg.dot_op<{..}>", "type": "tensor<256x32xf16>",
+                  "shape": [256, 32],
+                  "registers": 64, "lanes": 16, "warps": 32, "blocks": 1,
+                  "bases": {"register": [[1, 0], ..], ..},     or null
+                  "places": [[[[[0, 0], ..]]]]}]}
+
+`places` is indexed by block, subgroup, register and lane, and is null for padding.  Of
+a comparison it also has
+
+     "comparison": {"kept": 4, "renamed": 2, "moved": 26, "subgroup_size": 8,
+                    "moves": [[[0, 1], [0, 1], [1, 0]], ..],
+                    "exchanges": [{"kind": "shuffle", "cost": 62, "own": [[0, ..], ..],
+                                   "rounds": [{"offers": [1, ..], "reads": [2, ..],
+                                               "fills": [1, ..]}, ..]}]}
+
+where a move is the element, its (lane, register) in the first layout and that in the
+second.  Lanes that take no part in a step are null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from coopc.layout.draw import hardware_view, tensor_view, work_item_table
+from coopc.layout.linear import LinearLayout
+from coopc.tools.layout_subjects import Subject
+
+if TYPE_CHECKING:
+    from coopc.layout.comparison import Comparison
+    from coopc.layout.exchange import Exchange
+
+Format: TypeAlias = Literal["table", "json", "bases", "svg", "png"]
+FORMATS: tuple[Format, ...] = ("table", "json", "bases", "svg", "png")
+HEADER = "Print layout attribute: "
+
+
+def table(subject: Subject, hardware: bool, warp: int | None) -> str:
+    """Return a layout as text: a view of it, or the table of work-items.
+
+    Args:
+        subject: what to show.
+        hardware: whether the view is the hardware's, else the tensor's.
+        warp: the only subgroup to show of the hardware view; None is all.
+    """
+    if not isinstance(subject.layout, LinearLayout):
+        return work_item_table(subject.layout)
+    if hardware:
+        return hardware_view(subject.layout, None if warp is None else [warp])
+    return tensor_view(subject.layout)
+
+
+def bases(subject: Subject) -> str:
+    """Return the bases of a layout, a line each.
+
+    Raises:
+        ValueError: it has none.
+    """
+    return f"{_linear(subject)}\n"
+
+
+def _linear(subject: Subject) -> LinearLayout:
+    if isinstance(subject.layout, LinearLayout):
+        return subject.layout
+    from coopc.layout.bases import linear_of
+
+    return linear_of(subject.layout)
+
+
+def pictures(
+    subjects: Sequence[Subject],
+    format: Literal["svg", "png"],
+    hardware: bool,
+    warp: int,
+) -> bytes:
+    """Return pictures of layouts, below each other.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    from coopc.layout.picture import hardware_picture, tensor_picture
+    from coopc.layout.render import render
+
+    drawn = [
+        hardware_picture(x.placement(), f"{x.title}\nsubgroup {warp}", warp)
+        if hardware
+        else tensor_picture(x.placement(), x.title)
+        for x in subjects
+    ]
+    return render(drawn, format)
+
+
+def as_json(subjects: Sequence[Subject], comparison: Comparison | None = None) -> str:
+    """Return layouts, and how they compare, as JSON."""
+    found: dict[str, Any] = {"layouts": [_layout_json(x) for x in subjects]}
+    if comparison is not None:
+        found["comparison"] = _comparison_json(comparison, subjects[0].subgroup_size)
+    return json.dumps(found) + "\n"
+
+
+def _layout_json(subject: Subject) -> dict[str, Any]:
+    placement = subject.placement()
+    try:
+        linear = _linear(subject)
+    except ValueError:
+        names = None
+    else:
+        names = {name: linear.bases(name) for name in linear.in_names}
+    return {
+        "layout": subject.name,
+        "type": subject.type,
+        "shape": placement.shape,
+        **{f"{name}s": size for name, size in placement.sizes.items()},
+        "bases": names,
+        "places": placement.lists(),
+    }
+
+
+def _comparison_json(x: Comparison, subgroup_size: int) -> dict[str, Any]:
+    lanes, registers = (array.tolist() for array in x.owners())
+    moves = [
+        [[row, col], [lanes[0][row][col], registers[0][row][col]], there]
+        for row in range(x.source.rows)
+        for col in range(x.source.cols)
+        for there in ([lanes[1][row][col], registers[1][row][col]],)
+        if there != [lanes[0][row][col], registers[0][row][col]]
+    ]
+    return {
+        **{fate.value: count for fate, count in x.counts().items()},
+        "subgroup_size": subgroup_size,
+        "moves": moves,
+        "exchanges": [_exchange_json(found) for found in x.exchanges],
+    }
+
+
+def _exchange_json(x: Exchange) -> dict[str, Any]:
+    return {
+        "kind": x.kind.value,
+        "cost": x.cost(),
+        "own": [_present(sources) for sources in x.own],
+        "rounds": [
+            {
+                "offers": _present(step.send),
+                "reads": _present(step.origin),
+                "fills": _present(step.receive),
+            }
+            for step in x.rounds
+        ],
+    }
+
+
+def _present(numbers: Sequence[int]) -> list[int | None]:
+    return [None if number < 0 else number for number in numbers]
