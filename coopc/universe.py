@@ -28,6 +28,7 @@ PASSES: dict[str, str] = {
     "check-uniformity": "coopc.passes.check_uniformity:CheckUniformityPass",
     "set-target": "coopc.passes.set_target:SetTargetPass",
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
+    "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIOPass",
     "coopc-khr": "coopc.pipelines:CoopcKhrPass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""

@@ -30,6 +30,13 @@ from coopc.dialects.xe.payload import (
     PayloadSetYOp,
     shape_of,
 )
+from coopc.dialects.xe.plans import (
+    PLAN,
+    REFUSAL,
+    BlockLoadPlanAttr,
+    BlockStorePlanAttr,
+    PlanAttr,
+)
 
 Xe = Dialect(
     "xe",
@@ -45,17 +52,28 @@ Xe = Dialect(
         PayloadSetYOp,
         SplitDpasOp,
     ],
-    [BlockAttr, CacheAttr, PayloadType, PrecisionAttr],
+    [
+        BlockAttr,
+        BlockLoadPlanAttr,
+        BlockStorePlanAttr,
+        CacheAttr,
+        PayloadType,
+        PrecisionAttr,
+    ],
 )
 
 __all__ = [
     "LOAD_CONTROLS",
+    "PLAN",
+    "REFUSAL",
     "STORE_CONTROLS",
     "BlockAttr",
     "BlockLoad2DOp",
+    "BlockLoadPlanAttr",
     "BlockOp",
     "BlockPrefetch2DOp",
     "BlockStore2DOp",
+    "BlockStorePlanAttr",
     "CacheAttr",
     "CacheControl",
     "DpasOp",
@@ -65,6 +83,7 @@ __all__ = [
     "PayloadSetXOp",
     "PayloadSetYOp",
     "PayloadType",
+    "PlanAttr",
     "Precision",
     "PrecisionAttr",
     "SplitDpasOp",

@@ -1,0 +1,1 @@
+"""Passes from tensors and matrices to Intel Xe: plans first, rewriting by them."""

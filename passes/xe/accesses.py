@@ -1,0 +1,81 @@
+"""What Triton's accesses ask for: which tensor, in which order in memory.
+
+A pure look at operations: `request_of` says what the planner is asked, or why it
+cannot be asked at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from coopc.dialects import tt
+from coopc.dialects.tt.layouts import encoding_of, layout_of
+from coopc.dialects.tt.names import block_io
+from coopc.dialects.tt.types import Tensor, bits_of, is_tensor
+from coopc.passes.xe.spread import channel_bits
+from coopc.plan.refusal import Reason, Refusal
+from coopc.plan.search import Request
+
+LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
+StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
+AccessOp: TypeAlias = LoadOp | StoreOp
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A tensor that is moved between memory and registers."""
+
+    op: AccessOp
+    tensor: SSAValue
+    """What is loaded, or stored."""
+
+    @property
+    def type(self) -> Tensor:
+        """The type of the tensor."""
+        assert is_tensor(self.tensor.type), self.tensor
+        return self.tensor.type
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it is written to memory."""
+        return isinstance(self.op, tt.DescriptorStoreOp | tt.StoreOp)
+
+
+def access_of(op: Operation) -> Access | None:
+    """Return what an operation moves; None if it is no access of a tensor."""
+    match op:
+        case tt.DescriptorLoadOp() | tt.LoadOp():
+            found = Access(op, op.result)
+        case tt.DescriptorStoreOp():
+            found = Access(op, op.src)
+        case tt.StoreOp():
+            found = Access(op, op.value)
+        case _:
+            return None
+    return found if is_tensor(found.tensor.type) else None
+
+
+def request_of(access: Access) -> Request | Refusal:
+    """Return what the planner is to be asked, or why there is nothing to ask."""
+    op, type = access.op, access.type
+    if encoding_of(type) is None:
+        return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
+    rank, order = len(type.get_shape()), block_io(op)
+    if isinstance(op, tt.LoadOp | tt.StoreOp):
+        return Refusal(Reason.UNKNOWN_MEMORY, "a pointer for each element")
+    if rank != 2 or len(op.indices) != 2:
+        return Refusal(Reason.RANK, f"a tensor of rank {rank} of {len(op.indices)}")
+    width = bits_of(type)
+    assert width is not None, type
+    run, channel = channel_bits(type)
+    return Request(
+        layout_of(type),
+        rank - 2 if order == "column_major" else rank - 1,
+        width,
+        access.is_store,
+        run,
+        channel,
+    )

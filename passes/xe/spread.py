@@ -1,0 +1,194 @@
+"""How a tensor is spread over the registers of a lane: what vectors it becomes.
+
+Registers that hold the same element are kept once.  The rest, in order, are cut into
+pieces of equal length: for operands of DPAS those of one DPAS, packed into the integers
+that it takes, for other tensors vectors of at most 16 elements.
+
+    tensor<256x32xf16, #dot_a>    8 of vector<8xi16>     an A of 8 x 16 each
+    tensor<32x256xf16, #dot_b>    8 of vector<8xi32>     a B of 16 x 16 each
+    tensor<256x256xf32, #dpas>   16 of vector<8xf32>     a C of 8 x 16 each
+    tensor<256xf32, #slice>       4 of vector<8xf32>     as the rows of C
+    tensor<64x!tt.ptr<f16>, ..>   vectors of i64: elements from the base on
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    VectorType,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from coopc.dialects import xe
+from coopc.dialects.tt.layouts import encoding_of, layout_of
+from coopc.dialects.tt.types import PtrType, Tensor, bits_of
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encoding import Encoding
+from coopc.layout.encodings import DotOperandEncoding, SliceEncoding
+from coopc.layout.linear import LinearLayout
+
+MAX_COMPONENTS = 16
+"""SPIR-V's longest vector."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What a lane holds of a tensor."""
+
+    layout: LinearLayout
+    """From register, lane and warp to the dimensions of the tensor."""
+    element: Attribute
+    """The type of an element; i64 for pointers."""
+    run: int
+    """Elements of a piece."""
+    packed: VectorType | None = None
+    """The type of a piece that is an operand of DPAS; None for vectors of elements."""
+
+    @cached_property
+    def coordinates(self) -> tuple[tuple[int, ...], ...]:
+        """The element that each register of lane 0 of warp 0 holds."""
+        table = self.layout.apply({"register": range(self.layout.in_sizes["register"])})
+        return tuple(zip(*(each.tolist() for each in table.values()), strict=True))
+
+    @cached_property
+    def registers(self) -> tuple[int, ...]:
+        """The registers that hold different elements, in order."""
+        first: dict[tuple[int, ...], int] = {}
+        for register, element in enumerate(self.coordinates):
+            first.setdefault(element, register)
+        return tuple(first.values())
+
+    @cached_property
+    def position(self) -> dict[tuple[int, ...], int]:
+        """Which of `registers` holds an element of lane 0 of warp 0."""
+        return {self.coordinates[x]: at for at, x in enumerate(self.registers)}
+
+    @property
+    def length(self) -> int:
+        """Elements of a vector of elements."""
+        return min(self.run, MAX_COMPONENTS)
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces there are."""
+        return len(self.registers) // self.run
+
+    @property
+    def vector(self) -> VectorType:
+        """The type of a vector of elements."""
+        return VectorType(self.element, [self.length])
+
+    @property
+    def types(self) -> tuple[Attribute, ...]:
+        """The types of the pieces."""
+        return (self.vector if self.packed is None else self.packed,) * self.pieces
+
+    def first(self, piece: int) -> tuple[int, ...]:
+        """Return the first element of a piece, in lane 0 of warp 0."""
+        return self.coordinates[self.registers[piece * self.run]]
+
+
+@lru_cache(maxsize=1024)
+def spread_of(type: Tensor) -> Spread:
+    """Return how a tensor is spread.
+
+    Raises:
+        ValueError: it has no layout.
+    """
+    layout, encoding = layout_of(type), encoding_of(type)
+    assert encoding is not None, type
+    element = type.element_type
+    plain = Spread(layout, i64 if isinstance(element, PtrType) else element, 1)
+    count = len(plain.registers)
+    run = 1 << (min(tile_run(encoding), count).bit_length() - 1)
+    packed = packed_type(encoding, element)
+    if packed is not None and (count < tile_run(encoding) or count % run):
+        packed = None
+    if packed is None:
+        run = min(run, MAX_COMPONENTS)
+        while count % run:
+            run //= 2
+    return Spread(layout, plain.element, run, packed)
+
+
+def tile_run(encoding: Encoding) -> int:
+    """Return how many registers of a lane belong together."""
+    match encoding:
+        case DpasEncoding():
+            tile = encoding.tile_shape("c")
+        case DotOperandEncoding(parent=DpasEncoding() as parent):
+            tile = parent.tile_shape(encoding.operand)
+            encoding = parent
+        case SliceEncoding():
+            return tile_run(encoding.parent)
+        case _:
+            return MAX_COMPONENTS
+    return max(1, tile[0] * tile[1] // encoding.threads_per_warp)
+
+
+def packed_type(encoding: Encoding, element: Attribute) -> VectorType | None:
+    """Return the type of one operand of DPAS, where a tensor is made of them."""
+    if not isinstance(encoding, DotOperandEncoding):
+        return None
+    parent, precision = encoding.parent, precision_of(element)
+    if not isinstance(parent, DpasEncoding) or precision is None:
+        return None
+    if precision.ops_per_channel != parent.ops_per_chan:
+        return None
+    a, b, _ = xe.operand_types(
+        precision,
+        parent.repeat_count,
+        parent.threads_per_warp,
+        parent.execution_size,
+    )
+    return a if encoding.op_idx == 0 else b
+
+
+def precision_of(element: Attribute) -> xe.Precision | None:
+    """Return what DPAS calls elements of a type: integers are signed."""
+    match element:
+        case Float16Type():
+            return xe.Precision.F16
+        case BFloat16Type():
+            return xe.Precision.BF16
+        case Float32Type():
+            return xe.Precision.TF32
+        case _:
+            return xe.Precision.S8 if element == i8 else None
+
+
+def channel_bits(type: Tensor) -> tuple[int, int]:
+    """Return the elements of an operand of DPAS, and the width of its components.
+
+    The width is 0 where nothing asks for one: 1 and 0 for tensors of other encodings.
+    """
+    encoding = encoding_of(type)
+    assert encoding is not None, type
+    packed = packed_type(encoding, type.element_type)
+    if packed is not None:
+        width = bits_of(packed.get_element_type())
+        assert width is not None, packed
+        return tile_run(encoding), width
+    return (tile_run(encoding), 0) if isinstance(encoding, DpasEncoding) else (1, 0)
+
+
+def sources(
+    source: Spread, target: Spread, wanted: Sequence[tuple[int, ...]]
+) -> tuple[int, ...] | None:
+    """Return where in the source's registers elements are; None if one is not there.
+
+    Args:
+        source: where elements come from.
+        target: where they go.
+        wanted: for each register of `target` the element of lane 0 of warp 0.
+    """
+    found = [source.position.get(element) for element in wanted]
+    return None if None in found else tuple(x for x in found if x is not None)
