@@ -38,6 +38,9 @@ DTYPES: dict[str, tuple[str, ...]] = {
 }
 """Element type to the numpy types that hold it; bf16 as its bits."""
 
+INDEX_LIMIT = 1 << 31
+"""Elements of memory that an i32 can number."""
+
 _FORMATS = {
     "i1": "<?",
     "i8": "<b",
@@ -117,6 +120,8 @@ def pack(
     for argument, each in zip(interface.arguments, arguments, strict=True):
         given.append(_checked(argument, each))
     _check_conditions(interface, given)
+    if interface.flavour == "vulkan":
+        _check_extents(interface, given)
     buffers = tuple(
         _flat(argument, np.asarray(each))
         for argument, each in zip(interface.arguments, given, strict=True)
@@ -228,13 +233,29 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(strides[: len(shape)])
 
 
-def _flat(argument: Buffer, array: Array) -> Array:
-    """The memory of an array, from its first element to its last, after the offset."""
+def _check_extents(interface: Interface, given: Sequence[Given]) -> None:
+    """Check that every element has a number that is an i32."""
+    for argument, each in zip(interface.arguments, given, strict=True):
+        if isinstance(argument, Buffer):
+            extent = _extent(np.asarray(each)) + (argument.offset or 0)
+            if extent > INDEX_LIMIT:
+                raise ValueError(
+                    f"expected {argument.name} to take at most {INDEX_LIMIT} elements "
+                    f"of memory, as an index of Vulkan is an i32, got {extent}"
+                )
+
+
+def _extent(array: Array) -> int:
+    """Elements of memory from the first element of an array to its last."""
     strides = element_strides(array)
     assert strides is not None, array.strides
     ends = ((n - 1) * step for n, step in zip(array.shape, strides, strict=True))
-    extent = 1 + sum(ends) if array.size else 0
-    memory = as_strided(array, (extent,), (array.itemsize,))
+    return 1 + sum(ends) if array.size else 0
+
+
+def _flat(argument: Buffer, array: Array) -> Array:
+    """The memory of an array, from its first element to its last, after the offset."""
+    memory = as_strided(array, (_extent(array),), (array.itemsize,))
     return np.concatenate([np.zeros(argument.offset or 0, array.dtype), memory])
 
 

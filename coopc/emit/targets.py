@@ -99,17 +99,15 @@ class SpirvBinaryTarget(DeviceTarget):
         return binary(_emitted(self, module))
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the bytes to what is under a stream of text, as xDSL's tools have it.
+        """Refuse: tools that ask for text, as xdsl-opt does, cannot write bytes.
 
         Raises:
-            PassFailedException: there is nothing under it.
+            PassFailedException: always.
         """
-        content = self.emit_bytes(ctx, module)
-        if (under := getattr(output, "buffer", None)) is None:
-            reason = "expected a stream of bytes for a binary, got one of text"
-            module.emit_error(reason, PassFailedException(reason))
-        output.flush()
-        under.write(content)
+        reason = (
+            "expected a tool that writes bytes, as coopc-opt does; -t spirv is text"
+        )
+        module.emit_error(reason, PassFailedException(reason))
 
 
 def _emitted(target: DeviceTarget, module: ModuleOp) -> Module:

@@ -12,7 +12,8 @@
 // OPENCL:      OpMemoryModel Physical64 OpenCL
 // OPENCL-NEXT: OpEntryPoint Kernel %copy "copy"
 // OPENCL-NEXT: OpEntryPoint Kernel %where "where" %WorkgroupId %SubgroupLocalInvocationId
-// OPENCL:      OpExecutionMode %where LocalSize 16 2 1
+// OPENCL-NEXT: OpExecutionMode %copy LocalSize 1 1 1
+// OPENCL-NEXT: OpExecutionMode %where LocalSize 16 2 1
 // OPENCL-NEXT: OpExecutionMode %where SubgroupSize 32
 
 // The block of push constants: each member at the next multiple of its size.

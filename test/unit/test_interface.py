@@ -263,3 +263,12 @@ def test_conditions():
     pack(made, [np.zeros((3, 32), "f2")])
     with pytest.raises(ValueError, match=r"size 1 of a: expected a multiple of 16"):
         pack(made, [np.zeros((3, 40), "f2")])
+
+
+def test_more_elements_than_an_index_numbers(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("coopc.interface_call.INDEX_LIMIT", 100)
+    buffer = Buffer("a", "f16", (None, None), (None, None))
+    view = np.zeros((20, 20), "f2")[::7, ::7]
+    assert pack(interface(buffer, flavour="opencl"), [view]).buffers[0].size == 295
+    with pytest.raises(ValueError, match="expected a to take at most 100 elements"):
+        pack(interface(buffer), [view])

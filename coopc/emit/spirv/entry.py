@@ -175,9 +175,6 @@ def declare(e: Emission, kernel: simt.Kernel) -> None:
     variables = e.whole.globals_of(function)
     model = "GLCompute" if e.facts.vulkan else "Kernel"
     module.entry_point(model, function.id, kernel.name, variables)
-    if e.facts.vulkan or simt.WORK_GROUP_SIZE in kernel.func.attributes:
-        module.execution_mode(function.id, "LocalSize", *kernel.work_group_size)
-    if e.facts.vulkan:
-        return
-    if kernel.subgroup_size is not None:
+    module.execution_mode(function.id, "LocalSize", *kernel.work_group_size)
+    if not e.facts.vulkan and kernel.subgroup_size is not None:
         module.execution_mode(function.id, "SubgroupSize", kernel.subgroup_size)
