@@ -14,12 +14,27 @@
 // CHECK-DAG: OpExtension "SPV_INTEL_2d_block_io"
 // CHECK-DAG: OpExecutionMode %operand_a SubgroupSize 16
 
+// The decorations of L1 and of L3 are two groups: one id takes each decoration but once.
+// CHECK:      OpDecorate %[[L1:[0-9]+]] CacheControlLoadINTEL 0 StreamingINTEL
+// CHECK-NEXT: %[[L1]] = OpDecorationGroup
+// CHECK-NEXT: OpGroupDecorate %[[L1]] %[[BASE:[0-9]+]]
+// CHECK-NEXT: OpDecorate %[[L3:[0-9]+]] CacheControlLoadINTEL 1 UncachedINTEL
+// CHECK-NEXT: %[[L3]] = OpDecorationGroup
+// CHECK-NEXT: OpGroupDecorate %[[L3]] %[[BASE]]
+// CHECK:      %[[BASE]] = OpCopyObject %ptr_CrossWorkgroup_half %p
+func.func @cached(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i32)
+    attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  xe.block_prefetch_2d %p[%x, %y] surface(%w, %h, %pitch) block <16, 32x16x2>
+    cache <l1 = streaming, l3 = uncached> : memref<f16>
+  func.return
+}
+
 // Operand A of f16: eight pieces of eight rows, each an operand of DPAS.
 
 // CHECK:      %operand_a = OpFunction
 // CHECK:      %[[VAR:[0-9]+]] = OpVariable %ptr_Function_arr_v8ushort_uint_8 Function
-// CHECK:      %[[XY:[0-9]+]] = OpCompositeConstruct %v2uint %x %y
-// CHECK-NEXT: OpSubgroup2DBlockLoadINTEL %uint_2 %uint_16 %uint_32 %uint_2 %p %w %h %pitch %[[XY]] %[[VAR]]
+// CHECK:      %[[XY:[0-9]+]] = OpCompositeConstruct %v2uint %x{{[_0-9]*}} %y{{[_0-9]*}}
+// CHECK-NEXT: OpSubgroup2DBlockLoadINTEL %uint_2 %uint_16 %uint_32 %uint_2 %p{{[_0-9]*}} %w{{[_0-9]*}} %h{{[_0-9]*}} %pitch{{[_0-9]*}} %[[XY]] %[[VAR]]
 // CHECK-NEXT: %[[AT:[0-9]+]] = OpInBoundsAccessChain %ptr_Function_v8ushort %[[VAR]] %uint_0
 // CHECK-NEXT: %a0 = OpLoad %v8ushort %[[AT]]
 // CHECK-NEXT: %[[AT:[0-9]+]] = OpInBoundsAccessChain %ptr_Function_v8ushort %[[VAR]] %uint_1
