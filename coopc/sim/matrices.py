@@ -10,14 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, Use
+from coopc.dialects.layout import rule_in
+from coopc.dialects.layout.matrices import distribution_of
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
 from coopc.layout.distribution import Distribution
 from coopc.layout.row_slice import RowSlices
@@ -57,7 +61,7 @@ PROVIDERS: Mapping[str, Provider] = {
     "coopmatrix": coopmatrix_layout,
     "row_slices": row_slices,
 }
-"""The distributions that `coopmatrix.distribution` may name as a string."""
+"""The distributions that `coopmatrix.distribution` may name as a string, too."""
 
 
 def provider_of(func: FuncOp) -> Provider:
@@ -71,11 +75,20 @@ def provider_of(func: FuncOp) -> Provider:
             return coopmatrix_layout
         case StringAttr(data=name) if name in PROVIDERS:
             return PROVIDERS[name]
+        case found if rule_in(found) is not None:
+            return partial(_by_attribute, found)
         case found:
             raise SimulationError(
-                f"expected {coopmatrix.DISTRIBUTION} to be one of "
-                f"{', '.join(PROVIDERS)}, got {found}"
+                f"expected {coopmatrix.DISTRIBUTION} to be an attribute of layout or "
+                f"one of {', '.join(PROVIDERS)}, got {found}"
             )
+
+
+def _by_attribute(attr: Attribute, matrix: MatrixType, lanes: int) -> Distribution:
+    try:
+        return distribution_of(attr, matrix, lanes)
+    except ValueError as error:
+        raise SimulationError(f"{error}, for {matrix} by {attr}") from error
 
 
 @dataclass(frozen=True, slots=True)
