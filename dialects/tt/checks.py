@@ -20,7 +20,8 @@ def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> 
     """
     if shape_of(type) != tuple(shape):
         raise VerifyException(
-            f"expected {name} to be {sizes(shape)}, {why}, got {sizes(shape_of(type))}"
+            f"expected {name} of shape {sizes(shape)}, {why}, "
+            f"got {sizes(shape_of(type))}"
         )
 
 
@@ -61,17 +62,16 @@ def expect_like(name: str, type: Attribute, other: str, like: Attribute) -> None
         expect_encoding(name, type, like.encoding, f"as {other}")
 
 
-def expect_tensor(name: str, type: Attribute, rank: int | None = None) -> None:
-    """Check that a value is a tensor, of a rank if one is given.
+def expect_rank(name: str, type: Attribute, rank: int) -> None:
+    """Check the number of dimensions of a tensor.
 
     Raises:
-        VerifyException: it is something else.
+        VerifyException: it has another one.
     """
-    if not is_tensor(type):
-        raise VerifyException(f"expected {name} to be a tensor, got {type}")
-    if rank is not None and len(type.get_shape()) != rank:
+    shape = shape_of(type)
+    if len(shape) != rank:
         raise VerifyException(
-            f"expected {name} to be of rank {rank}, got {sizes(type.get_shape())}"
+            f"expected {name} to be of rank {rank}, got {sizes(shape)}"
         )
 
 

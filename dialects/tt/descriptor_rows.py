@@ -15,9 +15,9 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.checks import expect_element, expect_shape, expect_tensor
+from coopc.dialects.tt.checks import expect_element, expect_rank, expect_shape
 from coopc.dialects.tt.descriptors import descriptor_type
-from coopc.dialects.tt.types import TensorDescType, shape_of, sizes
+from coopc.dialects.tt.types import shape_of, sizes
 
 
 @irdl_op_definition
@@ -41,7 +41,7 @@ class DescriptorGatherOp(IRDLOperation):
 
     name = "tt.descriptor_gather"
 
-    desc = operand_def(TensorDescType)
+    desc = operand_def()
     x_offsets = operand_def(TensorType)
     y_offset = operand_def(i32)
     result = result_def(TensorType)
@@ -89,7 +89,7 @@ class DescriptorScatterOp(IRDLOperation):
 
     name = "tt.descriptor_scatter"
 
-    desc = operand_def(TensorDescType)
+    desc = operand_def()
     x_offsets = operand_def(TensorType)
     y_offset = operand_def(i32)
     src = operand_def(TensorType)
@@ -126,7 +126,7 @@ def verify_rows(
         raise VerifyException(
             f"expected desc with blocks of one row, got {sizes(of.shape)}"
         )
-    expect_tensor("x_offsets", x_offsets.type, rank=1)
+    expect_rank("x_offsets", x_offsets.type, 1)
     if element_of(x_offsets.type) != i32:
         raise VerifyException(f"expected x_offsets of i32, got {x_offsets.type}")
     expect_element(name, type, of.element, "as desc has")

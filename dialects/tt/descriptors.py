@@ -24,7 +24,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.tt.access import CachedOp, parse_named, print_named
-from coopc.dialects.tt.checks import expect_element, expect_shape, expect_tensor
+from coopc.dialects.tt.checks import expect_element, expect_shape
 from coopc.dialects.tt.elided import ElidedDesc, ElidedPtr
 from coopc.dialects.tt.enums import (
     CacheModifier,
@@ -161,7 +161,6 @@ def verify_block(name: str, value: SSAValue, desc: SSAValue, op: IRDLOperation) 
         VerifyException: it has another shape, or other elements.
     """
     type = descriptor_type(desc)
-    expect_tensor(name, value.type)
     expect_element(name, value.type, type.element, "as desc has")
     wanted = block_shape(type, op)
     missing = len(wanted) - len(shape_of(value.type))
@@ -213,7 +212,7 @@ class DescriptorLoadOp(CachedOp):
 
     name = "tt.descriptor_load"
 
-    desc = operand_def(TensorDescType)
+    desc = operand_def()
     indices = var_operand_def(eq(i32))
     result = result_def(TensorType)
 
@@ -290,7 +289,7 @@ class DescriptorStoreOp(IRDLOperation):
 
     name = "tt.descriptor_store"
 
-    desc = operand_def(TensorDescType)
+    desc = operand_def()
     src = operand_def(TensorType)
     indices = var_operand_def(eq(i32))
 

@@ -45,9 +45,14 @@ class ElidedType(CustomDirective, ABC):
 
 def parse_elided(parser: Parser, kind: type[ParametrizedAttribute]) -> Attribute:
     """Parse a type of one kind, with its name or without it."""
-    if (named := parser.parse_optional_type()) is not None:
-        return named
-    return kind.new(kind.parse_parameters(parser))
+    position = parser.pos
+    named = parser.parse_optional_type()
+    if named is None:
+        return kind.new(kind.parse_parameters(parser))
+    if not isinstance(named, kind):
+        message = f"expected a type !{kind.name}, got {named}"
+        parser.raise_error(message, position, parser.pos)
+    return named
 
 
 def print_elided(printer: Printer, type: Attribute) -> None:

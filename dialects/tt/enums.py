@@ -149,11 +149,11 @@ def parse_keyword(parser: Parser, enum: type[TritonEnum]) -> IntegerAttr[I32]:
     """Parse the keyword of a member."""
     members = {each.keyword: each for each in enum}
     position = parser.pos
-    found = parser.parse_optional_identifier()
+    found = parser.parse_identifier()
     if found not in members:
         known = ", ".join(members)
-        end = parser.pos if found else position
-        parser.raise_error(f"expected one of {known}", position, end)
+        message = f"expected one of {known}, got {found}"
+        parser.raise_error(message, position, position + len(found))
     return members[found].attribute
 
 

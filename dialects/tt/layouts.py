@@ -142,21 +142,20 @@ def wrong_layout(type: Tensor, facts: ModuleFacts) -> str | None:
         return f"{error}, in {type}"
     sizes = layout.in_sizes
     if sizes["lane"] != facts.threads_per_warp:
-        says = "says" if facts.says_threads else "does not say, but has by default"
+        who = "the module's" if facts.says_threads else "a module without"
         return (
-            f"expected {facts.threads_per_warp} lanes, as the module's "
-            f"{THREADS_PER_WARP} {says}, got threadsPerWarp = {sizes['lane']} "
-            f"in {type.encoding}"
+            f"expected {facts.threads_per_warp} lanes, as {who} {THREADS_PER_WARP} "
+            f"has, got threadsPerWarp = {sizes['lane']} in {type.encoding}"
         )
     if facts.num_warps not in (None, sizes["warp"]):
         return (
-            f"expected {facts.num_warps} subgroups, as the module's {NUM_WARPS} says, "
+            f"expected {facts.num_warps} subgroups, as the module's {NUM_WARPS} has, "
             f"got warpsPerCTA of product {sizes['warp']} in {type.encoding}"
         )
     if sizes["block"] != facts.num_ctas:
         return (
-            f"expected {facts.num_ctas} work-groups, as the module's {NUM_CTAS} says, "
-            f"got {sizes['block']} in {type.encoding}"
+            f"expected {facts.num_ctas} work-groups, as the module's {NUM_CTAS} has "
+            f"(1 if it is missing), got {sizes['block']} in {type.encoding}"
         )
     return None
 

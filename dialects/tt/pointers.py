@@ -215,7 +215,11 @@ class LoadOp(CachedOp):
         if parser.parse_optional_punctuation("->") is not None:
             position = parser.pos
             if (found := parser.parse_type()) != loaded:
-                parser.raise_error(f"expected {loaded}, got {found}", position)
+                parser.raise_error(
+                    f"expected {loaded}, which {type} points to, got {found}",
+                    position,
+                    parser.pos,
+                )
         values = resolve(parser, operands, (type, mask_of(type), loaded))
         return cls.build(
             operands=[values[:1], values[1:2], values[2:]],

@@ -25,7 +25,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.tt.checks import expect_shape
+from coopc.dialects.tt.checks import expect_shape, spelled
 from coopc.dialects.tt.enums import (
     EnumConstraint,
     InputPrecision,
@@ -183,7 +183,7 @@ def verify_encodings(a: Tensor, b: Tensor, c: Tensor) -> None:
         if not fits or (found.op_idx, found.parent) != (index, parent):
             raise VerifyException(
                 f"expected {name} in #ttg.dot_op with opIdx = {index} and the parent "
-                f"{c.encoding}, as c, got {type.encoding}"
+                f"{c.encoding}, as c, got {spelled(type.encoding)}"
             )
         if isinstance(parent, DpasEncoding):
             verify_channel(name, type, parent)

@@ -31,7 +31,7 @@ from xdsl.traits import MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.checks import expect_element, expect_shape, expect_tensor
+from coopc.dialects.tt.checks import expect_element, expect_rank, expect_shape
 from coopc.dialects.tt.enums import (
     AxisKeyword,
     EnumConstraint,
@@ -122,7 +122,7 @@ class MakeRangeOp(IRDLOperation):
             raise VerifyException(
                 f"expected end to be above start = {start}, got {end}"
             )
-        expect_tensor("the result", self.result.type, rank=1)
+        expect_rank("the result", self.result.type, 1)
         expect_element("the result", self.result.type, i32, "as a range is")
         why = f"as from {start} to {end}"
         expect_shape("the result", self.result.type, (end - start,), why)

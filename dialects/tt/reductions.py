@@ -83,7 +83,8 @@ class ReduceOp(IRDLOperation):
         if first is None or last is None or first.next_op is not last:
             return None
         is_plain = tuple(first.operands) == tuple(block.args)
-        return first if is_plain and tuple(first.results) == last.operands else None
+        is_last = tuple(first.results) == tuple(last.operands)
+        return first if is_plain and is_last else None
 
     def verify_(self) -> None:
         """Check sources, the region, and each result."""

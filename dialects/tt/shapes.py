@@ -36,8 +36,8 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects.tt.checks import (
     expect_element,
     expect_encoding,
+    expect_rank,
     expect_shape,
-    expect_tensor,
     spelled,
 )
 from coopc.dialects.tt.layouts import (
@@ -203,7 +203,7 @@ class BroadcastOp(ShapeOp):
 
     def verify_shape(self, src: Tensor, result: Tensor) -> None:
         """Check that only dimensions of size 1 grow."""
-        expect_tensor("the result", result, len(src.get_shape()))
+        expect_rank("the result", result, len(src.get_shape()))
         pairs = zip(src.get_shape(), result.get_shape(), strict=True)
         for position, (old, new) in enumerate(pairs):
             if old not in (1, new):

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
     IntAttr,
     IntegerType,
@@ -55,9 +56,9 @@ class PtrType(ParametrizedAttribute, TypeAttribute):
 
     def verify(self) -> None:
         """Check that the address space is a number of SPIR-V's."""
-        if self.address_space.data < 0:
+        if (space := self.address_space.data) < 0:
             raise VerifyException(
-                f"expected an address space of at least 0, got {self.address_space}"
+                f"expected an address space of at least 0, got {space}"
             )
 
     @classmethod
@@ -129,7 +130,7 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
         if not shape or min(shape) < 1:
             raise VerifyException(
                 "expected a block of rank 1 or more with known sizes, "
-                f"got {'x'.join(map(str, shape)) or 'rank 0'}"
+                f"got {sizes(shape)}"
             )
         if not isinstance(self.element, IntegerType | AnyFloat):
             raise VerifyException(
@@ -208,4 +209,5 @@ def sizes(shape: Sequence[int]) -> str:
     >>> sizes((64, 32))
     '64x32'
     """
-    return "x".join(map(str, shape)) or "a scalar"
+    known = ("?" if size == DYNAMIC_INDEX else str(size) for size in shape)
+    return "x".join(known) or "a scalar"

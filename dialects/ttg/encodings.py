@@ -20,6 +20,7 @@ from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from coopc.dialects.tt.layouts import linear
 from coopc.dialects.ttg.fields import (
@@ -30,7 +31,7 @@ from coopc.dialects.ttg.fields import (
     read_integers,
     table_of,
 )
-from coopc.dialects.ttg.spelling import spell_fields
+from coopc.dialects.ttg.spelling import spell, spell_fields
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encoding import Bases, Encoding, cga_bases
 from coopc.layout.encodings import (
@@ -88,9 +89,12 @@ GRID = {
 
 def read_cga(parser: AttrParser) -> Bases:
     """Parse `[[1, 0]]`, or the older `#ttg.cga<{CTAsPerCGA = [..], ..}>`."""
-    if parser.parse_optional_characters("#") is None:
+    kind, position = MLIRTokenKind.HASH_IDENT, parser.pos
+    token = parser._parse_optional_token(kind)  # pyright: ignore[reportPrivateUsage]
+    if token is None:
         return read_bases(parser)
-    parser.parse_characters("ttg.cga")
+    if token.text != "#ttg.cga":
+        parser.raise_error(f"expected bases or #ttg.cga, got {token.text}", position)
     return cga_of(parse_fields(parser, "#ttg.cga", GRID))
 
 
@@ -174,6 +178,7 @@ class DotOperandEncodingAttr(EncodingAttr[DotOperandEncoding]):
         parent = found["parent"]
         if not isinstance(parent, DpasEncoding | BlockedEncoding):
             raise ValueError(
-                f"expected a parent that is #ttig.dpas or #ttg.blocked, got {parent}"
+                f"expected a parent that is #ttig.dpas or #ttg.blocked, "
+                f"got {spell(parent)}"
             )
         return DotOperandEncoding(found["opIdx"], parent, found.get("kWidth", 0))
