@@ -1,6 +1,6 @@
 // REQUIRES: ocloc, spirv-val
 // RUN: coopc-opt %s -t 'spirv{device=bmg}' | filecheck %s
-// RUN: coopc-isa %s --device pvc,bmg,lnl,ptl --clean \
+// RUN: coopc-isa %s --device pvc,bmg --clean \
 // RUN:   --expect simd=16 dpas=13 'm8:dpas.8x8(16)=13' 'm4:dpas.8x4(16)=13' 'm2:dpas.8x2(16)=13' \
 // RUN:   'm1:dpas.8x1(16)=13' dpas.hf.hf.f=1 dpas.bf.bf.f=1 dpas.hf.hf.hf=1 dpas.bf.bf.bf=1 \
 // RUN:   dpas.tf32.tf32.f=1 dpas.b.b.d=1 dpas.b.ub.d=1 dpas.ub.b.d=1 dpas.ub.ub.d=1 \
