@@ -99,6 +99,14 @@ class Flow(ABC, Generic[Label, Value]):
     def plus(self, left: Value, right: Value) -> Value:
         """The sum of two integers."""
 
+    def begin_control(self, op: Operation) -> None:
+        """An operation of `scf` begins."""
+        return
+
+    def end_control(self, op: Operation) -> None:
+        """It ends; its results are known."""
+        return
+
     def enter(self) -> None:
         """A region begins: what is defined from here on is not seen after it."""
         return
@@ -144,7 +152,9 @@ class Walker(Generic[Label, Value]):
                 if control is None:
                     self.leaf(op)
                 else:
+                    self.flow.begin_control(op)
                     control(self, op)
+                    self.flow.end_control(op)
             except Refusal as refusal:
                 op.emit_error(str(refusal), PassFailedException(str(refusal)))
         raise Refusal("expected a block that ends in a terminator")

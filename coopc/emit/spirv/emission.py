@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import TypeAlias, TypeVar, overload
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.emit.spirv.flow import SpirvFlow, Value
+from coopc.emit.spirv.flow import Kept, SpirvFlow, Value
 from coopc.emit.spirv.index import Index
 from coopc.emit.spirv.types import Types, element_of
 from coopc.emit.spirv.view import Num, View
@@ -57,6 +58,14 @@ class Emission:
         self.index = Index(self.types, function)
         self.flow = SpirvFlow(function, self.index, self.types.bool)
         self.walker = Walker(self.flow, lambda op: leaf(self, op))
+        self.spilled: dict[Id, Id] = {}
+        """The variables of matrices of which elements are read."""
+        if whole.inserts:
+            elements = import_module("coopc.emit.spirv.coopmatrix_elements")
+            self.flow.on_control = (
+                lambda op: elements.begin_control(self, op),
+                lambda op: elements.end_control(self, op),
+            )
         self._once: dict[object, Id] = {}
         """What `once` emitted."""
         self._entry = function.new_label("entry")
@@ -76,6 +85,9 @@ class Emission:
     def parts(self, value: SSAValue) -> tuple[Id, ...]:
         """The parts of a number, a vector or a matrix."""
         found = self.walker.values[value]
+        if isinstance(found, Kept):
+            (type,) = self.types.parts(value.type)
+            return (self.emit("OpLoad", found.variable, type=type),)
         assert isinstance(found, tuple), value
         return found
 
@@ -102,7 +114,7 @@ class Emission:
         """Say what an SSA value became; its name becomes the debug name."""
         self.walker.values[value] = became
         hint = value.name_hint
-        if hint is None or isinstance(became, View):
+        if hint is None or not isinstance(became, tuple):
             return
         for at, id in enumerate(became):
             self._name(id, hint if len(became) == 1 else f"{hint}_{at}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv.index import Index
@@ -14,7 +15,15 @@ from coopc.emit.structured import Flow, Refusal
 from coopc.spirv.function import Function
 from coopc.spirv.statement import Id
 
-Value: TypeAlias = tuple[Id, ...] | View
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A matrix that is what a variable holds: see `coopmatrix_places`."""
+
+    variable: Id
+
+
+Value: TypeAlias = tuple[Id, ...] | View | Kept
 """What an SSA value became: the parts of a number, vector or matrix; or a memref."""
 
 
@@ -26,6 +35,20 @@ class SpirvFlow(Flow[Id, Value]):
         self.function = function
         self.index = index
         self._bool = bool
+        self.kept: dict[SSAValue, Kept] = {}
+        """Matrices that are in a variable, from there on."""
+        self.on_control: tuple[Callable[[Operation], None], ...] = ()
+        """What is done before an operation of `scf`, and after it."""
+
+    def begin_control(self, op: Operation) -> None:
+        """Put the matrices whose elements it changes into variables."""
+        if self.on_control:
+            self.on_control[0](op)
+
+    def end_control(self, op: Operation) -> None:
+        """Take them out again."""
+        if self.on_control:
+            self.on_control[1](op)
 
     def label(self, name: str) -> Id:
         """A label of a block to come."""
@@ -67,12 +90,15 @@ class SpirvFlow(Flow[Id, Value]):
     def phi(self, value: SSAValue, like: Value) -> Value:
         """An OpPhi for each part; of a memref, for each number that its type leaves."""
         name = value.name_hint
+        if (kept := self.kept.get(value)) is not None:
+            return kept
         if isinstance(like, tuple):
             return tuple(
                 self._phi(id.type, name and f"{name}_{at}" if at else name)
                 for at, id in enumerate(like)
             )
         assert is_memref(value.type), value.type
+        assert isinstance(like, View), value
         index = self.index.types.index
         return Form.of(value.type).filled(
             like,
@@ -92,6 +118,8 @@ class SpirvFlow(Flow[Id, Value]):
             statement.operands = (*statement.operands, id, source)
 
     def _pairs(self, phi: Value, value: Value) -> list[tuple[Id, Id]]:
+        if isinstance(phi, Kept):
+            return []  # what arrives is in the variable already
         if isinstance(phi, tuple):
             assert isinstance(value, tuple), value
             return list(zip(phi, value, strict=True))

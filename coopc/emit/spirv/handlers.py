@@ -26,7 +26,7 @@ Handler: TypeAlias = Callable[[Emission, Any], None]
 
 MODULES = {
     "arith": ("arith_integer", "arith_float", "arith_convert"),
-    "coopmatrix": ("coopmatrix", "coopmatrix_arithmetic"),
+    "coopmatrix": ("coopmatrix", "coopmatrix_arithmetic", "coopmatrix_elements"),
     "func": ("func",),
     "math": ("math",),
     "memref": ("memref",),

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from coopc.device import MatrixShape
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.emit.facts import Facts
 from coopc.emit.spirv.types import Types
 from coopc.spirv.function import Function
 from coopc.spirv.module import Module
 from coopc.spirv.statement import Id
+
+if TYPE_CHECKING:
+    from coopc.rewrite.uniformity import Uniformity
 
 BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
 """What makes a work-item see what others wrote."""
@@ -40,6 +44,9 @@ class ModuleEmission:
         }
         self.synchronises = any(isinstance(op, BARRIERS) for op in source.walk())
         """Whether work-items wait for each other, and see what others wrote."""
+        self.inserts = any(isinstance(op, coopmatrix.InsertOp) for op in source.walk())
+        """Whether single elements of matrices are changed."""
+        self._uniformity: Uniformity | None = None
         self.written: set[Id] = set()
         """The variables of buffers that something writes."""
         self.strict = False
@@ -59,6 +66,15 @@ class ModuleEmission:
         """The multiplications of the device that operations are."""
         self._built_ins: dict[str, Id] = {}
         self._blocks: dict[Id, Id] = {}
+
+    @property
+    def uniformity(self) -> Uniformity:
+        """Which control flow is the same for which work-items."""
+        if self._uniformity is None:
+            from coopc.rewrite.uniformity import Uniformity
+
+            self._uniformity = Uniformity(self.source)
+        return self._uniformity
 
     def built_in(self, name: str, type: Id) -> Id:
         """The input variable of a built-in."""
