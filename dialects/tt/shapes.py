@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
+from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -56,7 +57,7 @@ from coopc.layout.linear import LinearLayout
 AS_SRC = "as src"
 
 
-class ShapeOp(IRDLOperation, ABC):
+class ShapeOp(IRDLOperation, HasFolderInterface, ABC):
     """A tensor of another shape with the elements of `src`."""
 
     src = operand_def(TensorType)
@@ -73,6 +74,14 @@ class ShapeOp(IRDLOperation, ABC):
         assert is_tensor(src), src
         assert is_tensor(result), result
         return src, result
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        """Return src where nothing changes."""
+        return (self.src,) if self.is_identity() else None
+
+    def is_identity(self) -> bool:
+        """Whether the result is src."""
+        return self.src.type == self.result.type
 
     def verify_(self) -> None:
         """Check that the elements are of one type, and both have an encoding or none.
@@ -249,6 +258,10 @@ class ReshapeOp(ShapeOp):
     def __init__(self, src: SSAValue, result_type: Attribute) -> None:
         super().__init__(operands=[src], result_types=[result_type])
 
+    def is_identity(self) -> bool:
+        """Whether the result is src: a reordering is never said to be one."""
+        return super().is_identity() and self.allow_reorder is None
+
     def verify_shape(self, src: Tensor, result: Tensor) -> None:
         """Check that there are as many elements."""
         wanted, found = prod(src.get_shape()), prod(result.get_shape())
@@ -295,6 +308,11 @@ class TransOp(ShapeOp):
             properties={"order": DenseArrayBase.from_list(i32, order)},
             result_types=[result_type],
         )
+
+    def is_identity(self) -> bool:
+        """Whether the dimensions stay where they are."""
+        stays = list(self.permutation) == sorted(self.permutation)
+        return stays and super().is_identity()
 
     @property
     def permutation(self) -> tuple[int, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntFlag
 
 from xdsl.dialects.builtin import I32, IntegerAttr, TensorType, i32
+from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -26,7 +28,7 @@ from coopc.dialects.tt.types import is_tensor
 
 
 @irdl_op_definition
-class ConvertLayoutOp(IRDLOperation):
+class ConvertLayoutOp(IRDLOperation, HasFolderInterface):
     """The same tensor with another encoding: elements move between lanes.
 
     | value  | shape | encoding |
@@ -54,6 +56,16 @@ class ConvertLayoutOp(IRDLOperation):
 
     def __init__(self, src: SSAValue, result_type: Attribute) -> None:
         super().__init__(operands=[src], result_types=[result_type])
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        """Return src where its encoding stays, or gets back what it was."""
+        src = self.src
+        if src.type == self.result.type:
+            return (src,)
+        if isinstance(src.owner, ConvertLayoutOp):
+            first = src.owner.src
+            return (first,) if first.type == self.result.type else None
+        return None
 
     def verify_(self) -> None:
         """Check that shape and elements stay."""

@@ -17,7 +17,8 @@ from coopc.source import Source
 from coopc.universe import everything
 
 ROOT = Path(__file__).parents[2]
-KERNELS = sorted((ROOT / "test" / "inputs" / "ttgir").glob("*.ttgir"))
+INPUTS = ROOT / "test" / "inputs" / "ttgir"
+KERNELS = sorted([*INPUTS.glob("*.ttgir"), *(ROOT / "examples").glob("*.ttgir")])
 
 
 def read(text: str, name: str = "kernel") -> ModuleOp:
@@ -31,7 +32,7 @@ def of_type(module: ModuleOp, kind: type[Operation]) -> list[Operation]:
 
 
 def test_there_are_kernels() -> None:
-    assert len(KERNELS) >= 9
+    assert len(KERNELS) >= 10
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
@@ -64,8 +65,7 @@ def test_a_kernel(path: Path) -> None:
 
 
 def test_attention_moves_the_weights() -> None:
-    path = ROOT / "test" / "inputs" / "ttgir" / "flash_attention_fwd.ttgir"
-    module = read(path.read_text())
+    module = read((INPUTS / "flash_attention_fwd.ttgir").read_text())
     first, second = of_type(module, tt.DotOp)
     (convert,) = of_type(module, ttg.ConvertLayoutOp)
     assert second.operands[0].owner is convert
