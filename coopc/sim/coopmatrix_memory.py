@@ -143,7 +143,8 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
         """Return the elements in memory, 0 where a check fails."""
         (memory,) = interpreter.get_values((op.memory,))
         where = access(self.machine, interpreter, op)
-        return self.machine.load(memory, where.coordinates, where.active)
+        together = collective_axes(self.machine, op.matrix)
+        return self.machine.load(memory, where.coordinates, where.active, together)
 
     @impl(coopmatrix.StoreOp)
     def store(
@@ -167,7 +168,9 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
         """Write the elements for which no check fails."""
         value, memory = interpreter.get_values((stored, op.memory))
         where = access(self.machine, interpreter, op)
-        self.machine.store(memory, where.coordinates, value, where.active)
+        together = collective_axes(self.machine, op.matrix)
+        coordinates, active = where.coordinates, where.active
+        self.machine.store(memory, coordinates, value, active, together)
 
     @impl(coopmatrix.PrefetchOp)
     def prefetch(

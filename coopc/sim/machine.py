@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,11 @@ from xdsl.ir import Attribute
 
 from coopc.dialects.coopmatrix import MatrixType, Scope
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.launch import Launch
 from coopc.sim.matrices import Matrices
-from coopc.sim.memory import Buffer, MemRef, linear_index
+from coopc.sim.memory import Buffer, MemRef, chosen_memref, linear_index
 from coopc.sim.numerics import Numerics
+from coopc.sim.races import EACH_LANE, SEVERAL_SUBGROUPS, TOGETHER, Accesses
 from coopc.sim.values import (
     AXES,
     GROUP_AXIS,
@@ -31,28 +32,6 @@ from coopc.sim.values import (
 
 MAX_ITERATIONS = 100_000
 """Of one loop, in one run of it: what goes on is taken to be infinite."""
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """How a kernel is started."""
-
-    grid: tuple[int, int, int]
-    """Work-groups along x, y, z."""
-    work_group_size: tuple[int, int, int]
-    """Work-items along x, y, z; their product is a multiple of the subgroup size."""
-    subgroup_size: int
-    """Lanes."""
-
-    @property
-    def work_groups(self) -> int:
-        """All work-groups of the grid."""
-        return prod(self.grid)
-
-    @property
-    def subgroups(self) -> int:
-        """Subgroups of a work-group."""
-        return prod(self.work_group_size) // self.subgroup_size
 
 
 @dataclass(slots=True)
@@ -69,6 +48,10 @@ class Machine:
     """Number of each subgroup in its work-group: (1, T, 1)."""
     lane: Array
     """Number of each lane in its subgroup: (1, 1, L)."""
+    group_time: Array
+    """How many barriers each work-group has passed: (G, 1, 1)."""
+    subgroup_time: Array
+    """How many barriers of its own each subgroup has passed: (G, T, 1)."""
     mask: Array | None = None
     """Who is active; all are if it is None."""
     in_element: bool = False
@@ -79,6 +62,8 @@ class Machine:
     """The memory of each `memref.global`, by name."""
     arrived: dict[str, Array] = field(default_factory=dict[str, Array])
     """Who is between the halves of a split barrier, by its scope."""
+    find_races: bool = True
+    """Whether accesses to work-group memory are noted."""
 
     @classmethod
     def start(
@@ -98,6 +83,8 @@ class Machine:
             np.arange(groups.start, groups.stop, dtype=np.int64).reshape(-1, 1, 1),
             np.arange(launch.subgroups, dtype=np.int64).reshape(1, -1, 1),
             np.arange(launch.subgroup_size, dtype=np.int64).reshape(1, 1, -1),
+            np.zeros((len(groups), 1, 1), np.int64),
+            np.zeros((len(groups), launch.subgroups, 1), np.int64),
         )
 
     @property
@@ -189,11 +176,26 @@ class Machine:
         return trailing(first, axes) * buffer.elements + index
 
     def load(
-        self, memory: MemRef, coordinates: Sequence[Array], active: Array | None
+        self,
+        memory: MemRef,
+        coordinates: Sequence[Array],
+        active: Array | None,
+        together: Sequence[int] = (),
     ) -> Array:
-        """Return the elements at some coordinates; 0 where it is not active."""
+        """Return the elements at some coordinates; 0 where it is not active.
+
+        Args:
+            memory: what is read.
+            coordinates: one for each dimension.
+            active: which elements are read; all if it is None.
+            together: axes along which work-items do it together.
+        """
         index = linear_index(memory, coordinates, active)
-        found = memory.buffer.flat[self.places(memory.buffer, index)]
+        places = self.places(memory.buffer, index)
+        if (races := memory.buffer.races) is not None:
+            units, accesses = self._accesses(memory.buffer, places, active, together)
+            races.read(units, accesses)
+        found = memory.buffer.flat[places]
         values = self.numerics.from_memory(found, memory.element_type)
         if active is None:
             return values
@@ -205,10 +207,18 @@ class Machine:
         coordinates: Sequence[Array],
         values: Array,
         active: Array | None,
+        together: Sequence[int] = (),
     ) -> None:
         """Write elements at some coordinates, where it is active.
 
         Of several work-items that write to one place the last one wins.
+
+        Args:
+            memory: what is written.
+            coordinates: one for each dimension.
+            values: what is written.
+            active: which elements are written; all if it is None.
+            together: axes along which work-items do it together.
         """
         index = linear_index(memory, coordinates, active)
         stored = self.numerics.to_memory(values, memory.element_type)
@@ -216,12 +226,56 @@ class Machine:
         flat = memory.buffer.flat
         if not flat.flags.writeable:
             raise SimulationError(f"{memory.buffer.name} is read only")
+        chosen = np.True_ if active is None else active
+        places, stored, chosen = np.broadcast_arrays(places, stored, chosen)
+        if (races := memory.buffer.races) is not None:
+            changed = chosen & (flat[places] != stored)
+            units, accesses = self._accesses(memory.buffer, places, changed, together)
+            races.write(units, accesses)
         if active is None:
-            places, stored = np.broadcast_arrays(places, stored)
             flat[places] = stored
         else:
-            places, stored, chosen = np.broadcast_arrays(places, stored, active)
             flat[places[chosen]] = stored[chosen]
+
+    def _accesses(
+        self,
+        buffer: Buffer,
+        places: Array,
+        active: Array | None,
+        together: Sequence[int],
+    ) -> tuple[Array, Accesses]:
+        """Return which elements are accessed, by whom and when, one after the other."""
+        axes = places.ndim - AXES
+        lane, subgroup = self.lane, self.subgroup
+        if self.launch.subgroup_size > 1 and places.shape[LANE_AXIS] == 1:
+            code = TOGETHER if LANE_AXIS in together else EACH_LANE
+            lane = np.full((1,) * AXES, code)
+        if SUBGROUP_AXIS in together and self.launch.subgroups > 1:
+            subgroup = np.full((1,) * AXES, SEVERAL_SUBGROUPS)
+        subgroup_time = self.subgroup_time
+        if subgroup.shape[SUBGROUP_AXIS] != subgroup_time.shape[SUBGROUP_AXIS]:
+            subgroup_time = subgroup_time.max(axis=SUBGROUP_AXIS, keepdims=True)
+        columns = (lane, subgroup, self.group_time, subgroup_time)
+        chosen = np.True_ if active is None else active
+        wide = np.broadcast_arrays(
+            places, chosen, *(trailing(column, axes) for column in columns)
+        )
+        places, *columns = (x[wide[1]] for x in (wide[0], *wide[2:]))
+        if buffer.units > 1:
+            step = np.arange(buffer.units)
+            places = (places[:, None] * buffer.units + step).reshape(-1)
+            columns = [np.repeat(column, buffer.units) for column in columns]
+        return places, Accesses(*columns)
+
+    def pass_barrier(self, whole: bool, here: Array) -> None:
+        """Note that those who are here have waited for each other.
+
+        Args:
+            whole: whether it is a barrier of the work-group.
+            here: (G, 1 or T, 1).
+        """
+        time = self.group_time if whole else self.subgroup_time
+        time += here
 
     def merge(self, type: Attribute, condition: Array, new: Any, old: Any) -> Any:
         """Return `new` where a condition holds and `old` elsewhere.
@@ -234,7 +288,7 @@ class Machine:
         if new is old:
             return new
         if isinstance(type, MemRefType):
-            return _merge_memrefs(condition, new, old)
+            return chosen_memref(condition, new, old)
         if isinstance(type, MatrixType):
             chosen = self.element_mask(type, condition)
         else:
@@ -256,24 +310,3 @@ class Machine:
             return full[:, :, owners][:, :, None]
         full = np.broadcast_to(full, (groups, subgroups, lanes))
         return full.reshape(groups, -1)[:, owners][:, None, None]
-
-
-def _merge_memrefs(condition: Array, new: MemRef, old: MemRef) -> MemRef:
-    """Return one of two memrefs into the same memory for each work-item."""
-    if new.buffer is not old.buffer:
-        raise SimulationError(
-            f"cannot choose between {new} and {old} for each work-item: they are "
-            "different memory"
-        )
-
-    def merged(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
-        pairs = zip(one, other, strict=True)
-        return tuple(np.where(condition, x, y) for x, y in pairs)
-
-    return MemRef(
-        new.buffer,
-        new.element_type,
-        np.where(condition, new.offset, old.offset),
-        merged(new.sizes, old.sizes),
-        merged(new.strides, old.strides),
-    )

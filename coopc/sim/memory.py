@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.races import RaceDetector
 from coopc.sim.values import (
     AXES,
     Array,
@@ -37,6 +38,10 @@ class Buffer:
     """(g, t, l, N) elements, as memory holds them; contiguous."""
     name: str
     """For messages."""
+    races: RaceDetector | None = None
+    """What notes accesses to it."""
+    units: int = 1
+    """How many elements of what `races` knows an element of this buffer is."""
 
     @property
     def flat(self) -> Array:
@@ -161,3 +166,28 @@ def _check_coordinate(
             f"expected an index in dimension {dimension} of {memory} to be inside, "
             f"got {found}"
         )
+
+
+def chosen_memref(condition: Array, new: MemRef, old: MemRef) -> MemRef:
+    """Return one of two memrefs into the same memory for each work-item.
+
+    Raises:
+        SimulationError: they are into different memory.
+    """
+    if new.buffer is not old.buffer:
+        raise SimulationError(
+            f"cannot choose between {new} and {old} for each work-item: they are "
+            "different memory"
+        )
+
+    def merged(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
+        pairs = zip(one, other, strict=True)
+        return tuple(np.where(condition, x, y) for x, y in pairs)
+
+    return MemRef(
+        new.buffer,
+        new.element_type,
+        np.where(condition, new.offset, old.offset),
+        merged(new.sizes, old.sizes),
+        merged(new.strides, old.strides),
+    )

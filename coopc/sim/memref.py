@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -21,6 +22,7 @@ from coopc.sim.atomic import combination, update
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef, memref_type, type_sizes, whole
+from coopc.sim.races import RaceDetector
 from coopc.sim.values import (
     AXES,
     GROUP_AXIS,
@@ -70,6 +72,8 @@ class MemrefFunctions(SimulatorFunctions):
         axes = (GROUP_AXIS,) if shared else _WORK_ITEM
         name = f"%{value.name_hint}" if value.name_hint else str(type)
         buffer = self.machine.allocate(axes, int(prod(lengths)), type, name)
+        if shared and self.machine.find_races:
+            buffer = replace(buffer, races=RaceDetector(buffer.data.size, name))
         return whole(buffer, type, sizes)
 
     @impl(memref.AllocaOp)

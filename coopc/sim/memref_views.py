@@ -141,7 +141,9 @@ class MemrefViewFunctions(SimulatorFunctions):
         data = source.buffer.data[..., : elements * dtype.itemsize]
         if rest:
             raise SimulationError(f"expected {source} in whole elements of {type}")
-        buffer = Buffer(data.view(dtype), source.buffer.name)
+        units = source.buffer.units * dtype.itemsize
+        old = source.buffer
+        buffer = Buffer(data.view(dtype), old.name, old.races, units)
         sizes = type_sizes(type, dynamic)
         offset = (source.offset + shift) // dtype.itemsize
         strides = type_strides(type, sizes)

@@ -151,7 +151,9 @@ class SimtFunctions(SimulatorFunctions):
         self, interpreter: Interpreter, op: simt.BarrierOp, args: PythonValues
     ) -> PythonValues:
         """Check that everybody is there."""
-        self._waiting(op.scope.data)
+        scope = op.scope.data
+        here, _ = self._waiting(scope)
+        self.machine.pass_barrier(scope == FenceScope.WORKGROUP, here)
         return ()
 
     @impl(simt.BarrierArriveOp)
@@ -176,6 +178,7 @@ class SimtFunctions(SimulatorFunctions):
         if (here & ~arrived).any():
             raise UndefinedBehaviour("expected simt.barrier_arrive before this")
         arrived &= ~here
+        self.machine.pass_barrier(op.scope.data == FenceScope.WORKGROUP, here)
         return ()
 
     def _waiting(self, scope: FenceScope) -> tuple[Array, Array]:

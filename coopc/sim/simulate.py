@@ -11,7 +11,7 @@ what one would expect, signed or unsigned.  Strides are those of the array.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import OpCounter
 
-from coopc.dialects import simt
-from coopc.sim.arguments import Argument, bind, grid_sizes, released
+from coopc.sim.arguments import Argument, bind, released
 from coopc.sim.errors import UndefinedBehaviour
-from coopc.sim.machine import Launch, Machine
+from coopc.sim.launch import Launch, chunks, launch_of
+from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices, Provider, constants_of, provider_of
 from coopc.sim.numerics import Numerics
 from coopc.sim.registry import new_simulator
@@ -32,8 +32,6 @@ from coopc.sim.values import Array
 
 DEFAULT_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
-CHUNK_VALUES = 1 << 20
-"""How many numbers one value may be, about: so many work-groups run together."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,8 @@ class Options:
     """Values of specialisation constants, by name."""
     track: Inputs | None = None
     """Whether errors are tracked, and for which kind of input."""
+    races: bool = True
+    """Whether races in work-group memory are found."""
     chunk: int | None = None
     """Work-groups that run together, at least 1; chosen by their size if None."""
 
@@ -91,7 +91,7 @@ def simulate(
     """
     options = options or Options(**settings)
     func = _function(module, name)
-    launch = launch_of(func, arguments, options)
+    launch = launch_of(func, arguments, options.grid, options.subgroup_size)
     numerics = Numerics() if options.track is None else Tracked(options.track)
     matrices = Matrices(
         options.distribution or provider_of(func),
@@ -103,8 +103,9 @@ def simulate(
     values = tuple(each.value for each in bound)
     counter = OpCounter()
     results: tuple[Any, ...] = ()
-    for groups in _chunks(launch, options.chunk):
+    for groups in chunks(launch, options.chunk):
         machine = Machine.start(module, launch, numerics, matrices, groups)
+        machine.find_races = options.races
         simulator = new_simulator(module, machine)
         simulator.listeners = (counter,)
         with np.errstate(all="ignore"):
@@ -141,39 +142,3 @@ def _function(module: ModuleOp, name: str) -> FuncOp:
             f"expected a function with a body, one of {sorted(functions)}, got {name}"
         )
     return functions[name]
-
-
-def launch_of(func: FuncOp, arguments: Sequence[Argument], options: Options) -> Launch:
-    """Return how a kernel is started; other functions have one work-item.
-
-    Raises:
-        ValueError: there is no grid, or the work-group has no whole subgroups.
-    """
-    if simt.KERNEL not in func.attributes:
-        return Launch((1, 1, 1), (1, 1, 1), 1)
-    kernel = simt.kernel_of(func)
-    lanes = kernel.subgroup_size or options.subgroup_size
-    size = kernel.work_group_size
-    if simt.WORK_GROUP_SIZE not in func.attributes:
-        size = (lanes, 1, 1)
-    if np.prod(size) % lanes:
-        raise ValueError(
-            f"expected a work-group size that is a multiple of the subgroup size "
-            f"{lanes}, got {size}"
-        )
-    grid = options.grid
-    if grid is None:
-        if kernel.grid is None:
-            raise ValueError(f"expected a grid: @{kernel.name} has no {simt.GRID}")
-        grid = kernel.grid.eval(grid_sizes(func, arguments), [])
-    x, y, z = (*grid, 1, 1)[:3]
-    return Launch((x, y, z), size, lanes)
-
-
-def _chunks(launch: Launch, chunk: int | None) -> Iterator[range]:
-    """Yield the work-groups that run together."""
-    if chunk is None:
-        per_group = launch.subgroups * max(launch.subgroup_size, 256)
-        chunk = max(1, CHUNK_VALUES // per_group)
-    for start in range(0, launch.work_groups, chunk):
-        yield range(start, min(start + chunk, launch.work_groups))

@@ -24,12 +24,12 @@ from xdsl.utils.hints import isa
 from coopc.dialects import coopmatrix, simt
 from coopc.sim.arguments import Argument
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.launch import launch_of
 from coopc.sim.matrices import provider_of
 from coopc.sim.simulate import (
     DEFAULT_SUBGROUP_SIZE,
     Options,
     Run,
-    launch_of,
     simulate,
 )
 from coopc.sim.tracked import Inputs
@@ -244,7 +244,7 @@ class _Pair:
         arguments = make_arguments(self.old, case.sizes, inputs, seed)
         options = replace(case.options, track=inputs)
         try:
-            launch = launch_of(self.old, arguments, options)
+            launch = launch_of(self.old, arguments, options.grid, options.subgroup_size)
         except ValueError as error:
             raise SimulationError(str(error)) from error
         if launch.work_groups > MAX_WORK_GROUPS:

@@ -9,7 +9,8 @@ from xdsl.ir import Dialect, Operation
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.simt import Simt
 from coopc.sim.errors import SimulationError
-from coopc.sim.machine import Launch, Machine
+from coopc.sim.launch import Launch
+from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices, row_slices
 from coopc.sim.numerics import Numerics
 from coopc.sim.registry import FUNCTIONS, functions_of

@@ -1,0 +1,155 @@
+"""A missing barrier is found, though work-items run in step."""
+
+import numpy as np
+import pytest
+
+from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.simulate import simulate
+from coopc.testing.programs import kernel
+
+SHARED = "memref<32xi32, #simt.memory<workgroup>>"
+MATRIX = "!coopmatrix.matrix<4x8xi32, acc>"
+SQUARE = "memref<4x8xi32, #simt.memory<workgroup>>"
+
+STORE = f"memref.store %v, %slm[%id] : {SHARED}"
+MATRIX_STORE = (
+    f"coopmatrix.store %m, %square[%zero, %zero] row_major : {MATRIX}, {SQUARE}"
+)
+READS = {
+    "own": f"%r = memref.load %slm[%id] : {SHARED}",
+    "neighbour": f"%r = memref.load %slm[%next] : {SHARED}",
+    "other subgroup": f"%r = memref.load %slm[%far] : {SHARED}",
+    "uniform": f"%r = memref.load %slm[%zero] : {SHARED}",
+    "matrix": f"%r = coopmatrix.load %square[%zero, %zero] row_major "
+    f": {SQUARE} -> {MATRIX}",
+}
+BARRIERS = {
+    "none": "",
+    "subgroup": "simt.barrier subgroup",
+    "workgroup": "simt.barrier workgroup",
+    "halves": "simt.barrier_arrive workgroup\nsimt.barrier_wait workgroup",
+}
+
+
+def run(body: str, *, subgroups: int = 4, lanes: int = 8, races: bool = True) -> None:
+    """Run a body with memory of a work-group: %slm, and the same as %square."""
+    module = kernel(
+        "%x: memref<32xi32>",
+        f"""
+        %zero = arith.constant 0 : index
+        %one = arith.constant 1 : index
+        %c8 = arith.constant 8 : index
+        %c32 = arith.constant 32 : index
+        %slm = memref.alloca() : {SHARED}
+        %square = memref.expand_shape %slm [[0, 1]] output_shape [4, 8]
+                  : {SHARED} into {SQUARE}
+        %id = simt.local_id x : index
+        %id1 = arith.addi %id, %one : index
+        %next = arith.remui %id1, %c8 : index
+        %id8 = arith.addi %id, %c8 : index
+        %far = arith.remui %id8, %c32 : index
+        %v = memref.load %x[%id] : memref<32xi32>
+        %m = coopmatrix.fill %c32 : index -> {MATRIX}
+        {body}
+        """,
+        lanes=lanes,
+        subgroups=subgroups,
+    )
+    simulate(module, "f", [np.arange(100, 132, dtype=np.int32)], races=races)
+
+
+ORDERED = {
+    # Read after a write by the lanes: the barrier that orders it, at least.
+    "own": "none",
+    "neighbour": "workgroup",
+    "other subgroup": "workgroup",
+    "uniform": "workgroup",
+    "matrix": "workgroup",
+}
+
+
+@pytest.mark.parametrize("barrier", BARRIERS)
+@pytest.mark.parametrize("read", READS)
+def test_read_after_write(read: str, barrier: str) -> None:
+    body = f"{STORE}\n{BARRIERS[barrier]}\n{READS[read]}"
+    if ORDERED[read] == "none" or barrier in ("workgroup", "halves"):
+        run(body)
+        return
+    with pytest.raises(
+        UndefinedBehaviour, match=r"expected a barrier: .* reads element"
+    ):
+        run(body)
+    run(body, races=False)
+
+
+def test_message() -> None:
+    with pytest.raises(UndefinedBehaviour) as caught:
+        run(f"{STORE}\n{READS['other subgroup']}")
+    assert str(caught.value) == (
+        "memref.load: undefined behaviour: expected a barrier: lane 0 of subgroup 0 "
+        "reads element 8 of %slm, which lane 0 of subgroup 1 wrote"
+    )
+
+
+@pytest.mark.parametrize("read", READS)
+def test_write_after_read(read: str) -> None:
+    """What another lane has read is changed."""
+    place = "%id" if read == "other subgroup" else "%far"
+    change = f"""
+      %double = arith.addi %v, %v : i32
+      memref.store %double, %slm[{place}] : {SHARED}
+    """
+    start = f"{STORE}\nsimt.barrier workgroup\n{READS[read]}"
+    with pytest.raises(UndefinedBehaviour, match=r"writes element .* which .* read"):
+        run(f"{start}\n{change}")
+    run(f"{start}\nsimt.barrier workgroup\n{change}")
+
+
+def test_writes_of_two_lanes() -> None:
+    change = f"memref.store %v, %slm[%far] : {SHARED}"
+    with pytest.raises(UndefinedBehaviour, match=r"which .* wrote"):
+        run(f"{STORE}\n{change}")
+    run(f"{STORE}\nsimt.barrier workgroup\n{change}")
+
+
+def test_one_subgroup_needs_a_barrier_of_its_own() -> None:
+    """Lanes are not in step on a device, not even those of one subgroup."""
+    for read in ("neighbour", "uniform", "matrix"):
+        run(f"{STORE}\nsimt.barrier subgroup\n{READS[read]}", subgroups=1)
+        with pytest.raises(UndefinedBehaviour, match="expected a barrier"):
+            run(f"{STORE}\n{READS[read]}", subgroups=1)
+
+
+def test_matrices_are_nobody_s_in_particular() -> None:
+    run(f"{MATRIX_STORE}\nsimt.barrier subgroup\n{READS['matrix']}", subgroups=1)
+    with pytest.raises(UndefinedBehaviour, match="subgroup 0 reads element 0"):
+        run(f"{MATRIX_STORE}\n{READS['matrix']}", subgroups=1)
+
+
+def test_same_value_by_all_lanes() -> None:
+    body = f"""
+      %seven = arith.constant 7 : i32
+      memref.store %seven, %slm[%zero] : {SHARED}
+      %r = memref.load %slm[%zero] : {SHARED}
+    """
+    run(body, subgroups=1)
+
+
+def test_one_lane() -> None:
+    run(f"{STORE}\n{READS['uniform']}", subgroups=1, lanes=1)
+
+
+def test_views_are_the_same_memory() -> None:
+    bytes, words = (
+        f"memref<{size}, #simt.memory<workgroup>>" for size in ("128xi8", "32xi32")
+    )
+    body = f"""
+      %b = memref.alloca() : {bytes}
+      %w = "memref.view"(%b, %zero) : ({bytes}, index) -> {words}
+      memref.store %v, %w[%id] : {words}
+      {{barrier}}
+      %r = memref.load %b[%far] : {bytes}
+    """
+    run(body.replace("{barrier}", "simt.barrier workgroup"))
+    with pytest.raises(UndefinedBehaviour, match="expected a barrier"):
+        run(body.replace("{barrier}", ""))
