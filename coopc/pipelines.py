@@ -39,3 +39,32 @@ class CoopcKhrPass(Pipeline):
             # No cse: xDSL's takes quadratic time in the loads of a block, and cutting
             # already computes each position once.
         )
+
+
+@dataclass(frozen=True)
+class CoopcXePass(Pipeline):
+    """From Triton GPU IR to Intel Xe: 2D blocks, shuffles and DPAS."""
+
+    name = "coopc-xe"
+
+    device: str | None = None
+    """dg2, pvc, bmg, lnl or ptl; the module's `simt.target` without it."""
+    explain: bool = False
+    """Whether the plan of each access is printed, or the reason against one."""
+
+    def __post_init__(self) -> None:
+        self.steps()  # checks the device's name
+
+    def steps(self) -> tuple[ModulePass, ...]:
+        """Choose the device, plan, convert by the plans, clean up."""
+        # Triton's dialects are too much to import for the other pipelines.
+        from coopc.passes.xe.convert_ttgir import ConvertTtgirToXePass
+        from coopc.passes.xe.plan_block_io import PlanBlockIOPass
+
+        return (
+            SetTargetPass(self.device, None if self.device is None else "opencl"),
+            PlanBlockIOPass(explain=self.explain),  # for the target
+            ConvertTtgirToXePass(),
+            CanonicalizePass(),
+            # No cse: what is the same is made once, see `coopc.passes.xe.entry`.
+        )

@@ -27,13 +27,17 @@ PASSES: dict[str, str] = {
     "check-dominance": "coopc.passes.check_dominance:CheckDominancePass",
     "check-uniformity": "coopc.passes.check_uniformity:CheckUniformityPass",
     "set-target": "coopc.passes.set_target:SetTargetPass",
+    "convert-linalg-to-coopmatrix": "coopc.passes.front.convert_linalg_to_coopmatrix"
+    ":ConvertLinalgToCoopmatrixPass",
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIOPass",
+    "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir:ConvertTtgirToXePass",
     "coopc-khr": "coopc.pipelines:CoopcKhrPass",
+    "coopc-xe": "coopc.pipelines:CoopcXePass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""
 
-PIPELINES: tuple[str, ...] = ("coopc-khr",)
+PIPELINES: tuple[str, ...] = ("coopc-khr", "coopc-xe")
 """Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
 
 TARGETS: dict[str, str] = {
@@ -43,7 +47,10 @@ TARGETS: dict[str, str] = {
 }
 """From the name of a target (`-t`) to `module:class`."""
 
-REPLACED_DIALECTS: dict[str, str] = {"arith": "coopc.dialects.shaped_arith:Arith"}
+REPLACED_DIALECTS: dict[str, str] = {
+    "arith": "coopc.dialects.shaped_arith:Arith",
+    "linalg": "coopc.dialects.mixed_matmul:Linalg",
+}
 """The same for dialects of xDSL that coopc mends: see `coopc.xdsl_gaps`."""
 
 REPLACED_TARGETS: dict[str, str] = {"mlir": "coopc.emit.mlir:AliasTarget"}

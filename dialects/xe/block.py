@@ -155,7 +155,7 @@ class BlockStore2DOp(BlockOp):
         cache: CacheAttr | None = None,
     ) -> None:
         super().__init__(
-            operands=[base, *position, *surface, pieces],
+            operands=[pieces, base, *position, *surface],
             properties={"block": block, "cache": cache},
         )
 

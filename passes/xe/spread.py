@@ -55,7 +55,10 @@ class Spread:
     @cached_property
     def coordinates(self) -> tuple[tuple[int, ...], ...]:
         """The element that each register of lane 0 of warp 0 holds."""
-        table = self.layout.apply({"register": range(self.layout.in_sizes["register"])})
+        import numpy as np
+
+        count = self.layout.in_sizes["register"]
+        table = self.layout.apply({"register": np.arange(count)})
         return tuple(zip(*(each.tolist() for each in table.values()), strict=True))
 
     @cached_property

@@ -1,0 +1,228 @@
+"""Loads and stores of tensors by 2D block messages, as their plans say.
+
+A message gives each lane slots, which arrive as pieces.  Where a piece is an operand of
+DPAS, or a vector of the tensor, it is used as it is; else its elements are shuffled
+into order within the lane, and exchanged between lanes where the plan has swaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.arith import AndIOp, CmpiOp, SelectOp
+from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import simt, tt, xe
+from coopc.dialects.tt.types import is_tensor
+from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.positions import origin
+from coopc.passes.xe.registers import (
+    bit_width,
+    elements,
+    gathered,
+    joined,
+    packed,
+    unpacked,
+    vector_type,
+)
+from coopc.passes.xe.spread import MAX_COMPONENTS, Spread, spread_of
+from coopc.plan.block2d import BlockPlan
+from coopc.rewrite.one_to_many import Splitter
+
+Values = Sequence[SSAValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A matrix in memory: what a descriptor becomes."""
+
+    base: SSAValue
+    width: SSAValue
+    """In bytes, as the pitch; i32 as all of them."""
+    height: SSAValue
+    """In rows."""
+    pitch: SSAValue
+
+
+def plan_of(op: Operation) -> BlockPlan | None:
+    """Return the plan that an access has, if it has one."""
+    found = op.attributes.get(xe.PLAN)
+    return found.data if isinstance(found, xe.PlanAttr) else None
+
+
+def spread_of_value(value: SSAValue) -> Spread:
+    """Return how a tensor is spread."""
+    assert is_tensor(value.type), value
+    return spread_of(value.type)
+
+
+def slot_vector(plan: BlockPlan, run: int) -> VectorType:
+    """Return the type of the pieces of a message.
+
+    Args:
+        plan: of the messages.
+        run: elements of the tensor that belong together.
+    """
+    slots = plan.values * plan.element_bits // plan.slot_bits
+    wanted = max(1, run * plan.element_bits // plan.slot_bits)
+    return VectorType(IntegerType(plan.slot_bits), [min(slots, wanted, MAX_COMPONENTS)])
+
+
+@dataclass(slots=True)
+class BlockAccess:
+    """The rules for accesses that have a plan."""
+
+    entry: Entry
+
+    def load(self, op: tt.DescriptorLoadOp, s: Splitter, plan: BlockPlan) -> Values:
+        """Load a tensor; return its pieces."""
+        spread = spread_of_value(op.result)
+        surface = Surface(*s.parts(op.desc))
+        type = slot_vector(plan, spread.run)
+        count = plan.values * plan.element_bits // bit_width(type)
+        messages: list[Values] = []
+        for first in plan.firsts:
+            place = self._place(plan, first, op.indices)
+            block = xe.BlockLoad2DOp(
+                surface.base,
+                place,
+                (surface.width, surface.height, surface.pitch),
+                xe.BlockAttr(plan.shape),
+                [type] * count,
+            )
+            messages.append(s.insert(block).pieces)
+        return self.arranged(s, plan, spread, messages)
+
+    def arranged(
+        self, s: Splitter, plan: BlockPlan, spread: Spread, messages: Sequence[Values]
+    ) -> Values:
+        """Return the pieces of a tensor from those of its messages."""
+        sources = [plan.sources[register] for register in spread.registers]
+        flat = [piece for message in messages for piece in message]
+        if spread.packed is not None and flat[0].type == spread.packed:
+            direct = direct_pieces(plan, spread.run, sources)
+            if direct is not None:
+                return [flat[piece] for piece in direct]
+        length = min(spread.length, plan.values)
+        vector = VectorType(spread.element, [length])
+        values = [each for piece in flat for each in split_or_join(s, piece, vector)]
+        for lane_bit, value_bit in plan.swaps:
+            values = self._swapped(s, values, lane_bit, value_bit, plan.values)
+        wanted = [message * plan.values + value for message, value in sources]
+        vectors = gathered(s, values, wanted, spread.length)
+        return packed(s, spread, vectors)
+
+    def store(
+        self, op: tt.DescriptorStoreOp, s: Splitter, plan: BlockPlan
+    ) -> Sequence[Values]:
+        """Store a tensor."""
+        spread = spread_of_value(op.src)
+        surface = Surface(*s.parts(op.desc))
+        vectors = unpacked(s, spread, s.parts(op.src))
+        at = {register: place for place, register in enumerate(spread.registers)}
+        held = {plan.sources[register]: place for register, place in at.items()}
+        type = slot_vector(plan, spread.run)
+        length = min(spread.length, plan.values)
+        for message, first in enumerate(plan.firsts):
+            wanted = [held[message, value] for value in range(plan.values)]
+            chosen = gathered(s, vectors, wanted, length)
+            pieces = joined(s, chosen, type)
+            place = self._place(plan, first, op.indices)
+            s.insert(
+                xe.BlockStore2DOp(
+                    pieces,
+                    surface.base,
+                    place,
+                    (surface.width, surface.height, surface.pitch),
+                    xe.BlockAttr(plan.shape),
+                )
+            )
+        return ()
+
+    def _place(
+        self, plan: BlockPlan, register: int, indices: Values
+    ) -> tuple[SSAValue, SSAValue]:
+        """Return x and y of a message, by its first register."""
+        y, x = indices
+        shift = plan.packed.bit_length() - 1
+        args = (self.entry, plan.layout)
+        return (
+            origin(*args, plan.cols, register, x, shift),
+            origin(*args, plan.rows, register, y),
+        )
+
+    def _swapped(
+        self,
+        s: Splitter,
+        values: Sequence[SSAValue],
+        lane_bit: int,
+        value_bit: int,
+        count: int,
+    ) -> list[SSAValue]:
+        """Return values of which a lane bit and a bit of their number change places.
+
+        Lanes whose bit is 0 give values whose bit is 1 for those of their neighbour
+        whose bit is 0, and the other way round.
+        """
+        length = vector_type(values[0]).get_shape()[0]
+        total = length * len(values)
+        low = [x for x in range(total) if not x >> value_bit & 1]
+        high = [x | 1 << value_bit for x in low]
+        size = min(length, len(low))
+        lows, highs = (gathered(s, values, x, size) for x in (low, high))
+        upper = self._lane_bit(lane_bit)
+        distance = self.entry.number(1 << lane_bit, IndexType())
+        new: list[SSAValue] = []
+        for x, y in zip(lows, highs, strict=True):
+            # A lane with bit 0 gives y and keeps x, one with bit 1 gives x.
+            given = s.insert(SelectOp(upper, x, y)).result
+            got = s.insert(simt.ShuffleOp(simt.ShuffleMode.XOR, given, distance)).result
+            new.append(s.insert(SelectOp(upper, got, x)).result)
+            new.append(s.insert(SelectOp(upper, y, got)).result)
+        where = {number: at for at, number in enumerate(low)}
+        wanted: list[int] = []
+        for number in range(total):
+            bit = number >> value_bit & 1
+            vector, at = divmod(where[number & ~(1 << value_bit)], size)
+            wanted.append((2 * vector + bit) * size + at)
+        assert count <= total
+        return gathered(s, new, wanted, length)
+
+    def _lane_bit(self, bit: int) -> SSAValue:
+        """Return whether a bit of the lane's number is 1, an i1."""
+        entry = self.entry
+        lane, mask = entry.lane(), entry.number(1 << bit)
+        masked = entry.once(("lane bit", bit), lambda: AndIOp(lane, mask))
+        zero = entry.number(0)
+        return entry.once(("lane has", bit), lambda: CmpiOp(masked, zero, "ne"))
+
+
+def direct_pieces(
+    plan: BlockPlan, run: int, sources: Sequence[tuple[int, int]]
+) -> list[int] | None:
+    """Return which piece of all messages each piece of a tensor is.
+
+    None if some are not whole pieces in order, or lanes exchange elements.
+    """
+    if plan.swaps:
+        return None
+    found: list[int] = []
+    for start in range(0, len(sources), run):
+        message, value = sources[start]
+        run_of = [(message, value + each) for each in range(run)]
+        if value % run or list(sources[start : start + run]) != run_of:
+            return None
+        found.append((message * plan.values + value) // run)
+    return found
+
+
+def split_or_join(s: Splitter, piece: SSAValue, type: VectorType) -> Values:
+    """Return the bits of a piece as vectors of a type that is not longer."""
+    return elements(s, piece, type)
+
+
+def element_types(types: Sequence[Attribute]) -> list[Attribute]:
+    """Return the element types of vectors."""
+    return [x.get_element_type() for x in types if isinstance(x, VectorType)]

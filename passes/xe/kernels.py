@@ -1,0 +1,80 @@
+"""Triton's kernels as functions, and the scalars in them.
+
+    tt.func public @f(%a: !tt.ptr<f16>, %n: i32)
+    func.func @f(%a: memref<f16>, %n: i32)
+        attributes {simt.kernel, simt.subgroup_size, simt.work_group_size}
+
+A pointer becomes a memref of rank 0, which stands for all the memory behind it.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    UnitAttr,
+    i32,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import simt, tt
+from coopc.dialects.tt.enums import ProgramAxis
+from coopc.dialects.tt.names import ModuleFacts
+
+_DIMENSIONS = {
+    ProgramAxis.X: simt.Dimension.X,
+    ProgramAxis.Y: simt.Dimension.Y,
+    ProgramAxis.Z: simt.Dimension.Z,
+}
+
+
+def convert_functions(module: ModuleOp) -> list[FuncOp]:
+    """Make functions of a module's kernels, their bodies as they are."""
+    facts = ModuleFacts.of(module)
+    lanes = facts.threads_per_warp
+    assert facts.num_warps is not None, module
+    found: list[FuncOp] = []
+    for op in list(module.ops):
+        if not isinstance(op, tt.FuncOp):
+            continue
+        body = op.detach_region(op.body)
+        types = FunctionType.from_lists(op.function_type.inputs.data, [])
+        func = FuncOp(op.sym_name.data, types, body)
+        func.location = op.location
+        func.attributes[simt.KERNEL] = UnitAttr()
+        func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+        size = DenseArrayBase.from_list(i32, [lanes * facts.num_warps])
+        func.attributes[simt.WORK_GROUP_SIZE] = size
+        Rewriter.replace_op(op, func, [])
+        for each in list(func.body.walk()):
+            convert_program(each)
+        found.append(func)
+    for name in list(module.attributes):
+        if name.startswith(("ttg.", "ttig.")):
+            del module.attributes[name]
+    return found
+
+
+def convert_program(op: Operation) -> None:
+    """Replace an operation that is about the program, not about tensors."""
+    match op:
+        case tt.ReturnOp():
+            new: Operation = ReturnOp()
+            new.location = op.location
+            Rewriter.replace_op(op, new, [])
+        case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
+            dimension = _DIMENSIONS[op.program_axis]
+            is_id = isinstance(op, tt.GetProgramIdOp)
+            id = (simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp)(dimension)
+            cast = IndexCastOp(id.result, i32)
+            cast.result.name_hint = op.result.name_hint
+            id.location = cast.location = op.location
+            Rewriter.insert_op([id, cast], InsertPoint.before(op))
+            Rewriter.replace_op(op, [], [cast.result])
+        case _:
+            pass

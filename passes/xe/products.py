@@ -1,0 +1,80 @@
+"""`tt.dot` as a run of DPAS.
+
+C(m, n) += A(m, k) B(k, n) for every k, then every n, then every m: each B is used for
+all rows of A while it is at hand, and no accumulator is needed twice in a row.  Which
+piece is which tile is what the layouts say of lane 0 of warp 0; the others hold the
+same tiles elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from coopc.dialects import tt, xe
+from coopc.dialects.tt.layouts import dpas_of
+from coopc.passes.xe.block_access import spread_of_value
+from coopc.passes.xe.spread import Spread, precision_of
+from coopc.rewrite.one_to_many import Splitter
+
+Tile = tuple[tuple[int, ...], int, int]
+"""The batch, and two of m, n and k."""
+
+
+def why_not_dot(op: tt.DotOp) -> str | None:
+    """Return why a product is not a run of DPAS, or None."""
+    encoding = dpas_of(op.d.type)
+    if encoding is None:
+        return f"expected a result in #ttig.dpas, which DPAS gives, got {op.d.type}"
+    a, b, c = (spread_of_value(value) for value in (op.a, op.b, op.c))
+    if a.packed is None or b.packed is None:
+        wide = op.a.type if a.packed is None else op.b.type
+        return (
+            f"expected operands of DPAS, of 32 / opsPerChan = "
+            f"{32 // encoding.ops_per_chan} bits an element, got {wide}"
+        )
+    rows, cols = encoding.tile_shape("c")
+    if c.run != rows * cols // encoding.threads_per_warp:
+        return (
+            f"expected a result of at least {rows} x {cols}, one DPAS, got {op.d.type}"
+        )
+    if precision_of(a.element) != precision_of(b.element):
+        return f"expected a and b of one type, got {a.element} and {b.element}"
+    return None
+
+
+def tiles(spread: Spread) -> dict[Tile, int]:
+    """Return the pieces of a tensor by their first element."""
+    found: dict[Tile, int] = {}
+    for piece in range(spread.pieces):
+        *batch, row, col = spread.first(piece)
+        found[tuple(batch), row, col] = piece
+    return found
+
+
+def dot(op: tt.DotOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+    """Multiply piece by piece."""
+    encoding = dpas_of(op.d.type)
+    assert encoding is not None, op
+    spreads = [spread_of_value(value) for value in (op.a, op.b, op.c)]
+    a, b, c = (tiles(spread) for spread in spreads)
+    left, right = s.parts(op.a), s.parts(op.b)
+    sums = list(s.parts(op.c))
+    precision = precision_of(spreads[0].element)
+    assert precision is not None, op
+    steps = sorted({(batch, k) for batch, k, _ in b})
+    rows = sorted({row for _, row, _ in a})
+    for batch, k in steps:
+        for col in sorted({n for where, depth, n in b if (where, depth) == (batch, k)}):
+            for row in rows:
+                at = c[batch, row, col]
+                product = xe.DpasOp(
+                    left[a[batch, row, k]],
+                    right[b[batch, k, col]],
+                    sums[at],
+                    (precision, precision),
+                    encoding.repeat_count,
+                )
+                sums[at] = s.insert(product).result
+    return [sums]
