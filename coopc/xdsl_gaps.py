@@ -6,6 +6,7 @@
 | splats | `dense<0.0>` makes a Python object of each element | `coopc.parsing` |
 | late aliases | `#loc1` before its definition, as MLIR prints, fails | `late_aliases` |
 | scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
+| mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.mixed_matmul` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |

@@ -1,0 +1,152 @@
+"""What a `linalg` operation multiplies: recognised as a value, or why it is none.
+
+A multiplication reads A (M x K) and B (K x N) and adds to C (M x N), each of them with
+or without a leading batch dimension and each as it is or transposed:
+
+    C[b, m, n] += cast(A[b, m, k]) * cast(B[b, k, n])
+
+It is a `linalg.matmul` or a `linalg.generic` whose maps and body say the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.utils.hints import isa
+
+CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A, B or C of a multiplication."""
+
+    memory: SSAValue
+    transposed: bool
+    """Whether its last two dimensions are columns and rows."""
+    batched: bool
+    """Whether it has a leading dimension for the batch."""
+    signed: bool
+    """Whether its integers are extended as signed ones."""
+
+    @property
+    def type(self) -> MemRefType:
+        """The type of the memref."""
+        type = self.memory.type
+        assert isa(type, MemRefType), type
+        return type
+
+    @property
+    def dimensions(self) -> tuple[int, int]:
+        """The dimensions of the memref that are rows and columns of the matrix."""
+        rank = self.type.get_num_dims()
+        return (rank - 1, rank - 2) if self.transposed else (rank - 2, rank - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Multiplication:
+    """`C += A * B`."""
+
+    a: Operand
+    b: Operand
+    c: Operand
+
+    @property
+    def batched(self) -> bool:
+        """Whether there is a batch of them."""
+        return self.c.batched
+
+
+def recognised(op: Operation) -> Multiplication | str:
+    """Return what an operation multiplies, or why it is no multiplication."""
+    if not isinstance(op, linalg.MatmulOp | linalg.GenericOp):
+        return f"expected linalg.matmul or linalg.generic, got {op.name}"
+    values = (*op.inputs, *op.outputs)
+    if len(op.inputs) != 2 or len(op.outputs) != 1:
+        return (
+            "expected two inputs and one output, as a multiplication has, "
+            f"got {len(op.inputs)} and {len(op.outputs)}"
+        )
+    if found := next((x for x in values if not isa(x.type, MemRefType)), None):
+        return f"expected operands that are memrefs, got {found.type}"
+    maps = [attr.data for attr in op.get_indexing_maps().data]
+    if (roles := loop_roles(maps)) is None:
+        shown = ", ".join(map(str, maps))
+        return (
+            "expected maps of (batch,) m, n and k, as a multiplication has, "
+            f"got {shown}"
+        )
+    if (signs := body_signs(op)) is None:
+        return "expected a body that adds the product of its inputs to its output"
+    batch, m, k = roles
+    batched = batch is not None
+    return Multiplication(
+        Operand(values[0], order(maps[0])[-1] == m, batched, signs[0]),
+        Operand(values[1], order(maps[1])[-1] == k, batched, signs[1]),
+        Operand(values[2], order(maps[2])[-1] == m, batched, signed=all(signs)),
+    )
+
+
+def order(map: AffineMap) -> list[int]:
+    """Return which loop each dimension of a memref follows; -1 where it is none."""
+    return [x.position if isinstance(x, AffineDimExpr) else -1 for x in map.results]
+
+
+def loop_roles(maps: list[AffineMap]) -> tuple[int | None, int, int] | None:
+    """Return which loops are the batch, m and k; None where it is no product.
+
+    >>> maps = [AffineMap.from_callable(f) for f in (
+    ...     lambda m, n, k: (m, k), lambda m, n, k: (n, k), lambda m, n, k: (m, n))]
+    >>> loop_roles(maps)
+    (None, 0, 2)
+    """
+    a, b, c = map(order, maps)
+    batch = None
+    if len(a) == len(b) == len(c) == 3 and a[0] == b[0] == c[0]:
+        batch = a[0]
+        a, b, c = a[1:], b[1:], c[1:]
+    if any(len(x) != 2 or len({*x}) != 2 or -1 in x for x in (a, b, c)):
+        return None
+    loops = {*a, *b, *c}
+    only_a_c, only_b_c = ({*a} & {*c}) - {*b}, ({*b} & {*c}) - {*a}
+    only_a_b = ({*a} & {*b}) - {*c}
+    if len(loops) != 3 or not len(only_a_c) == len(only_b_c) == len(only_a_b) == 1:
+        return None
+    if batch in loops:
+        return None
+    return batch, only_a_c.pop(), only_a_b.pop()
+
+
+def body_signs(op: linalg.MatmulOp | linalg.GenericOp) -> tuple[bool, bool] | None:
+    """Return whether a and b are extended as signed; None where it is no product."""
+    block = op.body.block if isinstance(op, linalg.GenericOp) else op.regions[0].block
+    last = block.last_op
+    if not isinstance(last, linalg.YieldOp) or len(last.operands) != 1:
+        return None
+    total = last.operands[0].owner
+    if not isinstance(total, arith.AddfOp | arith.AddiOp):
+        return None
+    a, b, c = block.args
+    for product, addend in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
+        multiply = product.owner
+        if addend is not c or not isinstance(multiply, arith.MulfOp | arith.MuliOp):
+            continue
+        left, right = uncast(multiply.lhs), uncast(multiply.rhs)
+        if (left[0], right[0]) == (a, b):
+            return left[1], right[1]
+        if (left[0], right[0]) == (b, a):
+            return right[1], left[1]
+    return None
+
+
+def uncast(value: SSAValue) -> tuple[SSAValue, bool]:
+    """Return what a value is extended from, and whether as a signed integer."""
+    owner = value.owner
+    if isinstance(owner, CASTS):
+        return owner.input, isinstance(owner, arith.ExtSIOp)
+    return value, False

@@ -1,0 +1,1 @@
+"""Passes from other dialects into coopmatrix."""

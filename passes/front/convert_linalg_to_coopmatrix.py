@@ -1,0 +1,323 @@
+"""convert-linalg-to-coopmatrix: make a kernel of each function that multiplies.
+
+Before:  a func.func of one linalg.matmul (or a linalg.generic that is one) on memrefs
+         that are its arguments, perhaps after a linalg.fill of the output
+After:   a kernel with a grid: a work-group computes a tile of C in a loop over K, by
+         coopmatrix operations; accesses that may leave a memref are checked
+Fails:   where an operation of such a function is not one of them, naming it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from coopc.dialects import coopmatrix, simt
+from coopc.rewrite.multiplication import Multiplication, Operand, recognised
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """What a work-group computes: an m x n tile of C, k steps along K at a time."""
+
+    m: int
+    n: int
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a function becomes."""
+
+    multiplication: Multiplication
+    fill: SSAValue | None
+    """What C is before; None where it is what it was."""
+    tile: Tile
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a function cannot become a kernel."""
+
+    op: Operation
+    reason: str
+
+
+def planned(func: FuncOp, tile: Tile) -> Plan | Refused | None:
+    """Return what a function becomes, or why it cannot; None if it stays as it is."""
+    ops = [
+        op for op in func.body.ops if not isinstance(op, arith.ConstantOp | ReturnOp)
+    ]
+    if not any(op.name.startswith("linalg.") for op in ops):
+        return None
+    fill = ops[0] if isinstance(ops[0], linalg.FillOp) else None
+    rest = ops if fill is None else ops[1:]
+    if not rest:
+        return Refused(ops[0], "expected a multiplication after the fill")
+    found = recognised(rest[0])
+    if isinstance(found, str):
+        return Refused(rest[0], found)
+    if len(rest) > 1:
+        return Refused(rest[1], "expected one multiplication in a function and no more")
+    operands = (found.a, found.b, found.c)
+    if not all(isinstance(each.memory, BlockArgument) for each in operands):
+        return Refused(rest[0], "expected operands that are arguments of the function")
+    if fill is not None and fill.outputs[0] is not found.c.memory:
+        return Refused(fill, "expected a fill of the output of the multiplication")
+    return Plan(found, fill.inputs[0] if fill else None, tile)
+
+
+@dataclass
+class KernelBuilder:
+    """The body of one kernel, built from its plan."""
+
+    plan: Plan
+    ops: list[Operation] = field(default_factory=list[Operation])
+    constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+    def add(self, op: Operation, name: str) -> SSAValue:
+        """Append an operation, and return its result under a name."""
+        self.ops.append(op)
+        op.results[0].name_hint = name
+        return op.results[0]
+
+    def index(self, number: int) -> SSAValue:
+        """Return a constant index."""
+        if number not in self.constants:
+            op = arith.ConstantOp(IntegerAttr(number, IndexType()))
+            self.constants[number] = self.add(op, f"c{number}")
+        return self.constants[number]
+
+    def position(self, dimension: simt.Dimension, step: int, name: str) -> SSAValue:
+        """Return where the tile of the work-group begins along a dimension."""
+        group = self.add(simt.WorkgroupIdOp(dimension), f"group_{dimension.value}")
+        if step == 1:
+            return group
+        return self.add(arith.MuliOp(group, self.index(step)), name)
+
+    def size(self, operand: Operand, dimension: int, name: str) -> SSAValue:
+        """Return the size of a dimension of a memref."""
+        size = operand.type.get_shape()[dimension]
+        if size != DYNAMIC_INDEX:
+            return self.index(size)
+        where = self.index(dimension)
+        return self.add(memref.DimOp(operand.memory, where), name)
+
+    def build(self) -> list[Operation]:
+        """Return the operations of the kernel."""
+        plan, tile = self.plan, self.plan.tile
+        found = plan.multiplication
+        row = self.position(simt.Dimension.Y, tile.m, "row")
+        col = self.position(simt.Dimension.X, tile.n, "col")
+        batch = self.position(simt.Dimension.Z, 1, "") if found.batched else None
+        end = self.size(found.a, found.a.dimensions[1], "k_end")
+        start, step = self.index(0), self.index(tile.k)
+        c_type = matrix_of(found.c, (tile.m, tile.n), coopmatrix.Use.ACC)
+        if plan.fill is None:
+            first = self.add(access(found.c, c_type, (row, col), batch), "init")
+        else:
+            first = self.add(coopmatrix.FillOp(plan.fill, c_type), "init")
+        loop = self._loop((start, end, step), first, (row, col), batch)
+        total = self.add(loop, "sum")
+        layout, places = placed(found.c, (row, col), batch)
+        self.ops.append(
+            coopmatrix.StoreOp(
+                total, found.c.memory, places, layout, checked(found.c, c_type)
+            )
+        )
+        self.ops.append(ReturnOp())
+        return self.ops
+
+    def _loop(
+        self,
+        bounds: tuple[SSAValue, SSAValue, SSAValue],
+        first: SSAValue,
+        tile_at: tuple[SSAValue, SSAValue],
+        batch: SSAValue | None,
+    ) -> scf.ForOp:
+        """Return the loop over K."""
+        found, tile = self.plan.multiplication, self.plan.tile
+        row, col = tile_at
+        block = Block(arg_types=(IndexType(), first.type))
+        k, total = block.args
+        k.name_hint, total.name_hint = "k", "acc"
+        a_type = matrix_of(found.a, (tile.m, tile.k), coopmatrix.Use.A)
+        b_type = matrix_of(found.b, (tile.k, tile.n), coopmatrix.Use.B)
+        a = access(found.a, a_type, (row, k), batch)
+        b = access(found.b, b_type, (k, col), batch)
+        a.result.name_hint, b.result.name_hint = "a_tile", "b_tile"
+        signed = signs(found)
+        multiply = coopmatrix.MulAddOp(a.result, b.result, total, signed=signed)
+        multiply.result.name_hint = "next"
+        block.add_ops((a, b, multiply, scf.YieldOp(multiply.result)))
+        return scf.ForOp(*bounds, [first], Region(block))
+
+
+def matrix_of(
+    operand: Operand, shape: tuple[int, int], use: coopmatrix.Use
+) -> coopmatrix.MatrixType:
+    """Return the type of a tile of an operand."""
+    element: Attribute = operand.type.get_element_type()
+    return coopmatrix.MatrixType.of(*shape, element, use)
+
+
+def placed(
+    operand: Operand, at: tuple[SSAValue, SSAValue], batch: SSAValue | None
+) -> tuple[coopmatrix.Layout, tuple[SSAValue, ...]]:
+    """Return the layout and the positions of the tile at (row, column)."""
+    row, col = at
+    places = (col, row) if operand.transposed else (row, col)
+    if batch is not None:
+        places = (batch, *places)
+    layout = coopmatrix.Layout
+    return (layout.COL_MAJOR if operand.transposed else layout.ROW_MAJOR), places
+
+
+def access(
+    operand: Operand,
+    type: coopmatrix.MatrixType,
+    at: tuple[SSAValue, SSAValue],
+    batch: SSAValue | None,
+) -> coopmatrix.LoadOp:
+    """Return the load of the tile at (row, column)."""
+    layout, places = placed(operand, at, batch)
+    return coopmatrix.LoadOp(
+        operand.memory, places, type, layout, checked(operand, type)
+    )
+
+
+def checked(
+    operand: Operand, type: coopmatrix.MatrixType
+) -> coopmatrix.CheckedAttr | None:
+    """Return the axes along which tiles may leave the memref."""
+    shape = operand.type.get_shape()
+    axes = [
+        axis
+        for axis, dimension, size in zip(
+            coopmatrix.Axis, operand.dimensions, type.shape, strict=True
+        )
+        if shape[dimension] == DYNAMIC_INDEX or shape[dimension] % size
+    ]
+    return coopmatrix.CheckedAttr(frozenset(axes)) if axes else None
+
+
+def signs(found: Multiplication) -> coopmatrix.SignedAttr | None:
+    """Return which integers of the multiplication are signed."""
+    if not isinstance(found.c.type.get_element_type(), IntegerType):
+        return None
+    operands = coopmatrix.Operand
+    signed = [
+        operand
+        for operand, value in zip(
+            (operands.A, operands.B, operands.C),
+            (found.a, found.b, found.c),
+            strict=True,
+        )
+        if value.signed
+    ]
+    if found.c.signed:
+        signed.append(operands.RESULT)
+    return coopmatrix.SignedAttr(frozenset(signed)) if signed else None
+
+
+def grid_of(func: FuncOp, plan: Plan) -> AffineMap:
+    """Return the map from the sizes of a kernel to its work-groups."""
+    numbers: dict[tuple[SSAValue, int], int] = {}
+    for argument in func.body.block.args:
+        if isa(argument.type, MemRefType):
+            for dimension, size in enumerate(argument.type.get_shape()):
+                if size == DYNAMIC_INDEX:
+                    numbers[argument, dimension] = len(numbers)
+        elif isinstance(argument.type, IndexType):
+            numbers[argument, 0] = len(numbers)
+    c, tile = plan.multiplication.c, plan.tile
+
+    def extent(dimension: int) -> AffineExpr:
+        static = c.type.get_shape()[dimension]
+        if static != DYNAMIC_INDEX:
+            return AffineConstantExpr(static)
+        return AffineDimExpr(numbers[c.memory, dimension])
+
+    rows, cols = c.dimensions
+    groups = [tiles(extent(cols), tile.n), tiles(extent(rows), tile.m)]
+    if c.batched:
+        groups.append(extent(0))
+    return AffineMap(len(numbers), 0, tuple(groups))
+
+
+def tiles(size: AffineExpr, tile: int) -> AffineExpr:
+    """Return how many tiles cover a size."""
+    if isinstance(size, AffineConstantExpr):
+        return AffineConstantExpr(-(-size.value // tile))
+    return size.ceil_div(tile)
+
+
+def rewrite(func: FuncOp, plan: Plan) -> None:
+    """Make a kernel of a function, as planned."""
+    block = func.body.block
+    source = next(op for op in block.ops if op.name.startswith("linalg."))
+    built = KernelBuilder(plan).build()
+    kept = [op for op in block.ops if isinstance(op, arith.ConstantOp)]
+    for op in reversed(list(block.ops)):
+        if op not in kept:
+            block.detach_op(op)
+            op.drop_all_references()
+    for op in built:
+        op.location = source.location
+        block.add_op(op)
+    for op in kept:
+        if not op.result.uses:
+            op.detach()
+            op.erase()
+    func.attributes[simt.KERNEL] = UnitAttr()
+    func.attributes[simt.GRID] = AffineMapAttr(grid_of(func, plan))
+
+
+@dataclass(frozen=True)
+class ConvertLinalgToCoopmatrixPass(ModulePass):
+    """Make a kernel of each function that multiplies matrices with linalg."""
+
+    name = "convert-linalg-to-coopmatrix"
+
+    tile: tuple[int, ...] = (32, 32, 16)
+    """m, n and k: what a work-group computes at a time."""
+
+    def __post_init__(self) -> None:
+        if len(self.tile) != 3 or min(self.tile) < 1:
+            raise ValueError(f"expected a tile of m, n and k, got {self.tile}")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Plan every function first, then rewrite them."""
+        plans: list[tuple[FuncOp, Plan]] = []
+        for func in op.ops:
+            if not isinstance(func, FuncOp) or not func.body.blocks:
+                continue
+            match planned(func, Tile(*self.tile)):
+                case None:
+                    pass
+                case Plan() as plan:
+                    plans.append((func, plan))
+                case Refused(culprit, reason):
+                    error = PassFailedException(f"{culprit.name}: {reason}")
+                    culprit.emit_error(reason, error)
+        for func, plan in plans:
+            rewrite(func, plan)

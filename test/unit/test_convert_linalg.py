@@ -1,0 +1,101 @@
+"""What linalg multiplies, against numpy: the kernels that are made of it, simulated."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.sim.simulate import simulate
+from coopc.source import Source
+from coopc.universe import everything
+
+TILES = ("8,8,8", "16,32,8", "5,3,2")
+SIZES = st.integers(1, 40)
+
+
+def run(text: str, tile: str, arguments: list[np.ndarray]) -> None:
+    source = Source(text, "test")
+    universe = everything()
+    ctx = new_context(universe)
+    module = parse(ctx, source)
+    passes = f"convert-linalg-to-coopmatrix{{tile={tile}}}"
+    Run(ctx, source).apply(module, read_passes(passes, universe.all_passes))
+    simulate(module, "f", arguments, subgroup_size=8)
+
+
+def memref(array: np.ndarray, dynamic: bool) -> str:
+    element = {"float16": "f16", "float32": "f32", "int8": "i8", "int32": "i32"}
+    sizes = "x".join("?" if dynamic else str(size) for size in array.shape)
+    return f"memref<{sizes}x{element[str(array.dtype)]}>"
+
+
+@settings(deadline=None, max_examples=40)
+@given(SIZES, SIZES, SIZES, st.booleans(), st.sampled_from(TILES), st.booleans())
+def test_matmul(m: int, n: int, k: int, dynamic: bool, tile: str, floats: bool) -> None:
+    generator = np.random.default_rng(m + 41 * n + 41 * 41 * k)
+    narrow, wide = (np.float16, np.float32) if floats else (np.int8, np.int32)
+    a = generator.integers(-4, 5, (m, k)).astype(narrow)
+    b = generator.integers(-4, 5, (k, n)).astype(narrow)
+    c = generator.integers(-4, 5, (m, n)).astype(wide)
+    types = [memref(x, dynamic) for x in (a, b, c)]
+    expected = a.astype(wide) @ b.astype(wide) + c
+    run(
+        f"""
+func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {{
+  linalg.matmul ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]})
+  func.return
+}}""",
+        tile,
+        [a, b, c],
+    )
+    assert (c == expected).all()
+
+
+@pytest.mark.parametrize("a_map", ["m, k", "k, m"])
+@pytest.mark.parametrize("b_map", ["k, n", "n, k"])
+@pytest.mark.parametrize("c_map", ["m, n", "n, m"])
+@pytest.mark.parametrize("batch", [0, 3])
+def test_generic(a_map: str, b_map: str, c_map: str, batch: int) -> None:
+    sizes = {"m": 19, "n": 7, "k": 11}
+    loops = ["m", "n", "k"]
+    maps = [a_map, b_map, c_map]
+    kinds = ["parallel", "parallel", "reduction"]
+    if batch:
+        sizes["b"] = batch
+        loops, kinds = ["b", *loops], ["parallel", *kinds]
+        maps = [f"b, {x}" for x in maps]
+    generator = np.random.default_rng(0)
+    shapes = [tuple(sizes[x] for x in map.split(", ")) for map in maps]
+    a = generator.integers(-128, 128, shapes[0]).astype(np.int8)
+    b = generator.integers(-128, 128, shapes[1]).astype(np.int8)
+    c = generator.integers(-128, 128, shapes[2]).astype(np.int32)
+    names = [map.replace(", ", "") for map in maps]
+    expected = c + np.einsum(
+        f"{names[0]},{names[1]}->{names[2]}",
+        a.view(np.uint8).astype(np.int64),
+        b.astype(np.int64),
+    )
+    types = [memref(x, dynamic=True) for x in (a, b, c)]
+    affine = ", ".join(f"affine_map<({', '.join(loops)}) -> ({x})>" for x in maps)
+    iterators = ", ".join(f'"{kind}"' for kind in kinds)
+    run(
+        f"""
+func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {{
+  linalg.generic {{indexing_maps = [{affine}], iterator_types = [{iterators}]}}
+      ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]}) {{
+  ^bb0(%x: i8, %y: i8, %z: i32):
+    %xe = arith.extui %x : i8 to i32
+    %ye = arith.extsi %y : i8 to i32
+    %p = arith.muli %xe, %ye : i32
+    %s = arith.addi %z, %p : i32
+    linalg.yield %s : i32
+  }}
+  func.return
+}}""",
+        "8,4,4",
+        [a, b, c],
+    )
+    assert (c == expected).all()
