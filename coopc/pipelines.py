@@ -68,3 +68,37 @@ class CoopcXePass(Pipeline):
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.
         )
+
+
+@dataclass(frozen=True)
+class CoopcLanesPass(Pipeline):
+    """To plain code of lanes, for any device with subgroups, ready for `-t spirv`."""
+
+    name = "coopc-lanes"
+
+    subgroup_size: int | None = None
+    """Lanes; what kernels say, or else the device, without it."""
+    device: str | None = None
+    """A name in `coopc.device.DEVICES`; the module's `simt.target` without it."""
+    flavour: str | None = None
+    """opencl or vulkan; the device's, if it has only one."""
+    unroll: bool = False
+    """Whether loops over what a lane holds are written out."""
+    explain: bool = False
+    """Whether standard error says how each access to memory is done, and why."""
+
+    def __post_init__(self) -> None:
+        self.steps()  # checks the device's name and the subgroup size
+
+    def steps(self) -> tuple[ModulePass, ...]:
+        """Choose the device, spread matrices over lanes, clean up."""
+        from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+
+        return (
+            SetTargetPass(self.device, self.flavour),
+            CanonicalizePass(),  # what is dead or constant need not be spread
+            DistributeCoopmatrixPass(
+                self.subgroup_size, self.unroll, explain=self.explain
+            ),
+            CanonicalizePass(),
+        )

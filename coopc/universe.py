@@ -32,12 +32,15 @@ PASSES: dict[str, str] = {
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIOPass",
     "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir:ConvertTtgirToXePass",
+    "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"
+    ":DistributeCoopmatrixPass",
     "coopc-khr": "coopc.pipelines:CoopcKhrPass",
     "coopc-xe": "coopc.pipelines:CoopcXePass",
+    "coopc-lanes": "coopc.pipelines:CoopcLanesPass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""
 
-PIPELINES: tuple[str, ...] = ("coopc-khr", "coopc-xe")
+PIPELINES: tuple[str, ...] = ("coopc-khr", "coopc-xe", "coopc-lanes")
 """Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
 
 TARGETS: dict[str, str] = {

@@ -1,0 +1,79 @@
+"""The coopmatrix layout in code: where a component is, and who has an element.
+
+The formulas of `coopc.layout.coopmatrix` on numbers that are known in part, so that
+most of them cost no operation.  `test_lanes_places.py` compares them with the layout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.rewrite.lane_builder import LaneBuilder
+from coopc.rewrite.lane_numbers import Num
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """A component as its digits: v = c + w (w1 + K1 (u + U w2))."""
+
+    channel: Num
+    """c"""
+    block: Num
+    """w1 + K1 w2: which I rows."""
+    step: Num
+    """u"""
+
+
+def digits(b: LaneBuilder, x: CoopmatrixLayout, component: Num) -> Digits:
+    """Return the digits of a component."""
+    channel = b.remainder(component, x.channels)
+    rest = b.divided(component, x.channels)
+    w1, rest = b.remainder(rest, x.k1), b.divided(rest, x.k1)
+    u, w2 = b.remainder(rest, x.steps), b.divided(rest, x.steps)
+    return Digits(channel, b.add(w1, b.times(w2, x.k1)), u)
+
+
+def component(b: LaneBuilder, x: CoopmatrixLayout, at: Digits) -> Num:
+    """Return the component of some digits."""
+    w1, w2 = b.remainder(at.block, x.k1), b.divided(at.block, x.k1)
+    packed = b.add(at.step, b.times(w2, x.steps))
+    packed = b.add(b.times(packed, x.k1), w1)
+    return b.add(b.times(packed, x.channels), at.channel)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A place in a matrix, maybe beyond it."""
+
+    row: Num
+    col: Num
+
+
+def element(b: LaneBuilder, x: CoopmatrixLayout, at: Digits) -> Element:
+    """Return where in the matrix this lane has a component."""
+    lane = b.lane(x.lanes)
+    i = b.remainder(lane, x.block_rows)
+    packed = b.add(b.divided(lane, x.block_rows), b.times(at.step, x.lanes_per_row))
+    return Element(
+        b.add(i, b.times(at.block, x.block_rows)),
+        b.add(at.channel, b.times(packed, x.channels)),
+    )
+
+
+def inside(b: LaneBuilder, x: CoopmatrixLayout, at: Element) -> SSAValue | bool:
+    """Return whether a component of this lane is an element: not padding."""
+    row = b.below(at.row, x.rows) if x.needs_row_mask else True
+    col = b.below(at.col, x.cols) if x.needs_mask else True
+    return b.both(row, col)
+
+
+def owner(b: LaneBuilder, x: CoopmatrixLayout, at: Element) -> tuple[Num, Num]:
+    """Return the lane that has an element, and as which component."""
+    i, block = b.remainder(at.row, x.block_rows), b.divided(at.row, x.block_rows)
+    channel, packed = b.remainder(at.col, x.channels), b.divided(at.col, x.channels)
+    u, column = b.divided(packed, x.lanes_per_row), b.remainder(packed, x.lanes_per_row)
+    lane = b.add(i, b.times(column, x.block_rows))
+    return lane, component(b, x, Digits(channel, block, u))

@@ -1,0 +1,1 @@
+"""Passes to plain per-lane code, for any device with subgroups."""

@@ -1,0 +1,149 @@
+"""distribute-coopmatrix: matrices become vectors of each lane, in the coopmatrix layout.
+
+Before:  coopmatrix operations on matrices of a subgroup
+After:   each matrix is the vectors that a lane holds of it, through loops, branches,
+         calls and functions; the kernels say subgroup size and distribution
+Fails:   for specialisation constants as sizes, other scopes, elements of other than 8,
+         16, 32 or 64 bits, other distributions, subgroup sizes that kernels contradict.
+         Nothing is changed then
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc import device as devices
+from coopc.dialects import coopmatrix, layout, simt
+from coopc.dialects.layout.matrices import matrix_of
+from coopc.layout.family import CoopmatrixFamily
+from coopc.plan.lane_access import BlockAccess, plan_block
+from coopc.rewrite.lane_distribution import Distributor
+from coopc.rewrite.lane_facts import has_matrices, memory_of, refusal
+from coopc.rewrite.one_to_many import split_values
+
+SUBGROUP_SIZES = (1, 2, 4, 8, 16, 32, 64)
+"""Lanes of the subgroups that devices have."""
+
+PlainAccess = (
+    coopmatrix.LoadOp
+    | coopmatrix.StoreOp
+    | coopmatrix.AtomicLoadOp
+    | coopmatrix.AtomicStoreOp
+)
+
+
+@dataclass(frozen=True)
+class DistributeCoopmatrixPass(ModulePass):
+    """Spread matrices over the lanes of subgroups."""
+
+    name = "distribute-coopmatrix"
+
+    subgroup_size: int | None = None
+    """Lanes; what kernels say, or else the target's device, where it is absent."""
+    unroll: bool = False
+    """Whether loops over what a lane holds are written out."""
+    max_vector: int | None = None
+    """Components of the longest vector: 4, 8 or 16; the device's, or 16, if absent."""
+    block_access: bool = True
+    """Whether consecutive elements are read and written by the whole subgroup."""
+    explain: bool = False
+    """Whether standard error says how each access to memory is done, and why."""
+
+    def __post_init__(self) -> None:
+        if self.subgroup_size not in (None, *SUBGROUP_SIZES):
+            raise PassFailedException(
+                f"{self.name}: expected a subgroup size that is a power of two up to "
+                f"64, got {self.subgroup_size}"
+            )
+        if self.max_vector not in (None, 4, 8, 16):
+            raise PassFailedException(
+                f"{self.name}: expected vectors of at most 4, 8 or 16 components, got "
+                f"{self.max_vector}"
+            )
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide on all of `op`, then rewrite it."""
+        lanes = self._lanes(op)
+        if (found := refusal(op, lanes)) is not None:
+            where, reason = found
+            where.emit_error(reason, PassFailedException(reason))
+        blocks = self._blocks(op, lanes)
+        longest = self._longest(op)
+        distributor = Distributor(op, lanes, longest, self.unroll, blocks)
+        for func in tuple(x for x in op.walk() if isinstance(x, FuncOp)):
+            _say(func, lanes)
+        self._drop(op, distributor)
+        split_values(op, distributor.parts(), distributor.rules)
+
+    def _lanes(self, module: ModuleOp) -> int:
+        """Return the lanes of every subgroup."""
+        if self.subgroup_size is not None:
+            return self.subgroup_size
+        for kernel in simt.kernels(module):
+            if kernel.subgroup_size is not None:
+                return kernel.subgroup_size
+        if (target := simt.target_of(module)) is not None:
+            return devices.device(target.device.data).subgroup_size
+        raise PassFailedException(
+            f"{self.name}: expected a subgroup size, {self.name}{{subgroup-size=..}}, "
+            f"{simt.SUBGROUP_SIZE} on a kernel, or {simt.TARGET} on the module, "
+            "got none"
+        )
+
+    def _longest(self, module: ModuleOp) -> int:
+        """Return the components of the longest vector."""
+        if self.max_vector is not None:
+            return self.max_vector
+        target = simt.target_of(module)
+        if target is None:
+            return 16
+        return min(16, devices.device(target.device.data).limits.max_vector)
+
+    def _blocks(self, module: ModuleOp, lanes: int) -> dict[Operation, BlockAccess]:
+        """Return the accesses that are done by blocks."""
+        found: dict[Operation, BlockAccess] = {}
+        family = CoopmatrixFamily()
+        for op in module.walk():
+            if not isinstance(op, PlainAccess):
+                continue
+            held = family.distribution(matrix_of(op.matrix), lanes)
+            plan = plan_block(held, memory_of(op))
+            if isinstance(plan, BlockAccess) and self.block_access:
+                found[op] = plan
+                self._tell(op, "by blocks")
+            else:
+                self._tell(op, f"element by element: {plan}")
+        return found
+
+    def _drop(self, module: ModuleOp, distributor: Distributor) -> None:
+        """Replace what has no matrices as values."""
+        for op in tuple(module.walk()):
+            if isinstance(op, coopmatrix.PrefetchOp):
+                self._tell(op, "dropped: lanes have no prefetch")
+                Rewriter.erase_op(op)
+            elif isinstance(op, coopmatrix.LengthOp):
+                length = distributor.held(op.matrix_type).layout.length
+                new = arith.ConstantOp(IntegerAttr(length, IndexType()))
+                Rewriter.replace_op(op, new)
+
+    def _tell(self, op: Operation, text: str) -> None:
+        if self.explain:
+            print(f"remark: {self.name}: {op.name}: {text}", file=sys.stderr)
+
+
+def _say(func: FuncOp, lanes: int) -> None:
+    """Say on a kernel with matrices what was decided."""
+    if simt.KERNEL not in func.attributes or not has_matrices(func):
+        return
+    func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+    func.attributes[coopmatrix.DISTRIBUTION] = layout.CoopmatrixAttr(CoopmatrixFamily())
