@@ -23,6 +23,7 @@ from coopc.dialects import tt
 from coopc.dialects.tt.types import TensorDescType, is_tensor
 from coopc.passes.xe.block_access import BlockAccess, plan_of
 from coopc.passes.xe.checks import why_not
+from coopc.passes.xe.counters import count_in_units
 from coopc.passes.xe.descriptors import Descriptors
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.kernels import convert_functions
@@ -89,12 +90,13 @@ class Conversion:
 
 def convert(func: FuncOp) -> None:
     """Convert the body of a kernel."""
+    entry = Entry(func.body.block)
+    count_in_units(func, entry)
     parts = {
         value: found
         for value in values_in(func)
         if (found := parts_of(value.type)) is not None
     }
-    entry = Entry(func.body.block)
     split_values(func, parts, Conversion(entry).rules())
 
 
