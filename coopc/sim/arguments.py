@@ -99,7 +99,7 @@ def _value(
 def _memref(
     type: MemRefType, argument: Argument, position: int, numerics: Numerics
 ) -> Bound:
-    """Return an array as a memref.
+    """Return an array as a memref; one of rank 0 points to all of a longer array.
 
     Raises:
         ValueError: its type, shape or strides are not those of the memref's type.
@@ -110,13 +110,20 @@ def _memref(
     element_type = element_of(type)
     array = _as_stored(argument, element_type, what)
     wanted = type.get_shape()
-    if len(wanted) != array.ndim or any(
-        size not in (DYNAMIC_INDEX, found)
-        for size, found in zip(wanted, array.shape, strict=True)
+    is_pointer = not wanted and array.ndim > 0
+    if is_pointer and not array.flags.c_contiguous:
+        raise ValueError(f"expected an array without gaps for {what}")
+    if not is_pointer and (
+        len(wanted) != array.ndim
+        or any(
+            size not in (DYNAMIC_INDEX, found)
+            for size, found in zip(wanted, array.shape, strict=True)
+        )
     ):
         raise ValueError(f"expected an array shaped like {what}, got {array.shape}")
     strides = [stride // array.itemsize for stride in array.strides]
-    _check_strides(type, array, strides, what)
+    if not is_pointer:
+        _check_strides(type, array, strides, what)
     last = sum(
         (size - 1) * stride for size, stride in zip(array.shape, strides, strict=True)
     )
@@ -128,8 +135,8 @@ def _memref(
         Buffer(numerics.attach(flat, element_type), f"argument {position}"),
         element_type,
         number(0),
-        tuple(number(size) for size in array.shape),
-        tuple(number(stride) for stride in strides),
+        () if is_pointer else tuple(number(size) for size in array.shape),
+        () if is_pointer else tuple(number(stride) for stride in strides),
     )
     return Bound(memory, (flat, array))
 

@@ -21,6 +21,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
         "coopc.sim.coopmatrix_whole:CoopmatrixWholeFunctions",
     ),
     "func": ("coopc.sim.func:FuncFunctions",),
+    "llvm": ("coopc.sim.llvm:LlvmFunctions",),
     "math": ("coopc.sim.math:MathFunctions",),
     "memref": (
         "coopc.sim.memref:MemrefFunctions",
@@ -33,6 +34,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
         "coopc.sim.vector:VectorFunctions",
         "coopc.sim.vector_memory:VectorMemoryFunctions",
     ),
+    "xe": ("coopc.sim.xe:XeFunctions",),
 }
 """By dialect, the classes of functions; imported when a module has its operations."""
 

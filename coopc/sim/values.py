@@ -12,6 +12,7 @@ once.  Behind the three axes stand those of the value itself:
     vector<4xf16>         (G, T, L, 4)   (1, 1, 1, 4)
     matrix, subgroup's    (G, T, 1, M, N)
     matrix, work-group's  (G, 1, 1, M, N)
+    tensor of Triton      (G, 1, 1, M, N)
 
 Arrays are never changed once they are the value of something.  Numbers are kept as
 
@@ -41,6 +42,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
+    TensorType,
     VectorType,
 )
 from xdsl.ir import Attribute
@@ -83,13 +85,15 @@ def is_integer(type: Attribute) -> bool:
 
 
 def scalar_of(type: Attribute) -> Attribute:
-    """Return the element type of a vector; another type as it is."""
+    """Return the element type of a vector or a tensor; another type as it is."""
+    if isa(type, TensorType):
+        return type.get_element_type()
     return type.get_element_type() if isa(type, VectorType) else type
 
 
 def shape_of(type: Attribute) -> tuple[int, ...]:
-    """Return the shape of a vector; that of a number is empty."""
-    return type.get_shape() if isinstance(type, VectorType) else ()
+    """Return the shape of a vector or a tensor; that of a number is empty."""
+    return type.get_shape() if isinstance(type, VectorType | TensorType) else ()
 
 
 def value_dtype(type: Attribute) -> DType:

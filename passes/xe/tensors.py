@@ -9,6 +9,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    BytesAttr,
     DenseIntOrFPElementsAttr,
     Float16Type,
     VectorType,
@@ -131,7 +132,7 @@ class Tensors:
                 (0,) * spread.packed.get_shape()[0], spread.packed.get_element_type()
             )
             return [(zero,) * spread.pieces]
-        dense = DenseIntOrFPElementsAttr(spread.vector, op.value.data)
+        dense = DenseIntOrFPElementsAttr(spread.vector, one_element(op.value))
         vector = self.entry.once((dense,), lambda: ConstantOp(dense))
         count = len(spread.registers) // spread.length
         return [packed(s, spread, [vector] * count)]
@@ -213,6 +214,11 @@ def converted(
     widths = [getattr(x, "bitwidth", 0) for x in (source, result)]
     make = arith.ExtFOp if widths[0] < widths[1] else arith.TruncFOp
     return s.insert(make(value, VectorType(result, shape))).result
+
+
+def one_element(value: DenseIntOrFPElementsAttr) -> BytesAttr:
+    """Return the bits of the first element of a constant."""
+    return BytesAttr(value.data.data[: value.get_element_type().compile_time_size])
 
 
 def is_zero(value: DenseIntOrFPElementsAttr) -> bool:

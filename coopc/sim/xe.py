@@ -1,0 +1,257 @@
+"""Simulation of `xe`: DPAS, and the placement of 2D blocks in the slots of lanes.
+
+What is undefined on the hardware is an error: surfaces that break its rules, elements
+inside of a surface but outside of the memory.  Packed operands are bits, so errors of
+floats cannot be tracked through them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    VectorType,
+)
+from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
+from xdsl.ir import Attribute, SSAValue
+
+from coopc.dialects import xe
+from coopc.layout.dpas import DpasEncoding, Operand
+from coopc.plan.block_shape import BlockShape
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.formats import bf16_from_bits
+from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.memory import MemRef
+from coopc.sim.numerics import Numerics
+from coopc.sim.values import AXES, Array, scalar_of, value_dtype
+
+BASE_ALIGNMENT = 64
+"""Of a surface, in bytes."""
+LEAST_BYTES = 64
+"""Of a row and of the pitch."""
+MOST = 1 << 24
+"""Bytes of a row and of the pitch, and rows, less than this."""
+PITCH_ALIGNMENT = 16
+TF32_MASK = ~0x1FFF
+"""The bits of an f32 that a tf32 has."""
+
+ELEMENTS: dict[xe.Precision, Attribute] = {
+    xe.Precision.F16: Float16Type(),
+    xe.Precision.BF16: BFloat16Type(),
+    xe.Precision.TF32: Float32Type(),
+}
+
+
+@register_impls
+class XeFunctions(SimulatorFunctions):
+    """Blocks and products; a prefetch does nothing."""
+
+    @impl(xe.BlockLoad2DOp)
+    def load(
+        self, interpreter: Interpreter, op: xe.BlockLoad2DOp, args: PythonValues
+    ) -> PythonValues:
+        """Read the slots of each lane."""
+        width, count = piece_of(op.pieces)
+        places, inside = self._places(op, args[:6], width)
+        memory = byte_view(self._memory(args[0]))
+        found = np.where(inside, memory[np.where(inside, places, 0)], np.uint8(0))
+        return split(found, width, count)
+
+    @impl(xe.BlockStore2DOp)
+    def store(
+        self, interpreter: Interpreter, op: xe.BlockStore2DOp, args: PythonValues
+    ) -> PythonValues:
+        """Write the slots of each lane."""
+        width, _ = piece_of(op.pieces)
+        pieces, rest = args[: len(op.pieces)], args[len(op.pieces) :]
+        places, inside = self._places(op, rest, width)
+        memory = byte_view(self._memory(rest[0]))
+        shape = self.machine.shape
+        whole = np.concatenate(
+            [np.broadcast_to(x, (*shape, x.shape[-1])) for x in pieces], axis=-1
+        )
+        bytes = np.ascontiguousarray(whole)[..., None].view(np.uint8)
+        places, inside, bytes = np.broadcast_arrays(places, inside, bytes)
+        memory[places[inside]] = bytes[inside]
+        return ()
+
+    @impl(xe.BlockPrefetch2DOp)
+    def prefetch(
+        self, interpreter: Interpreter, op: xe.BlockPrefetch2DOp, args: PythonValues
+    ) -> PythonValues:
+        """Do nothing that a program sees."""
+        return ()
+
+    @impl(xe.DpasOp)
+    def dpas(
+        self, interpreter: Interpreter, op: xe.DpasOp, args: PythonValues
+    ) -> PythonValues:
+        """Gather the matrices of the subgroup, multiply, and spread the result."""
+        a, b, c = args
+        lanes = self.machine.launch.subgroup_size
+        precisions, repeat = op.precisions, op.repeat.value.data
+        encoding = DpasEncoding.of(precisions[0].bits, lanes, repeat_count=repeat)
+        left = matrix(encoding, "a", numbers(a, precisions[0]))
+        right = matrix(encoding, "b", numbers(b, precisions[1]))
+        addend = matrix(encoding, "c", c)
+        type = scalar_of(op.c.type)
+        if precisions[0].is_integer:
+            wide = (x.astype(np.int32) for x in (left, right))
+            product = np.matmul(*wide) + addend
+        else:
+            types = (ELEMENTS[precisions[0]], ELEMENTS[precisions[1]], type, type)
+            numerics = self.machine.numerics
+            product = numerics.multiply_add((left, right, addend), types)
+        rows, cols = tile(encoding, "c")
+        return (product[:, :, 0][..., rows, cols].swapaxes(-1, -2),)
+
+    def _memory(self, memory: MemRef) -> MemRef:
+        """Return memory whose bytes can be looked at.
+
+        Raises:
+            SimulationError: it holds more than what programs see.
+        """
+        if type(self.machine.numerics) is not Numerics:
+            raise SimulationError("errors are not tracked through 2D blocks")
+        return memory
+
+    def _places(
+        self, op: xe.BlockOp, args: PythonValues, slot: int
+    ) -> tuple[Array, Array]:
+        """Return the byte in memory of each byte of the slots, and which are there.
+
+        Both have shape (groups, subgroups, lanes, slots, bytes of a slot).
+
+        Raises:
+            UndefinedBehaviour: the surface breaks the rules, or is no memory.
+        """
+        memory, x, y, width, height, pitch = args
+        assert isinstance(memory, MemRef), memory
+        self.machine.uniform_mask(1, 2)
+        size = value_dtype(memory.element_type).itemsize
+        if memory.buffer.data.dtype.itemsize != size:
+            size = memory.buffer.data.dtype.itemsize
+        start = memory.offset * size
+        check_surface(start, width, height, pitch)
+        rows, columns = byte_slots(
+            op.block.data, self.machine.launch.subgroup_size, slot
+        )
+        extra = (..., *(None,) * 2)
+        row = y.astype(np.int64)[extra] + rows
+        column = x.astype(np.int64)[extra] * (op.block.data.bits // 8) + columns
+        wide, high = width[extra], height[extra]
+        inside = (row >= 0) & (row < high) & (column >= 0) & (column < wide)
+        places = start[extra] + row * pitch.astype(np.int64)[extra] + column
+        least, most = places[inside].min(initial=0), places[inside].max(initial=0)
+        total = memory.buffer.data.size * size
+        if least < 0 or most >= total:
+            raise UndefinedBehaviour(
+                f"expected a surface inside of {memory}, {total} bytes, got bytes "
+                f"{least} to {most}"
+            )
+        return places, inside
+
+
+def check_surface(base: Array, width: Array, height: Array, pitch: Array) -> None:
+    """Check the rules of surfaces.
+
+    Raises:
+        UndefinedBehaviour: one is broken.
+    """
+    rules = (
+        (base % BASE_ALIGNMENT == 0, "a base aligned to 64 bytes", base),
+        (width >= LEAST_BYTES, "a width of at least 64 bytes", width),
+        (width < MOST, "a width of less than 2^24 bytes", width),
+        (height < MOST, "less than 2^24 rows", height),
+        (pitch >= width, "a pitch that is no less than the width", pitch),
+        (pitch < MOST, "a pitch of less than 2^24 bytes", pitch),
+        (pitch % PITCH_ALIGNMENT == 0, "a pitch that is a multiple of 16 bytes", pitch),
+    )
+    for holds, what, found in rules:
+        if not holds.all():
+            raise UndefinedBehaviour(
+                f"expected a surface with {what}, got {found[~holds].flat[0]}"
+                if holds.shape == found.shape
+                else f"expected a surface with {what}"
+            )
+
+
+@cache
+def byte_slots(shape: BlockShape, lanes: int, slot: int) -> tuple[Array, Array]:
+    """Return row and byte column, from x and y on, of each byte of the slots.
+
+    Both have shape (lanes, slots, bytes of a slot).
+    """
+    slots = shape.slots(lanes, slot).swapaxes(0, 1)
+    each = shape.bits // 8
+    row, column = slots[..., 0], slots[..., 1]
+    rows = np.repeat(row, each, axis=-1)
+    columns = np.repeat(column * each, each, axis=-1)
+    within = np.tile(np.arange(each), row.shape[-1])
+    return rows, columns + within
+
+
+def byte_view(memory: MemRef) -> Array:
+    """Return memory as its bytes, in a row."""
+    return memory.buffer.flat.view(np.uint8)
+
+
+def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
+    """Return the width of a slot in bits, and the slots of a piece."""
+    type = pieces[0].type
+    assert isinstance(type, VectorType), type
+    width = getattr(type.get_element_type(), "bitwidth", 0)
+    return width, type.get_shape()[0]
+
+
+def split(bytes: Array, width: int, count: int) -> tuple[Array, ...]:
+    """Return the pieces that bytes are, as integers."""
+    whole = np.ascontiguousarray(bytes).view(np.dtype(f"i{width // 8}"))[..., 0]
+    return tuple(whole[..., at : at + count] for at in range(0, whole.shape[-1], count))
+
+
+def numbers(packed: Array, precision: xe.Precision) -> Array:
+    """Return the elements that integers hold, low bits first.
+
+    Raises:
+        SimulationError: they are of 4 bits.
+    """
+    packed = np.ascontiguousarray(packed)
+    match precision:
+        case xe.Precision.F16:
+            return packed.view(np.float16)
+        case xe.Precision.BF16:
+            return bf16_from_bits(packed.view(np.uint16))
+        case xe.Precision.TF32:
+            return (packed & np.int32(TF32_MASK)).view(np.float32)
+        case xe.Precision.S8:
+            return packed.view(np.int8)
+        case xe.Precision.U8:
+            return packed.view(np.uint8)
+        case _:
+            raise SimulationError(f"no simulation of {precision}")
+
+
+@cache
+def tile(encoding: DpasEncoding, operand: Operand) -> tuple[Array, Array]:
+    """Return row and column of each register and lane of an operand."""
+    row, column = encoding.tile(operand).table().values()
+    return row, column
+
+
+def matrix(encoding: DpasEncoding, operand: Operand, values: Array) -> Array:
+    """Return the matrix that lanes hold: (groups, subgroups, 1, rows, columns)."""
+    rows, columns = tile(encoding, operand)
+    lanes = rows.shape[1]
+    values = np.broadcast_to(values, (*values.shape[:2], lanes, values.shape[-1]))
+    shape = (*values.shape[:2], 1, *encoding.tile_shape(operand))
+    found = np.zeros(shape, values.dtype)
+    found[:, :, 0][..., rows, columns] = values.swapaxes(-1, -2)
+    return found
+
+
+__all__ = ["AXES", "XeFunctions"]
