@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
+from coopc.passes.khr.legalize_coopmatrix_khr import LegalizeCoopmatrixKhrPass
 from coopc.passes.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
 
@@ -35,6 +36,7 @@ class CoopcKhrPass(Pipeline):
             SetTargetPass(self.device, self.flavour),
             CanonicalizePass(),  # what is dead or constant need not be cut
             SplitCoopmatrixPass(),  # for the target
+            LegalizeCoopmatrixKhrPass(),  # of tiles: what is whole has no instruction
             CanonicalizePass(),
             # No cse: xDSL's takes quadratic time in the loads of a block, and cutting
             # already computes each position once.

@@ -30,6 +30,8 @@ PASSES: dict[str, str] = {
     "convert-linalg-to-coopmatrix": "coopc.passes.front.convert_linalg_to_coopmatrix"
     ":ConvertLinalgToCoopmatrixPass",
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
+    "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
+    ":LegalizeCoopmatrixKhrPass",
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIOPass",
     "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir:ConvertTtgirToXePass",
     "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"

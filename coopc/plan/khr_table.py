@@ -1,0 +1,183 @@
+"""How each operation of `coopmatrix` is done under SPV_KHR_cooperative_matrix: a table.
+
+The extension has few instructions, and devices lack some of those.  A row says for some
+operations, in some circumstances, on devices with some abilities, what is done; of the
+rows that fit, the first holds.
+
+>>> from coopc.device import BMG, INTEL_CPU, LAVAPIPE
+>>> [way("max", frozenset(), d).form for d in (LAVAPIPE, BMG, INTEL_CPU)]
+['elements', 'elements', 'refused']
+>>> way("add", frozenset(), BMG).form, way("add", frozenset(), LAVAPIPE).form
+('elements', 'native')
+>>> way("max", frozenset(), INTEL_CPU).reason
+'it has no access to single elements of a matrix'
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from coopc.device import Device
+
+Form: TypeAlias = Literal["native", "elements", "staged", "memory", "refused"]
+"""An instruction; a loop over the elements that a work-item owns; through work-group
+memory, back to a matrix; a matrix that stays in work-group memory; not at all."""
+
+Fact: TypeAlias = Literal[
+    "bf16",
+    "checked",
+    "fill of 0",
+    "not held",
+    "no unit stride",
+    "same type",
+    "same use",
+    "ordered",
+    "float atomic",
+    "float remainder",
+    "integers",
+]
+"""What is true of one operation.
+
+`not held`: some matrix is of a type that no multiplication of the device has.
+`no unit stride`: memory in which neither rows nor columns are contiguous.
+`ordered`: an atomic access that orders others.
+`integers`: the elements are integers."""
+
+Ability: TypeAlias = Literal[
+    "whole arithmetic", "element access", "local matrices", "any fill"
+]
+"""What a device can do; the names of `coopc.device.Device`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is done with some operations."""
+
+    ops: tuple[str, ...]
+    """Names without the dialect."""
+    form: Form
+    facts: frozenset[Fact] = frozenset()
+    """What must be true of the operation."""
+    needs: frozenset[Ability] = frozenset()
+    """What the device must have."""
+    reason: str = ""
+    """Why it is refused."""
+
+    def fits(self, op: str, facts: frozenset[Fact], able: frozenset[Ability]) -> bool:
+        """Whether the row is for an operation on a device."""
+        return op in self.ops and self.facts <= facts and self.needs <= able
+
+
+def _row(
+    ops: str,
+    form: Form,
+    *facts: Fact,
+    needs: tuple[Ability, ...] = (),
+    reason: str = "",
+) -> Row:
+    return Row(tuple(ops.split()), form, frozenset(facts), frozenset(needs), reason)
+
+
+NO_ELEMENTS = "it has no access to single elements of a matrix"
+NO_STAGING = (
+    "it has no matrices in work-group memory, through which the operation would go"
+)
+NO_OWNERS = (
+    "the driver alone knows which work-item holds which element, and says so to no one"
+)
+
+WHOLE = "neg add sub mul div scale"
+"""What has instructions on whole matrices."""
+SINGLE = "rem min max and or xor shl shr abs not"
+"""What has instructions on single elements only."""
+ATOMIC_UPDATES = "atomic_add atomic_max atomic_min"
+
+TABLE: tuple[Row, ...] = (
+    _row(
+        "rem",
+        "refused",
+        "float remainder",
+        reason="arith has no remainder of floats",
+    ),
+    # Where matrices of a type do not exist, work-group memory holds them.
+    _row(f"{WHOLE} {SINGLE} fill", "memory", "not held", needs=("local matrices",)),
+    _row("load store convert bitcast", "memory", "not held", needs=("local matrices",)),
+    _row(
+        f"mul_add apply extract insert {ATOMIC_UPDATES} atomic_load atomic_store",
+        "refused",
+        "not held",
+        reason="no multiplication of it has matrices of such a type",
+    ),
+    _row("reduce", "memory", needs=("local matrices",)),
+    _row("reduce", "refused", reason=NO_STAGING),
+    # Memory.
+    _row("load store", "staged", "checked", needs=("local matrices",)),
+    _row("load store", "staged", "no unit stride", needs=("local matrices",)),
+    _row("load store", "refused", "checked", reason=NO_STAGING),
+    _row("load store", "refused", "no unit stride", reason=NO_STAGING),
+    _row("load store prefetch", "native"),
+    _row(
+        f"{ATOMIC_UPDATES} atomic_load atomic_store",
+        "refused",
+        "ordered",
+        reason="the elements of an access are no one atomic access: only relaxed has "
+        "a meaning for each",
+    ),
+    _row(
+        f"{ATOMIC_UPDATES} atomic_load",
+        "refused",
+        "float atomic",
+        reason="atomics of floats are no part of SPIR-V's core",
+    ),
+    _row(
+        f"{ATOMIC_UPDATES} atomic_load atomic_store",
+        "staged",
+        needs=("local matrices",),
+    ),
+    _row(f"{ATOMIC_UPDATES} atomic_load atomic_store", "refused", reason=NO_STAGING),
+    # Values.
+    _row("fill", "native", "fill of 0"),
+    _row("fill", "native", needs=("any fill",)),
+    _row("fill", "elements", needs=("element access",)),
+    _row("fill", "refused", reason="it fills matrices with zeros only"),
+    _row("mul_add length extract insert spec_constant yield", "native"),
+    _row("coord extract_row_slice insert_row_slice", "refused", reason=NO_OWNERS),
+    # Arithmetic.
+    _row("scale", "elements", "integers", needs=("element access",)),
+    _row(WHOLE, "elements", "bf16", needs=("element access",)),
+    _row(WHOLE, "native", needs=("whole arithmetic",)),
+    _row(f"{WHOLE} {SINGLE}", "elements", needs=("element access",)),
+    _row(f"{WHOLE} {SINGLE}", "refused", reason=NO_ELEMENTS),
+    # Conversions: the extension keeps the use.
+    _row("convert bitcast", "native", "same type", "same use"),
+    _row("convert bitcast", "staged", "bf16", needs=("local matrices",)),
+    _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
+    _row("convert bitcast", "staged", needs=("local matrices",)),
+    _row("convert bitcast", "refused", reason=NO_STAGING),
+    _row("apply", "staged", needs=("local matrices",)),
+    _row("apply", "refused", reason=NO_STAGING),
+)
+"""In the order in which rows are tried."""
+
+
+def abilities(device: Device) -> frozenset[Ability]:
+    """What a device can do."""
+    has: dict[Ability, bool] = {
+        "whole arithmetic": device.whole_arithmetic,
+        "element access": device.element_access,
+        "local matrices": device.local_matrices,
+        "any fill": device.fills == "any",
+    }
+    return frozenset(name for name, able in has.items() if able)
+
+
+def way(op: str, facts: frozenset[Fact], device: Device) -> Row:
+    """The row for an operation, by its name without the dialect, on a device.
+
+    Raises:
+        ValueError: the table has none: there is no such operation.
+    """
+    able = abilities(device)
+    for row in TABLE:
+        if row.fits(op, facts, able):
+            return row
+    raise ValueError(f"expected an operation of coopmatrix, got {op!r}")

@@ -1,0 +1,1 @@
+"""Passes to what drivers with SPV_KHR_cooperative_matrix have."""

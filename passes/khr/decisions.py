@@ -1,0 +1,171 @@
+"""What is to be done with each operation of a module: the table, asked for each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from coopc.device import Device
+from coopc.device import Use as DeviceUse
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, Use, matrix_type
+from coopc.dialects.narrow import is_integer
+from coopc.passes.khr.staged_memory import has_unit_stride
+from coopc.plan.khr_table import Fact, Form, way
+from coopc.rewrite.uniformity import Uniformity, Variation
+
+_USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is done with one operation."""
+
+    op: Operation
+    form: Form
+    reason: str = ""
+    """Why it is refused."""
+
+
+def decide(module: ModuleOp, device: Device) -> list[Decision]:
+    """What is done with the operations of `coopmatrix` in a module, in order."""
+    found = [
+        _decision(op, device)
+        for op in module.walk()
+        if op.dialect_name() == "coopmatrix"
+    ]
+    if any(isinstance(each.op, coopmatrix.ApplyOp) for each in found):
+        uniformity = Uniformity(module)
+        found = [_alike(each, uniformity) for each in found]
+    return [*found, *_carried(module, device)]
+
+
+def is_held(matrix: MatrixType, device: Device) -> bool:
+    """Whether a device has no matrices of a type, so that memory holds them.
+
+    A type with names for sizes or scope is taken to be one that it has.
+    """
+    if not matrix.is_static or matrix.scope != ScopeAttr(Scope.SUBGROUP):
+        return False
+    use = _USES.get(matrix.use.data)
+    if use is None:
+        return True
+    return matrix.shape not in device.held(use, str(matrix.element_type))
+
+
+def _matrices(op: Operation) -> Iterator[MatrixType]:
+    for value in (*op.operands, *op.results):
+        if isinstance(value.type, MatrixType):
+            yield value.type
+    if isinstance(op, coopmatrix.AccessOp):
+        yield op.matrix
+
+
+def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
+    """What is true of an operation."""
+    matrices = list(_matrices(op))
+    found: dict[Fact, bool] = {
+        "bf16": any(isinstance(x.element_type, BFloat16Type) for x in matrices),
+        "integers": all(is_integer(x.element_type) for x in matrices),
+        "not held": any(is_held(x, device) for x in matrices),
+    }
+    match op:
+        case coopmatrix.AccessOp():
+            found |= _of_access(op)
+        case coopmatrix.FillOp():
+            found["fill of 0"] = _is_zero(op.value)
+        case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
+            before, after = matrix_type(op.value), matrix_type(op.result)
+            found["same use"] = before.use == after.use
+            found["same type"] = before.element_type == after.element_type
+        case coopmatrix.RemOp():
+            found["float remainder"] = not found["integers"]
+        case _:
+            pass
+    return frozenset(fact for fact, true in found.items() if true)
+
+
+def _of_access(op: coopmatrix.AccessOp) -> dict[Fact, bool]:
+    atomic = isinstance(op, coopmatrix.AtomicOp)
+    is_float = not is_integer(op.matrix.element_type)
+    return {
+        "checked": op.checked is not None,
+        "no unit stride": not has_unit_stride(op),
+        "ordered": atomic and op.ordering.data != coopmatrix.Ordering.RELAXED,
+        "float atomic": atomic and is_float,
+    }
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Whether a number is the constant +0."""
+    if not isinstance(value.owner, arith.ConstantOp):
+        return False
+    match value.owner.value:
+        case IntegerAttr(value=number):
+            return number.data == 0
+        case FloatAttr(value=number):
+            return str(number.data) == "0.0"
+        case _:
+            return False
+
+
+def _decision(op: Operation, device: Device) -> Decision:
+    row = way(op.name.partition(".")[2], facts_of(op, device), device)
+    reason = row.reason and f"{device.name} refuses {op.name}: {row.reason}"
+    if row.form in ("staged", "memory"):
+        reason = _why_not_staged(op)
+    return Decision(op, "refused" if reason else row.form, reason)
+
+
+def _why_not_staged(op: Operation) -> str:
+    """Why matrices cannot go through memory of a known size; empty if they can."""
+    for matrix in _matrices(op):
+        if not matrix.is_static:
+            return (
+                "expected numbers for the sizes and the scope of a matrix that goes "
+                f"through work-group memory, got {matrix}"
+            )
+        if matrix.scope != ScopeAttr(Scope.SUBGROUP):
+            return (
+                "expected a matrix of scope subgroup, whose lanes share work-group "
+                f"memory here, got {matrix}"
+            )
+    return ""
+
+
+def _alike(decision: Decision, uniformity: Uniformity) -> Decision:
+    """Refuse an `apply` whose body asks who owns an element."""
+    op = decision.op
+    if not isinstance(op, coopmatrix.ApplyOp) or decision.form == "refused":
+        return decision
+    inside = set(op.body.walk())
+    for inner in inside:
+        for value in inner.operands:
+            if value.owner in inside or value.owner is op.body.block:
+                continue
+            if uniformity.of(value) > Variation.SUBGROUPS:
+                return Decision(
+                    op,
+                    "refused",
+                    "expected values from outside of the body that are the same for "
+                    "all lanes, as the lanes share the elements anew",
+                )
+    return decision
+
+
+def _carried(module: ModuleOp, device: Device) -> Iterator[Decision]:
+    """Refuse control flow that carries matrices which memory holds."""
+    for op in module.walk():
+        if op.dialect_name() == "coopmatrix":
+            continue
+        for value in (*op.operands, *op.results):
+            if isinstance(value.type, MatrixType) and is_held(value.type, device):
+                yield Decision(
+                    op,
+                    "refused",
+                    f"{device.name} has no matrices of {value.type}: work-group memory "
+                    f"holds them, and {op.name} cannot pass that on",
+                )
+                break
