@@ -24,11 +24,6 @@ from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.lane_places import Element, digits, element, inside
 from coopc.rewrite.lane_values import Held, for_components, get, made, put
 
-ORDERING = "simt.ordering"
-"""On an access to memory: it is atomic, with this ordering."""
-SCOPE = "simt.scope"
-"""On such an access: who sees it as atomic."""
-
 _ATOMICS = {
     ("add", "float"): 0,
     ("add", "signed"): 1,
@@ -199,20 +194,21 @@ def mark(
 ) -> None:
     """Say of an access to an element how the matrix is accessed."""
     if isinstance(op, coopmatrix.AtomicOp):
-        new.attributes[ORDERING] = StringAttr(str(op.ordering.data))
-        new.attributes[SCOPE] = StringAttr(str(op.atomic_scope))
+        new.attributes[simt.ORDERING] = StringAttr(str(op.ordering.data))
+        new.attributes[simt.ORDERING_SCOPE] = StringAttr(str(op.atomic_scope))
     elif isinstance(op, coopmatrix.PlainAccessOp):
         if op.nontemporal is not None:
             new.properties["nontemporal"] = BoolAttr.from_bool(True)
         if op.volatile is not None:
-            new.attributes["volatile"] = op.volatile
+            new.attributes[simt.VOLATILE] = op.volatile
 
 
 def _atomic_kind(op: coopmatrix.AtomicUpdateOp) -> int:
     name = op.name.removeprefix("coopmatrix.atomic_")
     if not is_integer(op.matrix.element_type):
         return _ATOMICS[name, "float"]
-    signed = isinstance(op, coopmatrix.AtomicOrderOp) and op.signed is not None
+    ordered = coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp
+    signed = isinstance(op, ordered) and op.signed is not None
     return _ATOMICS[name, "signed" if signed else "unsigned"]
 
 

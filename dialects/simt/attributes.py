@@ -27,6 +27,14 @@ the arguments."""
 TARGET = "simt.target"
 """On a module: what it is compiled for (`TargetAttr`)."""
 
+ORDERING = "simt.ordering"
+"""On an access to an element of a memref: it is atomic, with this ordering (a string of
+`coopmatrix.ordering`)."""
+ORDERING_SCOPE = "simt.ordering_scope"
+"""On such an access: who sees it as atomic (a string of `coopmatrix.scope`)."""
+VOLATILE = "simt.volatile"
+"""On an access to an element of a memref: it is done as often as it says (unit)."""
+
 
 class Dimension(StrEnum):
     """An axis of the grid and of the work-group."""

@@ -19,6 +19,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv.address import element_pointer, memory_operands, strides
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
+from coopc.emit.spirv.memref_atomic import atomic_load, atomic_store, is_atomic
 from coopc.emit.spirv.view import Form, Num, View, space_of
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
@@ -47,10 +48,18 @@ def memref_type(value: SSAValue) -> MemRefType:
 @handlers.on(memref.LoadOp)
 def load(e: Emission, op: memref.LoadOp) -> None:
     """One element."""
+    if is_atomic(op):
+        atomic_load(e, op)
+        return
     view = e.view(op.memref)
     pointer = element_pointer(e, view, e.nums(op.indices))
     type = e.types.in_memory(view.element)
-    access = memory_operands(e, view, nontemporal=is_true(op.nontemporal))
+    access = memory_operands(
+        e,
+        view,
+        volatile=simt.VOLATILE in op.attributes,
+        nontemporal=is_true(op.nontemporal),
+    )
     id = e.emit("OpLoad", pointer, *access, type=type)
     e.set(op.res, (e.from_memory(view.element, id),))
 
@@ -58,9 +67,17 @@ def load(e: Emission, op: memref.LoadOp) -> None:
 @handlers.on(memref.StoreOp)
 def store(e: Emission, op: memref.StoreOp) -> None:
     """One element."""
+    if is_atomic(op):
+        atomic_store(e, op)
+        return
     view = e.view(op.memref)
     pointer = element_pointer(e, view, e.nums(op.indices))
-    access = memory_operands(e, view, nontemporal=is_true(op.nontemporal))
+    access = memory_operands(
+        e,
+        view,
+        volatile=simt.VOLATILE in op.attributes,
+        nontemporal=is_true(op.nontemporal),
+    )
     e.whole.written.add(view.base)
     e.do("OpStore", pointer, e.to_memory(view.element, e.id(op.value)), *access)
 
