@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
-from coopc.dialects import tt, ttg
+from coopc.dialects import tt, ttg, xe
+from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.layouts import encoding_of
 from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
 from coopc.dialects.tt.types import is_tensor
 from coopc.passes.xe.block_access import plan_of
+from coopc.passes.xe.pointers import base_of, origin_of
 from coopc.passes.xe.products import why_not_dot
+from coopc.passes.xe.reductions import why_not_reduce
 from coopc.passes.xe.tensors import view_sources
 
 KNOWN = (
@@ -20,6 +26,7 @@ KNOWN = (
     tt.GetNumProgramsOp,
     tt.GetProgramIdOp,
     tt.MakeRangeOp,
+    tt.ReduceReturnOp,
     tt.ReturnOp,
     tt.SplatOp,
 )
@@ -32,30 +39,41 @@ def why_not(op: Operation) -> str | None:
     for value in op.results:
         if is_tensor(value.type) and encoding_of(value.type) is None:
             return f"expected a tensor with a known encoding, got {value.type}"
-    match op:
-        case tt.FuncOp():
-            return _function(op)
-        case tt.DotOp():
-            return why_not_dot(op)
-        case (
-            tt.ExpandDimsOp() | tt.BroadcastOp() | tt.TransOp() | ttg.ConvertLayoutOp()
-        ):
-            if view_sources(op) is None:
-                return (
-                    f"expected elements to stay in their lanes, which those of "
-                    f"{op.src.type} do not in {op.result.type}"
-                )
-        case tt.MakeTensorDescriptorOp():
-            if op.type.rank != 2:
-                return f"expected a descriptor of rank 2, got {op.type}"
-        case tt.DescriptorLoadOp() | tt.DescriptorStoreOp():
-            return _block_access(op)
-        case ConstantOp():
-            return _constant(op)
-        case _ if op.dialect_name() in TRITON and not isinstance(op, KNOWN):
-            return f"{op.name} is not converted to xe"
-        case _:
-            pass
+    for kind, check in CHECKS.items():
+        if isinstance(op, kind):
+            return check(op)
+    if op.dialect_name() in TRITON and not isinstance(op, KNOWN):
+        return f"{op.name} is not converted to xe"
+    return None
+
+
+def _view(
+    op: tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | ttg.ConvertLayoutOp,
+) -> str | None:
+    """Return why a tensor cannot be seen in another way."""
+    if view_sources(op) is not None:
+        return None
+    return (
+        f"expected elements to stay in their lanes, which those of {op.src.type} do "
+        f"not in {op.result.type}"
+    )
+
+
+def _descriptor(op: tt.MakeTensorDescriptorOp) -> str | None:
+    """Return why a descriptor is no surface."""
+    if op.type.rank != 2:
+        return f"expected a descriptor of rank 2, got {op.type}"
+    if op.padding_option is not Padding.ZERO:
+        return "expected zeros outside of a descriptor, got NaN"
+    return None
+
+
+def _pointers(op: tt.LoadOp | tt.StoreOp) -> str | None:
+    """Return why an access through pointers cannot be converted."""
+    if not is_tensor(op.ptr.type):
+        return f"expected a tensor of pointers, got {op.ptr.type}"
+    if base_of(op.ptr) is None:
+        return "expected pointers that count from one scalar pointer"
     return None
 
 
@@ -75,10 +93,13 @@ def _function(op: tt.FuncOp) -> str | None:
 
 def _block_access(op: tt.DescriptorLoadOp | tt.DescriptorStoreOp) -> str | None:
     """Return why an access through a descriptor cannot be converted."""
+    made = None if (found := origin_of(op.desc)) is None else found.owner
+    if not isinstance(made, tt.MakeTensorDescriptorOp):
+        return "expected a descriptor that is made in the kernel"
     plan = plan_of(op)
-    if plan is None:
-        return "expected a plan of plan-block-io, got none"
-    if plan.row_step != 1:
+    if plan is None and xe.REFUSAL not in op.attributes:
+        return "expected a plan of plan-block-io, or a reason why there is none"
+    if plan is not None and plan.row_step != 1:
         return f"expected messages of neighbouring rows, got every {plan.row_step}nd"
     return None
 
@@ -91,3 +112,21 @@ def _constant(op: ConstantOp) -> str | None:
     if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
         return "expected a constant that is the same for all elements"
     return None
+
+
+CHECKS: dict[type[Operation], Callable[[Any], str | None]] = {
+    ConstantOp: _constant,
+    tt.BroadcastOp: _view,
+    tt.DescriptorLoadOp: _block_access,
+    tt.DescriptorStoreOp: _block_access,
+    tt.DotOp: why_not_dot,
+    tt.ExpandDimsOp: _view,
+    tt.FuncOp: _function,
+    tt.LoadOp: _pointers,
+    tt.MakeTensorDescriptorOp: _descriptor,
+    tt.ReduceOp: why_not_reduce,
+    tt.StoreOp: _pointers,
+    tt.TransOp: _view,
+    ttg.ConvertLayoutOp: _view,
+}
+"""What is checked of each operation."""

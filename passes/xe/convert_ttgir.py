@@ -13,36 +13,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import tt
 from coopc.dialects.tt.types import TensorDescType, is_tensor
-from coopc.passes.xe.block_access import BlockAccess, plan_of
+from coopc.passes.xe.block_access import BlockAccess, plan_of, spread_of_value
 from coopc.passes.xe.checks import why_not
 from coopc.passes.xe.counters import count_in_units
 from coopc.passes.xe.descriptors import Descriptors
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.kernels import convert_functions
+from coopc.passes.xe.lane_access import LaneAccess
+from coopc.passes.xe.pointers import Pointers, memref_of, origin_of
 from coopc.passes.xe.products import dot
+from coopc.passes.xe.reductions import Reductions
+from coopc.passes.xe.registers import unpacked
 from coopc.passes.xe.spread import spread_of
 from coopc.passes.xe.tensors import Tensors
 from coopc.rewrite.one_to_many import Parts, Rule, Splitter, split_values
 
 
-def parts_of(type: Attribute) -> Parts | None:
-    """Return what a value of a type becomes; None where it stays."""
+def parts_of(value: SSAValue) -> Parts | None:
+    """Return what a value becomes; None where it stays."""
+    type = value.type
     if is_tensor(type):
         return Parts(spread_of(type).types)
     if isinstance(type, TensorDescType):
-        memref = MemRefType(type.element, [])
+        found = origin_of(value)
+        assert found is not None, value
+        made = found.owner
+        assert isinstance(made, tt.MakeTensorDescriptorOp), value
         suffixes = ("", "_width", "_height", "_pitch")
-        return Parts((memref, i32, i32, i32), suffixes)
+        return Parts((memref_of(made.base), i32, i32, i32), suffixes)
     if isinstance(type, tt.PtrType):
-        return Parts((MemRefType(type.pointee, []),))
+        return Parts((memref_of(value),))
     return None
 
 
@@ -55,37 +63,60 @@ def values_in(func: FuncOp) -> list[SSAValue]:
     return found
 
 
-@dataclass(slots=True)
 class Conversion:
     """The rules of one kernel."""
 
-    entry: Entry
+    def __init__(self, entry: Entry) -> None:
+        """Start with what is at the entry of the kernel."""
+        self.entry = entry
+        self.pointers = Pointers(entry)
+        self.blocks = BlockAccess(entry)
+        self.lanes = LaneAccess(entry, self.pointers)
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
         return {
-            **Tensors(self.entry).rules(),
+            **Tensors(self.entry, self.pointers).rules(),
             **Descriptors(self.entry).rules(),
             tt.DotOp: dot,
-            tt.DescriptorLoadOp: self.load,
-            tt.DescriptorStoreOp: self.store,
+            tt.DescriptorLoadOp: self.load_block,
+            tt.DescriptorStoreOp: self.store_block,
+            tt.LoadOp: self.load,
+            tt.StoreOp: self.store,
+            tt.ReduceOp: Reductions(self.entry).reduce,
         }
 
-    def load(
+    def load_block(
         self, op: tt.DescriptorLoadOp, s: Splitter
     ) -> Sequence[Sequence[SSAValue]]:
         """By blocks, or lane by lane."""
-        plan = plan_of(op)
-        assert plan is not None
-        return [BlockAccess(self.entry).load(op, s, plan)]
+        if (plan := plan_of(op)) is not None:
+            return [self.blocks.load(op, s, plan)]
+        where = self.lanes.through_descriptor(op, spread_of_value(op.result), s)
+        return [self.lanes.load(op.result, where, None, s)]
 
-    def store(
+    def store_block(
         self, op: tt.DescriptorStoreOp, s: Splitter
     ) -> Sequence[Sequence[SSAValue]]:
         """By blocks, or lane by lane."""
-        plan = plan_of(op)
-        assert plan is not None
-        return BlockAccess(self.entry).store(op, s, plan)
+        if (plan := plan_of(op)) is not None:
+            return self.blocks.store(op, s, plan)
+        where = self.lanes.through_descriptor(op, spread_of_value(op.src), s)
+        self.lanes.store(op.src, where, s)
+        return ()
+
+    def load(self, op: tt.LoadOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+        """Lane by lane."""
+        where = self.lanes.through_pointers(op, s)
+        other = None
+        if op.other is not None:
+            other = unpacked(s, spread_of_value(op.other), s.parts(op.other))
+        return [self.lanes.load(op.result, where, other, s)]
+
+    def store(self, op: tt.StoreOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+        """Lane by lane."""
+        self.lanes.store(op.value, self.lanes.through_pointers(op, s), s)
+        return ()
 
 
 def convert(func: FuncOp) -> None:
@@ -95,7 +126,7 @@ def convert(func: FuncOp) -> None:
     parts = {
         value: found
         for value in values_in(func)
-        if (found := parts_of(value.type)) is not None
+        if (found := parts_of(value)) is not None
     }
     split_values(func, parts, Conversion(entry).rules())
 

@@ -86,7 +86,5 @@ def rounded_up(loop: ForOp, shift: int, entry: Entry) -> SSAValue:
     up = AddiOp(rest.result, mask.result)
     more = ShRSIOp(up.result, amount)
     total = AddiOp(floor.result, more.result)
-    Rewriter.insert_op(
-        [floor, mask, rest, up, more, total], InsertPoint.before(loop)
-    )
+    Rewriter.insert_op([floor, mask, rest, up, more, total], InsertPoint.before(loop))
     return total.result

@@ -102,9 +102,7 @@ class Entry:
         """Return the number of the lane in its subgroup, as i32."""
         return self._id(simt.LaneIdOp, "lane")
 
-    def _id(
-        self, op: type[simt.SubgroupIdOp] | type[simt.LaneIdOp], name: str
-    ) -> SSAValue:
+    def _id(self, op: type[simt.SubgroupIdOp | simt.LaneIdOp], name: str) -> SSAValue:
         index = self.once(op, op)
         return self.once((op, i32), lambda: IndexCastOp(index, i32), name)
 

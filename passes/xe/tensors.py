@@ -24,6 +24,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import is_tensor
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
 from coopc.passes.xe.registers import gathered, packed, unpacked
 from coopc.passes.xe.spread import Spread, sources
@@ -83,6 +84,7 @@ class Tensors:
     """The rules."""
 
     entry: Entry
+    pointers: Pointers
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
@@ -159,7 +161,7 @@ class Tensors:
     def addptr(self, op: tt.AddPtrOp, s: Splitter) -> Sequence[Values]:
         """Offsets and offsets, in 64 bits."""
         if not is_tensor(op.result.type):
-            return _apart(op, s)
+            return self.pointers.add(op, s)
         wide = VectorType(i64, [spread_of_value(op.ptr).length])
         pairs = zip(s.parts(op.ptr), self._column(op.offset, s), strict=True)
         return [[s.insert(AddiOp(x, widened(s, y, wide))).result for x, y in pairs]]

@@ -1,0 +1,205 @@
+"""Loads and stores of tensors lane by lane: each element through its own address.
+
+What cannot be moved by 2D blocks is moved so: right for every layout, order and mask,
+and slow.  Where a mask is false nothing is read or written, and the value is `other`,
+or 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.arith import (
+    AddiOp,
+    AndIOp,
+    CmpiOp,
+    ConstantOp,
+    ExtSIOp,
+    IndexCastOp,
+    MuliOp,
+)
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.dialects.memref import LoadOp, StoreOp
+from xdsl.dialects.scf import IfOp, YieldOp
+from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from coopc.dialects import tt
+from coopc.dialects.tt.names import block_io
+from coopc.dialects.tt.types import bits_of
+from coopc.passes.xe.block_access import Surface, spread_of_value
+from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.pointers import Pointers, base_of
+from coopc.passes.xe.positions import coordinates
+from coopc.passes.xe.registers import packed, unpacked
+from coopc.passes.xe.spread import Spread
+from coopc.rewrite.one_to_many import Splitter
+
+Values = Sequence[SSAValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where the elements of a lane are in memory."""
+
+    memory: SSAValue
+    """A memref of rank 1."""
+    offsets: Values
+    """Vectors of i64."""
+    masks: Values | None
+    """Vectors of i1; None where all are there."""
+
+
+@dataclass(slots=True)
+class LaneAccess:
+    """The rules for accesses without a plan."""
+
+    entry: Entry
+    pointers: Pointers
+
+    def through_pointers(self, op: tt.LoadOp | tt.StoreOp, s: Splitter) -> Where:
+        """Return where the elements of a tensor of pointers are."""
+        base = base_of(op.ptr)
+        assert base is not None, op
+        (memref,) = s.parts(base)
+        masks = None
+        if op.mask is not None:
+            masks = unpacked(s, spread_of_value(op.mask), s.parts(op.mask))
+        return Where(self.pointers.view(memref), s.parts(op.ptr), masks)
+
+    def through_descriptor(
+        self,
+        op: tt.DescriptorLoadOp | tt.DescriptorStoreOp,
+        spread: Spread,
+        s: Splitter,
+    ) -> Where:
+        """Return where the elements of a block of a descriptor are."""
+        surface = Surface(*s.parts(op.desc))
+        rank = len(spread.layout.outs)
+        col = rank - 2 if block_io(op) == "column_major" else rank - 1
+        y, x = op.indices
+        rows = self._along(s, spread, 2 * rank - 3 - col, y)
+        cols = self._along(s, spread, col, x)
+        bytes = (bits_of(spread.element) or 8) // 8
+        shift = bytes.bit_length() - 1
+        width = self.entry.divided(surface.width, shift)
+        pitch = self.entry.divided(surface.pitch, shift)
+        wide = VectorType(i64, [spread.length])
+        offsets: list[SSAValue] = []
+        masks: list[SSAValue] = []
+        pitches = self._wide(s, pitch, wide)
+        for row, column in zip(rows, cols, strict=True):
+            start = s.insert(
+                MuliOp(s.insert(ExtSIOp(row, wide)).result, pitches)
+            ).result
+            along = s.insert(ExtSIOp(column, wide)).result
+            offsets.append(s.insert(AddiOp(start, along)).result)
+            inside = [
+                self._below(s, row, surface.height),
+                self._below(s, column, width),
+            ]
+            masks.append(s.insert(AndIOp(*inside)).result)
+        return Where(self.pointers.view(surface.base), offsets, masks)
+
+    def _along(
+        self, s: Splitter, spread: Spread, dimension: int, index: SSAValue
+    ) -> list[SSAValue]:
+        """Return the coordinates of what a lane holds, from an index on."""
+        start = s.insert(BroadcastOp(index, VectorType(i32, [spread.length]))).vector
+        found = coordinates(self.entry, spread, dimension)
+        return [s.insert(AddiOp(start, each)).result for each in found]
+
+    def _below(self, s: Splitter, value: SSAValue, limit: SSAValue) -> SSAValue:
+        """Return which coordinates are at least 0 and less than a limit."""
+        assert isinstance(value.type, VectorType)
+        limits = s.insert(BroadcastOp(limit, value.type)).vector
+        return s.insert(CmpiOp(value, limits, "ult")).result
+
+    def _wide(self, s: Splitter, value: SSAValue, type: VectorType) -> SSAValue:
+        """Return an i32 in all components of a vector of i64."""
+        wide = s.insert(ExtSIOp(value, i64)).result
+        return s.insert(BroadcastOp(wide, type)).vector
+
+    def load(
+        self, result: SSAValue, where: Where, other: Values | None, s: Splitter
+    ) -> Values:
+        """Load a tensor; return its pieces."""
+        spread = spread_of_value(result)
+        zero = self._zero(spread)
+        found: list[SSAValue] = []
+        for number, offsets in enumerate(where.offsets):
+            start = zero if other is None else other[number]
+            mask = None if where.masks is None else where.masks[number]
+            vector = start
+            for at in range(spread.length):
+                index = element_index(s, offsets, at)
+                value = self._load_one(s, where.memory, index, mask, start, at)
+                vector = s.insert(InsertOp(value, vector, [at])).result
+            found.append(vector)
+        return packed(s, spread, found)
+
+    def _load_one(
+        self,
+        s: Splitter,
+        memory: SSAValue,
+        index: SSAValue,
+        mask: SSAValue | None,
+        start: SSAValue,
+        at: int,
+    ) -> SSAValue:
+        """Load one element, where a mask is true."""
+        read = LoadOp.get(memory, [index])
+        if mask is None:
+            return s.insert(read).res
+        type = read.res.type
+        keep = ExtractOp(start, [at], type)
+        flag = s.insert(ExtractOp(mask, [at], element_type(mask))).result
+        then = Region(Block([read, YieldOp(read.res)]))
+        otherwise = Region(Block([keep, YieldOp(keep.result)]))
+        return s.insert(IfOp(flag, [type], then, otherwise)).results[0]
+
+    def store(self, value: SSAValue, where: Where, s: Splitter) -> None:
+        """Store a tensor."""
+        spread = spread_of_value(value)
+        vectors = unpacked(s, spread, s.parts(value))
+        for number, (vector, offsets) in enumerate(
+            zip(vectors, where.offsets, strict=True)
+        ):
+            for at in range(spread.length):
+                index = element_index(s, offsets, at)
+                one = s.insert(ExtractOp(vector, [at], spread.element)).result
+                write = StoreOp.get(one, where.memory, [index])
+                if where.masks is None:
+                    s.insert(write)
+                    continue
+                mask = where.masks[number]
+                flag = s.insert(ExtractOp(mask, [at], element_type(mask))).result
+                s.insert(IfOp(flag, [], Region(Block([write, YieldOp()]))))
+
+    def _zero(self, spread: Spread) -> SSAValue:
+        """Return a vector of zeros."""
+        bits = bits_of(spread.element) or 64
+        zeros = bytes(max(1, bits // 8))
+        from xdsl.dialects.builtin import BytesAttr
+
+        dense = DenseIntOrFPElementsAttr(spread.vector, BytesAttr(zeros))  # pyright: ignore[reportArgumentType]
+        return self.entry.once((dense,), lambda: ConstantOp(dense))
+
+
+def element_index(s: Splitter, offsets: SSAValue, at: int) -> SSAValue:
+    """Return one of a vector of offsets as an index."""
+    one = s.insert(ExtractOp(offsets, [at], i64)).result
+    return s.insert(IndexCastOp(one, IndexType())).result
+
+
+def element_type(value: SSAValue) -> Attribute:
+    """Return the element type of a vector."""
+    assert isinstance(value.type, VectorType), value
+    return value.type.get_element_type()

@@ -1,0 +1,132 @@
+"""Pointers: scalars as memrefs of rank 0, tensors as offsets from one of those.
+
+    %q = tt.addptr %p, %n      memref.reinterpret_cast to offset: [%n] of what %p is in
+    tensor of pointers         vectors of i64, elements from the base on
+
+The base of a tensor of pointers is the scalar that was splat; it is found by looking
+back, through loops too, and is not carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.arith import AddiOp, ExtSIOp, IndexCastOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    i64,
+)
+from xdsl.dialects.memref import ReinterpretCastOp
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+
+from coopc.dialects import tt, ttg
+from coopc.dialects.tt.types import PtrType
+from coopc.passes.xe.entry import Entry
+from coopc.rewrite.one_to_many import Splitter
+
+MANY = 1 << 40
+"""Elements that memory behind a pointer has, as far as anybody knows."""
+
+
+def origin_of(value: SSAValue) -> SSAValue | None:
+    """Return what a value carried by loops, or a view of it, was at first.
+
+    None where that is not the same on every way.
+    """
+    while True:
+        owner = value.owner
+        if isinstance(owner, Block):
+            loop = owner.parent_op()
+            assert isinstance(value, BlockArgument)
+            if not isinstance(loop, ForOp):
+                return value
+            if value.index == 0:
+                return None
+            value = loop.iter_args[value.index - 1]
+        elif isinstance(owner, ForOp):
+            value = owner.iter_args[owner.results.index(value)]  # pyright: ignore[reportArgumentType]
+        elif isinstance(
+            owner,
+            tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | ttg.ConvertLayoutOp,
+        ):
+            value = owner.src
+        else:
+            return value
+
+
+def base_of(value: SSAValue) -> SSAValue | None:
+    """Return the scalar pointer that a tensor of pointers counts from, if it is found."""
+    while (found := origin_of(value)) is not None:
+        match found.owner:
+            case tt.SplatOp() as splat:
+                return splat.src
+            case tt.AddPtrOp() as add:
+                value = add.ptr
+            case _:
+                return None
+    return None
+
+
+def memref_of(value: SSAValue) -> Attribute:
+    """Return the type of the memref that a scalar pointer becomes."""
+    type = value.type
+    assert isinstance(type, PtrType), value
+    plain = isinstance(value, BlockArgument) and not isinstance(
+        value.block.parent_op(), ForOp
+    )
+    layout = NoneAttr() if plain else StridedLayoutAttr([], DYNAMIC_INDEX)
+    return MemRefType(type.pointee, [], layout)
+
+
+@dataclass(slots=True)
+class Pointers:
+    """The rules for scalar pointers, and what is behind them."""
+
+    entry: Entry
+    moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
+    )
+    """For each memref that was moved, what it is in and the index of its start."""
+
+    def add(self, op: tt.AddPtrOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+        """A scalar pointer, moved."""
+        (base,) = s.parts(op.ptr)
+        offset = s.insert(IndexCastOp(op.offset, IndexType())).result
+        if base in self.moved:
+            base, before = self.moved[base]
+            offset = s.insert(AddiOp(before, offset)).result
+        type = memref_of(op.result)
+        new = ReinterpretCastOp.from_dynamic(base, [offset], [], [], type)
+        result = s.insert(new).result
+        self.moved[result] = base, offset
+        return [(result,)]
+
+    def view(self, memref: SSAValue) -> SSAValue:
+        """Return all elements behind a pointer, as a memref of rank 1."""
+        base, offset = self.moved.get(memref, (memref, None))
+        assert isinstance(base.type, MemRefType), base
+        element = base.type.get_element_type()
+
+        def make() -> Operation:
+            start = DYNAMIC_INDEX if offset is not None else 0
+            layout = StridedLayoutAttr([1], start or NoneAttr())
+            type = MemRefType(element, [MANY], layout if start else NoneAttr())
+            return ReinterpretCastOp.from_dynamic(
+                base, [0 if offset is None else offset], [MANY], [1], type
+            )
+
+        return self.entry.after(memref, "view", make)
+
+
+def wide_offset(s: Splitter, value: SSAValue) -> SSAValue:
+    """Return a scalar offset in 64 bits."""
+    return value if value.type == i64 else s.insert(ExtSIOp(value, i64)).result
+
+
+__all__ = ["MANY", "Pointers", "base_of", "memref_of", "origin_of", "wide_offset"]
