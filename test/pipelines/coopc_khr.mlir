@@ -10,6 +10,7 @@
 // STEPS-NEXT: set-target
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: split-coopmatrix
+// STEPS-NEXT: legalize-coopmatrix-khr
 // STEPS-NEXT: canonicalize
 
 // CHECK: simt.target = #simt.target<vulkan, lavapipe>
