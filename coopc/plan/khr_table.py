@@ -30,7 +30,7 @@ Fact: TypeAlias = Literal[
     "no unit stride",
     "same type",
     "same use",
-    "ordered",
+    "narrow",
     "float atomic",
     "float remainder",
     "integers",
@@ -39,7 +39,7 @@ Fact: TypeAlias = Literal[
 
 `not held`: some matrix is of a type that no multiplication of the device has.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
-`ordered`: an atomic access that orders others.
+`narrow`: elements of fewer than 32 bits.
 `integers`: the elements are integers."""
 
 Ability: TypeAlias = Literal[
@@ -116,17 +116,16 @@ TABLE: tuple[Row, ...] = (
     _row("load store", "refused", "no unit stride", reason=NO_STAGING),
     _row("load store prefetch", "native"),
     _row(
-        f"{ATOMIC_UPDATES} atomic_load atomic_store",
-        "refused",
-        "ordered",
-        reason="the elements of an access are no one atomic access: only relaxed has "
-        "a meaning for each",
-    ),
-    _row(
-        f"{ATOMIC_UPDATES} atomic_load",
+        ATOMIC_UPDATES,
         "refused",
         "float atomic",
-        reason="atomics of floats are no part of SPIR-V's core",
+        reason="SPIR-V's core has no atomic updates of floats",
+    ),
+    _row(
+        f"{ATOMIC_UPDATES} atomic_load atomic_store",
+        "refused",
+        "narrow",
+        reason="atomic instructions have elements of 32 or 64 bits",
     ),
     _row(
         f"{ATOMIC_UPDATES} atomic_load atomic_store",

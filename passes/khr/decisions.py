@@ -93,7 +93,7 @@ def _of_access(op: coopmatrix.AccessOp) -> dict[Fact, bool]:
     return {
         "checked": op.checked is not None,
         "no unit stride": not has_unit_stride(op),
-        "ordered": atomic and op.ordering.data != coopmatrix.Ordering.RELAXED,
+        "narrow": op.matrix.element_bits < 32,
         "float atomic": atomic and is_float,
     }
 

@@ -1,19 +1,16 @@
 """Atomic accesses: element by element, each by the lane that its turn is."""
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.ir import Operation, SSAValue
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import matrix_type
 from coopc.dialects.narrow import is_integer
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.scalar_forms import constant
 from coopc.passes.khr.scratch import Piece, Scratch
 from coopc.passes.khr.staged_memory import Access
-
-ASSIGN, OR = 2, 11
-"""MLIR's AtomicRMWKind: an exchange, and a bitwise or."""
 
 _KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
     coopmatrix.AtomicAddOp: (0, 1, 1),
@@ -24,16 +21,33 @@ _KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
 
 
 def kind_of(op: coopmatrix.AtomicOp) -> int:
-    """The kind of an access as an update."""
-    if isinstance(op, coopmatrix.AtomicLoadOp):
-        return OR
-    if isinstance(op, coopmatrix.AtomicStoreOp):
-        return ASSIGN
+    """The kind of an update."""
     of_floats, of_signed, of_unsigned = _KINDS[type(op)]
     if not is_integer(op.matrix.element_type):
         return of_floats
     signed = isinstance(op, coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp)
     return of_signed if signed and op.signed is not None else of_unsigned
+
+
+def _access(
+    op: coopmatrix.AtomicOp, memory: SSAValue, places: list[SSAValue], value: SSAValue
+) -> Operation:
+    """One element's access, as ordered as the whole."""
+    new: Operation
+    match op:
+        case coopmatrix.AtomicLoadOp():
+            new = memref.LoadOp.get(memory, places)
+        case coopmatrix.AtomicStoreOp():
+            new = memref.StoreOp.get(value, memory, places)
+        case _:
+            new = memref.AtomicRMWOp.build(
+                operands=[value, memory, places],
+                result_types=[value.type],
+                properties={"kind": IntegerAttr(kind_of(op), i64)},
+            )
+    new.attributes[simt.ORDERING] = StringAttr(str(op.ordering.data))
+    new.attributes[simt.ORDERING_SCOPE] = StringAttr(str(op.atomic_scope))
+    return new
 
 
 def staged_atomic(
@@ -43,34 +57,30 @@ def staged_atomic(
     wanted = bool(op.results) and op.results[0].first_use is not None
     piece = _given(op, code, scratch)
     access = Access(op)
-    kind = IntegerAttr(kind_of(op), i64)
     element = op.matrix.element_type
 
     def one(code: Code, row: SSAValue, col: SSAValue) -> None:
         places, ok = access.at(code, row, col)
 
-        def update(code: Code) -> SSAValue:
+        def update(code: Code) -> Operation:
             if isinstance(op, coopmatrix.AtomicLoadOp):
-                value = constant(element, 0, code.get)
+                value = zero(code)
             else:
                 value = piece.load(code, row, col)
-            new = memref.AtomicRMWOp.build(
-                operands=[value, access.memory, places],
-                result_types=[element],
-                properties={"kind": kind},
-            )
-            return code.get(new)
+            new = _access(op, access.memory, places, value)
+            code.do(new)
+            return new
 
-        if wanted:
-            zero = constant(element, 0, code.get)
-            old = (
-                update(code)
-                if ok is None
-                else code.choose(ok, element, update, lambda _: zero)
-            )
-            piece.store(code, old, row, col)
-        else:
+        def zero(code: Code) -> SSAValue:
+            return constant(element, 0, code.get)
+
+        if not wanted:
             code.when(ok, lambda code: _ignore(update(code)))
+        elif ok is None:
+            piece.store(code, update(code).results[0], row, col)
+        else:
+            old = code.choose(ok, element, lambda c: update(c).results[0], zero)
+            piece.store(code, old, row, col)
 
     scratch.each(code, access.rows, access.cols, one)
     if not wanted:
@@ -78,7 +88,7 @@ def staged_atomic(
     return scratch.take(code, piece, matrix_type(op.results[0]))
 
 
-def _ignore(_: SSAValue) -> None:
+def _ignore(_: Operation) -> None:
     return
 
 
