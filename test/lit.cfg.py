@@ -15,13 +15,16 @@ config.test_source_root = os.path.dirname(__file__)
 # The tools are those of the environment that runs lit, wherever that is; what checks
 # their output is what `make toolchain` has unpacked, else what the machine has.
 root = os.path.dirname(config.test_source_root)
+toolchain = os.environ.get("COOPC_TOOLCHAIN")
 config.environment["PATH"] = os.pathsep.join(
     [
         os.path.dirname(sys.executable),
-        os.path.join(root, ".toolchain", "bin"),
+        os.path.join(toolchain or os.path.join(root, ".toolchain"), "bin"),
         os.environ["PATH"],
     ]
 )
+if toolchain:
+    config.environment["COOPC_TOOLCHAIN"] = toolchain
 config.substitutions.append(("%root", root))
 
 # Custom format in, generic format between, custom format out: what each op survives.
