@@ -148,19 +148,23 @@ def test_insertion_in_divergent_control_flow() -> None:
       %lane = simt.lane_id : index
       %c2 = arith.constant 2 : index
       %nine = arith.constant 9 : i32
+      %one = arith.constant 1 : index
+      %lane32 = arith.index_cast %lane : index to i32
       %low = arith.cmpi ult, %lane, %c2 : index
       %r = scf.if %low -> ({matrix}) {
         %w = coopmatrix.insert %nine, %m[%z] : {matrix}
         scf.yield %w : {matrix}
       } else {
-        scf.yield %m : {matrix}
+        %w = coopmatrix.insert %lane32, %m[%one] : {matrix}
+        scf.yield %w : {matrix}
       }
     """
     module = on_matrix((2, 4), "i32", body, lanes=4)
     x = np.arange(8, dtype=np.int32).reshape(2, 4)
     y = np.zeros_like(x)
     simulate(module, "f", [x, y], distribution=row_slices)
-    assert y.tolist() == [[9, 9, 2, 3], [4, 5, 6, 7]]
+    # Lanes 0 and 1 changed their first element, lanes 2 and 3 their second one.
+    assert y.tolist() == [[9, 9, 2, 3], [4, 5, 2, 3]]
 
 
 def with_distribution(module: ModuleOp, name: str) -> ModuleOp:

@@ -77,6 +77,15 @@ def test_large_integers_round_once(name: str, value: int) -> None:
             assert abs(value - int(found)) <= abs(value - int(neighbour))
 
 
+@pytest.mark.parametrize(("name", "half"), [("bf16", 54), ("f32", 38)])
+@pytest.mark.parametrize("by", [-1, 0, 1])
+def test_integers_next_to_the_middle(name: str, half: int, by: int) -> None:
+    """2^62 + 2^half is half-way to the next number; f64 cannot tell it from + 1."""
+    for start, up in ((1 << 62, by > 0), ((1 << 62) + (2 << half), by >= 0)):
+        found = rounded_integers(np.array([start + (1 << half) + by]), TYPES[name])
+        assert int(found[0]) == start + ((2 << half) if up else 0)
+
+
 @given(numpy_strategies.arrays(np.uint16, 20))
 def test_bf16_bits(bits: Any) -> None:
     values = from_bf16(bits)

@@ -107,6 +107,17 @@ def test_fpowi() -> None:
     assert found.tolist() == [FORMATS["f32"].round((-1.5) ** int(k)) for k in n]
 
 
+def test_fma_rounds_once() -> None:
+    """The sum is 2^-70 below the middle between two f32, which f64 does not see."""
+    x = np.full(16, 2.0**-24 * (1 + 2.0**-23), np.float32)
+    y = np.full(16, 1 - 2.0**-23, np.float32)
+    z = np.full(16, 1 + 2.0**-23, np.float32)
+    found = np.zeros_like(x)
+    body = "%r0 = math.fma %x0, %x1, %x2 : f32"
+    simulate(lane_kernel(body, ["f32"] * 3, ["f32"]), "f", [x, y, z, found])
+    assert (found == z).all()
+
+
 def test_fma() -> None:
     # 1 + 2^-23 squared is 1 + 2^-22 + 2^-46: only a fused operation keeps the rest.
     x = np.full(16, 1 + 2.0**-23, np.float32)

@@ -175,6 +175,34 @@ def test_division_of_inactive_lanes(groups: int) -> None:
     assert out.tolist() == [-1, *(100 // lane for lane in range(1, 16))]
 
 
+def test_who_has_left_a_loop_stays_outside() -> None:
+    """Lane l leaves when the counter in memory is l, and its condition holds later."""
+    module = kernel(
+        "%counter: memref<1xindex>, %out: memref<16xindex>",
+        """
+        %lane = simt.lane_id : index
+        %zero = arith.constant 0 : index
+        %one = arith.constant 1 : index
+        %steps = scf.while (%s = %zero) : (index) -> (index) {
+          %now = memref.load %counter[%zero] : memref<1xindex>
+          %go = arith.cmpi ne, %now, %lane : index
+          scf.condition(%go) %s : index
+        } do {
+        ^body(%s: index):
+          %now = memref.load %counter[%zero] : memref<1xindex>
+          %next = arith.addi %now, %one : index
+          memref.store %next, %counter[%zero] : memref<1xindex>
+          %t = arith.addi %s, %one : index
+          scf.yield %t : index
+        }
+        memref.store %steps, %out[%lane] : memref<16xindex>
+        """,
+    )
+    out = np.zeros(16, np.int64)
+    simulate(module, "f", [np.zeros(1, np.int64), out])
+    assert out.tolist() == list(range(16))
+
+
 def test_infinite_loop() -> None:
     module = kernel(
         "",
