@@ -146,6 +146,7 @@ class XeFunctions(SimulatorFunctions):
         wide, high = width[extra], height[extra]
         inside = (row >= 0) & (row < high) & (column >= 0) & (column < wide)
         places = start[extra] + row * pitch.astype(np.int64)[extra] + column
+        places, inside = np.broadcast_arrays(places, inside)
         least, most = places[inside].min(initial=0), places[inside].max(initial=0)
         total = memory.buffer.data.size * size
         if least < 0 or most >= total:

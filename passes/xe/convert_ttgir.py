@@ -28,7 +28,7 @@ from coopc.passes.xe.descriptors import Descriptors
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.kernels import convert_functions
 from coopc.passes.xe.lane_access import LaneAccess
-from coopc.passes.xe.pointers import Pointers, memref_of, origin_of
+from coopc.passes.xe.pointers import Pointers, base_of, memref_of, origin_of
 from coopc.passes.xe.products import dot
 from coopc.passes.xe.reductions import Reductions
 from coopc.passes.xe.registers import unpacked
@@ -66,12 +66,12 @@ def values_in(func: FuncOp) -> list[SSAValue]:
 class Conversion:
     """The rules of one kernel."""
 
-    def __init__(self, entry: Entry) -> None:
-        """Start with what is at the entry of the kernel."""
+    def __init__(self, entry: Entry, bases: dict[Operation, SSAValue]) -> None:
+        """Start with what is at the entry, and the scalar pointers of accesses."""
         self.entry = entry
         self.pointers = Pointers(entry)
         self.blocks = BlockAccess(entry)
-        self.lanes = LaneAccess(entry, self.pointers)
+        self.lanes = LaneAccess(entry, self.pointers, bases)
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
@@ -128,7 +128,14 @@ def convert(func: FuncOp) -> None:
         for value in values_in(func)
         if (found := parts_of(value)) is not None
     }
-    split_values(func, parts, Conversion(entry).rules())
+    # Loops are rebuilt while values are split: what is behind them is found before.
+    bases = {
+        op: base
+        for op in func.walk()
+        if isinstance(op, tt.LoadOp | tt.StoreOp)
+        and (base := base_of(op.ptr)) is not None
+    }
+    split_values(func, parts, Conversion(entry, bases).rules())
 
 
 @dataclass(frozen=True)

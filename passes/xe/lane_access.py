@@ -36,7 +36,7 @@ from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.block_access import Surface, spread_of_value
 from coopc.passes.xe.entry import Entry
-from coopc.passes.xe.pointers import Pointers, base_of
+from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
 from coopc.passes.xe.registers import packed, unpacked
 from coopc.passes.xe.spread import Spread
@@ -63,12 +63,12 @@ class LaneAccess:
 
     entry: Entry
     pointers: Pointers
+    bases: dict[Operation, SSAValue]
+    """The scalar pointer that the pointers of an access count from."""
 
     def through_pointers(self, op: tt.LoadOp | tt.StoreOp, s: Splitter) -> Where:
         """Return where the elements of a tensor of pointers are."""
-        base = base_of(op.ptr)
-        assert base is not None, op
-        (memref,) = s.parts(base)
+        (memref,) = s.parts(self.bases[op])
         masks = None
         if op.mask is not None:
             masks = unpacked(s, spread_of_value(op.mask), s.parts(op.mask))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, VectorType
+from xdsl.dialects.vector import ExtractOp, InsertOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt
@@ -107,7 +108,7 @@ class Reductions:
         combiner = op.combiner
         kind = None if combiner is None else KINDS.get(type(combiner))
         if kind is not None and len(values) == 1 and len(bits) == len(bases):
-            return [s.insert(simt.ReduceOp(kind[0], values[0], kind[1])).result]
+            return [reduced(s, values[0], *kind)]
         for bit in bits:
             distance = self.entry.number(1 << bit, IndexType())
             mode = simt.ShuffleMode.XOR
@@ -116,6 +117,23 @@ class Reductions:
             ]
             values = combined(op, values, others, s)
         return values
+
+
+def reduced(
+    s: Splitter, vector: SSAValue, kind: simt.ReduceKind, signed: bool
+) -> SSAValue:
+    """Return a vector reduced over all lanes, a component at a time.
+
+    OpenCL has no reductions of vectors.
+    """
+    assert isinstance(vector.type, VectorType), vector
+    element = vector.type.get_element_type()
+    found = vector
+    for at in range(vector.type.get_shape()[0]):
+        one = s.insert(ExtractOp(vector, [at], element)).result
+        total = s.insert(simt.ReduceOp(kind, one, signed)).result
+        found = s.insert(InsertOp(total, found, [at])).result
+    return found
 
 
 def combined(

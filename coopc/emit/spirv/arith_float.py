@@ -64,22 +64,29 @@ def negate(e: Emission, op: arith.NegfOp) -> None:
 @handlers.on(arith.CmpfOp)
 def compare(e: Emission, op: arith.CmpfOp) -> None:
     """A comparison; an ordered one is false of a NaN, an unordered one true."""
-    a, b = e.id(op.lhs), e.id(op.rhs)
-    if is_bf16(op.lhs.type):
-        a, b = widened(e, a), widened(e, b)
     e.whole.strict = True
     number = op.predicate.value.data
-    bool = e.types.bool
+    e.each(
+        op.result, (op.lhs, op.rhs), lambda to, a, b: _compared(e, op, number, to, a, b)
+    )
+
+
+def _compared(e: Emission, op: arith.CmpfOp, number: int, bool: Id, a: Id, b: Id) -> Id:
+    """One part of a comparison, by the number of the predicate."""
+    if is_bf16(op.lhs.type):
+        a, b = widened(e, a), widened(e, b)
     opcode = _PREDICATES.get(number)
     if opcode is None:
-        result = e.module.constant(bool, number == 15)
-    elif opcode == "OpUnordered":
-        result = unordered(e, bool, a, b)
-    elif opcode == "OpOrdered" and e.facts.vulkan:
-        result = e.emit("OpLogicalNot", unordered(e, bool, a, b), type=bool)
-    else:
-        result = e.emit(opcode, a, b, type=bool)
-    e.set(op.result, (result,))
+        one = e.module.constant(e.types.bool, number == 15)
+        if bool is e.types.bool:
+            return one
+        ones = [one] * e.types.width(bool)
+        return e.emit("OpCompositeConstruct", *ones, type=bool)
+    if opcode == "OpUnordered":
+        return unordered(e, bool, a, b)
+    if opcode == "OpOrdered" and e.facts.vulkan:
+        return e.emit("OpLogicalNot", unordered(e, bool, a, b), type=bool)
+    return e.emit(opcode, a, b, type=bool)
 
 
 def unordered(e: Emission, bools: Id, a: Id, b: Id) -> Id:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import is_memref, is_vector
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.types import count_of, element_of
@@ -229,6 +229,13 @@ for _op in _EXTREMES:
 def compare(e: Emission, op: arith.CmpiOp) -> None:
     """A comparison; i1 are compared as the bytes 0 and -1."""
     opcode = _PREDICATES[op.predicate.value.data]
+    if is_vector(op.lhs.type) and not is_i1(op.lhs.type.get_element_type()):
+        e.each(
+            op.result,
+            (op.lhs, op.rhs),
+            lambda to, a, b: e.emit(opcode, a, b, type=to),
+        )
+        return
     operands = e.id(op.lhs), e.id(op.rhs)
     if is_i1(op.lhs.type):
         byte = e.types.int(8)
@@ -241,9 +248,16 @@ def compare(e: Emission, op: arith.CmpiOp) -> None:
 @handlers.on(arith.SelectOp)
 def select(e: Emission, op: arith.SelectOp) -> None:
     """One of two values, by an i1; matrices by branching, as they have no OpSelect."""
-    condition = e.id(op.cond)
     if is_memref(op.result.type):
         raise Refusal("expected numbers, vectors or matrices: a memref has no value")
+    if is_vector(op.cond.type):
+        e.each(
+            op.result,
+            (op.cond, op.lhs, op.rhs),
+            lambda to, c, a, b: e.emit("OpSelect", c, a, b, type=to),
+        )
+        return
+    condition = e.id(op.cond)
     if not isinstance(op.result.type, coopmatrix.MatrixType):
         e.each(
             op.result,
