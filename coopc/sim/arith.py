@@ -32,6 +32,7 @@ from coopc.sim.values import (
     AXES,
     Array,
     bits_of,
+    choose,
     is_float,
     scalar_of,
     shape_of,
@@ -260,6 +261,8 @@ class ArithFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Choose one of two values."""
         condition, x, y = args
+        if shape_of(op.cond.type):
+            return (choose(condition, x, y),)
         return (self.machine.merge(op.result.type, condition, x, y),)
 
     @impl(arith.BitcastOp)

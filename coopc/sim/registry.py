@@ -12,6 +12,7 @@ from coopc.sim.machine import Machine
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "affine": ("coopc.sim.affine:AffineFunctions",),
+    "amx": ("coopc.sim.amx:AmxFunctions",),
     "arith": ("coopc.sim.arith:ArithFunctions",),
     "coopmatrix": (
         "coopc.sim.coopmatrix_elements:CoopmatrixElementFunctions",
@@ -27,8 +28,12 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
         "coopc.sim.memref:MemrefFunctions",
         "coopc.sim.memref_views:MemrefViewFunctions",
     ),
+    "row_slice": ("coopc.sim.row_slice:RowSliceFunctions",),
     "scf": ("coopc.sim.scf:ScfFunctions",),
     "simt": ("coopc.sim.simt:SimtFunctions",),
+    "tt": ("coopc.sim.tt:TtFunctions", "coopc.sim.tt_memory:TtMemoryFunctions"),
+    "ttg": ("coopc.sim.ttg:TtgFunctions",),
+    "ttig": ("coopc.sim.ttg:TtigFunctions",),
     "ub": ("coopc.sim.ub:UbFunctions",),
     "vector": (
         "coopc.sim.vector:VectorFunctions",

@@ -1,0 +1,197 @@
+"""Simulation of `tt`: tensors whole, one of each work-group.
+
+Encodings say where elements are, not what they are: nothing here looks at them.  A
+scalar pointer is a memref of rank 0, a tensor of pointers one whose offset is a tensor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import Float32Type
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+
+from coopc.dialects import tt
+from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.tt.enums import InputPrecision, ProgramAxis
+from coopc.dialects.tt.types import shape_of
+from coopc.sim.errors import SimulationError
+from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.memory import MemRef
+from coopc.sim.numerics import Numerics
+from coopc.sim.values import AXES, Array, is_float, wrapped
+from coopc.sim.xe import TF32_MASK
+
+_AXES = {ProgramAxis.X: 0, ProgramAxis.Y: 1, ProgramAxis.Z: 2}
+
+
+@register_impls
+class TtFunctions(SimulatorFunctions):
+    """Programs, shapes, products and reductions."""
+
+    @impl_terminator(tt.ReturnOp)
+    def leave(
+        self, interpreter: Interpreter, op: tt.ReturnOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        """End the kernel."""
+        return ReturnedValues(args), ()
+
+    @impl_terminator(tt.ReduceReturnOp)
+    def give(
+        self, interpreter: Interpreter, op: tt.ReduceReturnOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        """Give what two elements are together."""
+        return ReturnedValues(args), ()
+
+    @impl(tt.GetProgramIdOp)
+    def program_id(
+        self, interpreter: Interpreter, op: tt.GetProgramIdOp, args: PythonValues
+    ) -> PythonValues:
+        """Give the position of the work-group, x fastest."""
+        axis, grid = _AXES[op.program_axis], self.machine.launch.grid
+        before = int(np.prod(grid[:axis], dtype=np.int64))
+        found = self.machine.group // before % grid[axis]
+        return (found.astype(np.int32),)
+
+    @impl(tt.GetNumProgramsOp)
+    def num_programs(
+        self, interpreter: Interpreter, op: tt.GetNumProgramsOp, args: PythonValues
+    ) -> PythonValues:
+        """Give the number of work-groups along an axis."""
+        size = self.machine.launch.grid[_AXES[op.program_axis]]
+        return (np.full((1,) * AXES, size, np.int32),)
+
+    @impl(tt.MakeRangeOp)
+    def make_range(
+        self, interpreter: Interpreter, op: tt.MakeRangeOp, args: PythonValues
+    ) -> PythonValues:
+        """Count."""
+        found = np.arange(op.start.value.data, op.end.value.data, dtype=np.int32)
+        return (found.reshape((1,) * AXES + found.shape),)
+
+    @impl(tt.SplatOp)
+    def splat(
+        self, interpreter: Interpreter, op: tt.SplatOp, args: PythonValues
+    ) -> PythonValues:
+        """One value everywhere."""
+        (value,) = args
+        shape = shape_of(op.result.type)
+        if isinstance(value, MemRef):
+            return (moved(value, filled(value.offset, shape)),)
+        return (filled(value, shape),)
+
+    @impl(tt.ExpandDimsOp)
+    def expand_dims(
+        self, interpreter: Interpreter, op: tt.ExpandDimsOp, args: PythonValues
+    ) -> PythonValues:
+        """Put in a dimension."""
+        axis = AXES + op.axis.value.data
+        return (each(args[0], lambda x: np.expand_dims(x, axis)),)
+
+    @impl(tt.BroadcastOp)
+    def broadcast(
+        self, interpreter: Interpreter, op: tt.BroadcastOp, args: PythonValues
+    ) -> PythonValues:
+        """Repeat along dimensions of size 1."""
+        shape = shape_of(op.result.type)
+        return (each(args[0], lambda x: np.broadcast_to(x, x.shape[:AXES] + shape)),)
+
+    @impl(tt.ReshapeOp)
+    def reshape(
+        self, interpreter: Interpreter, op: tt.ReshapeOp, args: PythonValues
+    ) -> PythonValues:
+        """Take the elements in row-major order."""
+        shape = shape_of(op.result.type)
+        return (each(args[0], lambda x: x.reshape(x.shape[:AXES] + shape)),)
+
+    @impl(tt.TransOp)
+    def trans(
+        self, interpreter: Interpreter, op: tt.TransOp, args: PythonValues
+    ) -> PythonValues:
+        """Put the dimensions in another order."""
+        order = (*range(AXES), *(AXES + dim for dim in op.permutation))
+        return (each(args[0], lambda x: x.transpose(order)),)
+
+    @impl(tt.FpToFpOp)
+    def fp_to_fp(
+        self, interpreter: Interpreter, op: tt.FpToFpOp, args: PythonValues
+    ) -> PythonValues:
+        """Round to another format."""
+        source, result = element_of(op.src.type), element_of(op.result.type)
+        return (self.machine.numerics.convert(args[0], source, result),)
+
+    @impl(tt.DotOp)
+    def dot(
+        self, interpreter: Interpreter, op: tt.DotOp, args: PythonValues
+    ) -> PythonValues:
+        """Multiply; f32 as tf32 where that is asked for."""
+        a, b, c = args
+        types = [element_of(value.type) for value in (op.a, op.b, op.c, op.d)]
+        if not is_float(types[3]):
+            wide = (x.astype(c.dtype) for x in (a, b))
+            return (wrapped(np.matmul(*wide) + c, types[3]),)
+        numerics = self.machine.numerics
+        as_tf32 = op.precision is InputPrecision.TF32
+        if isinstance(types[0], Float32Type) and as_tf32:
+            if type(numerics) is not Numerics:
+                raise SimulationError("errors are not tracked through tf32")
+            a, b = (tf32(x) for x in (a, b))
+        of_four = (types[0], types[1], types[2], types[3])
+        return (numerics.multiply_add((a, b, c), of_four),)
+
+    @impl(tt.ReduceOp)
+    def reduce(
+        self, interpreter: Interpreter, op: tt.ReduceOp, args: PythonValues
+    ) -> PythonValues:
+        """Combine along an axis, halves with each other."""
+        axis = AXES + op.axis.value.data
+        values = list(args)
+        while (size := values[0].shape[axis]) > 1:
+            half = size // 2
+            low = [x.take(range(half), axis) for x in values]
+            high = [x.take(range(half, 2 * half), axis) for x in values]
+            found = interpreter.run_ssacfg_region(op.combine, (*low, *high))
+            rest = [x.take(range(2 * half, size), axis) for x in values]
+            pairs = zip(found, rest, strict=True)
+            values = [np.concatenate(pair, axis) for pair in pairs]
+        return tuple(x.take(0, axis) for x in values)
+
+    @impl(tt.AddPtrOp)
+    def addptr(
+        self, interpreter: Interpreter, op: tt.AddPtrOp, args: PythonValues
+    ) -> PythonValues:
+        """Move by elements."""
+        pointer, offset = args
+        assert isinstance(pointer, MemRef), pointer
+        return (moved(pointer, pointer.offset + offset.astype(np.int64)),)
+
+
+def tf32(values: Array) -> Array:
+    """Return f32 without the bits that a tf32 has not."""
+    return (values.view(np.int32) & np.int32(TF32_MASK)).view(np.float32)
+
+
+def filled(value: Array, shape: tuple[int, ...]) -> Array:
+    """Return a tensor of one value."""
+    wide = value.reshape(value.shape + (1,) * len(shape))
+    return np.broadcast_to(wide, value.shape + shape)
+
+
+def moved(pointer: MemRef, offset: Array) -> MemRef:
+    """Return pointers into the same memory."""
+    return MemRef(pointer.buffer, pointer.element_type, offset, (), ())
+
+
+def each(value: Array | MemRef, change: np.ufunc | object) -> Array | MemRef:
+    """Return a tensor, or the offsets of one of pointers, changed in shape."""
+    assert callable(change)
+    if isinstance(value, MemRef):
+        return moved(value, change(value.offset))
+    return change(value)
