@@ -15,6 +15,7 @@ from xdsl.universe import XDSL_UNIVERSE, Universe
 DIALECTS: dict[str, str] = {
     "coopmatrix": "coopc.dialects.coopmatrix:Coopmatrix",
     "layout": "coopc.dialects.layout:Layout",
+    "row_slice": "coopc.dialects.row_slice:RowSlice",
     "simt": "coopc.dialects.simt:Simt",
     "tt": "coopc.dialects.tt:Tt",
     "ttg": "coopc.dialects.ttg:Ttg",

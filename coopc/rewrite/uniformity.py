@@ -9,7 +9,8 @@ around an operation.  Both grow from where work-items differ:
 | simt.lane_id, simt.local_id, shuffle       | lanes (see `local_id`)                  |
 | simt.subgroup_id                           | subgroups                               |
 | simt.broadcast, simt.reduce, any matrix    | that of the operands, at most subgroups |
-| coopmatrix.extract, coord, block reads     | lanes                                   |
+| extract, coord, block reads                | lanes                                   |
+| row_slice.extract_element                  | lanes                                   |
 | a memref of private memory, atomics        | lanes                                   |
 | scf                                        | that of the yields and of the condition |
 | any other                                  | that of the operands                    |
@@ -29,7 +30,7 @@ from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from coopc.dialects import coopmatrix, simt
+from coopc.dialects import coopmatrix, row_slice, simt
 
 
 class Variation(IntEnum):
@@ -215,6 +216,7 @@ SOURCES: dict[type[Operation], Variation] = {
     simt.BlockReadOp: Variation.LANES,
     coopmatrix.ExtractOp: Variation.LANES,
     coopmatrix.CoordOp: Variation.LANES,
+    row_slice.ExtractElementOp: Variation.LANES,
     memref.AtomicRMWOp: Variation.LANES,
 }
 """Operations whose results vary whatever the operands are."""

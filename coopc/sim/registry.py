@@ -29,6 +29,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
         "coopc.sim.memref_views:MemrefViewFunctions",
     ),
     "row_slice": ("coopc.sim.row_slice:RowSliceFunctions",),
+    "row_slice": ("coopc.sim.row_slice:RowSliceFunctions",),
     "scf": ("coopc.sim.scf:ScfFunctions",),
     "simt": ("coopc.sim.simt:SimtFunctions",),
     "tt": ("coopc.sim.tt:TtFunctions", "coopc.sim.tt_memory:TtMemoryFunctions"),

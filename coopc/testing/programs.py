@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
 from coopc.dialects.coopmatrix import Coopmatrix
+from coopc.dialects.row_slice import RowSlice
 from coopc.dialects.simt import Simt
 
 DIALECTS = (
@@ -23,6 +24,7 @@ DIALECTS = (
     ub.UB,
     vector.Vector,
     Coopmatrix,
+    RowSlice,
     Simt,
 )
 """What programs may use."""
