@@ -13,6 +13,7 @@ from typing import Any
 from xdsl.universe import XDSL_UNIVERSE, Universe
 
 DIALECTS: dict[str, str] = {
+    "amx": "coopc.dialects.amx:Amx",
     "coopmatrix": "coopc.dialects.coopmatrix:Coopmatrix",
     "layout": "coopc.dialects.layout:Layout",
     "row_slice": "coopc.dialects.row_slice:RowSlice",
