@@ -142,8 +142,6 @@ def not_comparable(before: FuncOp, after: FuncOp) -> str | None:
     """Say why two functions cannot be compared; None where they can."""
     if before.function_type != after.function_type:
         return f"its type changed from {before.function_type} to {after.function_type}"
-    if (simt.KERNEL in before.attributes) != (simt.KERNEL in after.attributes):
-        return "it is a kernel only before or only after"
     return unsuitable(before) or unsuitable(after)
 
 
@@ -213,15 +211,16 @@ class _Pair:
 
     def _options(self) -> Iterator[Options]:
         """Yield ways to run it: what the pass decided holds before it too."""
-        if simt.KERNEL not in self.old.attributes:
+        kernels = [
+            simt.kernel_of(func)
+            for func in (self.new, self.old)
+            if simt.KERNEL in func.attributes
+        ]
+        if not kernels:
             yield Options()
             return
-        kernels = simt.kernel_of(self.old), simt.kernel_of(self.new)
-        lanes = (
-            kernels[1].subgroup_size
-            or kernels[0].subgroup_size
-            or DEFAULT_SUBGROUP_SIZE
-        )
+        fixed = (kernel.subgroup_size for kernel in kernels)
+        lanes = next((size for size in fixed if size), DEFAULT_SUBGROUP_SIZE)
         decided = any(
             coopmatrix.DISTRIBUTION in func.attributes for func in (self.new, self.old)
         )
@@ -230,7 +229,7 @@ class _Pair:
             subgroup_size=lanes,
             distribution=provider_of(named) if decided else None,
         )
-        if kernels[0].grid is not None:
+        if all(kernel.grid is not None for kernel in kernels):
             yield options
             return
         for grid in ((2, 2, 1), (1, 1, 1)):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from xdsl.dialects import affine, arith, func, math, memref, scf, ub, vector
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg import Linalg
 from xdsl.ir import Dialect, Operation
 
 from coopc.dialects.coopmatrix import Coopmatrix
@@ -26,6 +27,7 @@ DIALECTS = (
     ub.UB,
     func.Func,
     affine.Affine,
+    Linalg,
     Coopmatrix,
     Simt,
 )
@@ -45,6 +47,17 @@ NOT_SIMULATED = {
     "affine.yield",
     "affine.vector_load",
     "affine.vector_store",
+    "linalg.broadcast",
+    "linalg.conv_2d_nchw_fchw",
+    "linalg.conv_2d_ngchw_fgchw",
+    "linalg.conv_2d_ngchw_gfchw",
+    "linalg.conv_2d_nhwc_fhwc",
+    "linalg.conv_2d_nhwc_hwcf",
+    "linalg.conv_2d_nhwgc_gfhwc",
+    "linalg.pooling_nchw_max",
+    "linalg.quantized_matmul",
+    "linalg.reduce",
+    "linalg.transpose",
     "memref.alloca_scope",
     "memref.alloca_scope.return",
     "memref.dma_start",

@@ -1,0 +1,205 @@
+"""Simulation of `linalg` on memrefs, by one work-item: what kernels are made from.
+
+The points of the parallel loops take the place of the lanes, so that the body runs once
+for each point of the reduction loops, in order.  A matmul of mixed types extends its
+operands to the type of the output, integers by their sign, as MLIR does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from coopc.sim.affine import evaluate
+from coopc.sim.arith import Run, convert_number
+from coopc.sim.atomic import combination
+from coopc.sim.errors import SimulationError
+from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.machine import Machine
+from coopc.sim.memory import MemRef
+from coopc.sim.values import Array, number
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """The loops of an operation."""
+
+    maps: tuple[AffineMap, ...]
+    """From loops to coordinates, for each operand."""
+    sizes: tuple[int, ...]
+    """Of each loop."""
+    is_parallel: tuple[bool, ...]
+    """Whether each loop is."""
+
+    @classmethod
+    def of(cls, op: LinalgStructuredOperation, operands: Sequence[object]) -> Nest:
+        """Return the loops of an operation on some operands.
+
+        Raises:
+            SimulationError: no memref says how long one of them is.
+        """
+        maps = tuple(attr.data for attr in op.get_indexing_maps())
+        kinds = [kind.data for kind in op.get_iterator_types()]
+        sizes: list[int | None] = [None] * len(kinds)
+        for map, operand in zip(maps, operands, strict=True):
+            if not isinstance(operand, MemRef):
+                continue
+            for expr, size in zip(map.results, operand.sizes, strict=True):
+                if isinstance(expr, AffineDimExpr):
+                    sizes[expr.position] = int(size.flat[0])
+        known = [size for size in sizes if size is not None]
+        if len(known) < len(sizes):
+            raise SimulationError("expected memrefs that say how long each loop is")
+        parallel = tuple(kind == IteratorType.PARALLEL for kind in kinds)
+        return cls(maps, tuple(known), parallel)
+
+    def points(self) -> Iterator[list[Array]]:
+        """Yield the loops' indices: the parallel ones all at once, as lanes."""
+        parallel = [n for n, it_is in enumerate(self.is_parallel) if it_is]
+        others = [n for n, it_is in enumerate(self.is_parallel) if not it_is]
+        grid = np.indices([self.sizes[n] for n in parallel], dtype=np.int64)
+        together = [number(0)] * len(self.sizes)
+        for loop, indices in zip(parallel, grid, strict=True):
+            together[loop] = indices.reshape(1, 1, -1)
+        for point in product(*(range(self.sizes[n]) for n in others)):
+            found = list(together)
+            for loop, index in zip(others, point, strict=True):
+                found[loop] = number(index)
+            yield found
+
+
+def structured(op_type: type[Operation]) -> Run:
+    """Return the simulation of an operation with a body."""
+
+    @impl(op_type)
+    def run(
+        self: LinalgFunctions,
+        interpreter: Interpreter,
+        op: Operation,
+        args: PythonValues,
+    ) -> PythonValues:
+        assert isinstance(op, LinalgStructuredOperation)
+        nest = Nest.of(op, args)
+        outputs = args[len(op.inputs) :]
+        with lanes_are_points(self.machine):
+            for point in nest.points():
+                elements = [
+                    self.element(operand, map, point)
+                    for operand, map in zip(args, nest.maps, strict=True)
+                ]
+                found = self.computed(interpreter, op, elements, point)
+                maps = nest.maps[len(op.inputs) :]
+                for memory, map, value in zip(outputs, maps, found, strict=True):
+                    self.machine.store(memory, evaluate(map, point), value, None)
+        return ()
+
+    return run
+
+
+@register_impls
+@dataclass
+class LinalgFunctions(SimulatorFunctions):
+    """Structured operations, by their bodies."""
+
+    indices: list[Array] = field(default_factory=list[Array])
+    """Of the loops, now."""
+
+    generic = structured(linalg.GenericOp)
+    matmul = structured(linalg.MatmulOp)
+    fill = structured(linalg.FillOp)
+    copy = structured(linalg.CopyOp)
+    add = structured(linalg.AddOp)
+    sub = structured(linalg.SubOp)
+    mul = structured(linalg.MulOp)
+    max = structured(linalg.MaxOp)
+    min = structured(linalg.MinOp)
+    exp = structured(linalg.ExpOp)
+    log = structured(linalg.LogOp)
+    sqrt = structured(linalg.SqrtOp)
+    select = structured(linalg.SelectOp)
+
+    @impl_terminator(linalg.YieldOp)
+    def yield_values(
+        self, interpreter: Interpreter, op: linalg.YieldOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        """Give the new elements of the outputs."""
+        return ReturnedValues(args), ()
+
+    @impl(linalg.IndexOp)
+    def index(
+        self, interpreter: Interpreter, op: linalg.IndexOp, args: PythonValues
+    ) -> PythonValues:
+        """Give the index of a loop."""
+        return (self.indices[op.dim.value.data],)
+
+    def element(
+        self, operand: MemRef | Array, map: AffineMap, point: list[Array]
+    ) -> Array:
+        """Return the elements of an operand; a number is the same for all."""
+        if isinstance(operand, MemRef):
+            return self.machine.load(operand, evaluate(map, point), None)
+        return operand
+
+    def computed(
+        self,
+        interpreter: Interpreter,
+        op: LinalgStructuredOperation,
+        elements: list[Array],
+        point: list[Array],
+    ) -> PythonValues:
+        """Return the new elements of the outputs at one point."""
+        types = list(op.body.block.arg_types)
+        if isinstance(op, linalg.MatmulOp | linalg.FillOp):
+            elements = self._extended(elements, types)
+        if isinstance(op, linalg.MatmulOp):
+            # Its body does not verify where the types are mixed.
+            a, b, c = elements
+            multiply, add = (
+                combination(self.machine.numerics, name, True, types[-1])
+                for name in ("mul", "add")
+            )
+            return (add(c, multiply(a, b)),)
+        self.indices = point
+        return interpreter.run_ssacfg_region(op.body, tuple(elements))
+
+    def _extended(self, elements: list[Array], types: list[Attribute]) -> list[Array]:
+        """Return elements as numbers of the type of the last one."""
+        numerics = self.machine.numerics
+        return [
+            convert_number(numerics, value, type, types[-1])
+            for value, type in zip(elements, types, strict=True)
+        ]
+
+
+@contextmanager
+def lanes_are_points(machine: Machine) -> Generator[None]:
+    """Run with points of loops for lanes.
+
+    Raises:
+        SimulationError: there are several work-items.
+    """
+    if machine.shape != (1, 1, 1):
+        raise SimulationError("no simulation of linalg in kernels")
+    machine.in_element = True
+    try:
+        yield
+    finally:
+        machine.in_element = False
