@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     StridedLayoutAttr,
+    VectorType,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument
@@ -23,7 +24,7 @@ from xdsl.ir.affine import (
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import is_memref, is_vector
 from coopc.emit.facts import Facts
 from coopc.emit.structured import Refusal
 from coopc.interface import (
@@ -176,11 +177,28 @@ def _argument(arg: BlockArgument, position: int) -> Argument:
             f"other memory is allocated in the kernel"
         )
     shape = tuple(None if size < 0 else size for size in arg.type.get_shape())
-    element = _scalar(arg.type.element_type)
+    pointee = arg.type.element_type
+    if is_vector(pointee):
+        return _of_vectors(name, pointee, shape, layout)
+    element = _scalar(pointee)
     if isinstance(layout, NoneAttr):
         return Buffer(name, element, shape)
     strides = tuple(layout.get_strides())
     return Buffer(name, element, shape, strides, layout.get_offset())
+
+
+def _of_vectors(
+    name: str,
+    pointee: VectorType,
+    shape: tuple[int | None, ...],
+    layout: NoneAttr | StridedLayoutAttr,
+) -> Buffer:
+    """A memref of vectors: an array with one dimension more, without gaps."""
+    if not isinstance(layout, NoneAttr):
+        raise Refusal(f"expected {name}, which holds vectors, to be without strides")
+    if (width := pointee.element_count()) == 3:
+        raise Refusal(f"expected {name} to hold vectors of 2, 4, 8 or 16, got {width}")
+    return Buffer(name, _scalar(pointee.get_element_type()), (*shape, width))
 
 
 def _scalar(type: Attribute) -> str:
@@ -216,6 +234,9 @@ def _work_group_memory(kernel: simt.Kernel) -> int:
             continue
         type = op.memref.type
         if type.memory_space == space and type.has_static_shape():
-            size = SCALAR_BYTES.get(str(type.element_type), 0)
+            element, width = type.element_type, 1
+            if is_vector(element):
+                element, width = element.get_element_type(), element.element_count()
+            size = SCALAR_BYTES.get(str(element), 0) * width
             total += size * type.element_count()
     return total

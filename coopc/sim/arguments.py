@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +28,7 @@ from coopc.sim.values import (
     memory_dtype,
     number,
     scalar_of,
+    shape_of,
 )
 
 Argument: TypeAlias = Array | float | int
@@ -107,9 +108,10 @@ def _memref(
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")
-    element_type = element_of(type)
+    element_type = scalar_of(element_of(type))
     array = _as_stored(argument, element_type, what)
-    wanted = type.get_shape()
+    components = shape_of(element_of(type))
+    wanted = (*type.get_shape(), *components)
     is_pointer = not wanted and array.ndim > 0
     if is_pointer and not array.flags.c_contiguous:
         raise ValueError(f"expected an array without gaps for {what}")
@@ -138,6 +140,13 @@ def _memref(
         () if is_pointer else tuple(number(size) for size in array.shape),
         () if is_pointer else tuple(number(stride) for stride in strides),
     )
+    if components:
+        memory = replace(
+            memory,
+            element_type=element_of(type),
+            sizes=memory.sizes[:-1],
+            strides=tuple(x // components[0] for x in memory.strides[:-1]),
+        )
     return Bound(memory, (flat, array))
 
 
@@ -200,7 +209,7 @@ def grid_sizes(func: FuncOp, arguments: Sequence[Argument]) -> list[int]:
     for type, argument in zip(func.function_type.inputs.data, arguments, strict=True):
         if isinstance(type, MemRefType):
             assert isinstance(argument, np.ndarray)
-            pairs = zip(type.get_shape(), argument.shape, strict=True)
+            pairs = zip(type.get_shape(), argument.shape, strict=False)
             sizes += [found for size, found in pairs if size == DYNAMIC_INDEX]
         elif isinstance(type, IndexType):
             sizes.append(int(argument))

@@ -14,6 +14,7 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType, Scope
 from coopc.sim.arith import convert_number
 from coopc.sim.atomic import combination, update
+from coopc.sim.coopmatrix_pointees import in_elements
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.machine import Machine
@@ -112,13 +113,17 @@ def access(
             channels = CHANNEL_BITS // matrix.element_bits
             steps = (row // channels, col * channels + row % channels)
             axes = (Axis.ROWS, Axis.COLS)
+    along: list[Array] = []
+    if op.memory_type.element_type != matrix.element_type:
+        # What is contiguous follows its first element, see `coopmatrix_pointees`.
+        along, steps = [steps[1]], (steps[0], np.zeros_like(steps[1]))
     last = [start + step for start, step in zip(starts[-2:], steps, strict=True)]
     checked = () if op.checked is None else op.checked.data
     for axis, position, size in zip(axes, last, memory.sizes[-2:], strict=True):
         if axis in checked:
             inside = (position >= 0) & (position < trailing(size, 2))
             active = inside if active is None else active & inside
-    return Access([*starts[:-2], *last], active)
+    return Access([*starts[:-2], *last, *along], active)
 
 
 @register_impls
@@ -142,6 +147,8 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
     def _loaded(self, interpreter: Interpreter, op: coopmatrix.AccessOp) -> Array:
         """Return the elements in memory, 0 where a check fails."""
         (memory,) = interpreter.get_values((op.memory,))
+        if op.memory_type.element_type != op.matrix.element_type:
+            memory = in_elements(memory, op.matrix.element_type)
         where = access(self.machine, interpreter, op)
         together = collective_axes(self.machine, op.matrix)
         return self.machine.load(memory, where.coordinates, where.active, together)
@@ -167,6 +174,8 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
     ) -> None:
         """Write the elements for which no check fails."""
         value, memory = interpreter.get_values((stored, op.memory))
+        if op.memory_type.element_type != op.matrix.element_type:
+            memory = in_elements(memory, op.matrix.element_type)
         where = access(self.machine, interpreter, op)
         together = collective_axes(self.machine, op.matrix)
         coordinates, active = where.coordinates, where.active

@@ -27,6 +27,7 @@ from coopc.sim.values import (
     Array,
     choose,
     element_of,
+    scalar_of,
     trailing,
 )
 
@@ -152,7 +153,7 @@ class Machine:
         """
         if self.in_element:
             raise SimulationError("no memory is made in the body of coopmatrix.apply")
-        element_type = element_of(type)
+        element_type = scalar_of(element_of(type))
         shape = self.shape
         sizes = tuple(shape[axis] if axis in axes else 1 for axis in range(AXES))
         poison = self.numerics.to_memory(

@@ -31,6 +31,7 @@ from coopc.sim.values import (
     Array,
     element_of,
     number,
+    shape_of,
 )
 
 _ATOMICS: tuple[tuple[str, bool], ...] = (
@@ -71,7 +72,10 @@ class MemrefFunctions(SimulatorFunctions):
         )
         axes = (GROUP_AXIS,) if shared else _WORK_ITEM
         name = f"%{value.name_hint}" if value.name_hint else str(type)
-        buffer = self.machine.allocate(axes, int(prod(lengths)), type, name)
+        components = prod(shape_of(type.get_element_type()))
+        buffer = self.machine.allocate(
+            axes, int(prod(lengths)) * components, type, name
+        )
         if shared and self.machine.find_races:
             buffer = replace(buffer, races=RaceDetector(buffer.data.size, name))
         return whole(buffer, type, sizes)

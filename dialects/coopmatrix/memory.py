@@ -44,8 +44,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.coopmatrix.enums import CheckedAttr, Layout, LayoutAttr, Use
 from coopc.dialects.coopmatrix.traits import NamesConstants
-from coopc.dialects.coopmatrix.types import CHANNEL_BITS, MatrixType, matrix_type
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.coopmatrix.types import (
+    CHANNEL_BITS,
+    MatrixType,
+    matrix_type,
+    unsupported_element,
+)
+from coopc.dialects.narrow import is_memref, is_vector
 from coopc.dialects.traits import Collective, FillsCache
 
 _ACCESS = (
@@ -100,17 +105,22 @@ class AccessOp(IRDLOperation, ABC):
                 f"expected {memory.get_num_dims()} positions, one for each dimension "
                 f"of the memref, got {len(self.positions)}"
             )
-        if memory.element_type != matrix.element_type:
-            raise VerifyException(
-                f"expected a memref of {matrix.element_type}, the element type of the "
-                f"matrix, got {memory.element_type}"
-            )
+        self.verify_pointee()
         if not isinstance(memory.layout, NoneAttr | StridedLayoutAttr):
             raise VerifyException(
                 f"expected a memref with strides, got layout {memory.layout}"
             )
         if self.layout.data == Layout.PACKED:
             verify_packed(matrix)
+
+    def verify_pointee(self) -> None:
+        """Check that memory holds elements of the matrix."""
+        expected, found = self.matrix.element_type, self.memory_type.element_type
+        if found != expected:
+            raise VerifyException(
+                f"expected a memref of {expected}, the element type of the matrix, "
+                f"got {found}"
+            )
 
     @property
     def matrix_strides(self) -> tuple[int | None, int | None]:
@@ -122,7 +132,13 @@ class AccessOp(IRDLOperation, ABC):
 
 
 class PlainAccessOp(AccessOp, ABC):
-    """A load or a store: an access with memory operands."""
+    """A load or a store: an access with memory operands.
+
+    The memref may hold numbers of another type than the matrix, or vectors of numbers
+    (as an array of `vec4` in a shader).  Positions and strides count what the memref
+    holds; a row of a row-major matrix, a column of a column-major one, lies without
+    gaps in memory, from the position of its first element on.
+    """
 
     volatile = opt_prop_def(UnitAttr)
     nontemporal = opt_prop_def(UnitAttr)
@@ -130,6 +146,24 @@ class PlainAccessOp(AccessOp, ABC):
     """In bytes, of the first element: a power of two."""
 
     irdl_options = (ParsePropInAttrDict(),)
+
+    def verify_pointee(self) -> None:
+        """Check that memory holds numbers or vectors, and the matrix's where it must.
+
+        What is checked or packed is checked or packed element by element.
+        """
+        pointee = self.memory_type.element_type
+        if pointee == self.matrix.element_type:
+            return
+        if self.checked is not None or self.layout.data == Layout.PACKED:
+            super().verify_pointee()
+        number = pointee
+        if is_vector(pointee) and pointee.get_num_dims() == 1:
+            number = pointee.get_element_type()
+        if (reason := unsupported_element(number)) is not None:
+            raise VerifyException(
+                f"expected a memref of numbers or of vectors of numbers, {reason}"
+            )
 
     def verify_(self) -> None:
         """Check the alignment too."""
@@ -160,7 +194,7 @@ class LoadOp(PlainAccessOp):
 
     | value     | shape                                             |
     |-----------|---------------------------------------------------|
-    | memory    | rank 2 or more, of the matrix's element type      |
+    | memory    | rank 2 or more; see `PlainAccessOp`               |
     | positions | one index for each dimension of the memref        |
     | result    | M x N                                             |
 
@@ -215,7 +249,7 @@ class StoreOp(PlainAccessOp):
     | value     | shape                                             |
     |-----------|---------------------------------------------------|
     | value     | M x N                                             |
-    | memory    | rank 2 or more, of the matrix's element type      |
+    | memory    | rank 2 or more; see `PlainAccessOp`               |
     | positions | one index for each dimension of the memref        |
 
     A stride of 0 would write elements over each other and is refused.

@@ -203,6 +203,9 @@ class Types:
 
     def in_memory(self, type: Attribute) -> Id:
         """The type of an element of a memref: an i1 is a byte."""
+        if is_vector(type):
+            (width,) = self.widths(type)
+            return self.vector(self.in_memory(type.get_element_type()), width)
         return self.int(8) if type == _I1 else self.number(type)
 
     def field(self, type: str) -> Id:
@@ -211,6 +214,8 @@ class Types:
 
     def bytes_of(self, type: Attribute) -> int:
         """Size of an element of a memref, in bytes."""
+        if is_vector(type):
+            return type.element_count() * self.bytes_of(type.get_element_type())
         return max(1, self.bits(type) // 8)
 
     def vector(self, element: Id, width: int) -> Id:

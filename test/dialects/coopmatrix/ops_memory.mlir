@@ -95,3 +95,14 @@ func.func @prefetch(%m: memref<64x64xf16>, %i: index) {
   coopmatrix.prefetch %m[%i, %i] col_major checked(cols) level = 3 {note} : memref<64x64xf16>, !coopmatrix.matrix<8x16xf16, a>
   func.return
 }
+
+// Memory may hold vectors, or other numbers than the matrix.
+
+// CHECK-LABEL: func.func @pointee
+func.func @pointee(%m: memref<8x4xvector<4xf16>>, %n: memref<8x8xi32>, %i: index) {
+  // CHECK: coopmatrix.load %m[%i, %i] row_major : memref<8x4xvector<4xf16>> -> !coopmatrix.matrix<8x16xf16, a>
+  %a = coopmatrix.load %m[%i, %i] row_major : memref<8x4xvector<4xf16>> -> !coopmatrix.matrix<8x16xf16, a>
+  // CHECK: coopmatrix.store %{{.*}}, %n[%i, %i] col_major : !coopmatrix.matrix<8x16xf16, a>, memref<8x8xi32>
+  coopmatrix.store %a, %n[%i, %i] col_major : !coopmatrix.matrix<8x16xf16, a>, memref<8x8xi32>
+  func.return
+}

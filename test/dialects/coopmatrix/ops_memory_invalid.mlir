@@ -15,8 +15,14 @@
 // -----
 
 %m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
-%a = coopmatrix.load %m[%i, %i] row_major : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf32, a>
+%a = coopmatrix.load %m[%i, %i] row_major checked(rows) : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf32, a>
 // CHECK: coopmatrix.load: expected a memref of f32, the element type of the matrix, got f16
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<64x64xvector<4xindex>>, index)
+%a = coopmatrix.load %m[%i, %i] row_major : memref<64x64xvector<4xindex>> -> !coopmatrix.matrix<8x16xf32, a>
+// CHECK: coopmatrix.load: expected a memref of numbers or of vectors of numbers, expected elements of f16, bf16, f32, f64 or an integer, got index
 
 // -----
 
