@@ -1,0 +1,38 @@
+// RUN: coopc-opt %s -p 'plan-block-io{device=bmg explain=true}' 2>%t.remarks | filecheck %s
+// RUN: filecheck %s --check-prefix REMARK --input-file %t.remarks
+// RUN: coopc-opt %s -p 'plan-block-io{device=bmg}' | coopc-opt -p 'plan-block-io{device=dg2}' | filecheck %s --check-prefix DG2
+
+// Each access gets a plan, or the reason why it has none; another device, another plan.
+
+#dpas = #ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, opsPerChan = 2, threadsPerWarp = 16, warpsPerCTA = [8, 4], repCluster = [4, 2], A = [32, 16], B = [16, 32], C = [32, 32]}>
+#dot_a = #ttg.dot_op<{opIdx = 0, parent = #dpas, kWidth = 1}>
+#dot_b = #ttg.dot_op<{opIdx = 1, parent = #dpas, kWidth = 2}>
+#wrong = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [2, 8], warpsPerCTA = [8, 4], order = [1, 0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 32 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  // CHECK-LABEL: tt.func public @accesses
+  tt.func public @accesses(%p: !tt.ptr<f16>, %q: !tt.ptr<f32>, %n: i32, %s: i64) {
+    %one = arith.constant 1 : i64
+    %x = arith.constant 0 : i32
+    %a = tt.make_tensor_descriptor %p, [%n, %n], [%s, %one] : <f16>, <256x32xf16>
+    %c = tt.make_tensor_descriptor %q, [%n, %n], [%s, %one] : <f32>, <256x256xf32>
+    // CHECK: #xe.block_load_plan<<16, 32x16x2>, bits = [0, 1, 2, 3, 4, 5], element_bits = 16, rows = 0, cols = 1, of (register = [{{\[1, 0\], \[2, 0\], \[4, 0\], \[8, 0\], \[16, 0\], \[0, 16\]}}], lane = [{{\[0, 1\], \[0, 2\], \[0, 4\], \[0, 8\]}}], warp = [{{\[0, 0\], \[0, 0\], \[32, 0\], \[64, 0\], \[128, 0\]}}], block = []) -> (dim0 = 256, dim1 = 32)>
+    // REMARK: plan_block_io.mlir:[[#]]:5: remark: tt.descriptor_load: 1 message of 16 bits, 32x16x2
+    // DG2: xe.no_plan = "the device has no 2D block messages: it moves tensors lane by lane"
+    %0 = tt.descriptor_load %a[%x, %x] {ttig.block_io = "row_major"} : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #dot_a>
+    // CHECK: #xe.block_load_plan<<32, 16x8x1, transpose>, {{.*}}rows = 1, cols = 0
+    // REMARK: remark: tt.descriptor_load: 8 messages of 32 bits, 16x8x1, transpose
+    %1 = tt.descriptor_load %a[%x, %x] {ttig.block_io = "column_major"} : !tt.tensordesc<256x32xf16> -> tensor<32x256xf16, #dot_b>
+    // CHECK: xe.no_plan = "no message gives {{.*}}"
+    // REMARK: remark: tt.descriptor_load: moved lane by lane: no message gives the lanes these elements
+    %2 = tt.descriptor_load %a[%x, %x] {ttig.block_io = "row_major"} : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #wrong>
+    %3 = arith.constant dense<0.0> : tensor<256x256xf32, #dpas>
+    // CHECK: #xe.block_store_plan<<32, 8x16x1>, bits = [0, 1, 2]
+    // REMARK: remark: tt.descriptor_store: 16 messages of 32 bits, 8x16x1
+    tt.descriptor_store %c[%x, %x], %3 {ttig.block_io = "row_major"} : !tt.tensordesc<256x256xf32>, tensor<256x256xf32, #dpas>
+    // CHECK: xe.no_plan = "nothing says that the addresses are a matrix
+    // REMARK: remark: tt.load: moved lane by lane: nothing says that the addresses are a matrix
+    %4 = tt.splat %p : !tt.ptr<f16> -> tensor<256x32x!tt.ptr<f16>, #dot_a>
+    %5 = tt.load %4 : tensor<256x32x!tt.ptr<f16>, #dot_a>
+    tt.return
+  }
+}

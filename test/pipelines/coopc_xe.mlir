@@ -1,0 +1,30 @@
+// RUN: coopc-opt %root/test/inputs/ttgir/gemm_axb_32x32.ttgir -p 'coopc-xe{device=bmg}' | filecheck %s
+// RUN: coopc-opt --list-pipelines | filecheck %s --check-prefix STEPS
+
+// A tensor load is a message with a result for each operand of DPAS, x and y come from
+// the index and the number of the subgroup, and nothing is computed in the loop.
+
+// STEPS: coopc-xe
+// STEPS-NEXT: check-dominance
+// STEPS-NEXT: check-uniformity
+// STEPS-NEXT: set-target
+// STEPS-NEXT: plan-block-io
+// STEPS-NEXT: convert-ttgir-to-xe
+// STEPS-NEXT: canonicalize
+
+// CHECK: simt.target = #simt.target<opencl, bmg>
+// CHECK: func.func @gemm_axb_32x32(%a: memref<f16>, %b: memref<f16>, %c: memref<f32>, %m: i32, %n: i32, %k: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 512>} {
+// CHECK: [[PITCH_A:%.+]] = arith.muli %k, %c2 : i32
+// CHECK: [[PITCH_B:%.+]] = arith.muli %n, %c2 : i32
+// CHECK: [[M:%.+]] = arith.shrui %subgroup, %c2 : i32
+// CHECK: [[ROW:%.+]] = arith.shli [[M]], %c5 : i32
+// CHECK: [[N:%.+]] = arith.andi %subgroup, %c3 : i32
+// CHECK: [[COL:%.+]] = arith.shli [[N]], %c5 : i32
+// CHECK: [[Y:%.+]] = arith.addi %row, [[ROW]] : i32
+// CHECK: [[X:%.+]] = arith.addi %col, [[COL]] : i32
+// CHECK: scf.for %step =
+// CHECK-NEXT: xe.block_load_2d %a[%step, [[Y]]] surface([[PITCH_A]], %m, [[PITCH_A]]) block <16, 32x16x2>
+// CHECK-NEXT: xe.block_load_2d %b[[[X]], %step] surface([[PITCH_B]], %k, [[PITCH_B]]) block <16, 32x16x2, transform>
+// CHECK-NEXT: xe.dpas f16 x f16 repeat 8
+// CHECK-NOT: tt.
+// CHECK: xe.block_store_2d

@@ -1,0 +1,119 @@
+"""Triton's kernels simulated before and after the conversion, against numpy."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.sim.formats import to_bf16
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
+from coopc.source import Source
+from coopc.universe import everything
+
+INPUTS = Path(__file__).parents[1] / "inputs" / "ttgir"
+DEVICES = ("bmg", "pvc")
+GEMMS = {
+    # element type of a and b, of c, whether b is transposed, tile of a work-group
+    "gemm_axb": ("f2", "f4", False, (256, 256)),
+    "gemm_axb_32x32": ("f2", "f4", False, (256, 128)),
+    "gemm_axbt": ("f2", "f4", True, (256, 256)),
+    "gemm_axbt_32x32": ("f2", "f4", True, (256, 128)),
+    "gemm_bf16": ("bf16", "f4", False, (256, 256)),
+    "gemm_i8": ("i1", "i4", False, (256, 256)),
+    "gemm_tf32": ("f4", "f4", False, (256, 256)),
+}
+
+
+@cache
+def module(name: str, pipeline: str) -> ModuleOp:
+    """Return an input after some passes."""
+    universe = everything()
+    ctx = new_context(universe)
+    source = Source((INPUTS / f"{name}.ttgir").read_text(), name)
+    found = parse(ctx, source)
+    Run(ctx, source).apply(found, read_passes(pipeline, universe.all_passes))
+    return found
+
+
+def run(name: str, device: str | None, arguments: Sequence[Any], grid: Any) -> None:
+    """Run a kernel as Triton has it, or as it is on a device."""
+    if device is None:
+        simulate_triton(module(name, ""), name, arguments, grid)
+    else:
+        found = module(name, f"coopc-xe{{device={device}}}")
+        simulate(found, name, arguments, grid=grid)
+
+
+def stored(numbers: Any, type: str) -> Any:
+    return to_bf16(numbers) if type == "bf16" else numbers.astype(type)
+
+
+@pytest.mark.parametrize("device", [None, *DEVICES])
+@pytest.mark.parametrize("sizes", [(512, 512, 96), (300, 272, 144), (40, 64, 64)])
+@pytest.mark.parametrize("name", GEMMS)
+def test_gemm(name: str, sizes: tuple[int, int, int], device: str | None) -> None:
+    element, result, is_transposed, tile = GEMMS[name]
+    m, n, k = sizes
+    random = np.random.default_rng(m)
+    a, b = random.integers(-4, 5, (m, k)), random.integers(-4, 5, (k, n))
+    c = np.full((m, n), 77, result)
+    in_memory = np.ascontiguousarray(b.T if is_transposed else b)
+    arguments = [stored(a, element), stored(in_memory, element), c, m, n, k]
+    run(name, device, arguments, (-(-m // tile[0]), -(-n // tile[1])))
+    assert np.array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize("device", [None, *DEVICES])
+@pytest.mark.parametrize("sizes", [(512, 256, 64), (300, 200, 72)])
+def test_bias_and_activation(sizes: tuple[int, int, int], device: str | None) -> None:
+    m, n, k = sizes
+    random = np.random.default_rng(n)
+    a, b, bias = (random.integers(-3, 4, x).astype("f2") for x in ((m, k), (k, n), n))
+    c = np.zeros((m, n), "f2")
+    grid = (-(-m // 256), -(-n // 128))
+    run("gemm_bias_relu", device, [a, b, bias, c, m, n, k], grid)
+    assert np.array_equal(c, np.maximum(a.astype("f4") @ b.astype("f4") + bias, 0))
+
+
+@pytest.mark.parametrize("device", [None, *DEVICES])
+@pytest.mark.parametrize("sizes", [(128, 128, 64), (70, 130, 40)])
+def test_pointers(sizes: tuple[int, int, int], device: str | None) -> None:
+    m, n, k = sizes
+    random = np.random.default_rng(k)
+    a, b = (random.integers(-3, 4, x).astype("f2") for x in ((m, k), (k, n)))
+    c = np.zeros((m, n), "f4")
+    grid = (-(-m // 64), -(-n // 128))
+    run("gemm_ptr", device, [a, b, c, m, n, k, k, n, n], grid)
+    assert np.array_equal(c, a.astype("f4") @ b.astype("f4"))
+
+
+@pytest.mark.parametrize("heads_length", [(2, 256), (1, 200)])
+def test_attention(heads_length: tuple[int, int]) -> None:
+    heads, length = heads_length
+    random = np.random.default_rng(length)
+    shape = (heads, length, 64)
+    q, k, v = (random.standard_normal(shape).astype("f2") for _ in range(3))
+    scale = float(np.log2(np.e) / 8)
+    grid = (-(-length // 128), heads)
+    found: list[Any] = []
+    for device in (None, *DEVICES):
+        out = np.zeros(shape, "f2")
+        run("flash_attention_fwd", device, [q, k, v, out, length, scale], grid)
+        found.append(out.astype("f8"))
+    scores = q.astype("f8") @ k.astype("f8").transpose(0, 2, 1) / 8
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = weights @ v.astype("f8") / weights.sum(-1, keepdims=True)
+    # Weights of at most 1 are rounded to f16, a mean of v by them, and the result:
+    # each at most 2^-11 of what is summed, whose weights sum to 1.
+    bound = 3 * 2.0**-11 * np.abs(v).max()
+    for out in found:
+        assert np.abs(out - expected).max() <= bound
+    assert np.array_equal(found[1], found[2])
