@@ -1,5 +1,6 @@
 """Operations of `xe` that multiply: DPAS, and DPAS that two subgroups share."""
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -68,8 +69,48 @@ def operand_types(
     return VectorType(a, [a_length]), VectorType(i32, [b_length]), repeat * n // lanes
 
 
+class SystolicOp(IRDLOperation, ABC):
+    """A multiplication on the systolic array: `result = a * b + c`."""
+
+    C: ClassVar = VarConstraint("C", base(VectorType))
+
+    a = operand_def(VectorType)
+    b = operand_def(VectorType)
+    c = operand_def(C)
+    result = result_def(C)
+    a_precision = prop_def(PrecisionAttr)
+    b_precision = prop_def(PrecisionAttr)
+    repeat = prop_def(IntegerAttr[I32])
+
+    traits = traits_def(Collective(), NoMemoryEffect())
+
+    assembly_format = (
+        "$a_precision `x` $b_precision `repeat` $repeat $a `,` $b `,` $c attr-dict "
+        "`:` type($a) `,` type($b) `,` type($c)"
+    )
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        c: SSAValue,
+        precisions: tuple[Precision, Precision],
+        repeat: int,
+    ) -> None:
+        super().__init__(
+            operands=[a, b, c],
+            properties=dpas_properties(precisions, repeat),
+            result_types=[c.type],
+        )
+
+    @property
+    def precisions(self) -> tuple[Precision, Precision]:
+        """What the bits of a and b are."""
+        return self.a_precision.data, self.b_precision.data
+
+
 @irdl_op_definition
-class DpasOp(IRDLOperation):
+class DpasOp(SystolicOp):
     """Multiply on the systolic array: `result = a * b + c`, K = 8 channels of 32 bits.
 
     | value     | of the subgroup | of a lane, 16 lanes | 32 lanes    | 8 lanes   |
@@ -90,42 +131,6 @@ class DpasOp(IRDLOperation):
 
     name = "xe.dpas"
 
-    C: ClassVar = VarConstraint("C", base(VectorType))
-
-    a = operand_def(VectorType)
-    b = operand_def(VectorType)
-    c = operand_def(C)
-    result = result_def(C)
-    a_precision = prop_def(PrecisionAttr)
-    b_precision = prop_def(PrecisionAttr)
-    repeat = prop_def(IntegerAttr[I32])
-
-    traits = traits_def(Collective(), NoMemoryEffect())
-
-    assembly_format = (
-        "$a_precision `x` $b_precision `repeat` $repeat $a `,` $b `,` $c attr-dict "
-        "`:` type($a) `,` type($b) `,` type($c)"
-    )
-
-    def __init__(
-        self,
-        a: SSAValue,
-        b: SSAValue,
-        c: SSAValue,
-        precisions: tuple[Precision, Precision],
-        repeat: int,
-    ) -> None:
-        super().__init__(
-            operands=[a, b, c],
-            properties=dpas_properties(precisions, repeat),
-            result_types=[c.type],
-        )
-
-    @property
-    def precisions(self) -> tuple[Precision, Precision]:
-        """What the bits of a and b are."""
-        return self.a_precision.data, self.b_precision.data
-
     def verify_(self) -> None:
         """Check precisions, the repeat count, and the types of each lane's share."""
         verify_precisions(self.precisions)
@@ -141,7 +146,7 @@ class DpasOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SplitDpasOp(IRDLOperation):
+class SplitDpasOp(SystolicOp):
     """DPAS of two subgroups that multiply the same a: each gives half of its rows.
 
     | value     | of the subgroup | of a lane |
@@ -162,42 +167,6 @@ class SplitDpasOp(IRDLOperation):
     """
 
     name = "xe.split_dpas"
-
-    C: ClassVar = VarConstraint("C", base(VectorType))
-
-    a = operand_def(VectorType)
-    b = operand_def(VectorType)
-    c = operand_def(C)
-    result = result_def(C)
-    a_precision = prop_def(PrecisionAttr)
-    b_precision = prop_def(PrecisionAttr)
-    repeat = prop_def(IntegerAttr[I32])
-
-    traits = traits_def(Collective(), NoMemoryEffect())
-
-    assembly_format = (
-        "$a_precision `x` $b_precision `repeat` $repeat $a `,` $b `,` $c attr-dict "
-        "`:` type($a) `,` type($b) `,` type($c)"
-    )
-
-    def __init__(
-        self,
-        a: SSAValue,
-        b: SSAValue,
-        c: SSAValue,
-        precisions: tuple[Precision, Precision],
-        repeat: int,
-    ) -> None:
-        super().__init__(
-            operands=[a, b, c],
-            properties=dpas_properties(precisions, repeat),
-            result_types=[c.type],
-        )
-
-    @property
-    def precisions(self) -> tuple[Precision, Precision]:
-        """What the bits of a and b are."""
-        return self.a_precision.data, self.b_precision.data
 
     def verify_(self) -> None:
         """Check precisions, the repeat count, and the types of each lane's share."""
