@@ -1,9 +1,10 @@
 """Inputs for kernels and functions: sizes that they accept, and what is in the arrays.
 
-Sizes are found by trying: dynamic sizes and `index` arguments get one small number, and
-the first for which the program does nothing undefined is taken.  Then sizes that differ
-from each other are tried, and, for programs with checked accesses, sizes that no tile
-divides.  Whatever a program accepts is a fair input, even if nobody would call it so.
+Sizes are found by trying: dynamic sizes and `index` arguments get one small number, or
+the arguments, which may be positions, 0; the first for which the program does nothing
+undefined is taken.  Then sizes that differ from each other are tried, and, for programs
+with checked accesses, sizes that no tile divides.  Whatever a program accepts is a fair
+input, even if nobody would call it so.
 
 Contents are of two kinds (`coopc.sim.tracked.Inputs`): small integers, so that sums of
 products are exact, and any numbers.  Outputs are filled too: what a program leaves as
@@ -78,23 +79,24 @@ def _can_be_made(type: MemRefType) -> bool:
     return isinstance(type.layout, NoneAttr) or type.get_strides() is not None
 
 
-def count_sizes(func: FuncOp) -> int:
-    """Return how many numbers `Sizes` has for a function."""
-    return sum(
-        type.get_shape().count(DYNAMIC_INDEX)
-        if isa(type, MemRefType)
-        else isinstance(type, IndexType)
-        for type in func.function_type.inputs
-    )
+def positions(func: FuncOp) -> list[bool]:
+    """Return, for each number that `Sizes` has for a function, if it is an argument."""
+    found: list[bool] = []
+    for type in func.function_type.inputs:
+        if isa(type, MemRefType):
+            found += [False] * type.get_shape().count(DYNAMIC_INDEX)
+        elif isinstance(type, IndexType):
+            found.append(True)
+    return found
 
 
 def first_sizes(func: FuncOp) -> Iterator[Sizes]:
-    """Yield sizes to try, all of them the same."""
-    count = count_sizes(func)
-    for size in SIZES if count else (1,):
-        yield Sizes((size,) * count)
-    if count:
-        yield Sizes((0,) * count)
+    """Yield sizes to try, all of them the same but for positions."""
+    is_position = positions(func)
+    for size in SIZES if is_position else (1,):
+        yield Sizes((size,) * len(is_position))
+        if any(is_position):
+            yield Sizes(tuple(0 if position else size for position in is_position))
 
 
 def more_sizes(
@@ -106,7 +108,13 @@ def more_sizes(
     """
     for _ in range(24 if found.values else 0):
         factors = random.integers(2, 5, len(found.values))
-        yield Sizes(tuple(int(x) for x in factors * found.values))
+        steps = random.permutation(len(found.values))
+        yield Sizes(
+            tuple(
+                int(factor * size if size else step)
+                for factor, size, step in zip(factors, found.values, steps, strict=True)
+            )
+        )
     yield Sizes(tuple(2 * x for x in found.values))
 
 

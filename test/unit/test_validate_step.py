@@ -160,6 +160,23 @@ def test_checked_accesses_are_tried_on_ragged_sizes() -> None:
     assert any(size % 8 for size in found.sizes.values)
 
 
+def test_positions_are_tried_too() -> None:
+    text = """
+    func.func @f(%x: memref<?x?xi32>, %i: index, %j: index) attributes {simt.kernel,
+        simt.grid = affine_map<(m, n, i, j) -> (1)>} {
+      %m = coopmatrix.load %x[%i, %j] row_major
+           : memref<?x?xi32> -> !coopmatrix.matrix<8x4xi32, acc>
+      %n = coopmatrix.add %m, %m : !coopmatrix.matrix<8x4xi32, acc>
+      coopmatrix.store %n, %x[%i, %j] row_major
+        : !coopmatrix.matrix<8x4xi32, acc>, memref<?x?xi32>
+      func.return
+    }
+    """
+    assert mismatch(text, text) == (None, [])
+    found, _ = mismatch(text, text.replace("%n, %x[%i, %j]", "%n, %x[%i, %i]"))
+    assert found is not None
+
+
 def test_what_is_not_compared_is_said() -> None:
     before = """
     func.func @gone() { func.return }
