@@ -197,6 +197,9 @@ class Cutter:
         for part, (row, col) in enumerate(grid.origins):
             bits = grid.type.element_bits
             offset = memory_offset(op.layout.data, row, col, bits)
+            if isinstance(op, coopmatrix.PlainAccessOp):
+                # Positions count what the memref holds.
+                offset = offset[0], offset[1] * bits // op.pointee_bits
             *leading, outer, inner = op.positions
             operands = (
                 *(splitter.parts(value)[part] for value in stored),
@@ -288,7 +291,7 @@ def _set_alignment(
     if new.alignment is None:
         return
     sure = alignment_at(
-        new.alignment.value.data, offset, op.matrix_strides, op.matrix.element_bits
+        new.alignment.value.data, offset, op.matrix_strides, new.pointee_bits
     )
     new.alignment = None if sure is None else IntegerAttr(sure, i64)
 

@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from xdsl.dialects.builtin import (
     I32,
     I64,
+    FixedBitwidthType,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -42,7 +43,14 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.coopmatrix.enums import CheckedAttr, Layout, LayoutAttr, Use
+from coopc.dialects.coopmatrix.enums import (
+    CheckedAttr,
+    Layout,
+    LayoutAttr,
+    Scope,
+    ScopeAttr,
+    Use,
+)
 from coopc.dialects.coopmatrix.traits import NamesConstants
 from coopc.dialects.coopmatrix.types import (
     CHANNEL_BITS,
@@ -57,6 +65,7 @@ _ACCESS = (
     "$memory `[` $positions `]` $layout (`checked` `` $checked^)? "
     "(`volatile` $volatile^)? (`nontemporal` $nontemporal^)? "
     "(`alignment` `=` $alignment^)? "
+    "(`available` `=` $available^)? (`visible` `=` $visible^)? "
 )
 
 
@@ -144,8 +153,21 @@ class PlainAccessOp(AccessOp, ABC):
     nontemporal = opt_prop_def(UnitAttr)
     alignment = opt_prop_def(IntegerAttr[I64])
     """In bytes, of the first element: a power of two."""
+    available = opt_prop_def(ScopeAttr)
+    """Of a store: to whom it makes what it writes available."""
+    visible = opt_prop_def(ScopeAttr)
+    """Of a load: whose writes, made available, it sees."""
 
     irdl_options = (ParsePropInAttrDict(),)
+
+    @property
+    def pointee_bits(self) -> int:
+        """The width of what the memref holds, in bits."""
+        type, width = self.memory_type.element_type, 1
+        if is_vector(type):
+            type, width = type.get_element_type(), type.element_count()
+        assert isinstance(type, FixedBitwidthType), type
+        return width * type.bitwidth
 
     def verify_pointee(self) -> None:
         """Check that memory holds numbers or vectors, and the matrix's where it must.
@@ -166,8 +188,22 @@ class PlainAccessOp(AccessOp, ABC):
             )
 
     def verify_(self) -> None:
-        """Check the alignment too."""
+        """Check the alignment, and which way data may be handed over, too."""
         super().verify_()
+        handed = self.available if isinstance(self, LoadOp) else self.visible
+        if handed is not None:
+            names = (
+                ("available", "a store")
+                if isinstance(self, LoadOp)
+                else (
+                    "visible",
+                    "a load",
+                )
+            )
+            raise VerifyException(
+                f"expected {names[0]} on {names[1]} only, as SPIR-V has "
+                f"MakePointer{names[0].capitalize()}, got it on {self.name}"
+            )
         if self.alignment is None:
             return
         alignment = self.alignment.value.data
@@ -225,12 +261,14 @@ class LoadOp(PlainAccessOp):
         volatile: bool = False,
         nontemporal: bool = False,
         alignment: int | None = None,
+        visible: Scope | None = None,
     ) -> None:
         super().__init__(
             operands=[memory, positions],
             properties={
                 "layout": LayoutAttr(layout),
                 "checked": checked,
+                "visible": None if visible is None else ScopeAttr(visible),
                 **_memory_operands(volatile, nontemporal, alignment),
             },
             result_types=[result],
@@ -282,12 +320,14 @@ class StoreOp(PlainAccessOp):
         volatile: bool = False,
         nontemporal: bool = False,
         alignment: int | None = None,
+        available: Scope | None = None,
     ) -> None:
         super().__init__(
             operands=[value, memory, positions],
             properties={
                 "layout": LayoutAttr(layout),
                 "checked": checked,
+                "available": None if available is None else ScopeAttr(available),
                 **_memory_operands(volatile, nontemporal, alignment),
             },
         )

@@ -16,7 +16,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
 from coopc.rewrite.matrix_cutting import Cutter, Grid
 from coopc.rewrite.matrix_tiling import Refusal, Tiling, plan_tiling
 from coopc.rewrite.one_to_many import Splitter, split_values
@@ -31,6 +31,26 @@ def cut(module: ModuleOp, tiling: Tiling) -> None:
         Rewriter.erase_op(op)
 
 
+def _broken_pointee(module: ModuleOp, tiling: Tiling) -> Refusal | None:
+    """Refuse tiles that begin inside of what a memref holds, such as a vector."""
+    for op in module.walk():
+        if not isinstance(op, coopmatrix.PlainAccessOp):
+            continue
+        bits, whole = op.matrix.element_bits, op.pointee_bits
+        value = op.value if isinstance(op, coopmatrix.StoreOp) else op.results[0]
+        tile = tiling.tiles.get(value)
+        if tile is None or tile == op.matrix.shape:
+            continue
+        along = tile[op.layout.data is not coopmatrix.Layout.COL_MAJOR]
+        if along * bits % whole:
+            return Refusal(
+                op,
+                f"expected tiles whose rows in memory are whole {whole}-bit pieces, "
+                f"which {op.memory_type} holds, got {along} elements of {bits} bits",
+            )
+    return None
+
+
 @dataclass(frozen=True)
 class SplitCoopmatrixPass(ModulePass):
     """Cut each matrix into tiles of shapes that the device has."""
@@ -43,6 +63,8 @@ class SplitCoopmatrixPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then cut."""
         tiling = plan_tiling(op, self._device(op))
+        if not isinstance(tiling, Refusal):
+            tiling = _broken_pointee(op, tiling) or tiling
         if isinstance(tiling, Refusal):
             tiling.op.emit_error(tiling.reason, PassFailedException(tiling.reason))
         cut(op, tiling)

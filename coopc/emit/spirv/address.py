@@ -70,14 +70,16 @@ def memory_operands(
     volatile: bool = False,
     nontemporal: bool = False,
     alignment_bytes: int | None = None,
-) -> list[str | int]:
-    """The memory operands of an access.
+    available: Id | None = None,
+    visible: Id | None = None,
+) -> list[str | int | Id]:
+    """The memory operands of an access; `available` and `visible` are scopes.
 
     Vulkan's accesses are private to the work-item unless they say otherwise: where the
     module has barriers, they do, for memory that others see.
     """
     flags: list[str] = []
-    literals: list[int] = []
+    literals: list[int | Id] = []
     if volatile:
         flags.append("Volatile")
     if alignment_bytes is not None:
@@ -85,6 +87,16 @@ def memory_operands(
         literals.append(alignment_bytes)
     if nontemporal:
         flags.append("Nontemporal")
+    shared = available is not None or visible is not None
+    for scope, flag in (
+        (available, "MakePointerAvailable"),
+        (visible, "MakePointerVisible"),
+    ):
+        if scope is not None:
+            flags.append(flag)
+            literals.append(scope)
     if e.facts.vulkan and e.whole.synchronises and view.storage != "Function":
+        shared = True
+    if shared:
         flags.append("NonPrivatePointer")
     return ["|".join(flags), *literals] if flags else []

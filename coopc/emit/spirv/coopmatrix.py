@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from coopc.device import Device
 from coopc.device import Use as DeviceUse
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Use, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Scope, Use, matrix_type
 from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv import address
 from coopc.emit.spirv.arith_convert import converted
@@ -41,6 +41,16 @@ LAYOUTS = {"row_major": 0, "col_major": 1, "packed": 2}
 """CooperativeMatrixLayout; 2 is PackedINTEL of SPV_INTEL_joint_matrix."""
 
 _USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
+
+_HANDED_OVER = {
+    Scope.CROSS_DEVICE: 5,
+    Scope.DEVICE: 5,
+    Scope.QUEUE_FAMILY: 5,
+    Scope.WORKGROUP: 2,
+    Scope.SUBGROUP: 3,
+    Scope.INVOCATION: 4,
+}
+"""Scopes of SPIR-V; the widest of Vulkan without another capability is 5."""
 
 MATRIX_STORAGE = ("StorageBuffer", "CrossWorkgroup", "Workgroup")
 """Where matrices are loaded from and stored to."""
@@ -96,9 +106,22 @@ def _access(
         volatile=op.volatile is not None,
         nontemporal=op.nontemporal is not None,
         alignment_bytes=alignment,
+        available=_scope(e, op.available),
+        visible=_scope(e, op.visible),
     )
     layout = e.types.enumerant(LAYOUTS[name])
     return pointer, layout, e.index.id(stride), *operands
+
+
+def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
+    """The scope to which an access hands data over."""
+    if scope is None:
+        return None
+    if not e.facts.vulkan:
+        raise Refusal(
+            "expected available and visible under vulkan, whose memory model has them"
+        )
+    return e.types.enumerant(_HANDED_OVER[scope.data])
 
 
 def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str, Num]:
