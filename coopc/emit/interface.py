@@ -203,6 +203,11 @@ def _of_vectors(
 
 def _scalar(type: Attribute) -> str:
     """The name of a type that arguments can have."""
+    if isinstance(type, coopmatrix.MatrixType):
+        raise Refusal(
+            "expected no matrix in memory: SPV_KHR_cooperative_matrix has matrices in "
+            "the storage classes Function and Private only"
+        )
     if (name := str(type)) not in SCALAR_BYTES:
         raise Refusal(
             f"expected arguments of {', '.join(SCALAR_BYTES)}, index or memrefs of "

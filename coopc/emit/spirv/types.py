@@ -41,6 +41,11 @@ from coopc.spirv.statement import Id
 VECTOR_WIDTHS = {"vulkan": (4, 3, 2), "opencl": (16, 8, 4, 3, 2)}
 """Components of a vector type, by flavour, the widest first."""
 
+IN_MEMORY = (
+    "expected no matrix in memory: SPV_KHR_cooperative_matrix has matrices in the "
+    "storage classes Function and Private only"
+)
+
 _FLOAT_BITS = {Float16Type: 16, Float32Type: 32, Float64Type: 64}
 
 _I1 = IntegerType(1)
@@ -203,6 +208,8 @@ class Types:
 
     def in_memory(self, type: Attribute) -> Id:
         """The type of an element of a memref: an i1 is a byte."""
+        if isinstance(type, coopmatrix.MatrixType):
+            raise Refusal(IN_MEMORY)
         if is_vector(type):
             (width,) = self.widths(type)
             return self.vector(self.in_memory(type.get_element_type()), width)
