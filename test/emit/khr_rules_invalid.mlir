@@ -30,12 +30,6 @@ coopmatrix.store %c, %m[%i, %i] row_major : !coopmatrix.matrix<8x8xf32, acc>, me
 
 // -----
 
-// A use of 7.
-// CHECK: error: Expected `a`, `b`, `acc`, or `none`.
-%a = "test.op"() : () -> !coopmatrix.matrix<8x8xf32, 7>
-
-// -----
-
 // A layout in memory without a stride.
 // CHECK: coopmatrix.load: expected a memref with strides, got layout affine_map<(d0, d1) -> ((d0 floordiv 2), d1)>
 %m, %i = "test.op"() : () -> (memref<8x8xf32, affine_map<(d0, d1) -> (d0 floordiv 2, d1)>>, index)
