@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
@@ -53,6 +54,10 @@ class CoopcXePass(Pipeline):
     """dg2, pvc, bmg, lnl or ptl; the module's `simt.target` without it."""
     explain: bool = False
     """Whether the plan of each access is printed, or the reason against one."""
+    prefetch: int = 0
+    """How many steps of a loop ahead tiles are prefetched; 0 for no more than is."""
+    payload: Literal["none", "prefetch", "all"] = "none"
+    """Which addresses of messages are held in payloads, builtins of the compiler."""
 
     def __post_init__(self) -> None:
         self.steps()  # checks the device's name
@@ -62,11 +67,14 @@ class CoopcXePass(Pipeline):
         # Triton's dialects are too much to import for the other pipelines.
         from coopc.passes.xe.convert_ttgir import ConvertTtgirToXePass
         from coopc.passes.xe.plan_block_io import PlanBlockIOPass
+        from coopc.passes.xe.prefetch_block_io import PrefetchBlockIOPass
 
+        ahead = (PrefetchBlockIOPass(self.prefetch),) if self.prefetch else ()
         return (
             SetTargetPass(self.device, None if self.device is None else "opencl"),
+            *ahead,  # they are planned, too
             PlanBlockIOPass(explain=self.explain),  # for the target
-            ConvertTtgirToXePass(),
+            ConvertTtgirToXePass(self.payload),
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.
         )

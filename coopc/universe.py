@@ -34,10 +34,19 @@ PASSES: dict[str, str] = {
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
+    "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIOPass"),
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIOPass",
     "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir:ConvertTtgirToXePass",
+    "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
+    "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
+    "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"
+    ":ResolveMatrixWiSlicePass",
+    "resolve-subgroup-wi-call": "coopc.passes.cpu.resolve_subgroup_wi_call"
+    ":ResolveSubgroupWiCallPass",
     "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"
     ":DistributeCoopmatrixPass",
+    "convert-coopmatrix-to-amx": "coopc.passes.cpu.convert_coopmatrix_to_amx"
+    ":ConvertCoopmatrixToAmxPass",
     "coopc-khr": "coopc.pipelines:CoopcKhrPass",
     "coopc-xe": "coopc.pipelines:CoopcXePass",
     "coopc-lanes": "coopc.pipelines:CoopcLanesPass",
@@ -49,6 +58,7 @@ PIPELINES: tuple[str, ...] = ("coopc-khr", "coopc-xe", "coopc-lanes")
 
 TARGETS: dict[str, str] = {
     "abi-json": "coopc.emit.targets:AbiJsonTarget",
+    "llvm-ir": "coopc.emit.llvm.target:LlvmIrTarget",
     "spirv": "coopc.emit.targets:SpirvTarget",
     "spirv-binary": "coopc.emit.targets:SpirvBinaryTarget",
 }

@@ -7,6 +7,7 @@ floats cannot be tracked through them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -27,7 +28,7 @@ from coopc.sim.formats import bf16_from_bits
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
 from coopc.sim.numerics import Numerics
-from coopc.sim.values import AXES, Array, scalar_of, value_dtype
+from coopc.sim.values import Array, scalar_of, value_dtype
 
 BASE_ALIGNMENT = 64
 """Of a surface, in bytes."""
@@ -46,6 +47,20 @@ ELEMENTS: dict[xe.Precision, Attribute] = {
 }
 
 
+@dataclass(eq=False, slots=True)
+class Address:
+    """A payload: it is written in place."""
+
+    memory: MemRef
+    x: Array
+    y: Array
+    width: Array
+    """In bytes, as the pitch."""
+    height: Array
+    pitch: Array
+    shape: BlockShape
+
+
 @register_impls
 class XeFunctions(SimulatorFunctions):
     """Blocks and products; a prefetch does nothing."""
@@ -56,7 +71,7 @@ class XeFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Read the slots of each lane."""
         width, count = piece_of(op.pieces)
-        places, inside = self._places(op, args[:6], width)
+        places, inside = self._places(op.block.data, args[:6], width)
         memory = byte_view(self._memory(args[0]))
         found = np.where(inside, memory[np.where(inside, places, 0)], np.uint8(0))
         return split(found, width, count)
@@ -68,7 +83,7 @@ class XeFunctions(SimulatorFunctions):
         """Write the slots of each lane."""
         width, _ = piece_of(op.pieces)
         pieces, rest = args[: len(op.pieces)], args[len(op.pieces) :]
-        places, inside = self._places(op, rest, width)
+        places, inside = self._places(op.block.data, rest, width)
         memory = byte_view(self._memory(rest[0]))
         shape = self.machine.shape
         whole = np.concatenate(
@@ -109,6 +124,53 @@ class XeFunctions(SimulatorFunctions):
         rows, cols = tile(encoding, "c")
         return (product[:, :, 0][..., rows, cols].swapaxes(-1, -2),)
 
+    @impl(xe.PayloadCreateOp)
+    def create(
+        self, interpreter: Interpreter, op: xe.PayloadCreateOp, args: PythonValues
+    ) -> PythonValues:
+        """Remember an address."""
+        return (Address(*args, xe.shape_of(op.result)),)
+
+    @impl(xe.PayloadSetXOp)
+    def set_x(
+        self, interpreter: Interpreter, op: xe.PayloadSetXOp, args: PythonValues
+    ) -> PythonValues:
+        """Write the column."""
+        args[0].x = args[1]
+        return ()
+
+    @impl(xe.PayloadSetYOp)
+    def set_y(
+        self, interpreter: Interpreter, op: xe.PayloadSetYOp, args: PythonValues
+    ) -> PythonValues:
+        """Write the row."""
+        args[0].y = args[1]
+        return ()
+
+    @impl(xe.PayloadLoadOp)
+    def load_payload(
+        self, interpreter: Interpreter, op: xe.PayloadLoadOp, args: PythonValues
+    ) -> PythonValues:
+        """Read the slots of each lane."""
+        address: Address = args[0]
+        x = address.x + np.int32(op.dx.value.data)
+        y = address.y + np.int32(op.dy.value.data)
+        surface = (address.width, address.height, address.pitch)
+        width, count = piece_of(op.pieces)
+        places, inside = self._places(
+            address.shape, (address.memory, x, y, *surface), width
+        )
+        memory = byte_view(self._memory(address.memory))
+        found = np.where(inside, memory[np.where(inside, places, 0)], np.uint8(0))
+        return split(found, width, count)
+
+    @impl(xe.PayloadPrefetchOp)
+    def prefetch_payload(
+        self, interpreter: Interpreter, op: xe.PayloadPrefetchOp, args: PythonValues
+    ) -> PythonValues:
+        """Do nothing that a program sees."""
+        return ()
+
     def _memory(self, memory: MemRef) -> MemRef:
         """Return memory whose bytes can be looked at.
 
@@ -120,7 +182,7 @@ class XeFunctions(SimulatorFunctions):
         return memory
 
     def _places(
-        self, op: xe.BlockOp, args: PythonValues, slot: int
+        self, shape: BlockShape, args: PythonValues, slot: int
     ) -> tuple[Array, Array]:
         """Return the byte in memory of each byte of the slots, and which are there.
 
@@ -137,12 +199,10 @@ class XeFunctions(SimulatorFunctions):
             size = memory.buffer.data.dtype.itemsize
         start = memory.offset * size
         check_surface(start, width, height, pitch)
-        rows, columns = byte_slots(
-            op.block.data, self.machine.launch.subgroup_size, slot
-        )
+        rows, columns = byte_slots(shape, self.machine.launch.subgroup_size, slot)
         extra = (..., *(None,) * 2)
         row = y.astype(np.int64)[extra] + rows
-        column = x.astype(np.int64)[extra] * (op.block.data.bits // 8) + columns
+        column = x.astype(np.int64)[extra] * (shape.bits // 8) + columns
         wide, high = width[extra], height[extra]
         inside = (row >= 0) & (row < high) & (column >= 0) & (column < wide)
         places = start[extra] + row * pitch.astype(np.int64)[extra] + column
@@ -253,6 +313,3 @@ def matrix(encoding: DpasEncoding, operand: Operand, values: Array) -> Array:
     found = np.zeros(shape, values.dtype)
     found[:, :, 0][..., rows, columns] = values.swapaxes(-1, -2)
     return found
-
-
-__all__ = ["AXES", "XeFunctions"]

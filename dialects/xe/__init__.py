@@ -34,6 +34,7 @@ from coopc.dialects.xe.plans import (
     PLAN,
     REFUSAL,
     BlockLoadPlanAttr,
+    BlockPrefetchPlanAttr,
     BlockStorePlanAttr,
     PlanAttr,
 )
@@ -55,6 +56,7 @@ Xe = Dialect(
     [
         BlockAttr,
         BlockLoadPlanAttr,
+        BlockPrefetchPlanAttr,
         BlockStorePlanAttr,
         CacheAttr,
         PayloadType,
@@ -72,6 +74,7 @@ __all__ = [
     "BlockLoadPlanAttr",
     "BlockOp",
     "BlockPrefetch2DOp",
+    "BlockPrefetchPlanAttr",
     "BlockStore2DOp",
     "BlockStorePlanAttr",
     "CacheAttr",

@@ -26,6 +26,7 @@ from coopc.dialects.layout.syntax import (
 from coopc.dialects.xe.attributes import parse_shape, print_shape
 from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
+from coopc.plan.prefetch import PrefetchPlan
 
 PLAN = "xe.plan"
 """The attribute of an access that is moved by 2D block messages."""
@@ -89,9 +90,7 @@ class PlanAttr(Data[BlockPlan]):
             text = f", bits = {basis_text(plan.bits)}, {numbers_text(numbers)}"
             if plan.swaps:
                 text += f", swaps = [{', '.join(map(basis_text, plan.swaps))}]"
-            layout = plan.layout
-            bases = {x: [*map(basis_text, layout.bases(x))] for x in layout.in_names}
-            text += f", of {named_text(bases)} -> ({numbers_text(layout.out_sizes)})"
+            text += f", {_layout_text(plan.layout)}"
             printer.print_string(text)
 
 
@@ -107,6 +106,39 @@ class BlockStorePlanAttr(PlanAttr):
     """The messages that store a tensor: `#xe.block_store_plan<..>`."""
 
     name = "xe.block_store_plan"
+
+
+@irdl_attr_definition
+class BlockPrefetchPlanAttr(Data[PrefetchPlan]):
+    """The messages that fetch a tile: `#xe.block_prefetch_plan<..>`."""
+
+    name = "xe.block_prefetch_plan"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> PrefetchPlan:
+        """Parse `<<16, 8x32x1>, of (..) -> (..)>`."""
+        position = parser.pos
+        with parser.in_angle_brackets():
+            shape = parse_shape(parser)
+            parser.parse_punctuation(",")
+            parser.parse_keyword("of")
+            layout = _parse_layout(parser)
+        try:
+            return PrefetchPlan(layout, shape)
+        except ValueError as error:
+            parser.raise_error(str(error), position, parser.pos)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print what `parse_parameter` reads."""
+        with printer.in_angle_brackets():
+            print_shape(printer, self.data.shape)
+            printer.print_string(f", {_layout_text(self.data.layout)}")
+
+
+def _layout_text(layout: LinearLayout) -> str:
+    """Return `of (register = [..], ..) -> (dim0 = 4, ..)`."""
+    bases = {x: [*map(basis_text, layout.bases(x))] for x in layout.in_names}
+    return f"of {named_text(bases)} -> ({numbers_text(layout.out_sizes)})"
 
 
 def _parse_layout(parser: AttrParser) -> LinearLayout:

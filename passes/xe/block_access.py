@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt, tt, xe
 from coopc.dialects.tt.types import is_tensor
 from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.payloads import PayloadLoads
 from coopc.passes.xe.positions import origin
 from coopc.passes.xe.registers import (
     bit_width,
@@ -28,22 +29,11 @@ from coopc.passes.xe.registers import (
     vector_type,
 )
 from coopc.passes.xe.spread import MAX_COMPONENTS, Spread, spread_of
+from coopc.passes.xe.surface import Surface
 from coopc.plan.block2d import BlockPlan
 from coopc.rewrite.one_to_many import Splitter
 
 Values = Sequence[SSAValue]
-
-
-@dataclass(frozen=True, slots=True)
-class Surface:
-    """A matrix in memory: what a descriptor becomes."""
-
-    base: SSAValue
-    width: SSAValue
-    """In bytes, as the pitch; i32 as all of them."""
-    height: SSAValue
-    """In rows."""
-    pitch: SSAValue
 
 
 def plan_of(op: Operation) -> BlockPlan | None:
@@ -75,6 +65,8 @@ class BlockAccess:
     """The rules for accesses that have a plan."""
 
     entry: Entry
+    payloads: PayloadLoads | None = None
+    """How loads hold their addresses; None where they do not."""
 
     def load(self, op: tt.DescriptorLoadOp, s: Splitter, plan: BlockPlan) -> Values:
         """Load a tensor; return its pieces."""
@@ -83,6 +75,9 @@ class BlockAccess:
         type = slot_vector(plan, spread.run)
         count = plan.values * plan.element_bits // bit_width(type)
         messages: list[Values] = []
+        if self.payloads is not None and self.payloads.suits(op, type, count):
+            messages = self.payloads.load(op, s, plan, surface, [type] * count)
+            return self.arranged(s, plan, spread, messages)
         for first in plan.firsts:
             place = self._place(plan, first, op.indices)
             block = xe.BlockLoad2DOp(

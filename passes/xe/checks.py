@@ -9,7 +9,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
-from coopc.dialects import tt, ttg, xe
+from coopc.dialects import tt, ttg, ttig, xe
 from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.layouts import encoding_of
 from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
@@ -29,6 +29,8 @@ KNOWN = (
     tt.ReduceReturnOp,
     tt.ReturnOp,
     tt.SplatOp,
+    ttig.DescriptorPrefetchOp,
+    ttig.PrefetchOp,
 )
 """Operations of Triton that are converted whatever they are."""
 TRITON = ("tt", "ttg", "ttig")

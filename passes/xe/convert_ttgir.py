@@ -19,7 +19,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc.dialects import tt
+from coopc import device as devices
+from coopc.device import BlockIO
+from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.types import TensorDescType, is_tensor
 from coopc.passes.xe.block_access import BlockAccess, plan_of, spread_of_value
 from coopc.passes.xe.checks import why_not
@@ -28,6 +30,7 @@ from coopc.passes.xe.descriptors import Descriptors
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.kernels import convert_functions
 from coopc.passes.xe.lane_access import LaneAccess
+from coopc.passes.xe.payloads import Payload, PayloadLoads, Prefetches
 from coopc.passes.xe.pointers import Pointers, base_of, memref_of, origin_of
 from coopc.passes.xe.products import dot
 from coopc.passes.xe.reductions import Reductions
@@ -66,11 +69,21 @@ def values_in(func: FuncOp) -> list[SSAValue]:
 class Conversion:
     """The rules of one kernel."""
 
-    def __init__(self, entry: Entry, bases: dict[Operation, SSAValue]) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        bases: dict[Operation, SSAValue],
+        payload: Payload,
+        io: BlockIO | None,
+    ) -> None:
         """Start with what is at the entry, and the scalar pointers of accesses."""
+        loads = None
+        if payload == "all" and io is not None:
+            loads = PayloadLoads(entry, io.immediate_offsets)
         self.entry = entry
         self.pointers = Pointers(entry)
-        self.blocks = BlockAccess(entry)
+        self.blocks = BlockAccess(entry, loads)
+        self.prefetches = Prefetches(entry, payload in ("prefetch", "all"))
         self.lanes = LaneAccess(entry, self.pointers, bases)
 
     def rules(self) -> dict[type[Operation], Rule]:
@@ -84,6 +97,8 @@ class Conversion:
             tt.LoadOp: self.load,
             tt.StoreOp: self.store,
             tt.ReduceOp: Reductions(self.entry).reduce,
+            ttig.DescriptorPrefetchOp: self.prefetches.fetch,
+            ttig.PrefetchOp: lambda op, s: (),
         }
 
     def load_block(
@@ -119,7 +134,7 @@ class Conversion:
         return ()
 
 
-def convert(func: FuncOp) -> None:
+def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
     """Convert the body of a kernel."""
     entry = Entry(func.body.block)
     count_in_units(func, entry)
@@ -135,7 +150,7 @@ def convert(func: FuncOp) -> None:
         if isinstance(op, tt.LoadOp | tt.StoreOp)
         and (base := base_of(op.ptr)) is not None
     }
-    split_values(func, parts, Conversion(entry, bases).rules())
+    split_values(func, parts, Conversion(entry, bases, payload, io).rules())
 
 
 @dataclass(frozen=True)
@@ -144,6 +159,9 @@ class ConvertTtgirToXePass(ModulePass):
 
     name = "convert-ttgir-to-xe"
 
+    payload: Payload = "none"
+    """Which addresses are held in payloads: those of prefetches, or of loads too."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check all of `op`, then convert it."""
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
@@ -151,5 +169,7 @@ class ConvertTtgirToXePass(ModulePass):
         for each in op.walk():
             if (reason := why_not(each)) is not None:
                 each.emit_error(reason, PassFailedException(reason))
+        target = simt.target_of(op)
+        io = None if target is None else devices.device(target.device.data).block_io
         for func in convert_functions(op):
-            convert(func)
+            convert(func, self.payload, io)

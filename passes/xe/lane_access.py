@@ -29,17 +29,18 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.memref import LoadOp, StoreOp
 from xdsl.dialects.scf import IfOp, YieldOp
 from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects import tt
 from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import bits_of
-from coopc.passes.xe.block_access import Surface, spread_of_value
+from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
 from coopc.passes.xe.registers import packed, unpacked
 from coopc.passes.xe.spread import Spread
+from coopc.passes.xe.surface import Surface
 from coopc.rewrite.one_to_many import Splitter
 
 Values = Sequence[SSAValue]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
@@ -19,11 +20,16 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
-from coopc.dialects import simt, xe
+from coopc.dialects import simt, tt, ttig, xe
+from coopc.dialects.tt.names import ModuleFacts
+from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.accesses import Access, access_of, request_of
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.refusal import Refusal
+from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
+from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import plan
+
+Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
 
 
 def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
@@ -34,7 +40,24 @@ def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
     return plan(request, device.block_io)
 
 
-def summary(decided: BlockPlan | Refusal) -> str:
+def decide_prefetch(
+    op: ttig.DescriptorPrefetchOp, device: devices.Device
+) -> PrefetchPlan | Refusal:
+    """Return how the subgroups of a work-group fetch a block, or why they do not."""
+    type = op.desc.type
+    warps = ModuleFacts.of(op).num_warps
+    assert isinstance(type, tt.TensorDescType), op
+    if type.rank != 2 or warps is None:
+        return Refusal(Reason.RANK, f"a block of rank {type.rank}")
+    rows, cols = type.shape
+    if any(size & (size - 1) for size in (rows, cols)):
+        return Refusal(Reason.OVERLAP, f"a block of {rows} x {cols}")
+    width = bits_of(type.tensor)
+    assert width is not None, op
+    return plan_prefetch(rows, cols, width, warps, device.block_io)
+
+
+def summary(decided: Decision) -> str:
     """Return in one line what was decided.
 
     >>> from coopc.plan.refusal import Reason
@@ -43,6 +66,9 @@ def summary(decided: BlockPlan | Refusal) -> str:
     """
     if isinstance(decided, Refusal):
         return f"moved lane by lane: {decided}"
+    if isinstance(decided, PrefetchPlan):
+        many = "s" * (decided.messages > 1)
+        return f"{decided.messages} message{many} of {decided.shape} a subgroup"
     messages = len(decided.firsts)
     text = f"{messages} message{'s' * (messages > 1)} of {decided.shape}"
     if decided.swaps:
@@ -80,6 +106,21 @@ def remark(op: Operation, text: str) -> None:
     print(f"{place}remark: {op.name}: {text}", file=sys.stderr)
 
 
+def write(op: Operation, decided: Decision) -> None:
+    """Write into an operation what was decided."""
+    op.attributes.pop(xe.PLAN, None)
+    op.attributes.pop(xe.REFUSAL, None)
+    match decided:
+        case Refusal():
+            op.attributes[xe.REFUSAL] = StringAttr(str(decided))
+        case PrefetchPlan():
+            op.attributes[xe.PLAN] = xe.BlockPrefetchPlanAttr(decided)
+        case _ if isinstance(op, tt.DescriptorStoreOp | tt.StoreOp):
+            op.attributes[xe.PLAN] = xe.BlockStorePlanAttr(decided)
+        case _:
+            op.attributes[xe.PLAN] = xe.BlockLoadPlanAttr(decided)
+
+
 @dataclass(frozen=True)
 class PlanBlockIOPass(ModulePass):
     """Write a plan, or the reason against one, to each access of a tensor."""
@@ -95,16 +136,12 @@ class PlanBlockIOPass(ModulePass):
         """Decide on every access of `op`."""
         device = device_of(self.device, op, self.name)
         for each in op.walk():
-            if (access := access_of(each)) is None:
-                continue
-            decided = decide(access, device)
-            each.attributes.pop(xe.PLAN, None)
-            each.attributes.pop(xe.REFUSAL, None)
-            if isinstance(decided, Refusal):
-                each.attributes[xe.REFUSAL] = StringAttr(str(decided))
-            elif access.is_store:
-                each.attributes[xe.PLAN] = xe.BlockStorePlanAttr(decided)
+            if isinstance(each, ttig.DescriptorPrefetchOp):
+                decided = decide_prefetch(each, device)
+            elif (access := access_of(each)) is not None:
+                decided = decide(access, device)
             else:
-                each.attributes[xe.PLAN] = xe.BlockLoadPlanAttr(decided)
+                continue
+            write(each, decided)
             if self.explain:
                 remark(each, summary(decided))

@@ -61,7 +61,7 @@ def origin_of(value: SSAValue) -> SSAValue | None:
 
 
 def base_of(value: SSAValue) -> SSAValue | None:
-    """Return the scalar pointer that a tensor of pointers counts from, if it is found."""
+    """Return the scalar pointer that a tensor of pointers counts from, if found."""
     while (found := origin_of(value)) is not None:
         match found.owner:
             case tt.SplatOp() as splat:

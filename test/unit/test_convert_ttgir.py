@@ -43,6 +43,29 @@ def module(name: str, pipeline: str) -> ModuleOp:
     return found
 
 
+OPTIONS = ("prefetch=3", "prefetch=2 payload=prefetch", "payload=all")
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ["gemm_axb", "gemm_axbt", "gemm_axbt_32x32"])
+def test_prefetches_and_payloads(name: str, device: str, options: str) -> None:
+    _, _, is_transposed, tile = GEMMS[name]
+    m, n, k = 300, 272, 144
+    random = np.random.default_rng(m)
+    a, b = random.integers(-4, 5, (m, k)), random.integers(-4, 5, (k, n))
+    c = np.full((m, n), 77, "f4")
+    in_memory = np.ascontiguousarray(b.T if is_transposed else b)
+    found = module(name, f"coopc-xe{{device={device} {options}}}")
+    names = {op.name for op in found.walk()}
+    hints = any("prefetch" in each or "payload" in each for each in names)
+    # A payload's load returns one vector, which those of a and b are too long for.
+    assert hints == ((name, options) != ("gemm_axb", "payload=all"))
+    arguments = [a.astype("f2"), in_memory.astype("f2"), c, m, n, k]
+    simulate(found, name, arguments, grid=(-(-m // tile[0]), -(-n // tile[1])))
+    assert np.array_equal(c, a @ b)
+
+
 def run(name: str, device: str | None, arguments: Sequence[Any], grid: Any) -> None:
     """Run a kernel as Triton has it, or as it is on a device."""
     if device is None:

@@ -1,0 +1,102 @@
+"""Plans of prefetches: which part of a tile each subgroup brings into the caches.
+
+Nothing arrives in registers, so subgroups need not fetch what they will use: together
+they fetch the tile once, each an equal share, in rows of 64 bytes where it has them.
+
+    256 x 32 of f16 by 32 subgroups    one message of 8 x 32 each
+     32 x 256                          the same, 8 subgroups side by side
+
+As with loads, a linear layout says where messages begin: register bits number those of
+a subgroup, warp bits the subgroups.  Where there are more subgroups than messages of
+one row, some fetch the same again.
+
+Laws (test/unit/test_plan_prefetch.py): the messages cover the tile and no more; each
+subgroup has as many; no two of a subgroup begin at one place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coopc.device.block_io import BlockIO
+from coopc.layout.linear import LinearLayout
+from coopc.plan.block_shape import ROW_BYTES, BlockShape
+from coopc.plan.refusal import Reason, Refusal
+
+MOST_ROWS = 32
+
+
+@dataclass(frozen=True)
+class PrefetchPlan:
+    """The messages that fetch a tile, for each warp."""
+
+    layout: LinearLayout
+    """From register (the message) and warp to where it begins, rows and columns."""
+    shape: BlockShape
+    """Of every message."""
+
+    def __post_init__(self) -> None:
+        rows, cols = (x.reshape(-1) for x in self.layout.table().values())
+        sizes = list(self.layout.out_sizes.values())
+        found = np.zeros(sizes, np.bool_)
+        for row, col in zip(rows.tolist(), cols.tolist(), strict=True):
+            found[row : row + self.shape.height, col : col + self.shape.columns] = True
+        if not found.all():
+            raise ValueError(f"expected messages that cover a tile of {sizes}")
+
+    @property
+    def messages(self) -> int:
+        """How many each subgroup sends."""
+        return self.layout.in_sizes["register"]
+
+
+def plan_prefetch(
+    rows: int, cols: int, element_bits: int, warps: int, io: BlockIO | None
+) -> PrefetchPlan | Refusal:
+    """Return how the subgroups of a work-group fetch a tile.
+
+    Args:
+        rows: of the tile, as memory has them; a power of two as all sizes.
+        cols: of the tile, in elements, contiguous in memory.
+        element_bits: width of an element.
+        warps: subgroups of the work-group.
+        io: the messages of the device.
+    """
+    if io is None:
+        return Refusal(Reason.NO_BLOCK_IO, "it fetches nothing into its caches")
+    width = min(cols, ROW_BYTES * 8 // element_bits)
+    across = min(cols // width, warps)
+    down = max(1, rows * across // warps)
+    height = min(down, MOST_ROWS)
+    shape = _shape(element_bits, height, width, io)
+    if shape is None:
+        return Refusal(Reason.ELEMENT, f"rows of {width} of {element_bits} bits")
+    warp = [(0, col) for col in _powers(width, width * across)]
+    warp += [(row, 0) for row in _powers(down, rows)]
+    missing = warps.bit_length() - 1 - len(warp)
+    warp += [(0, 0)] * missing
+    register = [(row, 0) for row in _powers(height, down)]
+    register += [(0, col) for col in _powers(width * across, cols)]
+    ins = {"register": register, "warp": warp}
+    return PrefetchPlan(LinearLayout.of(ins, {"dim0": rows, "dim1": cols}), shape)
+
+
+def _shape(bits: int, height: int, width: int, io: BlockIO) -> BlockShape | None:
+    """Return the message of that size, of as few blocks as there are."""
+    for count in (1, 2, 4):
+        if width % count == 0 and io.has(
+            "prefetch", bits, width // count, height, count
+        ):
+            return BlockShape(bits, height, width // count, count)
+    return None
+
+
+def _powers(start: int, stop: int) -> list[int]:
+    """Return start, 2 start, 4 start, ... below a power of two."""
+    found: list[int] = []
+    while start < stop:
+        found.append(start)
+        start *= 2
+    return found

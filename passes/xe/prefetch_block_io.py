@@ -1,0 +1,109 @@
+"""`prefetch-block-io`: fetch the tiles of coming steps of a loop into the caches.
+
+Before: loops that load tiles through descriptors, at positions that the loop counts.
+After:  in front of the loop prefetches of the first tiles, in it one of the tile some
+        steps ahead, for each descriptor; nothing where the loop prefetches already.
+Fails:  never; a number of steps that is not positive is a wrong call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp, ConstantOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import tt, ttig
+from coopc.dialects.tt.enums import CacheModifier
+from coopc.passes.xe.entry import constant_of
+from coopc.passes.xe.payloads import is_outside
+
+
+def streams(loop: ForOp) -> list[tt.DescriptorLoadOp]:
+    """Return the loads whose tiles follow each other in the steps of a loop."""
+    counter, step = loop.body.block.args[0], constant_of(loop.step)
+    ops = list(loop.body.block.ops)
+    done = {op.desc for op in ops if isinstance(op, ttig.DescriptorPrefetchOp)}
+    if step is None or counter.type != i32:
+        return []
+    return [
+        op
+        for op in ops
+        if isinstance(op, tt.DescriptorLoadOp)
+        and op.desc not in done
+        and counter in op.indices
+        and is_outside(op.desc, loop)
+        and all(x is counter or is_outside(x, loop) for x in op.indices)
+    ]
+
+
+def add_prefetches(
+    loop: ForOp, loads: Sequence[tt.DescriptorLoadOp], steps: int
+) -> None:
+    """Add the prefetches of some loads of a loop."""
+    counter, step = loop.body.block.args[0], constant_of(loop.step)
+    assert step is not None, loop
+    before = InsertPoint.before(loop)
+    for number in range(steps):
+        start = moved(loop.lb, number * step, before, loop)
+        for load in loads:
+            prefetch(load, counter, start, before)
+    after = InsertPoint.after(loads[-1])
+    ahead = moved(counter, steps * step, after, loads[-1])
+    last = ahead.owner
+    for load in loads:
+        assert isinstance(last, Operation)
+        last = prefetch(load, counter, ahead, InsertPoint.after(last))
+
+
+def moved(
+    value: SSAValue, number: int, where: InsertPoint, near: Operation
+) -> SSAValue:
+    """Return an index some steps further on."""
+    if (known := constant_of(value)) is not None:
+        found = ConstantOp(IntegerAttr(known + number, i32))
+        found.location = near.location
+        Rewriter.insert_op(found, where)
+        return found.result
+    distance = ConstantOp(IntegerAttr(number, i32))
+    total = AddiOp(value, distance.result)
+    distance.location = total.location = near.location
+    Rewriter.insert_op([distance, total], where)
+    return total.result
+
+
+def prefetch(
+    load: tt.DescriptorLoadOp, counter: SSAValue, at: SSAValue, where: InsertPoint
+) -> Operation:
+    """Insert the prefetch of the tile that a load takes at another step."""
+    indices = [at if index is counter else index for index in load.indices]
+    new = ttig.DescriptorPrefetchOp(load.desc, indices, CacheModifier.CA)
+    new.location = load.location
+    Rewriter.insert_op(new, where)
+    return new
+
+
+@dataclass(frozen=True)
+class PrefetchBlockIOPass(ModulePass):
+    """Insert prefetches into loops that load tiles and have none."""
+
+    name = "prefetch-block-io"
+
+    steps: int = 3
+    """How many steps ahead."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ValueError(f"expected steps of at least 1, got {self.steps}")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Look at every loop of `op`."""
+        for loop in [each for each in op.walk() if isinstance(each, ForOp)]:
+            if loads := streams(loop):
+                add_prefetches(loop, loads, self.steps)
