@@ -47,6 +47,8 @@ class Run:
     """Of a function that is no kernel: arrays as in memory, None for memrefs."""
     result_errors: tuple[Array | None, ...] = ()
     """Bounds of their errors, if they are tracked."""
+    lost_errors: bool = False
+    """Whether bounds got lost on the way, as floats went on as bits."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ def simulate(
         errors,
         tuple(value for value, _ in pairs),
         tuple(error for _, error in pairs),
+        isinstance(numerics, Tracked) and numerics.lost,
     )
 
 

@@ -16,7 +16,7 @@ Two programs that compute the same in another order lie within the sum of both b
 
 With exact inputs, small integers, a result that was not rounded adds nothing to the
 bound: where it is 0, every order of the sum gives the same bits.  Bounds get lost where
-floats become integers, as bits or as numbers.
+floats become integers, as numbers or as bits; of the latter `lost` tells.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ class Tracked(Numerics):
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
+        self.lost = False
+        """Whether a value with an error went on as bits, without its bound."""
 
     def value_dtype(self, type: Attribute) -> DType:
         """Return how values of a type are kept in arrays."""
@@ -184,6 +186,8 @@ class Tracked(Numerics):
 
     def bitcast(self, array: Array, source: Attribute, result: Attribute) -> Array:
         """Return the bits as another type: bounds are lost."""
+        if is_float(source) and source != result:
+            self.lost = self.lost or bool((errors_of(array) > 0).any())
         return array if source == result else super().bitcast(array, source, result)
 
     def multiply_add(

@@ -9,14 +9,14 @@ what no array is, or that the simulator does not know: `report` hears which, and
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
@@ -263,22 +263,15 @@ class _Pair:
             new, found = self._run(self.after, case, inputs)
         except UndefinedBehaviour as error:
             return self._mismatch(case, inputs, "", None, str(error))
-        types = self.old.function_type
-        names = [f"argument {_named(value)}" for value in self.old.body.block.args]
-        compared = [
-            *_pairs(names, types.inputs, expected, found, old.errors, new.errors),
-            *_pairs(
-                [f"result {position}" for position, _ in enumerate(types.outputs)],
-                types.outputs,
-                old.results,
-                new.results,
-                old.result_errors,
-                new.result_errors,
-            ),
-        ]
-        for what, difference in compared:
-            if not difference.ok:
-                return self._mismatch(case, inputs, what, difference)
+        pairs = zip(
+            _outputs(self.old, expected, old),
+            _outputs(self.new, found, new),
+            strict=True,
+        )
+        for before, after in pairs:
+            difference = _difference(before, after, old.lost_errors)
+            if difference is not None and not difference.ok:
+                return self._mismatch(case, inputs, before.name, difference)
         return None
 
     def _mismatch(
@@ -295,35 +288,70 @@ class _Pair:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """What a run left in an argument, or gave as a result."""
+
+    name: str
+    element: Attribute
+    """Its type, or that of its elements."""
+    value: Any
+    """An array; of an argument that is a number, what was given."""
+    error: Array | None
+    """Bounds of the errors of its elements, where they are tracked."""
+
+
+def _outputs(
+    func: FuncOp, arguments: Sequence[Argument], run: Run
+) -> Iterator[_Output]:
+    """Yield all that a run of a function may have changed."""
+    for value, array, error in zip(
+        func.body.block.args, arguments, run.errors, strict=True
+    ):
+        name = f" (%{value.name_hint})" if value.name_hint else ""
+        element = _element(value.type)
+        yield _Output(f"argument {value.index}{name}", element, array, error)
+    results = zip(
+        func.function_type.outputs, run.results, run.result_errors, strict=True
+    )
+    for position, (type, array, error) in enumerate(results):
+        yield _Output(f"result {position}", _element(type), array, error)
+
+
+def _element(type: Attribute) -> Attribute:
+    """Return the element type of a memref or a vector; a number's as it is."""
+    return type.get_element_type() if isa(type, MemRefType) else scalar_of(type)
+
+
+def _difference(before: _Output, after: _Output, lost: bool) -> Difference | None:
+    """Return how an output differs; None where it is no array."""
+    expected: Array = before.value
+    found: Array = after.value
+    if not (_is_array(expected) and _is_array(found)):
+        return None
+    bound = None
+    if before.error is not None and after.error is not None:
+        bound = allowed(before.error, after.error, lost)
+    is_bf16 = before.element == BFLOAT16
+    return compare(found, expected, bound=bound, bf16=is_bf16)
+
+
 def _is_array(value: object) -> bool:
-    """Whether an argument or a result has elements to compare."""
+    """Whether a value has elements to compare."""
     return isinstance(value, np.ndarray)
 
 
-def _named(value: BlockArgument) -> str:
-    """Return the number of an argument, and its name if it has one."""
-    return (
-        f"{value.index} (%{value.name_hint})" if value.name_hint else f"{value.index}"
-    )
+def allowed(before: Array, after: Array, lost: bool) -> Array:
+    """Return how far results may be apart, given bounds of their errors.
 
+    Another order of the same operations has about the same bound.  What is much less
+    exact than before is wrong, even if it keeps its own bound.
 
-def _pairs(
-    names: Sequence[str],
-    types: Iterable[Attribute],
-    expected: Sequence[Any],
-    found: Sequence[Any],
-    *errors: Sequence[Array | None],
-) -> Iterator[tuple[str, Difference]]:
-    """Yield the name and the difference of each argument or result that is an array."""
-    values = zip(names, types, expected, found, *errors, strict=True)
-    for name, type, x, y, *bounds in values:
-        if not (_is_array(x) and _is_array(y)):
-            continue
-        element = scalar_of(type)
-        if isa(type, MemRefType):
-            element = type.get_element_type()
-        known = [bound for bound in bounds if bound is not None]
-        # What a pass loses on the way, by a bitcast, it has not made more exact.
-        bound = 2 * np.maximum.reduce(known) if known else None
-        difference = compare(y, x, bound=bound, bf16=element == BFLOAT16)
-        yield name, difference
+    Args:
+        before: what the program was exact to.
+        after: what the result of the pass is exact to.
+        lost: whether the bounds of before are not complete.
+    """
+    if lost:
+        return 2 * np.maximum(before, after)
+    return before + np.minimum(after, 4 * before)

@@ -126,6 +126,34 @@ def test_matrices_are_nobody_s_in_particular() -> None:
         run(f"{MATRIX_STORE}\n{READS['matrix']}", subgroups=1)
 
 
+def test_what_each_lane_wrote_is_not_the_subgroup_s() -> None:
+    """Each lane may read what all have written, all together may not yet."""
+    body = f"""
+      {STORE}
+      simt.barrier workgroup
+      %seven = arith.constant 7 : i32
+      memref.store %seven, %slm[%zero] : {SHARED}
+    """
+    run(f"{body}\n{READS['uniform']}", subgroups=1)
+    with pytest.raises(UndefinedBehaviour, match="element 0 of"):
+        run(f"{body}\n{READS['matrix']}", subgroups=1)
+
+
+def test_what_several_lanes_read_none_of_them_may_write() -> None:
+    body = f"""
+      {STORE}
+      simt.barrier workgroup
+      %two = arith.constant 2 : index
+      %half = arith.divui %id, %two : index
+      %r = memref.load %slm[%half] : {SHARED}
+    """
+    change = f"memref.store %r, %slm[%half] : {SHARED}"
+    run(f"{body}\n{change}", subgroups=1)
+    double = f"%d = arith.addi %r, %r : i32\n{change.replace('%r', '%d')}"
+    with pytest.raises(UndefinedBehaviour, match="which subgroup 0 read"):
+        run(f"{body}\n{double}", subgroups=1)
+
+
 def test_same_value_by_all_lanes() -> None:
     body = f"""
       %seven = arith.constant 7 : i32

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -10,8 +11,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix
+from coopc.sim.tracked import Inputs
 from coopc.testing.programs import module_of
-from coopc.validate.step import Mismatch, first_mismatch, validate_step
+from coopc.validate.step import Mismatch, allowed, first_mismatch, validate_step
 
 GEMM = (Path(__file__).parents[2] / "examples" / "gemm.mlir").read_text()
 
@@ -102,6 +104,50 @@ def test_dropping_a_term_is_not() -> None:
     found, _ = mismatch(SUM, SUM.replace("%i = %c0 to", "%i = %c1 to"))
     assert found is not None
     assert found.function == "sum"
+
+
+COPY = """
+func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %v = vector.load %x[%c0] : memref<64xf32>, vector<64xf32>
+  %w = arith.addf %v, %v : vector<64xf32>
+  vector.store %w, %y[%c0] : memref<64xf32>, vector<64xf32>
+  func.return
+}
+"""
+
+
+def test_losing_precision_is_wrong() -> None:
+    """Small integers survive f16: only real inputs tell."""
+    narrow = COPY.replace(
+        "%w = arith.addf %v, %v : vector<64xf32>",
+        """
+        %h = arith.truncf %v : vector<64xf32> to vector<64xf16>
+        %u = arith.extf %h : vector<64xf16> to vector<64xf32>
+        %w = arith.addf %u, %u : vector<64xf32>
+        """,
+    )
+    assert mismatch(COPY, COPY) == (None, [])
+    found, _ = mismatch(COPY, narrow)
+    assert found is not None
+    assert found.inputs == Inputs.REAL
+
+
+def test_bounds() -> None:
+    before, after = np.array([0.0, 1.0, 1.0]), np.array([1.0, 2.0, 100.0])
+    assert allowed(before, after, lost=False).tolist() == [0.0, 3.0, 5.0]
+    assert allowed(before, after, lost=True).tolist() == [2.0, 4.0, 200.0]
+
+
+def test_sums_that_went_on_as_bits() -> None:
+    """The bounds of the sum are lost, so that another order is still the same."""
+    bits = """
+      %b = arith.bitcast %sum : f32 to i32
+      %f = arith.bitcast %b : i32 to f32
+      memref.store %f,
+    """
+    text = SUM.replace("memref.store %sum,", bits)
+    assert mismatch(text.replace("false", "true"), SUM) == (None, [])
 
 
 def test_functions_with_results() -> None:
