@@ -41,6 +41,8 @@ PASSES: dict[str, str] = {
     "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
     "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"
     ":ResolveMatrixWiSlicePass",
+    "vectorize-subgroup": "coopc.passes.cpu.vectorize_subgroup"
+    ":VectorizeSubgroupPass",
     "resolve-subgroup-wi-call": "coopc.passes.cpu.resolve_subgroup_wi_call"
     ":ResolveSubgroupWiCallPass",
     "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"
