@@ -128,7 +128,8 @@ def compile(
         module = text_or_module.clone()
     Run(ctx, source).apply(module, steps)
     content = emit(ctx, module, writer, source)
-    if writer.name not in TARGETS:
+    if writer.name not in TARGETS or not hasattr(writer, "flavour"):
+        # Functions of LLVM IR are called as their types say.
         return Artifact(content)
     # What the target was told of the device, the interface depends on too.
     told = {each: getattr(writer, each, None) for each in ("flavour", "device")}

@@ -1,0 +1,189 @@
+"""`memref`: loads, stores, and what memrefs are made of.
+
+`subview`, `cast` and `reinterpret_cast` are arithmetic on the numbers of a memref.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from coopc.dialects import simt
+from coopc.emit.llvm.emission import Emission
+from coopc.emit.llvm.handlers import Handlers
+from coopc.emit.llvm.view import Num, View, filled, id_of
+from coopc.emit.spirv.memref import kept_dimensions, memref_type
+from coopc.emit.spirv.view import Form, space_of
+from coopc.emit.structured import Refusal
+from coopc.llvm.types import Array
+
+handlers = Handlers()
+
+WORK_GROUP_SPACE = 3
+"""The address space of work-group memory under OpenCL."""
+
+
+@handlers.on(memref.LoadOp)
+def load(e: Emission, op: memref.LoadOp) -> None:
+    """One element."""
+    view = e.view(op.memref)
+    pointer = e.pointer(view, e.index.linear(view, e.nums(op.indices)))
+    type, align = e.types.in_memory(view.element), e.types.bytes_of(view.element)
+    found = e.f.load(type, pointer, align, metadata=e.temporal(op.nontemporal))
+    e.set(op.res, e.from_memory(view.element, found))
+
+
+@handlers.on(memref.StoreOp)
+def store(e: Emission, op: memref.StoreOp) -> None:
+    """One element."""
+    view = e.view(op.memref)
+    pointer = e.pointer(view, e.index.linear(view, e.nums(op.indices)))
+    value = e.to_memory(view.element, e.value(op.value))
+    align = e.types.bytes_of(view.element)
+    e.f.store(value, pointer, align, metadata=e.temporal(op.nontemporal))
+
+
+@handlers.on(memref.DimOp)
+def dim(e: Emission, op: memref.DimOp) -> None:
+    """The size of a dimension, which must be known."""
+    memref_type(op.source)
+    view = e.view(op.source)
+    (at,) = e.nums((op.index,))
+    if not isinstance(at, int):
+        raise Refusal("expected a constant dimension, got one that varies")
+    if not 0 <= at < len(view.sizes):
+        raise Refusal(f"expected a dimension below {len(view.sizes)}, got {at}")
+    e.set(op.result, id_of(view.sizes[at]))
+
+
+@handlers.on(memref.RankOp)
+def rank(e: Emission, op: memref.RankOp) -> None:
+    """The number of dimensions."""
+    e.set(op.rank, id_of(len(e.view(op.source).sizes)))
+
+
+@handlers.on(memref.AllocaOp)
+def alloca(e: Emission, op: memref.AllocaOp) -> None:
+    """An array of the function, or on spir64 of the work-group."""
+    type = memref_type(op.memref)
+    if not type.has_static_shape():
+        raise Refusal(f"expected an allocation of a constant size, got {type}")
+    if Form.of(type).strides is not None:
+        raise Refusal(f"expected an allocation in row-major order, got {type.layout}")
+    array = Array(max(1, type.element_count()), e.types.in_memory(type.element_type))
+    align = _alignment(e, op, e.types.bytes_of(type.element_type))
+    hint = op.memref.name_hint
+    if space_of(type) is simt.MemorySpace.WORKGROUP:
+        if not e.facts.gpu:
+            raise Refusal("expected memory of a function: x86-64 has no work-groups")
+        if not isinstance(op.parent_op(), FuncOp):
+            raise Refusal(
+                "expected work-group memory to be allocated at function entry"
+            )
+        name = f"{e.f.signature.name}.{hint or 'memory'}"
+        base = e.module.variable(name, array, WORK_GROUP_SPACE, align)
+    else:
+        base = e.f.allocate(array, align, hint)
+    e.set(op.memref, View(base, type.element_type, 0, tuple(type.get_shape()), None))
+
+
+def _alignment(e: Emission, op: memref.AllocaOp, element_bytes: int) -> int:
+    """The alignment in bytes: what is asked for, else that of a vector register."""
+    if op.alignment is not None and op.alignment.value.data > 0:
+        return max(element_bytes, op.alignment.value.data)
+    return element_bytes if e.facts.gpu else 64
+
+
+@handlers.on(memref.CastOp, memref.MemorySpaceCastOp)
+def cast(e: Emission, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
+    """The same memref as a type that says more or less of it."""
+    source, type = e.view(op.source), memref_type(op.dest)
+    if len(source.sizes) != type.get_num_dims():
+        raise Refusal(f"expected a memref of rank {len(source.sizes)}, got {type}")
+    known = e.index.strides(source)
+    view = filled(
+        Form.of(type),
+        source.base,
+        source.element,
+        lambda: source.offset,
+        lambda d: source.sizes[d],
+        lambda d: known[d],
+    )
+    e.set(op.dest, view)
+
+
+@handlers.on(memref.AssumeAlignmentOp)
+def assume_alignment(e: Emission, op: memref.AssumeAlignmentOp) -> None:
+    """The same memref."""
+    e.set(op.result, e.view(op.memref))
+
+
+def mixed(e: Emission, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Num]:
+    """Numbers of which some are attributes and the others operands."""
+    given = iter(e.nums(dynamic))
+    return [next(given) if n == DYNAMIC_INDEX else n for n in static]
+
+
+@handlers.on(memref.SubviewOp)
+def subview(e: Emission, op: memref.SubviewOp) -> None:
+    """Part of a memref: offsets move the first element, strides are multiplied."""
+    source, type = e.view(op.source), memref_type(op.result)
+    offsets = mixed(e, op.static_offsets.get_values(), op.offsets)
+    sizes = mixed(e, op.static_sizes.get_values(), op.sizes)
+    steps = mixed(e, op.static_strides.get_values(), op.strides)
+    known = e.index.strides(source)
+    offset = e.index.linear(source, offsets)
+    kept = kept_dimensions(op.static_sizes.get_values(), type)
+    scaled = [e.index.mul(a, b) for a, b in zip(known, steps, strict=True)]
+    view = filled(
+        replace(Form.of(type), offset=None),
+        source.base,
+        source.element,
+        lambda: offset,
+        lambda d: sizes[kept[d]],
+        lambda d: scaled[kept[d]],
+    )
+    e.set(op.result, view)
+
+
+@handlers.on(memref.ReinterpretCastOp)
+def reinterpret_cast(e: Emission, op: memref.ReinterpretCastOp) -> None:
+    """Other numbers for the same memory; the offset counts from its beginning."""
+    source = e.view(op.source)
+    (offset,) = mixed(e, op.static_offsets.get_values(), op.offsets)
+    sizes = mixed(e, op.static_sizes.get_values(), op.sizes)
+    steps = mixed(e, op.static_strides.get_values(), op.strides)
+    view = filled(
+        Form.of(memref_type(op.result)),
+        source.base,
+        source.element,
+        lambda: offset,
+        lambda d: sizes[d],
+        lambda d: steps[d],
+    )
+    e.set(op.result, view)
+
+
+@handlers.on(memref.ExtractStridedMetaDataOp)
+def metadata(e: Emission, op: memref.ExtractStridedMetaDataOp) -> None:
+    """The numbers of a memref."""
+    source = e.view(op.source)
+    e.set(op.base_buffer, View(source.base, source.element, 0, (), None))
+    e.set(op.offset, id_of(source.offset))
+    pairs = ((op.sizes, source.sizes), (op.strides, e.index.strides(source)))
+    for results, numbers in pairs:
+        for result, number in zip(results, numbers, strict=True):
+            e.set(result, id_of(number))
+
+
+def _no_heap(e: Emission, op: Operation) -> None:
+    raise Refusal("there is no heap: allocate with memref.alloca")
+
+
+handlers.add(memref.AllocOp, _no_heap)
+handlers.add(memref.DeallocOp, _no_heap)

@@ -1,0 +1,128 @@
+"""The LLVM types of values, and constants of them.
+
+| in the IR      | value                                   | in memory |
+|----------------|-----------------------------------------|-----------|
+| index          | i64                                     | i64       |
+| i1             | i1                                      | a byte    |
+| bf16           | bfloat on x86-64, i16 on spir64         | the same  |
+| vector<4x8xf16>| <32 x half>, row-major                  | the same  |
+| vector<1xf16>  | half                                    | the same  |
+| memref         | no value: see `coopc.emit.llvm.view`    |           |
+
+No arithmetic is done on bf16: `coopc.emit.llvm.floats`.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+)
+from xdsl.ir import Attribute
+
+from coopc.dialects.narrow import is_integer, is_vector
+from coopc.emit.llvm.facts import Facts
+from coopc.emit.spirv.types import count_of, element_of, float_bytes
+from coopc.emit.structured import Refusal
+from coopc.llvm.types import (
+    BFLOAT,
+    DOUBLE,
+    FLOAT,
+    HALF,
+    I8,
+    I16,
+    I64,
+    Float,
+    Int,
+    Type,
+    Vector,
+)
+from coopc.llvm.values import Constant, floating, integer
+
+_OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})
+"""What `Device.scalars` is about."""
+_FLOATS: dict[type[Attribute], Float] = {
+    Float16Type: HALF,
+    Float32Type: FLOAT,
+    Float64Type: DOUBLE,
+}
+INTEGER_BITS = (1, 8, 16, 32, 64)
+
+
+class Types:
+    """The types and constants of one target."""
+
+    def __init__(self, facts: Facts) -> None:
+        """Make the table of a target."""
+        self.facts = facts
+
+    def number(self, type: Attribute) -> Int | Float:
+        """The type of a number as a value.
+
+        Raises:
+            Refusal: it is no number, or the device has none.
+        """
+        has, name = self.facts.device.scalars, str(type)
+        if name in _OPTIONAL and name not in has:
+            raise Refusal(f"{self.facts.device.name} has no {name}")
+        if isinstance(type, IndexType):
+            return I64
+        if is_integer(type):
+            if type.width.data not in INTEGER_BITS:
+                raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
+            return Int(type.width.data)
+        if isinstance(type, BFloat16Type):
+            return I16 if self.facts.gpu else BFLOAT
+        if (found := _FLOATS.get(type.__class__)) is None:
+            raise Refusal(f"expected a number, got {type}")
+        return found
+
+    def vector(self, element: Int | Float, length: int) -> Type:
+        """A vector; of one component, the number."""
+        return element if length == 1 else Vector(length, element)
+
+    def of_component(self, element: Type, length: int) -> Vector:
+        """A vector of a type that a number has."""
+        assert isinstance(element, Int | Float), element
+        return Vector(length, element)
+
+    def of(self, type: Attribute) -> Type:
+        """The type of a number or of a vector of numbers.
+
+        Raises:
+            Refusal: it is neither, or the device has none.
+        """
+        if is_vector(type) and any(type.get_scalable_dims()):
+            raise Refusal(f"expected a vector of fixed size, got {type}")
+        if (length := count_of(type)) < 1:
+            raise Refusal(f"expected a vector with components, got {type}")
+        return self.vector(self.number(element_of(type)), length)
+
+    def in_memory(self, type: Attribute) -> Int | Float:
+        """The type of an element of a memref: an i1 is a byte."""
+        return I8 if type == IntegerType(1) else self.number(type)
+
+    def bytes_of(self, type: Attribute) -> int:
+        """Size of an element of a memref, in bytes; its alignment, too."""
+        return self.in_memory(type).bits // 8
+
+    def constant(self, type: Attribute, value: float) -> Constant:
+        """A number as a constant: an int of an integer type, a float of a float type.
+
+        Raises:
+            Refusal: the device has no such type, or it has too few bits.
+        """
+        to = self.number(type)
+        if not isinstance(type, IndexType) and not is_integer(type):
+            bits = float_bytes(type, value)
+            if isinstance(to, Int):
+                return integer(to, int.from_bytes(bits, "little"))
+            return floating(to, bits)
+        number = int(value)
+        if not -(1 << (to.bits - 1)) <= number < 1 << to.bits:
+            raise Refusal(f"expected a constant of at most {to.bits} bits, got {value}")
+        return integer(to, number)

@@ -1,0 +1,1 @@
+"""LLVM IR as data: types, values, functions, modules; and as text."""

@@ -1,0 +1,213 @@
+"""LLVM IR for x86-64, compiled by LLVM in the process and run.
+
+What is run is what both flavours of SPIR-V run: the tests of emission in test/unit/emit
+that need no work-items, with another runner.
+"""
+
+import ctypes
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import coopc
+from coopc.interface import Interface
+from coopc.interface_call import Given, pack
+
+llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+
+Array: TypeAlias = npt.NDArray[Any]
+
+SLOT = 8
+"""Bytes of an argument on its way to a function."""
+
+NUMPY = {
+    **{"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32},
+    **{"i64": np.int64, "f16": np.float16, "bf16": np.uint16},
+    **{"f32": np.float32, "f64": np.float64},
+}
+
+
+def verified(text: str) -> Any:
+    """The module of a text, which LLVM has checked."""
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return module
+
+
+def emitted(text: str) -> str:
+    """LLVM IR for x86-64 of some IR."""
+    return coopc.compile(text, "", "llvm-ir{device=amx}").text
+
+
+def trampoline(text: str, name: str) -> str:
+    """A function that calls another with arguments from consecutive slots."""
+    found = re.search(rf"^define void @{name}\((.*)\) ", text, re.MULTILINE)
+    assert found is not None, text
+    types = [each.split()[0] for each in found[1].split(", ") if each]
+    lines: list[str] = []
+    for at, type in enumerate(types):
+        lines.append(f"  %p{at} = getelementptr i8, ptr %slots, i64 {SLOT * at}")
+        lines.append(f"  %a{at} = load {type}, ptr %p{at}")
+    given = ", ".join(
+        f"{type} {'zeroext ' if type == 'i1' else ''}%a{at}"
+        for at, type in enumerate(types)
+    )
+    body = "\n".join(lines)
+    call = f"  call void @{name}({given})\n  ret void"
+    return f"{text}\ndefine void @trampoline(ptr %slots) {{\n{body}\n{call}\n}}\n"
+
+
+def call(text: str, name: str, arguments: Sequence[Any], level: int = 2) -> None:
+    """Compile LLVM IR, and call a function with arrays and numpy scalars."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    module = verified(trampoline(text, name))
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=level,
+    )
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    llvm.create_pass_builder(machine, options).getModulePassManager().run(
+        module, llvm.create_pass_builder(machine, options)
+    )
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    slots = bytearray()
+    for argument in arguments:
+        data = (
+            argument.ctypes.data.to_bytes(SLOT, "little")
+            if isinstance(argument, np.ndarray)
+            else np.asarray(argument).tobytes()
+        )
+        slots += data.ljust(SLOT, b"\0")
+    buffer = (ctypes.c_char * len(slots)).from_buffer(slots)
+    address = engine.get_function_address("trampoline")
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(ctypes.addressof(buffer))
+
+
+LOOP = """
+func.func @k({arguments}, %size: index) attributes {{simt.kernel}} {{
+  %zero_ = arith.constant 0 : index
+  %one_ = arith.constant 1 : index
+  scf.for %i = %zero_ to %size step %one_ {{
+{body}
+  }}
+  func.return
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """What the tests of emission run kernels with: see test/unit/emit/conftest.py."""
+
+    flavour: str = "opencl"
+
+    def run(
+        self,
+        text: str,
+        arguments: Sequence[Given],
+        groups: tuple[int, int, int] | None = None,
+        pipeline: str = "",
+    ) -> tuple[Array, ...]:
+        """Compile the one kernel in some IR, run it, and return its arrays.
+
+        A kernel of 16 work-items along x is called 16 times.
+        """
+        assert not pipeline
+        text, items = alone(text)
+        described = json.loads(
+            coopc.compile(text, "", "abi-json{device=intel-cpu}").text
+        )
+        (interface,) = map(Interface.from_json, described["kernels"])
+        compiled = emitted(text)
+        extra = [0] if items > 1 else []
+        packed = pack(interface, [*arguments, *extra], (1, 1, 1))
+        given: list[Any] = [
+            each.copy() if isinstance(each, np.ndarray) else each
+            for each in packed.opencl_arguments
+        ]
+        for item in range(items):
+            if items > 1:
+                given[-1] = np.int64(item)
+            call(compiled, interface.name, given)
+        arrays: list[Array] = [x for x in given if isinstance(x, np.ndarray)]
+        return packed.unpack(arrays)
+
+    def elementwise(
+        self,
+        bodies: Mapping[str, tuple[str, str]],
+        types: Sequence[str],
+        arrays: Sequence[Array],
+    ) -> dict[str, Array]:
+        """Run bodies once an element, all in one loop."""
+        names = "abcdefg"[: len(types)]
+        given = [f"%m{n}: memref<?x{t}>" for n, t in zip(names, types, strict=True)]
+        lines = [
+            f"%{n} = memref.load %m{n}[%i] : memref<?x{t}>"
+            for n, t in zip(names, types, strict=True)
+        ]
+        for number, (out, body) in enumerate(bodies.values()):
+            given.append(f"%o{number}: memref<?x{out}>")
+            lines.append(f"%r{number} = scf.execute_region -> {out} {{")
+            lines.append(f"{body}\n scf.yield %r : {out}\n}}")
+            lines.append(f"memref.store %r{number}, %o{number}[%i] : memref<?x{out}>")
+        text = LOOP.format(arguments=", ".join(given), body="\n".join(lines))
+        size = arrays[0].size
+        results = [np.zeros(size, NUMPY[out]) for out, _ in bodies.values()]
+        found = self.run(text, [*arrays, *results, size])
+        return dict(zip(bodies, found[len(types) :], strict=True))
+
+
+def alone(text: str) -> tuple[str, int]:
+    """A kernel of work-items along x as one of an index, and their number."""
+    found = re.search(r", simt.work_group_size = array<i32: (\d+)>", text)
+    if found is None:
+        return text, 1
+    text = text.replace(found[0], "").replace("%i = simt.local_id x : index", "")
+    head, _, tail = text.rpartition(")\n    attributes {simt.kernel")
+    return f"{head}, %i: index)\n    attributes {{simt.kernel{tail}", int(found[1])
+
+
+@pytest.fixture
+def runner() -> Runner:
+    """In place of the flavours of SPIR-V."""
+    return Runner()
+
+
+EMIT = Path(__file__).with_name("emit")
+
+NOT_HERE = {
+    "test_allocations": "has work-group memory",
+    "test_barriers_order_buffers": "has barriers",
+    "test_ids": "has work-items",
+    "test_lanes": "has lanes",
+    "test_blocks": "has lanes",
+    "test_resize": "expects a refusal of SPIR-V's",
+}
+
+
+def loaded(name: str) -> ModuleType:
+    spec = spec_from_file_location(f"emit_for_llvm_{name}", EMIT / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+for _stem in ("arith", "control", "math", "memory", "vector"):
+    for _name, _value in vars(loaded(f"test_emit_{_stem}")).items():
+        if _name.startswith("test_") and _name not in NOT_HERE:
+            assert _name not in globals(), _name
+            globals()[_name] = _value
