@@ -1,7 +1,6 @@
 """Run a kernel, or a function, on numpy arrays.
 
->>> from coopc.sim.simulate import simulate
->>> run = simulate(module, "gemm", [a, b, c])            # doctest: +SKIP
+    run = simulate(module, "gemm", [a, b, c])
 
 The arrays of arguments are changed in place.  A memref of bf16 is an array of uint16,
 see `coopc.sim.formats.to_bf16`; of i4 an array of int8; of f16, f32, f64 and integers
