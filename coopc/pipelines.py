@@ -56,6 +56,8 @@ class CoopcXePass(Pipeline):
     """Whether the plan of each access is printed, or the reason against one."""
     prefetch: int = 0
     """How many steps of a loop ahead tiles are prefetched; 0 for no more than is."""
+    any: bool = False
+    """Whether kernels get a second entry point, `.any`, for memory of any pitch."""
     payload: Literal["none", "prefetch", "all"] = "none"
     """Which addresses of messages are held in payloads, builtins of the compiler."""
 
@@ -65,14 +67,17 @@ class CoopcXePass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, plan, convert by the plans, clean up."""
         # Triton's dialects are too much to import for the other pipelines.
+        from coopc.passes.xe.add_any_entry import AddAnyEntryPass
         from coopc.passes.xe.convert_ttgir import ConvertTtgirToXePass
         from coopc.passes.xe.plan_block_io import PlanBlockIOPass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIOPass
 
+        second = (AddAnyEntryPass(),) if self.any else ()
         ahead = (PrefetchBlockIOPass(self.prefetch),) if self.prefetch else ()
         return (
             SetTargetPass(self.device, None if self.device is None else "opencl"),
             *ahead,  # they are planned, too
+            *second,  # which needs no prefetches, nor has it plans
             PlanBlockIOPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
             CanonicalizePass(),

@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
+    "add-any-entry": "coopc.passes.xe.add_any_entry:AddAnyEntryPass",
     "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIOPass"),
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIOPass",
     "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir:ConvertTtgirToXePass",
@@ -41,8 +42,7 @@ PASSES: dict[str, str] = {
     "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
     "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"
     ":ResolveMatrixWiSlicePass",
-    "vectorize-subgroup": "coopc.passes.cpu.vectorize_subgroup"
-    ":VectorizeSubgroupPass",
+    "vectorize-subgroup": "coopc.passes.cpu.vectorize_subgroup:VectorizeSubgroupPass",
     "resolve-subgroup-wi-call": "coopc.passes.cpu.resolve_subgroup_wi_call"
     ":ResolveSubgroupWiCallPass",
     "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"

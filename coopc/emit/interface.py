@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
     IndexType,
+    IntegerAttr,
     ModuleOp,
     NoneAttr,
     StridedLayoutAttr,
+    StringAttr,
     VectorType,
 )
 from xdsl.dialects.func import CallOp, FuncOp
@@ -31,6 +37,7 @@ from coopc.interface import (
     SCALAR_BYTES,
     Argument,
     Buffer,
+    Condition,
     Expression,
     Interface,
     Scalar,
@@ -139,11 +146,37 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         kernel.subgroup_size,
         None if grid is None else tuple(map(_expression, grid.results)),
         memory,
+        conditions=tuple(_conditions(kernel.func)),
         spec_constants=tuple(
             SpecConstant(op.sym_name.data, number, op.value.value.data)
             for op, number in spec_constant_ids(module)
         ),
     )
+
+
+def _conditions(func: FuncOp) -> Iterator[Condition]:
+    """What must hold of the arguments, as the kernel's attribute says.
+
+    Raises:
+        Refusal: it says something else.
+    """
+    found = func.attributes.get(simt.CONDITIONS)
+    for each in found if isinstance(found, ArrayAttr) else ():
+        if not isinstance(each, DictionaryAttr):
+            raise Refusal(f"expected {simt.CONDITIONS} of dictionaries, got {each}")
+        known: dict[str, Any] = {}
+        for name, value in each.data.items():
+            match value:
+                case IntegerAttr():
+                    known[name] = value.value.data
+                case StringAttr():
+                    known[name] = value.data
+                case _:
+                    raise Refusal(f"expected a number or a text as {name}, got {value}")
+        try:
+            yield Condition(**known)
+        except TypeError as error:
+            raise Refusal(f"expected a condition, got {each}: {error}") from error
 
 
 def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:

@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from coopc.dialects.simt.attributes import (
+    CONDITIONS,
     GRID,
     KERNEL,
     ORDERING,
@@ -85,6 +86,7 @@ Simt = Dialect(
 
 __all__ = [
     "BLOCK_LENGTHS",
+    "CONDITIONS",
     "GRID",
     "KERNEL",
     "ORDERING",

@@ -19,6 +19,10 @@ WORK_GROUP_SIZE = "simt.work_group_size"
 """On a kernel: work-items of a work-group along x, y, z (array<i32: ...>)."""
 SUBGROUP_SIZE = "simt.subgroup_size"
 """On a kernel: lanes of a subgroup (i32)."""
+CONDITIONS = "simt.conditions"
+"""On a kernel: what must hold of its arguments (an array of dictionaries, each with
+`what`, value or address, `argument`, `why`, and `multiple_of`, `at_least`, `less_than`
+where they apply)."""
 GRID = "simt.grid"
 """On a kernel: an affine map from its sizes to the number of work-groups along x, y, z.
 

@@ -19,6 +19,9 @@ from coopc.passes.xe.spread import channel_bits
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request
 
+LANE_BY_LANE = "xe.lane_by_lane"
+"""On a kernel: its tensors are moved lane by lane, whatever memory is like (unit)."""
+
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
 StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
 AccessOp: TypeAlias = LoadOp | StoreOp
@@ -58,12 +61,22 @@ def access_of(op: Operation) -> Access | None:
     return found if is_tensor(found.tensor.type) else None
 
 
+def takes_any(op: Operation) -> bool:
+    """Whether an operation is in an entry point for any memory."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, tt.FuncOp):
+        around = around.parent_op()
+    return around is not None and LANE_BY_LANE in around.attributes
+
+
 def request_of(access: Access) -> Request | Refusal:
     """Return what the planner is to be asked, or why there is nothing to ask."""
     op, type = access.op, access.type
     if encoding_of(type) is None:
         return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
     rank, order = len(type.get_shape()), block_io(op)
+    if takes_any(op):
+        return Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
     if isinstance(op, tt.LoadOp | tt.StoreOp):
         return Refusal(Reason.UNKNOWN_MEMORY, "a pointer for each element")
     if rank != 2 or len(op.indices) != 2:

@@ -171,5 +171,5 @@ class ConvertTtgirToXePass(ModulePass):
                 each.emit_error(reason, PassFailedException(reason))
         target = simt.target_of(op)
         io = None if target is None else devices.device(target.device.data).block_io
-        for func in convert_functions(op):
+        for func in convert_functions(op, io):
             convert(func, self.payload, io)

@@ -22,9 +22,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from coopc.device import BlockIO
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.enums import ProgramAxis
 from coopc.dialects.tt.names import ModuleFacts
+from coopc.passes.xe.conditions import conditions
 
 _DIMENSIONS = {
     ProgramAxis.X: simt.Dimension.X,
@@ -33,7 +35,7 @@ _DIMENSIONS = {
 }
 
 
-def convert_functions(module: ModuleOp) -> list[FuncOp]:
+def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     """Make functions of a module's kernels, their bodies as they are."""
     facts = ModuleFacts.of(module)
     lanes = facts.threads_per_warp
@@ -42,6 +44,7 @@ def convert_functions(module: ModuleOp) -> list[FuncOp]:
     for op in list(module.ops):
         if not isinstance(op, tt.FuncOp):
             continue
+        needed = None if io is None else conditions(op, io)
         body = op.detach_region(op.body)
         types = FunctionType.from_lists(op.function_type.inputs.data, [])
         func = FuncOp(op.sym_name.data, types, body)
@@ -50,6 +53,8 @@ def convert_functions(module: ModuleOp) -> list[FuncOp]:
         func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
         size = DenseArrayBase.from_list(i32, [lanes * facts.num_warps])
         func.attributes[simt.WORK_GROUP_SIZE] = size
+        if needed is not None and needed.data:
+            func.attributes[simt.CONDITIONS] = needed
         Rewriter.replace_op(op, func, [])
         for each in list(func.body.walk()):
             convert_program(each)

@@ -24,10 +24,12 @@ from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.accesses import Access, access_of, request_of
+from coopc.passes.xe.conditions import descriptor_of, known_numbers
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import plan
+from coopc.plan.surface import refuse_surface
 
 Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
 
@@ -37,7 +39,12 @@ def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
     request = request_of(access)
     if isinstance(request, Refusal):
         return request
-    return plan(request, device.block_io)
+    made, io = descriptor_of(access.op), device.block_io
+    if made is not None and io is not None:
+        refusal = refuse_surface(io, known_numbers(made))
+        if refusal is not None:
+            return refusal
+    return plan(request, io)
 
 
 def decide_prefetch(

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.formats import to_bf16
 from coopc.sim.simulate import simulate
 from coopc.sim.triton import simulate_triton
@@ -91,6 +92,23 @@ def test_gemm(name: str, sizes: tuple[int, int, int], device: str | None) -> Non
     in_memory = np.ascontiguousarray(b.T if is_transposed else b)
     arguments = [stored(a, element), stored(in_memory, element), c, m, n, k]
     run(name, device, arguments, (-(-m // tile[0]), -(-n // tile[1])))
+    assert np.array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize("name", ["gemm_axb_32x32", "gemm_axbt_32x32", "gemm_i8"])
+def test_any_entry_takes_any_pitch(name: str) -> None:
+    element, result, is_transposed, tile = GEMMS[name]
+    m, n, k = 61, 37, 45
+    random = np.random.default_rng(m)
+    a, b = random.integers(-4, 5, (m, k)), random.integers(-4, 5, (k, n))
+    c = np.full((m, n), 77, result)
+    in_memory = np.ascontiguousarray(b.T if is_transposed else b)
+    arguments = [stored(a, element), stored(in_memory, element), c, m, n, k]
+    found = module(name, "coopc-xe{device=bmg any=true}")
+    grid = (-(-m // tile[0]), -(-n // tile[1]))
+    with pytest.raises(UndefinedBehaviour, match="surface with a"):
+        simulate(found, name, arguments, grid=grid)
+    simulate(found, f"{name}.any", arguments, grid=grid)
     assert np.array_equal(c, a @ b)
 
 

@@ -1,0 +1,43 @@
+"""`add-any-entry`: a second entry point for arguments that 2D blocks cannot take.
+
+Before: kernels of Triton GPU IR.
+After:  each @f has a copy @f.any whose tensors are all moved lane by lane, whatever
+        pitch, width and base are; the host calls it where a condition of @f fails.
+        @f itself stays as it is: a second loop in it would ruin its code.
+Fails:  never.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import tt
+from coopc.passes.xe.accesses import LANE_BY_LANE
+
+SUFFIX = ".any"
+
+
+@dataclass(frozen=True)
+class AddAnyEntryPass(ModulePass):
+    """Copy each kernel to one that takes any memory."""
+
+    name = "add-any-entry"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Copy the kernels that have no copy yet."""
+        names = {x.sym_name.data for x in op.ops if isinstance(x, tt.FuncOp)}
+        for kernel in list(op.ops):
+            if not isinstance(kernel, tt.FuncOp) or not kernel.is_kernel:
+                continue
+            name = kernel.sym_name.data + SUFFIX
+            if name in names or LANE_BY_LANE in kernel.attributes:
+                continue
+            copy = kernel.clone()
+            copy.sym_name = StringAttr(name)
+            copy.attributes[LANE_BY_LANE] = UnitAttr()
+            Rewriter.insert_op(copy, InsertPoint.after(kernel))
