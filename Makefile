@@ -28,7 +28,7 @@ types: ## pyright, strict
 	pyright
 
 unit: ## laws, examples in docstrings, tools as they are used
-	pytest -q
+	pytest -q -n 2
 
 lit: ## what dialects print and parse, what passes do to IR, what is emitted
 	lit -q test

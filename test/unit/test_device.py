@@ -83,7 +83,7 @@ def test_nvidia_lists_what_an_h200_lists():
     assert all(x.a == x.b and x.c == x.result for x in NVIDIA.matrix_shapes)
 
 
-@pytest.mark.parametrize("found", [DG2, PVC, BMG], ids=str)
+@pytest.mark.parametrize("found", [DG2, PVC, BMG], ids=["dg2", "pvc", "bmg"])
 def test_khr_shapes_of_xe_are_whole_dpas(found: Device):
     dpas = found.dpas
     assert dpas is not None
