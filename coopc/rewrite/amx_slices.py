@@ -1,0 +1,238 @@
+"""Row slices of matrices that are tiles: through scratch memory, once a matrix.
+
+A matrix with slices taken from it is stored where it is defined, once for all of them.
+A matrix that a loop only takes slices from and inserts them into is in memory for the
+whole loop:
+
+    %r = scf.for .. iter_args(%m = %x) {      store %x, %scratch
+      .. extract_row_slice %m[%k]             scf.for .. { .. vector.maskedload %scratch
+      %n = insert_row_slice .., %m[%k]          vector.maskedstore %scratch }
+      scf.yield %n }                          %r = load %scratch
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import VectorType, i1
+from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.narrow import is_vector
+from coopc.rewrite.amx_scratch import Scratch, flat, origin
+from coopc.rewrite.index_math import constant_index
+from coopc.rewrite.lane_builder import INDEX, LaneBuilder
+
+Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
+
+
+def resident(op: ForOp, place: int) -> list[Slice] | None:
+    """Return the slices of a matrix that a loop carries, where it can be in memory.
+
+    There, each new matrix replaces the old one: nothing may ask for the old one later.
+    """
+    value: SSAValue = op.body.block.args[1 + place]
+    end = op.body.block.last_op
+    assert isinstance(end, YieldOp), op
+    found: list[Slice] = []
+    while True:
+        step = _users(value, op)
+        if step is None:
+            return None
+        extracts, last = step
+        found += extracts
+        if isinstance(last, YieldOp):
+            is_carried = list(end.operands).count(value) == 1
+            return found if is_carried and end.operands[place] is value else None
+        found.append(last)
+        value = last.result
+
+
+def _users(
+    value: SSAValue, loop: ForOp
+) -> tuple[list[Slice], coopmatrix.InsertRowSliceOp | YieldOp] | None:
+    """Return who takes slices of a matrix, and who needs it last; None if unclear."""
+    users = [use.operation for use in value.uses]
+    block = loop.body.block
+    if any(user.parent_block() is not block for user in users):
+        return None
+    extracts = [x for x in users if isinstance(x, coopmatrix.ExtractRowSliceOp)]
+    others = [x for x in users if not isinstance(x, coopmatrix.ExtractRowSliceOp)]
+    if len(others) != 1:
+        return None
+    last = others[0]
+    if not isinstance(last, coopmatrix.InsertRowSliceOp | YieldOp):
+        return None
+    if not all(x.is_before_in_block(last) for x in extracts):
+        return None
+    return [*extracts], last
+
+
+@dataclass(slots=True)
+class Slices:
+    """Replaces the row slices of a program."""
+
+    scratch: Scratch
+    stored: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Where matrices with slices have been stored."""
+
+    def run(self, root: Operation) -> None:
+        """Replace all slices in `root`, loops first."""
+        for op in tuple(root.walk()):
+            if isinstance(op, ForOp):
+                self._loop(op)
+        for op in tuple(root.walk()):
+            if isinstance(op, coopmatrix.ExtractRowSliceOp):
+                self._extract(op, self._memory(op))
+            elif isinstance(op, coopmatrix.InsertRowSliceOp):
+                self._alone(op)
+
+    def _loop(self, op: ForOp) -> None:
+        """Keep matrices of a loop in memory."""
+        places = [
+            (place, slices)
+            for place, value in enumerate(op.iter_args)
+            if isinstance(value.type, MatrixType) and (slices := resident(op, place))
+        ]
+        if not places:
+            return
+        b = self.scratch.builder(op)
+        memories: dict[int, SSAValue] = {}
+        for place, slices in places:
+            type = matrix_type(op.iter_args[place])
+            memory = self.scratch.own(b, type.shape, type.element_type)
+            b.effect(coopmatrix.StoreOp(op.iter_args[place], memory, origin(b)))
+            memories[place] = memory
+            for inner in slices:
+                if isinstance(inner, coopmatrix.ExtractRowSliceOp):
+                    self._extract(inner, memory)
+                else:
+                    self._insert(inner, memory)
+                    Rewriter.replace_op(inner, [], [inner.matrix])
+        self._without(op, memories)
+
+    def _without(self, op: ForOp, memories: dict[int, SSAValue]) -> None:
+        """Replace a loop by one that does not carry some matrices."""
+        kept = [place for place in range(len(op.iter_args)) if place not in memories]
+        end = op.body.block.last_op
+        assert isinstance(end, YieldOp), op
+        new_end = YieldOp(*(end.operands[place] for place in kept))
+        new_end.location = end.location
+        Rewriter.replace_op(end, new_end)
+        for place in sorted(memories, reverse=True):
+            op.body.block.erase_arg(op.body.block.args[1 + place])
+        new = ForOp(
+            op.lb,
+            op.ub,
+            op.step,
+            [op.iter_args[place] for place in kept],
+            op.detach_region(op.body),
+        )
+        new.attributes = dict(op.attributes)
+        new.location = op.location
+        b = self.scratch.builder(op)
+        b.effect(new)
+        results: list[SSAValue] = []
+        rest = iter(new.res)
+        for place, old in enumerate(op.res):
+            if (memory := memories.get(place)) is None:
+                results.append(next(rest))
+            else:
+                load = coopmatrix.LoadOp(memory, origin(b), old.type)
+                results.append(b.effect(load).results[0])
+        Rewriter.replace_op(op, [], results)
+
+    def _memory(self, op: coopmatrix.ExtractRowSliceOp) -> SSAValue:
+        """Return where a matrix is in memory; it is stored where it is defined."""
+        value = op.matrix
+        if (found := self.stored.get(value)) is not None:
+            return found
+        type = matrix_type(value)
+        b = self.scratch.builder(op)
+        memory = self.scratch.own(b, type.shape, type.element_type)
+        store = coopmatrix.StoreOp(value, memory, origin(b))
+        store.location = op.location
+        Rewriter.insert_op(store, _after(value, b))
+        self.stored[value] = memory
+        return memory
+
+    def _alone(self, op: coopmatrix.InsertRowSliceOp) -> None:
+        """Replace an insertion: store, change, load."""
+        b = self.scratch.builder(op)
+        type = matrix_type(op.matrix)
+        memory = self.scratch.of_matrix(b, type, "slice")
+        b.effect(coopmatrix.StoreOp(op.matrix, memory, origin(b)))
+        self._insert(op, memory)
+        load = coopmatrix.LoadOp(memory, origin(b), type)
+        load.location = op.location
+        Rewriter.replace_op(op, load)
+
+    def _extract(self, op: coopmatrix.ExtractRowSliceOp, memory: SSAValue) -> None:
+        """Replace an extraction by one from memory."""
+        b = self.scratch.builder(op)
+        row = flat(b, memory)
+        type = op.result.type
+        if _is_inside(op, type):
+            new: Operation = vector.LoadOp(row, [op.offset], type)
+        else:
+            mask = _mask(b, op, type)
+            zero = b.constant(type, 0)
+            new = vector.MaskedLoadOp(row, [op.offset], mask, zero, type)
+        new.location = op.location
+        Rewriter.replace_op(op, new)
+
+    def _insert(self, op: coopmatrix.InsertRowSliceOp, memory: SSAValue) -> None:
+        """Write a slice to memory, in front of its operation."""
+        b = self.scratch.builder(op)
+        row = flat(b, memory)
+        if op.mask is None and _is_inside(op, op.value.type):
+            b.effect(vector.StoreOp(op.value, row, [op.offset]))
+            return
+        mask = _mask(b, op, op.value.type)
+        if op.mask is not None:
+            mask = b.pure(arith.AndIOp, mask, op.mask)
+        b.effect(vector.MaskedStoreOp(row, [op.offset], mask, op.value))
+
+
+def _after(value: SSAValue, b: LaneBuilder) -> InsertPoint:
+    """Return the place behind the definition of a value.
+
+    That of an argument of a function is behind what the function allocates.
+    """
+    if not isinstance(value, BlockArgument):
+        assert isinstance(value.owner, Operation), value
+        return InsertPoint.after(value.owner)
+    start = b.levels[0]
+    if value.block is start.block and start.after is not None:
+        return InsertPoint.after(start.after)
+    return InsertPoint.at_start(value.block)
+
+
+def _is_inside(op: Slice, type: object) -> bool:
+    """Whether a slice is known to be all inside of the matrix."""
+    rows, cols = matrix_type(op.matrix).shape
+    offset = constant_index(op.offset)
+    return offset is not None and 0 <= offset <= rows * cols - _length(type)
+
+
+def _length(type: object) -> int:
+    assert isinstance(type, VectorType), type
+    (length,) = type.get_shape()
+    return length
+
+
+def _mask(b: LaneBuilder, op: Slice, type: object) -> SSAValue:
+    """Return which elements of a slice the matrix has."""
+    rows, cols = matrix_type(op.matrix).shape
+    left = b.pure(arith.SubiOp, b.constant(INDEX, rows * cols), op.offset)
+    return b.pure(_create_mask, left, _length(type))
+
+
+def _create_mask(left: SSAValue, length: int) -> Operation:
+    new = vector.CreateMaskOp([left], VectorType(i1, [length]))
+    assert is_vector(new.mask_vector.type), new
+    return new
