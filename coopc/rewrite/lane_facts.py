@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StridedLayoutAttr,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
@@ -25,6 +25,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import Memory
+from coopc.rewrite.structure import Functions, callee
 
 
 def refusal(module: ModuleOp, lanes: int) -> tuple[Operation, str] | None:
@@ -98,12 +99,20 @@ def _why_not_op(op: Operation) -> str | None:
     return None
 
 
-def has_matrices(func: FuncOp) -> bool:
-    """Whether a function has operations on matrices."""
-    return any(
-        isinstance(op, tuple(coopmatrix.OPERATIONS)) and op is not func
-        for op in func.walk()
-    )
+def has_matrices(func: FuncOp, known: Functions) -> bool:
+    """Whether a function, or one that it calls, has operations on matrices."""
+    kinds = tuple(coopmatrix.OPERATIONS)
+    wanted, seen = [func], {func}
+    while wanted:
+        for op in wanted.pop().walk():
+            if isinstance(op, kinds):
+                return True
+            if isinstance(op, CallOp):
+                called = callee(op, known)
+                if called is not None and called not in seen:
+                    seen.add(called)
+                    wanted.append(called)
+    return False
 
 
 def memory_of(

@@ -1,20 +1,21 @@
 """Kernels with every operation of `coopmatrix`, for tests that spread them over lanes.
 
-`kernel(case)` is one kernel of one subgroup; what each operation gives is stored to a
+`kernel(case)` is one kernel of one subgroup, which calls a function a section; what each operation gives is stored to a
 memref of its own, in row-major order, so that it can be compared with the simulator.
 Inputs are small numbers, so that every sum is exact in every type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
+T = TypeVar("T")
 
 ELEMENTS = {
     "f16": "f16",
@@ -54,8 +55,14 @@ class Case:
     """N"""
     depth: int
     """K of the product."""
-    has_atomics: bool = True
-    """Whether elements of 32 and 64 bits are accessed atomically."""
+    use: str = "acc"
+    """Of the matrix that operations are tried on: a, b or acc."""
+    variant: int = 0
+    """Which of several forms of an operation are tried, where not all are."""
+
+    def some(self, forms: Sequence[T], count: int) -> list[T]:
+        """Return some of several forms, by the variant."""
+        return [forms[(self.variant + n) % len(forms)] for n in range(count)]
 
     @property
     def type(self) -> str:
@@ -87,6 +94,8 @@ class Kernel:
     arrays: list[Array] = field(default_factory=list[Array])
     lines: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
+    sections: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """The bodies of functions that the kernel calls one after the other."""
 
     def add(self, text: str) -> None:
         """Add lines to the body."""
@@ -126,17 +135,28 @@ class Kernel:
     @property
     def text(self) -> str:
         """The module."""
-        lanes = self.case.lanes
-        body = "\n  ".join(self.lines)
-        functions = "\n".join(self.functions)
-        return f"""
-func.func @k({", ".join(self.arguments)}) attributes {{simt.kernel,
-    simt.work_group_size = array<i32: {lanes}>, simt.grid = affine_map<() -> (1)>}} {{
-  {body}
-  func.return
-}}
-{functions}
-"""
+        arguments = ", ".join(self.arguments)
+        types = ", ".join(x.partition(": ")[2] for x in self.arguments)
+        names = ", ".join(x.partition(": ")[0] for x in self.arguments)
+        parts = [
+            f"func.func private @{name}({arguments}) {{\n  "
+            + "\n  ".join([*self.lines, *lines, "func.return\n}"])
+            for name, lines in self.sections.items()
+        ]
+        calls = [
+            f"func.call @{name}({names}) : ({types}) -> ()" for name in self.sections
+        ]
+        size = f"array<i32: {self.case.lanes}>"
+        return "\n".join(
+            [
+                f"func.func @k({arguments}) attributes {{simt.kernel,",
+                f"    simt.work_group_size = {size}, simt.grid = affine_map<() -> (1)>}} {{",
+                *calls,
+                "func.return\n}",
+                *parts,
+                *self.functions,
+            ]
+        )
 
 
 def _filled(shape: tuple[int, ...], type: str, value: float) -> Array:
@@ -167,7 +187,7 @@ def kernel(case: Case, only: Iterable[str] | None = None) -> Kernel:
     for number in range(5):
         k.add(f"%c{number} = arith.constant {number} : index")
     k.add("%cm1 = arith.constant -1 : index")
-    for use in ("acc", "a", "b"):
+    for use in dict.fromkeys(("acc", case.use)):
         k.add(
             f"%x_{use} = coopmatrix.load %x[%c0, %c0] row_major : memref<{m}x{n}x{t}>"
             f" -> {matrix(m, n, t, use)}"
@@ -177,7 +197,10 @@ def kernel(case: Case, only: Iterable[str] | None = None) -> Kernel:
         f" -> {matrix(m, n, t)}"
     )
     for name in SECTIONS if only is None else only:
+        start = len(k.lines)
         SECTIONS[name](k)
+        k.sections[name] = k.lines[start:]
+        del k.lines[start:]
     return k
 
 
@@ -185,13 +208,13 @@ def memory(k: Kernel) -> None:
     """Loads and stores in every layout, checked, shifted, of any strides."""
     case = k.case
     m, n, t = case.rows, case.cols, case.type
-    for use in ("acc", "a", "b"):
+    for use in (case.use,):
         k.keep(f"x_{use}", m, n, t, use)
     # Column-major, from a memref of which the first dimension is contiguous.
     turned = f"memref<{n + 1}x{m + 2}x{t}, strided<[1, {n + 2}]>>"
     base = numbers((m + 2, n + 2), t, 11)
     k.given("turned", base.T[: n + 1], turned)
-    for use in ("acc", "a", "b"):
+    for use in (case.use,):
         held = matrix(m, n, t, use)
         k.add(
             f"%t_{use} = coopmatrix.load %turned[%c1, %c2] col_major : "
@@ -213,25 +236,24 @@ def _checked(k: Kernel) -> None:
     m, n, t = k.case.rows, k.case.cols, k.case.type
     inside = f"memref<{max(1, m - 1)}x{n + 1}x{t}>"
     k.given("inside", numbers((max(1, m - 1), n + 1), t, 12), inside)
-    held = matrix(m, n, t, "a")
-    for number, (layout, at, checked) in enumerate(
-        (
-            ("row_major", "%cm1, %c2", "rows, cols"),
-            ("row_major", "%c0, %cm1", "rows, cols"),
-            ("col_major", "%cm1, %c1", "rows, cols"),
-            ("row_major", "%c1, %c1", "rows"),
-        )
-    ):
+    held = matrix(m, n, t, k.case.use)
+    forms = (
+        ("row_major", "%cm1, %c2", "rows, cols"),
+        ("row_major", "%c1, %c1", "rows"),
+        ("col_major", "%cm1, %c1", "rows, cols"),
+        ("row_major", "%c0, %cm1", "rows, cols"),
+    )
+    for number, (layout, at, checked) in enumerate(k.case.some(forms, 2)):
         k.add(
             f"%checked{number}v = coopmatrix.load %inside[{at}] {layout} "
             f"checked({checked}) : {inside} -> {held}"
         )
-        k.keep(f"checked{number}v", m, n, t, "a")
+        k.keep(f"checked{number}v", m, n, t, k.case.use)
         # What is not checked must be there.
         rows, cols = max(1, m - 1), n + 3
         out = k.memory(f"checked{number}o", rows, cols, t, 5)
         k.add(
-            f"coopmatrix.store %x_a, %checked{number}o[{at}] {layout} "
+            f"coopmatrix.store %x_{k.case.use}, %checked{number}o[{at}] {layout} "
             f"checked({checked}) : {held}, {out}"
         )
 
@@ -331,23 +353,22 @@ def conversions(k: Kernel) -> None:
     case = k.case
     m, n, t = case.rows, case.cols, case.type
     other = _CONVERTED[t]
-    for use, to in (("acc", "a"), ("acc", "b"), ("a", "b"), ("b", "a"), ("a", "acc")):
-        for type in (t, other):
-            name = f"v_{use}_{to}_{type}"
-            sign = (
-                case.signed if t != type and (case.is_integer or type[0] == "i") else ""
-            )
-            k.add(
-                f"%{name} = coopmatrix.convert {sign}%x_{use} : "
-                f"{matrix(m, n, t, use)} -> {matrix(m, n, type, to)}"
-            )
-            k.keep(name, m, n, type, to)
+    use = case.use
+    targets = ("a", "b", "acc", "none")
+    for to, type in zip(case.some(targets, 3), (t, other, t), strict=True):
+        name = f"v_{to}_{type}"
+        sign = case.signed if t != type and (case.is_integer or type[0] == "i") else ""
+        k.add(
+            f"%{name} = coopmatrix.convert {sign}%x_{use} : "
+            f"{matrix(m, n, t, use)} -> {matrix(m, n, type, to)}"
+        )
+        k.keep(name, m, n, type, to)
     if (same := _SAME_BITS.get(t)) is not None:
         k.add(
-            f"%bits = coopmatrix.bitcast %x_a : {matrix(m, n, t, 'a')} -> "
-            f"{matrix(m, n, same, 'a')}"
+            f"%bits = coopmatrix.bitcast %x_{use} : {matrix(m, n, t, use)} -> "
+            f"{matrix(m, n, same, use)}"
         )
-        k.keep("bits", m, n, same, "a")
+        k.keep("bits", m, n, same, use)
     k.add(
         f"%f_c5 = arith.constant 5 : i32\n"
         f"%f_int = coopmatrix.fill %f_c5 : i32 -> {matrix(m, n, t, 'b')}\n"
@@ -370,16 +391,18 @@ def reductions(k: Kernel) -> None:
     m, n, t = case.rows, case.cols, case.type
     value = "1" if case.is_integer else "1.0"
     k.add(f"%r_one = arith.constant {value} : {t}")
-    for use in ("acc", "a", "b"):
+    for use in (case.use,):
         held = matrix(m, n, t, use)
         # Padding becomes 1 or -1 as well.
         k.add(
             f"%r_ones_{use} = coopmatrix.fill %r_one : {t} -> {held}\n"
             f"%r_x_{use} = coopmatrix.sub %x_{use}, %r_ones_{use} : {held}"
         )
-        for kind in ("add", "max", "min"):
+        for number, kind in enumerate(case.some(("add", "max", "min"), 2)):
             sign = case.signed if kind != "add" else ""
-            for axis, rows, cols in (("rows", m, 1), ("cols", 1, n)):
+            for axis, rows, cols in case.some(
+                (("rows", m, 1), ("cols", 1, n)), 2 - number
+            ):
                 name = f"r_{kind}_{axis}_{use}"
                 k.add(
                     f"%{name} = coopmatrix.reduce {kind} {axis} {sign}%r_x_{use} : "
@@ -392,7 +415,7 @@ def elements(k: Kernel) -> None:
     """Slots, coordinates, row slices, and `apply` with indices."""
     case = k.case
     m, n, t = case.rows, case.cols, case.type
-    for use in ("acc", "a", "b"):
+    for use in (case.use,):
         held = matrix(m, n, t, use)
         slots = 4 * (m + 8) * (n + 8)
         places = f"memref<{slots}x{case.lanes}xi32>"
@@ -473,7 +496,7 @@ def atomics(k: Kernel) -> None:
     """Atomic accesses; the result of an update is what was there before."""
     case = k.case
     m, n, t = case.rows, case.cols, case.type
-    if _BITS[t] < 32 or not case.has_atomics:
+    if _BITS[t] < 32:
         return
     held = matrix(m, n, t)
     for name in ("add", "max", "min"):
@@ -533,3 +556,64 @@ SECTIONS = {
     "flow": flow,
 }
 """Operations that belong together."""
+
+
+def shapes(lanes: int) -> tuple[tuple[int, int, int], ...]:
+    """Return (M, N, K) with what matters: few and many rows, odd N, N = 1, padding."""
+    return (
+        (lanes, 3, 4),
+        (2 * lanes, 2, 3),
+        (lanes // 2, 5, 4),
+        (1, lanes + 1, 4),
+        (lanes, 1, lanes + 1),
+        (lanes // 4 + 2, 3, 8),
+        (lanes // 2, 8, 4),
+        (3, 2, 2 * lanes),
+        (lanes - 1, 4, 1),
+    )
+
+
+def pairwise_cases(count: int = 207) -> list[Case]:
+    """Return cases that have every two of element type, lanes, shape and use together.
+
+    First those that cover most pairs that are new, then more, in a fixed order.
+    """
+    names, sizes, uses = tuple(ELEMENTS), (4, 8, 16, 32, 64), ("a", "b", "acc")
+    every = [
+        (names[i], lanes, shape, uses[j])
+        for shape in range(len(shapes(4)))
+        for j in range(len(uses))
+        for lanes in sizes
+        for i in range(len(names))
+        if (names[i], lanes) not in EXCLUDED
+    ]
+    random = np.random.default_rng(0)
+    order = [every[n] for n in random.permutation(len(every))]
+    seen: set[tuple[int, object, int, object]] = set()
+    chosen: list[tuple[str, int, int, str]] = []
+    for least in (6, 5, 4, 3, 2, 1, 0):
+        for each in order:
+            if len(chosen) >= count and least == 0:
+                break
+            new = pairs(each) - seen
+            if len(new) >= least and each not in chosen:
+                chosen.append(each)
+                seen |= new
+    return [
+        Case(name, lanes, *shapes(lanes)[shape], use, variant=number % 12)
+        for number, (name, lanes, shape, use) in enumerate(chosen)
+    ]
+
+
+def pairs(values: Sequence[object]) -> set[tuple[int, object, int, object]]:
+    """Return every two of some values, with their positions."""
+    return {
+        (i, values[i], j, values[j])
+        for i in range(len(values))
+        for j in range(i + 1, len(values))
+    }
+
+
+EXCLUDED = {("bf16", 4)}
+"""Intel's run-time 2026.2 crashes when it compiles conversions of bf16 for 4 lanes:
+"Internal compiler error: Cannot emit physreg copy instruction"."""

@@ -30,6 +30,7 @@ from coopc.plan.lane_access import BlockAccess, plan_block
 from coopc.rewrite.lane_distribution import Distributor
 from coopc.rewrite.lane_facts import has_matrices, memory_of, refusal
 from coopc.rewrite.one_to_many import split_values
+from coopc.rewrite.structure import functions
 
 SUBGROUP_SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Lanes of the subgroups that devices have."""
@@ -80,7 +81,9 @@ class DistributeCoopmatrixPass(ModulePass):
         blocks = self._blocks(op, lanes)
         longest = self._longest(op)
         distributor = Distributor(op, lanes, longest, self.unroll, blocks)
-        for func in tuple(x for x in op.walk() if isinstance(x, FuncOp)):
+        known = functions(op)
+        spread = [x for x in known.values() if has_matrices(x, known)]
+        for func in spread:
             _say(func, lanes)
         self._drop(op, distributor)
         split_values(op, distributor.parts(), distributor.rules)
@@ -142,8 +145,8 @@ class DistributeCoopmatrixPass(ModulePass):
 
 
 def _say(func: FuncOp, lanes: int) -> None:
-    """Say on a kernel with matrices what was decided."""
-    if simt.KERNEL not in func.attributes or not has_matrices(func):
+    """Say on a kernel what was decided."""
+    if simt.KERNEL not in func.attributes:
         return
     func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
     func.attributes[coopmatrix.DISTRIBUTION] = layout.CoopmatrixAttr(CoopmatrixFamily())

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
+from coopc.dialects.narrow import is_integer
 from coopc.emit.spirv.address import element_pointer
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
@@ -89,9 +90,16 @@ def atomic_store(e: Emission, op: memref.StoreOp) -> None:
     """OpAtomicStore."""
     view = e.view(op.memref)
     place = element_pointer(e, view, e.nums(op.indices))
-    _type(e, view)
+    type, value = _type(e, view), e.id(op.value)
     e.whole.written.add(view.base)
-    e.do("OpAtomicStore", place, *_how(e, op, view), e.id(op.value))
+    if not (e.facts.vulkan or is_integer(view.element)):
+        # Intel's run-time 2026.2 has no atomic store of f64: "Symbols not found:
+        # atomic_xchg(double)".
+        whole = e.types.int(e.types.component_bits(type))
+        pointer = e.types.pointer(view.storage, whole)
+        place = e.emit("OpBitcast", place, type=pointer)
+        value = e.emit("OpBitcast", value, type=whole)
+    e.do("OpAtomicStore", place, *_how(e, op, view), value)
 
 
 @handlers.on(memref.AtomicRMWOp)
