@@ -1,0 +1,1 @@
+"""Passes of the pipeline for processors: fills, slices, row slices, vectors."""
