@@ -6,6 +6,8 @@ scalar pointer is a memref of rank 0, a tensor of pointers one whose offset is a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from xdsl.dialects.builtin import Float32Type
 from xdsl.interpreter import (
@@ -189,9 +191,8 @@ def moved(pointer: MemRef, offset: Array) -> MemRef:
     return MemRef(pointer.buffer, pointer.element_type, offset, (), ())
 
 
-def each(value: Array | MemRef, change: np.ufunc | object) -> Array | MemRef:
+def each(value: Array | MemRef, change: Callable[[Array], Array]) -> Array | MemRef:
     """Return a tensor, or the offsets of one of pointers, changed in shape."""
-    assert callable(change)
     if isinstance(value, MemRef):
         return moved(value, change(value.offset))
     return change(value)

@@ -52,8 +52,9 @@ class TtMemoryFunctions(SimulatorFunctions):
         self, interpreter: Interpreter, op: tt.StoreOp, args: PythonValues
     ) -> PythonValues:
         """Write where the mask is true."""
-        pointer, value, mask = (*args, None)[:3]
+        pointer, value, *masks = args
         assert isinstance(pointer, MemRef), pointer
+        mask = masks[0] if masks else None
         self.machine.store(pointer, (), value, mask)
         return ()
 

@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
-    VectorType,
 )
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import xe
+from coopc.dialects.narrow import is_vector
 from coopc.layout.dpas import DpasEncoding, Operand
 from coopc.plan.block_shape import BlockShape
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
@@ -129,7 +129,9 @@ class XeFunctions(SimulatorFunctions):
         self, interpreter: Interpreter, op: xe.PayloadCreateOp, args: PythonValues
     ) -> PythonValues:
         """Remember an address."""
-        return (Address(*args, xe.shape_of(op.result)),)
+        memory, x, y, width, height, pitch = args
+        shape = xe.shape_of(op.result)
+        return (Address(memory, x, y, width, height, pitch, shape),)
 
     @impl(xe.PayloadSetXOp)
     def set_x(
@@ -264,7 +266,7 @@ def byte_view(memory: MemRef) -> Array:
 def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
     """Return the width of a slot in bits, and the slots of a piece."""
     type = pieces[0].type
-    assert isinstance(type, VectorType), type
+    assert is_vector(type), type
     width = getattr(type.get_element_type(), "bitwidth", 0)
     return width, type.get_shape()[0]
 

@@ -110,7 +110,9 @@ def vector_pointer(e: Emission, view: View, at: Num, to: Id) -> Id:
     return e.emit("OpBitcast", place, type=e.types.pointer(view.storage, to))
 
 
-def _access(e: Emission, view: View, nontemporal: bool, width: int) -> list[str | int]:
+def _access(
+    e: Emission, view: View, nontemporal: bool, width: int
+) -> list[str | int | Id]:
     """Memory operands: a vector has the alignment of its elements."""
     size = e.types.bytes_of(view.element) if width > 1 else None
     return memory_operands(e, view, nontemporal=nontemporal, alignment_bytes=size)
