@@ -36,6 +36,7 @@ class CoopcKhrPass(Pipeline):
         return (
             SetTargetPass(self.device, self.flavour),
             CanonicalizePass(),  # what is dead or constant need not be cut
+            LegalizeCoopmatrixKhrPass(products_only=True),  # else not to be split
             SplitCoopmatrixPass(),  # for the target
             LegalizeCoopmatrixKhrPass(),  # of tiles: what is whole has no instruction
             CanonicalizePass(),

@@ -27,6 +27,7 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
+from xdsl.utils.hints import isa
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
@@ -161,9 +162,11 @@ def _conditions(func: FuncOp) -> Iterator[Condition]:
         Refusal: it says something else.
     """
     found = func.attributes.get(simt.CONDITIONS)
-    for each in found if isinstance(found, ArrayAttr) else ():
-        if not isinstance(each, DictionaryAttr):
-            raise Refusal(f"expected {simt.CONDITIONS} of dictionaries, got {each}")
+    if found is None:
+        return
+    if not isa(found, ArrayAttr[DictionaryAttr]):
+        raise Refusal(f"expected {simt.CONDITIONS} of dictionaries, got {found}")
+    for each in found:
         known: dict[str, Any] = {}
         for name, value in each.data.items():
             match value:

@@ -93,7 +93,7 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
                 continue
             in_bytes = rule.part in ("base", "height")
             each = rule if in_bytes else rule.in_units(size)
-            at = func.body.block.args.index(value)  # pyright: ignore[reportArgumentType]
+            at = func.body.block.args.index(value)
             found[at] = each if at not in found else together(found[at], each)
     return ArrayAttr([attribute(at, found[at]) for at in sorted(found)])
 

@@ -144,7 +144,7 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         if (found := parts_of(value)) is not None
     }
     # Loops are rebuilt while values are split: what is behind them is found before.
-    bases = {
+    bases: dict[Operation, SSAValue] = {
         op: base
         for op in func.walk()
         if isinstance(op, tt.LoadOp | tt.StoreOp)

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
+from coopc.dialects.narrow import is_integer
 
 Make = Callable[[], Operation]
 
@@ -80,18 +81,19 @@ class Entry:
 
     def number(self, value: int, type: Attribute = i32) -> SSAValue:
         """Return an integer constant."""
-        assert isinstance(type, IndexType) or type == i32 or type, type
+        assert isinstance(type, IndexType) or is_integer(type), type
         name = f"c{value}" if value >= 0 else f"cm{-value}"
         return self.once(
             ("number", value, type),
-            lambda: ConstantOp(IntegerAttr(value, type)),  # pyright: ignore[reportArgumentType]
+            lambda: ConstantOp(IntegerAttr(value, type)),
             name,
         )
 
     def numbers(self, values: tuple[int, ...], type: Attribute = i32) -> SSAValue:
         """Return a constant vector of integers."""
+        assert is_integer(type), type
         vector = VectorType(type, [len(values)])
-        dense = DenseIntOrFPElementsAttr.from_list(vector, list(values))  # pyright: ignore[reportArgumentType, reportUnknownMemberType]
+        dense = DenseIntOrFPElementsAttr.from_list(vector, list(values))
         return self.once(("numbers", values, type), lambda: ConstantOp(dense))
 
     def subgroup(self) -> SSAValue:

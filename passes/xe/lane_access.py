@@ -38,9 +38,10 @@ from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
-from coopc.passes.xe.registers import packed, unpacked
+from coopc.passes.xe.registers import packed, unpacked, vector_type
 from coopc.passes.xe.spread import Spread
 from coopc.passes.xe.surface import Surface
+from coopc.passes.xe.tensors import widened
 from coopc.rewrite.one_to_many import Splitter
 
 Values = Sequence[SSAValue]
@@ -97,16 +98,12 @@ class LaneAccess:
         masks: list[SSAValue] = []
         pitches = self._wide(s, pitch, wide)
         for row, column in zip(rows, cols, strict=True):
-            start = s.insert(
-                MuliOp(s.insert(ExtSIOp(row, wide)).result, pitches)
-            ).result
-            along = s.insert(ExtSIOp(column, wide)).result
+            start = s.insert(MuliOp(widened(s, row, wide), pitches)).result
+            along = widened(s, column, wide)
             offsets.append(s.insert(AddiOp(start, along)).result)
-            inside = [
-                self._below(s, row, surface.height),
-                self._below(s, column, width),
-            ]
-            masks.append(s.insert(AndIOp(*inside)).result)
+            low = self._below(s, row, surface.height)
+            left = self._below(s, column, width)
+            masks.append(s.insert(AndIOp(low, left)).result)
         return Where(self.pointers.view(surface.base), offsets, masks)
 
     def _along(
@@ -119,8 +116,7 @@ class LaneAccess:
 
     def _below(self, s: Splitter, value: SSAValue, limit: SSAValue) -> SSAValue:
         """Return which coordinates are at least 0 and less than a limit."""
-        assert isinstance(value.type, VectorType)
-        limits = s.insert(BroadcastOp(limit, value.type)).vector
+        limits = s.insert(BroadcastOp(limit, vector_type(value))).vector
         return s.insert(CmpiOp(value, limits, "ult")).result
 
     def _wide(self, s: Splitter, value: SSAValue, type: VectorType) -> SSAValue:
@@ -202,5 +198,4 @@ def element_index(s: Splitter, offsets: SSAValue, at: int) -> SSAValue:
 
 def element_type(value: SSAValue) -> Attribute:
     """Return the element type of a vector."""
-    assert isinstance(value.type, VectorType), value
-    return value.type.get_element_type()
+    return vector_type(value).get_element_type()

@@ -26,6 +26,7 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
+from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import PtrType
 from coopc.passes.xe.entry import Entry
 from coopc.rewrite.one_to_many import Splitter
@@ -50,7 +51,7 @@ def origin_of(value: SSAValue) -> SSAValue | None:
                 return None
             value = loop.iter_args[value.index - 1]
         elif isinstance(owner, ForOp):
-            value = owner.iter_args[owner.results.index(value)]  # pyright: ignore[reportArgumentType]
+            value = owner.iter_args[owner.results.index(value)]
         elif isinstance(
             owner,
             tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | ttg.ConvertLayoutOp,
@@ -110,7 +111,7 @@ class Pointers:
     def view(self, memref: SSAValue) -> SSAValue:
         """Return all elements behind a pointer, as a memref of rank 1."""
         base, offset = self.moved.get(memref, (memref, None))
-        assert isinstance(base.type, MemRefType), base
+        assert is_memref(base.type), base
         element = base.type.get_element_type()
 
         def make() -> Operation:

@@ -11,6 +11,7 @@ bases have them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.arith import AddiOp, AndIOp, OrIOp, ShLIOp, ShRUIOp, XOrIOp
 from xdsl.dialects.builtin import VectorType, i32
@@ -90,8 +91,8 @@ def part(
         if value is None:
             value = term
         else:
-            old, join = value, (XOrIOp if bits & each.bits else OrIOp)
-            value = entry.once((join, old, term), lambda o=old, j=join, t=term: j(o, t))
+            overlap = bool(bits & each.bits)
+            value = together(entry, value, term, overlap=overlap)
         bits |= each.bits
     return Part(value, bits)
 
@@ -112,13 +113,19 @@ def field_value(entry: Entry, name: str, each: Field, total: int) -> SSAValue:
     return found
 
 
+def together(entry: Entry, x: SSAValue, y: SSAValue, *, overlap: bool) -> SSAValue:
+    """Return the exclusive or of two values, which may have bits in common, or not."""
+    join = XOrIOp if overlap else OrIOp
+    return entry.once((join, x, y), lambda: join(x, y))
+
+
 def joined(entry: Entry, one: Part, other: Part) -> Part:
     """Return two parts of one coordinate together."""
     if one.value is None or other.value is None:
         return other if one.value is None else one
     x, y = one.value, other.value
-    join = XOrIOp if one.bits & other.bits else OrIOp
-    return Part(entry.once((join, x, y), lambda: join(x, y)), one.bits | other.bits)
+    overlap = bool(one.bits & other.bits)
+    return Part(together(entry, x, y, overlap=overlap), one.bits | other.bits)
 
 
 def with_number(entry: Entry, have: Part, number: int) -> tuple[SSAValue | None, int]:
@@ -170,12 +177,24 @@ def coordinates(entry: Entry, spread: Spread, dimension: int) -> list[SSAValue]:
         if (id := all_lanes.value) is None:
             found.append(constant)
             continue
-        vector = VectorType(i32, [length])
-        wide = entry.once((*key, "lanes"), lambda v=id, t=vector: BroadcastOp(v, t))
-        join = XOrIOp if any(all_lanes.bits & x for x in chosen) else AddiOp
-        found.append(
-            wide
-            if not any(chosen)
-            else entry.once((*key, start), lambda j=join, w=wide, c=constant: j(w, c))
-        )
+        wide = all_components(entry, id, (*key, "lanes"), length)
+        if any(chosen):
+            join = XOrIOp if any(all_lanes.bits & x for x in chosen) else AddiOp
+            pair = (join, wide, constant)
+            found.append(entry.once((*key, start), partial(_made, *pair)))
+        else:
+            found.append(wide)
     return found
+
+
+def all_components(
+    entry: Entry, value: SSAValue, key: tuple[object, ...], length: int
+) -> SSAValue:
+    """Return an i32 in all components of a vector."""
+    vector = VectorType(i32, [length])
+    return entry.once(key, lambda: BroadcastOp(value, vector))
+
+
+def _made(join: type[XOrIOp | AddiOp], x: SSAValue, y: SSAValue) -> XOrIOp | AddiOp:
+    """Make an operation on two values."""
+    return join(x, y)

@@ -20,7 +20,13 @@ from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import is_tensor
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
-from coopc.passes.xe.registers import gathered, packed, unpacked
+from coopc.passes.xe.registers import (
+    gathered,
+    length_of,
+    packed,
+    unpacked,
+    vector_type,
+)
 from coopc.rewrite.one_to_many import Splitter
 
 KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
@@ -126,10 +132,9 @@ def reduced(
 
     OpenCL has no reductions of vectors.
     """
-    assert isinstance(vector.type, VectorType), vector
-    element = vector.type.get_element_type()
+    element = vector_type(vector).get_element_type()
     found = vector
-    for at in range(vector.type.get_shape()[0]):
+    for at in range(length_of(vector)):
         one = s.insert(ExtractOp(vector, [at], element)).result
         total = s.insert(simt.ReduceOp(kind, one, signed)).result
         found = s.insert(InsertOp(total, found, [at])).result
@@ -141,8 +146,7 @@ def combined(
 ) -> list[SSAValue]:
     """Return vectors combined as the region of a reduction combines elements."""
     block = op.combine.block
-    assert isinstance(one[0].type, VectorType), op
-    shape = one[0].type.get_shape()
+    shape = vector_type(one[0]).get_shape()
     meaning: dict[SSAValue, SSAValue] = dict(
         zip(block.args, (*one, *other), strict=True)
     )

@@ -26,7 +26,7 @@ from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
-from coopc.passes.xe.registers import gathered, packed, unpacked
+from coopc.passes.xe.registers import gathered, packed, unpacked, vector_type
 from coopc.passes.xe.spread import Spread, sources
 from coopc.rewrite.one_to_many import Rule, Splitter
 
@@ -134,7 +134,8 @@ class Tensors:
                 (0,) * spread.packed.get_shape()[0], spread.packed.get_element_type()
             )
             return [(zero,) * spread.pieces]
-        dense = DenseIntOrFPElementsAttr(spread.vector, one_element(op.value))
+        bits = one_element(op.value)
+        dense = DenseIntOrFPElementsAttr(spread.vector, bits)  # pyright: ignore[reportArgumentType]
         vector = self.entry.once((dense,), lambda: ConstantOp(dense))
         count = len(spread.registers) // spread.length
         return [packed(s, spread, [vector] * count)]
@@ -196,15 +197,17 @@ class Tensors:
 
 def widened(s: Splitter, value: SSAValue, type: VectorType) -> SSAValue:
     """Return integers in 64 bits, sign extended."""
-    return value if value.type == type else s.insert(ExtSIOp(value, type)).result
+    if value.type == type:
+        return value
+    # xDSL declares the type of the result as a number's, and takes a vector's.
+    return s.insert(ExtSIOp(value, type)).result  # pyright: ignore[reportArgumentType]
 
 
 def converted(
     s: Splitter, value: SSAValue, source: Attribute, result: Attribute
 ) -> SSAValue:
     """Return floats in another format, by way of f32 where neither has the other."""
-    assert isinstance(value.type, VectorType), value
-    shape = value.type.get_shape()
+    shape = vector_type(value).get_shape()
     halves = (Float16Type, BFloat16Type)
     if isinstance(source, halves) and isinstance(result, halves) and source != result:
         from xdsl.dialects.builtin import f32

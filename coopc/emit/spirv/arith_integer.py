@@ -7,6 +7,7 @@ arithmetic, which wraps around at 2, is logic.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from xdsl.dialects import arith
@@ -245,17 +246,18 @@ def compare(e: Emission, op: arith.CmpiOp) -> None:
     e.set(op.result, (e.emit(opcode, *operands, type=e.types.bool),))
 
 
+def _select(e: Emission, to: Id, condition: Id, yes: Id, no: Id) -> Id:
+    """One of two, component by component."""
+    return e.emit("OpSelect", condition, yes, no, type=to)
+
+
 @handlers.on(arith.SelectOp)
 def select(e: Emission, op: arith.SelectOp) -> None:
     """One of two values, by an i1; matrices by branching, as they have no OpSelect."""
     if is_memref(op.result.type):
         raise Refusal("expected numbers, vectors or matrices: a memref has no value")
     if is_vector(op.cond.type):
-        e.each(
-            op.result,
-            (op.cond, op.lhs, op.rhs),
-            lambda to, c, a, b: e.emit("OpSelect", c, a, b, type=to),
-        )
+        e.each(op.result, (op.cond, op.lhs, op.rhs), partial(_select, e))
         return
     condition = e.id(op.cond)
     if not isinstance(op.result.type, coopmatrix.MatrixType):
