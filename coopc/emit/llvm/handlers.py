@@ -30,8 +30,10 @@ MODULES = {
     "func": ("func",),
     "math": ("math",),
     "memref": ("memref",),
+    "simt": ("simt", "simt_lanes", "simt_blocks"),
     "ub": ("ub",),
     "vector": ("vector", "vector_reduction", "vector_memory"),
+    "xe": ("xe_block", "xe_dpas", "xe_payload"),
 }
 """Dialects to the modules here that emit them."""
 

@@ -61,7 +61,7 @@ def dpas(e: Emission, op: xe.DpasOp) -> None:
     if device.dpas is None:
         raise Refusal(f"{device.name} has no DPAS")
     check_precisions(e, op.precisions, device.dpas.operands)
-    _check_lanes(op, lanes, device.dpas.lanes, device.name)
+    check_lanes(op, lanes, device.dpas.lanes, device.name)
     sides = zip((op.a, op.b), op.precisions, strict=True)
     a, b = (_operand(e, value, precision) for value, precision in sides)
     (type,) = e.types.parts(op.result.type)
@@ -93,7 +93,7 @@ def _operand(e: Emission, value: SSAValue, precision: Precision) -> Id:
     return e.emit("OpBitcast", id, type=type)
 
 
-def _check_lanes(op: xe.DpasOp, lanes: int, n: int, device: str) -> None:
+def check_lanes(op: xe.DpasOp, lanes: int, n: int, device: str) -> None:
     """Check that the operands are those of the device's engine.
 
     Raises:

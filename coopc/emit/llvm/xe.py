@@ -1,0 +1,127 @@
+"""What the emission of `xe` shares: the subgroup, the surface, cache controls.
+
+Names of builtins, and the order of their arguments, are those that Intel's Triton
+backend calls: Intel's compiler, and LLVM's SPIR-V back end, match them to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.ir import SSAValue
+from xdsl.utils.hints import isa
+
+from coopc.device import BlockKind
+from coopc.dialects import xe
+from coopc.dialects.xe import CacheControl
+from coopc.emit.llvm.emission import Emission
+from coopc.emit.spirv.xe_cache import resolved, why_not_pair
+from coopc.emit.structured import Refusal
+from coopc.llvm.function import Metadata
+from coopc.llvm.types import I32
+from coopc.llvm.values import Constant, Value, integer
+from coopc.plan.block_message import why_not
+from coopc.plan.block_shape import BlockShape
+
+GLOBAL = 1
+"""The address space that block messages reach."""
+
+_LOAD, _STORE = 6442, 6443
+"""CacheControlLoadINTEL and CacheControlStoreINTEL in SPV_INTEL_cache_controls."""
+_LOAD_CONTROLS = {
+    CacheControl.UNCACHED: 0,
+    CacheControl.CACHED: 1,
+    CacheControl.STREAMING: 2,
+    CacheControl.INVALIDATE_AFTER_READ: 3,
+    CacheControl.CONST_CACHED: 4,
+}
+_STORE_CONTROLS = {
+    CacheControl.UNCACHED: 0,
+    CacheControl.WRITE_THROUGH: 1,
+    CacheControl.WRITE_BACK: 2,
+    CacheControl.STREAMING: 3,
+}
+"""Numbers of LoadCacheControl and StoreCacheControl there."""
+
+
+def lanes_of(e: Emission) -> int:
+    """The subgroup size, which `xe` needs to be fixed.
+
+    Raises:
+        Refusal: the kernel leaves it open.
+    """
+    if e.subgroup_size is None:
+        raise Refusal(
+            "expected simt.subgroup_size on the kernel: without it the compiler "
+            "chooses a size, and the lanes hold other elements"
+        )
+    return e.subgroup_size
+
+
+def check_shape(e: Emission, kind: BlockKind, shape: BlockShape) -> int:
+    """Check that the device has such a message; return the subgroup size.
+
+    Raises:
+        Refusal: it has not.
+    """
+    lanes = lanes_of(e)
+    if (reason := why_not(kind, shape, e.facts.device, lanes)) is not None:
+        raise Refusal(reason)
+    return lanes
+
+
+def number(value: int) -> Constant:
+    """A constant of 32 bits."""
+    return integer(I32, value)
+
+
+def surface(e: Emission, base: SSAValue) -> Value:
+    """A pointer to where a surface begins.
+
+    Raises:
+        Refusal: it is not in global memory, which blocks are moved from and to.
+    """
+    view = e.view(base)
+    if view.space != GLOBAL:
+        raise Refusal(
+            "expected a surface in global memory, which block messages reach, got "
+            f"{base.type}"
+        )
+    return e.pointer(view, view.offset)
+
+
+def piece_of(pieces: Sequence[SSAValue]) -> VectorType[IntegerType]:
+    """The type of the pieces of a block: they are equal, the verifier has checked."""
+    type = pieces[0].type
+    assert isa(type, VectorType[IntegerType]), type
+    return type
+
+
+def cache_controls(
+    e: Emission, cache: xe.CacheAttr | None, operand: int, *, store: bool = False
+) -> tuple[Metadata, ...]:
+    """What a call asks of the caches, as metadata of the call.
+
+    Args:
+        e: the emission.
+        cache: what is asked.
+        operand: the number of the argument that is the surface, from 0.
+        store: whether it is a store.
+
+    Raises:
+        Refusal: the device has no such pair of controls.
+    """
+    level = CacheControl.WRITE_BACK if store else CacheControl.CACHED
+    pair = resolved(cache, level)
+    if pair is None:
+        return ()
+    if (reason := why_not_pair(pair, e.facts.device, store=store)) is not None:
+        raise Refusal(reason)
+    decoration = _STORE if store else _LOAD
+    controls = _STORE_CONTROLS if store else _LOAD_CONTROLS
+    nodes = [
+        e.module.node(*map(number, (decoration, level, controls[control], operand)))
+        for level, control in enumerate(pair)
+    ]
+    return (Metadata("spirv.DecorationCacheControlINTEL", e.module.node(*nodes)),)
