@@ -69,17 +69,17 @@ class CoopcXePass(Pipeline):
         """Choose the device, plan, convert by the plans, clean up."""
         # Triton's dialects are too much to import for the other pipelines.
         from coopc.passes.xe.add_any_entry import AddAnyEntryPass
-        from coopc.passes.xe.convert_ttgir import ConvertTtgirToXePass
-        from coopc.passes.xe.plan_block_io import PlanBlockIOPass
-        from coopc.passes.xe.prefetch_block_io import PrefetchBlockIOPass
+        from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
+        from coopc.passes.xe.plan_block_io import PlanBlockIoPass
+        from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
 
         second = (AddAnyEntryPass(),) if self.any else ()
-        ahead = (PrefetchBlockIOPass(self.prefetch),) if self.prefetch else ()
+        ahead = (PrefetchBlockIoPass(self.prefetch),) if self.prefetch else ()
         return (
             SetTargetPass(self.device, None if self.device is None else "opencl"),
             *ahead,  # they are planned, too
             *second,  # which needs no prefetches, nor has it plans
-            PlanBlockIOPass(explain=self.explain),  # for the target
+            PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.

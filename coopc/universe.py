@@ -35,9 +35,9 @@ PASSES: dict[str, str] = {
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
     "add-any-entry": "coopc.passes.xe.add_any_entry:AddAnyEntryPass",
-    "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIOPass"),
-    "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIOPass",
-    "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir:ConvertTtgirToXePass",
+    "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIoPass"),
+    "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIoPass",
+    "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir_to_xe:ConvertTtgirToXePass",
     "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
     "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
     "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"

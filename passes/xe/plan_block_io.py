@@ -129,7 +129,7 @@ def write(op: Operation, decided: Decision) -> None:
 
 
 @dataclass(frozen=True)
-class PlanBlockIOPass(ModulePass):
+class PlanBlockIoPass(ModulePass):
     """Write a plan, or the reason against one, to each access of a tensor."""
 
     name = "plan-block-io"

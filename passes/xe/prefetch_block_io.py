@@ -90,7 +90,7 @@ def prefetch(
 
 
 @dataclass(frozen=True)
-class PrefetchBlockIOPass(ModulePass):
+class PrefetchBlockIoPass(ModulePass):
     """Insert prefetches into loops that load tiles and have none."""
 
     name = "prefetch-block-io"
