@@ -1,0 +1,251 @@
+"""Emulated DPAS against numpy: every precision, repeat count and subgroup size.
+
+Operands are in memory as matrices in row-major order, packed: lane l reads register i
+at i S + l.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import coopc
+from coopc.compiler import new_context
+from coopc.dialects import xe
+from coopc.dialects.xe.dpas import REPEAT_COUNTS, accumulators
+from coopc.parsing import parse
+from coopc.rewrite.emulation_values import element_bits
+from coopc.run import opencl
+from coopc.sim.formats import bf16_from_bits, to_bf16
+from coopc.sim.simulate import simulate
+from coopc.source import Source
+from coopc.universe import everything
+
+Array: TypeAlias = npt.NDArray[Any]
+P = xe.Precision
+
+INTEGERS = ((P.S8, P.U8), (P.S4, P.U4))
+FLOATS = (P.F16, P.BF16, P.TF32)
+PAIRS = [
+    *((a, b) for group in INTEGERS for a in group for b in group),
+    *((p, p) for p in FLOATS),
+]
+WORDS = 512
+"""Of 32 bits, at which a case's operands begin: more than any of them has."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A multiplication."""
+
+    precisions: tuple[xe.Precision, xe.Precision]
+    repeat: int
+    lanes: int
+    c: str
+
+    @property
+    def n(self) -> int:
+        """Columns."""
+        return min(self.lanes, 16)
+
+
+def cases(lanes: int) -> Iterator[Case]:
+    """Yield all multiplications of a subgroup size."""
+    for pair in PAIRS:
+        for repeat in REPEAT_COUNTS:
+            for type in accumulators(pair[0]):
+                if repeat * min(lanes, 16) >= lanes:
+                    yield Case(pair, repeat, lanes, str(type))
+
+
+def code(case: Case, number: int) -> str:
+    """Return the operations of a case."""
+    a, b, length = xe.operand_types(case.precisions[0], case.repeat, case.lanes, case.n)
+    c_bits = 32 if "32" in case.c else 16
+    c = f"vector<{length}xi{c_bits}>"
+    lines: list[str] = []
+
+    def at(name: str, register: int, bits: int) -> str:
+        start = number * WORDS * 32 // bits + register * case.lanes
+        place = f"%{name}{number}_{register}"
+        lines.append(f"{place}c = arith.constant {start} : index")
+        lines.append(f"{place}p = arith.addi %lane, {place}c : index")
+        return f"{place}p"
+
+    def read(name: str, bits: int, size: int) -> str:
+        place = f"%{name}{number}"
+        type = f"vector<{size}xi{bits}>"
+        lines.append(f"{place}_v = arith.constant dense<0> : {type}")
+        last = f"{place}_v"
+        for register in range(size):
+            where = at(name, register, bits)
+            one = f"{place}_{register}"
+            lines.append(f"{one} = memref.load %{name}_i{bits}[{where}] : M{bits}")
+            into = f"{last}[{register}] : i{bits} into {type}"
+            lines.append(f"{one}v = vector.insert {one}, {into}")
+            last = f"{one}v"
+        return last
+
+    left = read("a", element_bits(a.get_element_type()), a.get_shape()[0])
+    right = read("b", 32, b.get_shape()[0])
+    bits = read("c", c_bits, length)
+    real = f"vector<{length}x{case.c}>"
+    is_float = case.c != "i32"
+    if is_float:
+        lines.append(f"%cf{number} = vector.bitcast {bits} : {c} to {real}")
+        bits = f"%cf{number}"
+    first, second = case.precisions
+    lines.append(
+        f"%d{number} = xe.dpas {first} x {second} repeat {case.repeat} {left}, {right},"
+        f" {bits} : {a}, {b}, {real}"
+    )
+    result = f"%d{number}"
+    if is_float:
+        lines.append(f"%e{number} = vector.bitcast {result} : {real} to {c}")
+        result = f"%e{number}"
+    for register in range(length):
+        where = at("d", register, c_bits)
+        one = f"%d{number}_{register}"
+        lines.append(
+            f"{one} = vector.extract {result}[{register}] : i{c_bits} from {c}"
+        )
+        lines.append(f"memref.store {one}, %d_i{c_bits}[{where}] : M{c_bits}")
+    return "\n".join(lines)
+
+
+def program(all_cases: list[Case]) -> str:
+    """Return a kernel of all cases; a, b, c and d each as i32 and as i16."""
+    arguments = ", ".join(
+        f"%{name}_i{bits}: M{bits}" for name in "abcd" for bits in (32, 16)
+    )
+    body = "\n".join(code(case, number) for number, case in enumerate(all_cases))
+    text = f"""
+        func.func @f({arguments}) attributes {{simt.kernel,
+            simt.subgroup_size = {all_cases[0].lanes} : i32}} {{
+          %lane = simt.lane_id : index
+          {body}
+          func.return
+        }}"""
+    for bits in (32, 16):
+        size = len(all_cases) * WORDS * 32 // bits
+        text = text.replace(f"M{bits}", f"memref<{size}xi{bits}>")
+    return text
+
+
+def numbers(bits: Array, precision: xe.Precision, shape: tuple[int, ...]) -> Array:
+    """Return the elements of packed bits, low ones first."""
+    match precision:
+        case P.F16:
+            found = bits.view(np.float16).astype(np.float32)
+        case P.BF16:
+            found = bf16_from_bits(bits.view(np.uint16))
+        case P.TF32:
+            found = (bits.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+        case P.S8 | P.U8:
+            found = bits.view(np.int8 if precision is P.S8 else np.uint8)
+        case P.S4 | P.U4:
+            bytes = bits.view(np.uint8)
+            found = np.stack([bytes & 15, bytes >> 4], -1).astype(np.int32)
+            found = found - 16 * (found >> 3) if precision is P.S4 else found
+    return found.reshape(shape)
+
+
+def some(random: np.random.Generator, precision: xe.Precision, words: int) -> Array:
+    """Return words of bits that hold numbers."""
+    if precision.is_integer:
+        return random.integers(-(2**31), 2**31, words).astype(np.int32)
+    values = random.normal(size=words * precision.ops_per_channel).astype(np.float32)
+    if precision is P.TF32:
+        return values.view(np.int32)
+    halves = values.astype(np.float16) if precision is P.F16 else to_bf16(values)
+    return halves.view(np.int32)
+
+
+def operands(case: Case, random: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Return the words of a, b and c."""
+    a = some(random, case.precisions[0], case.repeat * 8)
+    b = some(random, case.precisions[1], case.n * 8)
+    element = {"f16": P.F16, "bf16": P.BF16, "f32": P.TF32, "i32": P.S8}[case.c]
+    size = case.repeat * case.n
+    words = size if case.c in ("f32", "i32") else size // 2
+    return a, b, some(random, element, words)
+
+
+def product(case: Case, a: Array, b: Array, c: Array) -> Array:
+    """Return the words of a * b + c."""
+    pack = case.precisions[0].ops_per_channel
+    left = numbers(a, case.precisions[0], (case.repeat, 8 * pack))
+    right = numbers(b, case.precisions[1], (8, case.n, pack))
+    right = right.swapaxes(1, 2).reshape(8 * pack, case.n)
+    shape = (case.repeat, case.n)
+    if case.c == "i32":
+        wide = left.astype(np.int64) @ right.astype(np.int64) + c.reshape(shape)
+        return wide.astype(np.int32)
+    match case.c:
+        case "f16":
+            total = c.view(np.float16).astype(np.float32)
+        case "bf16":
+            total = bf16_from_bits(c.view(np.uint16))
+        case _:
+            total = c.view(np.float32)
+    total = total.reshape(shape)
+    for k in range(8 * pack):
+        total = total + left[:, k, None] * right[None, k]
+    if case.c == "f16":
+        return total.astype(np.float16).ravel().view(np.int32)
+    if case.c == "bf16":
+        return to_bf16(total).ravel().view(np.int32)
+    return total.view(np.int32)
+
+
+def run_all(all_cases: list[Case], session: opencl.Session | None) -> None:
+    """Run cases on a device, or in the simulator, and compare them."""
+    random = np.random.default_rng(len(all_cases))
+    memory = np.zeros((4, len(all_cases), WORDS), np.int32)
+    expected = np.zeros((len(all_cases), WORDS), np.int32)
+    for number, case in enumerate(all_cases):
+        found = operands(case, random)
+        for array, words in zip(memory, found, strict=False):
+            array[number, : words.size] = words
+        words = product(case, *found).ravel()
+        expected[number, : words.size] = words
+    arguments = [each.ravel() for each in memory for _ in range(2)]
+    arguments = [
+        x.view(np.int16) if number % 2 else x for number, x in enumerate(arguments)
+    ]
+    # d as i32 and as i16 are two buffers on a device.
+    arguments[-1] = arguments[-1].copy()
+    if session is None:
+        source = coopc.compile(program(all_cases), "emulate-xe", "mlir").text
+        module = parse(new_context(everything()), Source(source, "dpas"))
+        simulate(module, "f", arguments, grid=(1, 1, 1))
+        outputs = arguments[-2:]
+    else:
+        target = "spirv-binary{device=intel-cpu}"
+        binary = coopc.compile(program(all_cases), "emulate-xe", target).bytes
+        lanes = (all_cases[0].lanes,)
+        result = session.run(
+            binary, "f", arguments, global_size=lanes, local_size=lanes
+        )
+        outputs = result.buffers[-2:]
+    merged = outputs[0] | outputs[1].view(np.int32)
+    for number, case in enumerate(all_cases):
+        got = merged.reshape(expected.shape)[number]
+        assert np.array_equal(got, expected[number]), case
+
+
+@pytest.mark.parametrize("lanes", [8, 16, 32])
+def test_on_cpu(lanes: int, intel_cpu: opencl.Session) -> None:
+    # The run-time takes more than twice as long to compile twice as many.
+    everything_there = list(cases(lanes))
+    for start in range(0, len(everything_there), 16):
+        run_all(everything_there[start : start + 16], intel_cpu)
+
+
+@pytest.mark.parametrize("lanes", [8, 16, 32])
+def test_simulated(lanes: int) -> None:
+    # Some of each: the device runs all.
+    run_all([x for n, x in enumerate(cases(lanes)) if n % 5 == 0], None)
