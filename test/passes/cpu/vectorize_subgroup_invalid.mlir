@@ -1,0 +1,46 @@
+// RUN: coopc-opt %s --split-input-file --verify-diagnostics -p vectorize-subgroup | filecheck %s
+
+// CHECK: row_slice.id: expected an index that is the same for all lanes, as a row slice has one, got one that varies
+func.func @index() attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  %mat = "test.op"() : () -> !coopmatrix.matrix<12x12xi32, none>
+  %lane = simt.lane_id : index
+  %id = row_slice.id %mat[%lane] : !coopmatrix.matrix<12x12xi32, none>
+  func.return
+}
+
+// -----
+
+// CHECK: coopmatrix.length: expected row_slice operations, as resolve-matrix-wi-slice makes
+func.func @length() attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  %n = coopmatrix.length !coopmatrix.matrix<12x12xi32, none> : index
+  func.return
+}
+
+// -----
+
+// CHECK: simt.shuffle: expected control flow that is the same for all lanes
+func.func @shuffle(%v: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  %lane = simt.lane_id : index
+  %c1 = arith.constant 1 : index
+  %c = arith.cmpi ult, %lane, %c1 : index
+  scf.if %c {
+    %w = simt.shuffle xor %v, %c1 : i32
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: func.func: expected a subgroup size that is a power of two
+func.func @size() attributes {simt.kernel} {
+  func.return
+}
+
+// -----
+
+// CHECK: expected all matrices to be held by a work-group, got !coopmatrix.matrix<4x4xi32, acc>
+func.func @scopes() attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 32>} {
+  %m = "test.op"() : () -> !coopmatrix.matrix<4x4xi32, acc, scope = workgroup>
+  %n = "test.op"() : () -> !coopmatrix.matrix<4x4xi32, acc>
+  func.return
+}
