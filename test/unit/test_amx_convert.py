@@ -304,3 +304,51 @@ def test_old_matrices_are_kept():
     }"""
     arrays = [integers(7, (5, 5), "i32"), integers(8, (5, 5), "i32")]
     runs_alike(text, arrays, 2)
+
+
+FILLS = {
+    "0.0 : f32": True,
+    "-0.0 : f32": False,
+    "1.5 : f32": False,
+    "0 : i32": True,
+    "-7 : i32": False,
+}
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+@pytest.mark.parametrize("value", FILLS)
+def test_only_plus_zero_is_native(value: str, lanes: int):
+    """The other values go through memory, which each lane has for itself."""
+    element = value.split()[-1]
+    text = f"""
+    !t = !coopmatrix.matrix<17x5x{element}, acc>
+    func.func @f(%m: memref<17x5x{element}>) attributes {{
+      simt.kernel, simt.work_group_size = array<i32: {lanes}, 1, 1>,
+      simt.subgroup_size = {lanes} : i32
+    }} {{
+      %c0 = arith.constant 0 : index
+      %v = arith.constant {value}
+      %x = coopmatrix.fill %v : {element} -> !t
+      coopmatrix.store %x, %m[%c0, %c0] row_major : !t, memref<17x5x{element}>
+      func.return
+    }}"""
+    module = converted(text)
+    names = [op.name for op in module.walk()]
+    assert ("amx.tile_zero" in names) == FILLS[value]
+    assert ("memref.alloca" in names) != FILLS[value]
+    found = integers(1, (17, 5), element)
+    simulate(module, "f", [found], grid=(1, 1, 1))
+    expected = np.full_like(found, float(value.split()[0]))
+    np.testing.assert_array_equal(found.view(np.int32), expected.view(np.int32))
+
+
+def test_a_zero_of_another_type_is_a_zero():
+    text = """
+    func.func @f(%m: memref<4x4xbf16>, %i: index) {
+      %v = arith.constant 0 : i32
+      %x = coopmatrix.fill %v : i32 -> !coopmatrix.matrix<4x4xbf16, a>
+      coopmatrix.store %x, %m[%i, %i] row_major :
+        !coopmatrix.matrix<4x4xbf16, a>, memref<4x4xbf16>
+      func.return
+    }"""
+    assert "amx.tile_zero : !amx.tile<4x4xbf16>" in str(converted(text))

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from coopc.dialects import coopmatrix, simt, tt, ttg, ttig
+from coopc.dialects import amx, coopmatrix, simt, tt, ttg, ttig
 
 TEST = Path(__file__).parents[1]
 DIALECTS = {
+    "amx": amx.Amx,
     "coopmatrix": coopmatrix.Coopmatrix,
     "simt": simt.Simt,
     "tt": tt.Tt,
     "ttg": ttg.Ttg,
     "ttig": ttig.Ttig,
 }
-MODULES = (coopmatrix, simt, tt, ttg, ttig)
+MODULES = (amx, coopmatrix, simt, tt, ttg, ttig)
 FILES = {name: str(x.__file__) for name, x in zip(DIALECTS, MODULES, strict=True)}
 INVALID_KERNELS = (
     "test_simt_kernel.py",
