@@ -211,3 +211,12 @@ for _stem in ("arith", "control", "math", "memory", "vector"):
         if _name.startswith("test_") and _name not in NOT_HERE:
             assert _name not in globals(), _name
             globals()[_name] = _value
+
+
+@pytest.mark.parametrize(
+    ("stem", "device"), [("llvm_x86", "amx"), ("llvm_spir64", "bmg"), ("arith", "bmg")]
+)
+def test_llvm_takes_the_goldens(stem: str, device: str) -> None:
+    text = (EMIT.parents[1] / "emit" / f"{stem}.mlir").read_text()
+    found = coopc.compile(text, "", f"llvm-ir{{device={device}}}").text
+    assert str(verified(found)).count("define ") == found.count("\ndefine ")

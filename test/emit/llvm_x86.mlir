@@ -1,0 +1,40 @@
+// RUN: coopc-opt %s -t 'llvm-ir{device=amx}' | filecheck %s
+// RUN: coopc-opt %s -t 'llvm-ir{device=amx cpu=sapphirerapids}' | filecheck %s --check-prefix CPU
+
+// How functions are called and what they declare; what they compute is tested by running
+// them (test_llvm_x86.py).
+
+// A memref is its pointer and what its type leaves open; a bool is C's.
+// CHECK:      target triple = "x86_64-unknown-linux-gnu"
+// CHECK:      define { float, ptr } @results(i1 zeroext %b, ptr %m, i64 %m_n0, i64 %m_n1, i64 %m_n2) nounwind {
+// CPU:        @results({{.*}}) nounwind "target-cpu"="sapphirerapids" {
+func.func @results(%b: i1, %m: memref<?x4xf32, strided<[?, 1], offset: ?>>) -> (f32, memref<4xbf16>) {
+  // CHECK-NEXT: entry:
+  // CHECK-NEXT: %own = alloca [4 x bfloat], align 64
+  // CHECK-NEXT: %[[AT:.*]] = add i64 %m_n0, 2
+  // CHECK-NEXT: getelementptr inbounds float, ptr %m, i64 %[[AT]]
+  // CHECK-NEXT: %x = load float, ptr %{{.*}}, align 4, !nontemporal !0
+  %own = memref.alloca() : memref<4xbf16>
+  %0 = arith.constant 0 : index
+  %2 = arith.constant 2 : index
+  %x = memref.load %m[%0, %2] {nontemporal = true} : memref<?x4xf32, strided<[?, 1], offset: ?>>
+  // CHECK-NEXT: %fast = fmul fast float %x, %x
+  // CHECK-NEXT: %some = fadd nnan contract float %fast, %x
+  %fast = arith.mulf %x, %x fastmath<fast> : f32
+  %some = arith.addf %fast, %x fastmath<nnan,contract> : f32
+  func.return %some, %own : f32, memref<4xbf16>
+}
+
+// CHECK: define internal void @hidden() nounwind {
+func.func private @hidden() {
+  func.return
+}
+
+// CHECK: declare double @elsewhere(ptr, double) nounwind
+func.func private @elsewhere(%m: memref<4xf64>, %x: f64) -> f64
+
+func.func @call(%m: memref<4xf64>, %x: f64) -> f64 {
+  %r = func.call @elsewhere(%m, %x) : (memref<4xf64>, f64) -> f64
+  func.return %r : f64
+}
+// CHECK: !0 = !{i32 1}
