@@ -132,6 +132,9 @@ class Device:
     """Whether a work-item can reach its elements, through a matrix variable."""
     local_matrices: bool = True
     """Whether matrices load from and store to work-group memory."""
+    lockstep: bool = False
+    """Whether the lanes of a subgroup are always at the same place, so that they need
+    not wait for each other, only see what they wrote."""
     scalars: frozenset[str] = frozenset()
     """Types that are not to be taken for granted: f16, f64, i8, i16, i64."""
     registers: tuple[int, ...] = ()

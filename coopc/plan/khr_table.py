@@ -27,6 +27,8 @@ Fact: TypeAlias = Literal[
     "checked",
     "fill of 0",
     "not held",
+    "not multiplied",
+    "wide saturation",
     "no unit stride",
     "same type",
     "same use",
@@ -38,6 +40,8 @@ Fact: TypeAlias = Literal[
 """What is true of one operation.
 
 `not held`: some matrix is of a type that no multiplication of the device has.
+`not multiplied`: a multiplication of types that the device lists none of.
+`wide saturation`: one of 64 bits that saturates.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
 `narrow`: elements of fewer than 32 bits.
 `integers`: the elements are integers."""
@@ -98,6 +102,15 @@ TABLE: tuple[Row, ...] = (
         "float remainder",
         reason="arith has no remainder of floats",
     ),
+    # Multiplications.
+    _row(
+        "mul_add",
+        "refused",
+        "not multiplied",
+        "wide saturation",
+        reason="there are no integers wide enough to see whether it saturates",
+    ),
+    _row("mul_add", "staged", "not multiplied", needs=("local matrices",)),
     # Where matrices of a type do not exist, work-group memory holds them.
     _row(f"{WHOLE} {SINGLE} fill", "memory", "not held", needs=("local matrices",)),
     _row("load store convert bitcast", "memory", "not held", needs=("local matrices",)),

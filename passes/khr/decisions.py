@@ -14,6 +14,7 @@ from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, Use, matrix_
 from coopc.dialects.narrow import is_integer
 from coopc.passes.khr.staged_memory import has_unit_stride
 from coopc.plan.khr_table import Fact, Form, way
+from coopc.rewrite.matrix_offers import element_name
 from coopc.rewrite.uniformity import Uniformity, Variation
 
 _USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
@@ -40,6 +41,16 @@ def decide(module: ModuleOp, device: Device) -> list[Decision]:
         uniformity = Uniformity(module)
         found = [_alike(each, uniformity) for each in found]
     return [*found, *_carried(module, device)]
+
+
+def decide_products(module: ModuleOp, device: Device) -> list[Decision]:
+    """The multiplications that work-items do: those of types that the device lacks."""
+    found = [
+        _decision(op, device)
+        for op in module.walk()
+        if isinstance(op, coopmatrix.MulAddOp)
+    ]
+    return [each for each in found if each.form == "staged"]
 
 
 def is_held(matrix: MatrixType, device: Device) -> bool:
@@ -80,11 +91,26 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use
             found["same type"] = before.element_type == after.element_type
+        case coopmatrix.MulAddOp():
+            result = matrix_type(op.result)
+            found["not multiplied"] = not _is_multiplied(op, device)
+            found["wide saturation"] = (
+                op.saturating is not None and result.element_bits > 32
+            )
         case coopmatrix.RemOp():
             found["float remainder"] = not found["integers"]
         case _:
             pass
     return frozenset(fact for fact, true in found.items() if true)
+
+
+def _is_multiplied(op: coopmatrix.MulAddOp, device: Device) -> bool:
+    """Whether the device multiplies matrices of such types, of whatever sizes."""
+    a, b, c, result = (
+        element_name(type.element_type, op.is_signed(operand))
+        for operand, type in op.matrices.items()
+    )
+    return bool(device.multiplications(a, b, c, result, op.saturating is not None))
 
 
 def _of_access(op: coopmatrix.AccessOp) -> dict[Fact, bool]:

@@ -20,12 +20,13 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
 from coopc.passes.khr.code import Code
-from coopc.passes.khr.decisions import Decision, decide, is_held
+from coopc.passes.khr.decisions import Decision, decide, decide_products, is_held
 from coopc.passes.khr.elements import element_loop, fill_loop
 from coopc.passes.khr.held import Held
 from coopc.passes.khr.scratch import Scratch
 from coopc.passes.khr.staged_atomics import staged_atomic
 from coopc.passes.khr.staged_memory import staged_load, staged_store
+from coopc.passes.khr.staged_products import staged_product
 from coopc.passes.khr.staged_values import staged_apply, staged_conversion
 
 
@@ -69,6 +70,8 @@ class Legalizer:
                 return staged_apply(op, code, scratch)
             case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
                 return staged_conversion(op, code, scratch)
+            case coopmatrix.MulAddOp():
+                return staged_product(op, code, scratch)
             case coopmatrix.AtomicOp():
                 return staged_atomic(op, code, scratch)
             case _:
@@ -115,13 +118,16 @@ def _settle(kernel: simt.Kernel, device: devices.Device) -> None:
         attributes[simt.WORK_GROUP_SIZE] = sizes
 
 
-def legalize(module: ModuleOp, device: devices.Device) -> None:
-    """Rewrite a module for a device.
+def legalize(
+    module: ModuleOp, device: devices.Device, products_only: bool = False
+) -> None:
+    """Rewrite a module for a device; or only multiplications of types that it lacks.
 
     Raises:
         PassFailedException: the device refuses an operation; nothing is changed then.
     """
-    decisions = decide(module, device)
+    decide_on = decide_products if products_only else decide
+    decisions = decide_on(module, device)
     for each in decisions:
         if each.form == "refused":
             each.op.emit_error(each.reason, PassFailedException(each.reason))
@@ -142,6 +148,10 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     device: str | None = None
     """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
 
+    products_only: bool = False
+    """Whether only multiplications of types that the device lacks are rewritten: before
+    `split-coopmatrix`, which cuts what is then loaded and stored."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then rewrite."""
         name = self.device
@@ -157,4 +167,4 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
             device = devices.device(name)
         except ValueError as error:
             raise PassFailedException(f"{self.name}: {error}") from error
-        legalize(op, device)
+        legalize(op, device, self.products_only)

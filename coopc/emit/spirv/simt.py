@@ -128,4 +128,7 @@ def has_split_barrier(e: Emission) -> bool:
 
 def _wait(e: Emission, opcode: str, scope: simt.FenceScope, order: int) -> None:
     number = e.types.enumerant(_SCOPES[scope])
+    if scope is simt.FenceScope.SUBGROUP and e.facts.device.lockstep:
+        e.do("OpMemoryBarrier", number, _semantics(e, order))
+        return
     e.do(opcode, number, number, _semantics(e, order))
