@@ -352,3 +352,50 @@ def test_a_zero_of_another_type_is_a_zero():
       func.return
     }"""
     assert "amx.tile_zero : !amx.tile<4x4xbf16>" in str(converted(text))
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_slices_in_nested_control_flow(chosen: bool):
+    """Of what the loop carries, of what an outer loop does, and of what is outside."""
+    text = """
+    !t = !coopmatrix.matrix<5x7xi32, none>
+    func.func @f(%m: memref<5x7xi32>, %o: memref<5x7xi32>, %p: i1) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %c4 = arith.constant 4 : index
+      %c35 = arith.constant 35 : index
+      %x = coopmatrix.load %m[%c0, %c0] row_major : memref<5x7xi32> -> !t
+      %y = coopmatrix.load %o[%c0, %c0] row_major : memref<5x7xi32> -> !t
+      %r, %q = scf.for %i = %c0 to %c2 step %c1 iter_args(%t = %x, %w = %y) -> (!t, !t) {
+        %u = scf.for %k = %c0 to %c35 step %c4 iter_args(%v = %t) -> (!t) {
+          %s = coopmatrix.extract_row_slice %v[%k] : !t -> vector<4xi32>
+          %h = coopmatrix.extract_row_slice %y[%k] : !t -> vector<4xi32>
+          %g = coopmatrix.extract_row_slice %w[%k] : !t -> vector<4xi32>
+          %d = arith.addi %s, %h : vector<4xi32>
+          %e = arith.addi %d, %g : vector<4xi32>
+          %z = coopmatrix.insert_row_slice %e, %v[%k] : vector<4xi32>, !t
+          scf.yield %z : !t
+        }
+        %a = scf.if %p -> (!t) {
+          %s2 = coopmatrix.extract_row_slice %u[%i] : !t -> vector<4xi32>
+          %b = coopmatrix.insert_row_slice %s2, %w[%c4] : vector<4xi32>, !t
+          scf.yield %b : !t
+        } else {
+          scf.yield %u : !t
+        }
+        scf.yield %a, %u : !t, !t
+      }
+      %sum = coopmatrix.add %r, %q : !t
+      coopmatrix.store %sum, %m[%c0, %c0] row_major : !t, memref<5x7xi32>
+      coopmatrix.store %q, %o[%c0, %c0] row_major : !t, memref<5x7xi32>
+      func.return
+    }
+    """
+    arrays = [integers(1, (5, 7), "i32"), integers(2, (5, 7), "i32")]
+    before: list[Any] = [*(x.copy() for x in arrays), chosen]
+    after: list[Any] = [*arrays, chosen]
+    simulate(module_of(text), "f", before, subgroup_size=1)
+    simulate(converted(text), "f", after, subgroup_size=1)
+    for one, other in zip(before[:2], after[:2], strict=True):
+        np.testing.assert_array_equal(one, other)
