@@ -149,6 +149,8 @@ def _coordinates(op: coopmatrix.CoordOp) -> tuple[list[Operation], list[SSAValue
     row = add(arith.DivUIOp, element, cols)
     col = add(arith.RemUIOp, element, cols)
     inside = add(lambda: arith.CmpiOp(row, rows, "ult"))
+    rows.name_hint, cols.name_hint, lanes.name_hint = "rows", "cols", "lanes"
+    own.name_hint, element.name_hint, inside.name_hint = "own", "element", "inside"
     return new, [
         add(arith.SelectOp, inside, row, rows),
         add(arith.SelectOp, inside, col, cols),

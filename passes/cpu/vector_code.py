@@ -60,6 +60,8 @@ class Code:
     location: LocationAttr
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """From old values to new ones."""
+    strides: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Of old indices that vary evenly: by how much they grow from lane to lane."""
     mask: SSAValue | None = None
     """Active lanes; all if it is None."""
 

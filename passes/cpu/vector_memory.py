@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import MemRefType, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, UnitAttr
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt
@@ -50,34 +50,41 @@ def is_consecutive(code: Code, memory: object, indices: Sequence[SSAValue]) -> b
 
 def stride(code: Code, value: SSAValue) -> int | None:
     """Return by how much an index grows from lane to lane; None if not evenly."""
-    if value not in code.varying:
-        return 0
-    match value.owner:
+    return code.strides.get(value) if value in code.varying else 0
+
+
+def note_stride(code: Code, op: Operation) -> None:
+    """Remember the stride of a result, from those of the operands."""
+    if not op.results or op.results[0].type != INDEX:
+        return
+    found: int | None = None
+    match op:
         case simt.LaneIdOp():
-            return 1
-        case simt.LocalIdOp() as op:
+            found = 1
+        case simt.LocalIdOp():
             x, y, z = code.lanes.work_group_size
             is_x = op.dimension.data is simt.Dimension.X
-            return 1 if is_x and (y * z == 1 or x % code.lanes.count == 0) else None
-        case arith.AddiOp(lhs=a, rhs=b) if value.type == INDEX:
-            one, other = stride(code, a), stride(code, b)
-            return None if one is None or other is None else one + other
-        case arith.SubiOp(lhs=a, rhs=b) if value.type == INDEX:
-            one, other = stride(code, a), stride(code, b)
-            return None if one is None or other is None else one - other
-        case arith.MuliOp(lhs=a, rhs=b) if value.type == INDEX:
-            return _product(code, a, b)
+            found = 1 if is_x and (y * z == 1 or x % code.lanes.count == 0) else None
+        case arith.AddiOp() | arith.SubiOp():
+            one, other = stride(code, op.lhs), stride(code, op.rhs)
+            if one is not None and other is not None:
+                found = one + other if isinstance(op, arith.AddiOp) else one - other
+        case arith.MuliOp():
+            found = _product(code, op.lhs, op.rhs)
         case _:
-            return None
+            pass
+    if found is not None:
+        code.strides[op.results[0]] = found
 
 
 def _product(code: Code, a: SSAValue, b: SSAValue) -> int | None:
     for factor, other in ((a, b), (b, a)):
         owner = factor.owner
-        if isinstance(owner, arith.ConstantOp):
-            number: int = owner.value.value.data  # pyright: ignore
+        if isinstance(owner, arith.ConstantOp) and isinstance(
+            attr := owner.value, IntegerAttr
+        ):
             found = stride(code, other)
-            return None if found is None else found * number
+            return None if found is None else found * attr.value.data
     return None
 
 

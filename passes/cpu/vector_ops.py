@@ -13,7 +13,12 @@ from coopc.dialects.traits import Collective
 from coopc.passes.cpu.vector_code import Code, refuse
 from coopc.passes.cpu.vector_flow import flow
 from coopc.passes.cpu.vector_lanes import exchange, ids
-from coopc.passes.cpu.vector_memory import access, in_lane, private_memory
+from coopc.passes.cpu.vector_memory import (
+    access,
+    in_lane,
+    note_stride,
+    private_memory,
+)
 
 ELEMENTWISE = ("arith", "math")
 """Dialects whose operations do to each component what they do to a number."""
@@ -41,6 +46,7 @@ def write(code: Code, op: Operation) -> None:
         return
     if op.has_trait(Collective) and code.mask is not None:
         refuse(op, "expected control flow that is the same for all lanes")
+    note_stride(code, op)
     if (found := ids(code, op)) is not None:
         code.name(op.results, [found])
     elif not _together(code, op):
