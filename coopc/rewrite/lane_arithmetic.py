@@ -22,7 +22,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import (
+    coopmatrix,
+    shaped_arith,  # which lets xDSL's casts take vectors
+)
 from coopc.dialects.coopmatrix import Reduction
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.rewrite.lane_builder import LaneBuilder, Values
@@ -217,7 +220,7 @@ def _as(value: SSAValue, to: Attribute, make: Callable[..., Operation]) -> Opera
 
 def element_of(type: Attribute) -> Attribute:
     """Return the type of a number, or of the numbers in a vector."""
-    return type.get_element_type() if is_vector(type) else type
+    return shaped_arith.element_of(type)
 
 
 def _like(type: Attribute, element: Any) -> Attribute:
