@@ -367,7 +367,8 @@ def test_slices_in_nested_control_flow(chosen: bool):
       %c35 = arith.constant 35 : index
       %x = coopmatrix.load %m[%c0, %c0] row_major : memref<5x7xi32> -> !t
       %y = coopmatrix.load %o[%c0, %c0] row_major : memref<5x7xi32> -> !t
-      %r, %q = scf.for %i = %c0 to %c2 step %c1 iter_args(%t = %x, %w = %y) -> (!t, !t) {
+      %r, %q = scf.for %i = %c0 to %c2 step %c1 iter_args(%t = %x, %w = %y)
+          -> (!t, !t) {
         %u = scf.for %k = %c0 to %c35 step %c4 iter_args(%v = %t) -> (!t) {
           %s = coopmatrix.extract_row_slice %v[%k] : !t -> vector<4xi32>
           %h = coopmatrix.extract_row_slice %y[%k] : !t -> vector<4xi32>
