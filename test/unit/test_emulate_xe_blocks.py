@@ -266,3 +266,56 @@ def test_split_simulated() -> None:
 
 def test_split_on_cpu(intel_cpu: opencl.Session) -> None:
     run_split(intel_cpu)
+
+
+STORES = [
+    (lanes, BlockShape(bits, 8, width), memory)
+    for lanes in (8, 16, 32)
+    for bits, width, memory in (
+        (8, 64, "i8"),
+        (16, 32, "bf16"),
+        (16, 16, "i8"),
+        (32, 16, "f16"),
+        (64, 8, "i32"),
+    )
+]
+
+
+@pytest.mark.parametrize("place", [(-3, -2), (12, 30)])
+def test_stores_simulated(place: tuple[int, int]) -> None:
+    """What is stored is what the simulation of `xe` itself stores."""
+    for lanes, shape, memory in STORES:
+        bits = slot_bits(shape, lanes)
+        slots = shape.bytes * 8 // bits // lanes
+        each = min(slots, 8)
+        vector = f"vector<{each}xi{bits}>"
+        numbers = range(1, slots + 1)
+        pieces = [numbers[n : n + each] for n in range(0, slots, each)]
+        lines = [
+            f"%v{n} = arith.constant dense<[{', '.join(map(str, piece))}]> : {vector}"
+            for n, piece in enumerate(pieces)
+        ]
+        names = ", ".join(f"%v{n}" for n in range(len(pieces)))
+        block = f"{shape.bits}, {shape.height}x{shape.width}x1"
+        lines += [
+            f"%x = arith.constant {place[0]} : i32",
+            f"%y = arith.constant {place[1]} : i32",
+            f"xe.block_store_2d {names} into %m_{memory}[%x, %y] surface(%w, %h, "
+            f"%pitch) block <{block}> : {', '.join([vector] * len(pieces))} into "
+            f"memref<{memory}>",
+        ]
+        text = kernel("\n".join(lines), lanes, 64)
+        after: list[Array] = []
+        for passes in ("", "emulate-xe"):
+            source = coopc.compile(text, passes, "mlir").text
+            module = parse(new_context(everything()), Source(source, "stores"))
+            arguments: list[Array] = [
+                np.zeros((HEIGHT, PITCH), np.uint8).view(DTYPES[x]) for x in MEMORIES
+            ]
+            arguments += [
+                np.zeros(512 // bits, np.dtype(f"i{bits // 8}")) for bits in SLOTS
+            ]
+            simulate(module, "f", arguments, grid=(1, 1, 1))
+            after.append(arguments[MEMORIES.index(memory)].view(np.uint8))
+        assert after[0].any()
+        assert np.array_equal(after[0], after[1]), (lanes, shape, memory)
