@@ -44,7 +44,12 @@ def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
         refusal = refuse_surface(io, known_numbers(made))
         if refusal is not None:
             return refusal
-    return plan(request, io)
+    decided = plan(request, io)
+    if isinstance(decided, BlockPlan) and decided.row_step > 1:
+        # Their surfaces would begin in the middle of a row of the matrix.
+        what = f"only every {decided.row_step}nd row, of a surface of its own"
+        return Refusal(Reason.REGISTERS, what)
+    return decided
 
 
 def decide_prefetch(
@@ -80,8 +85,6 @@ def summary(decided: Decision) -> str:
     text = f"{messages} message{'s' * (messages > 1)} of {decided.shape}"
     if decided.swaps:
         text += f", {len(decided.swaps)} exchange of lanes"
-    if decided.row_step > 1:
-        text += f", every {decided.row_step}nd row"
     return text
 
 

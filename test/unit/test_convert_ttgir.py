@@ -76,6 +76,38 @@ def run(name: str, device: str | None, arguments: Sequence[Any], grid: Any) -> N
         simulate(found, name, arguments, grid=grid)
 
 
+def wide(name: str) -> ModuleOp:
+    """Return an input compiled for subgroups of 32 lanes."""
+    text = (INPUTS / f"{name}.ttgir").read_text()
+    for of_lanes in ("threadsPerWarp = ", '"ttg.threads-per-warp" = '):
+        text = text.replace(f"{of_lanes}16", f"{of_lanes}32")
+    universe = everything()
+    ctx = new_context(universe)
+    source = Source(text, name)
+    found = parse(ctx, source)
+    Run(ctx, source).apply(
+        found, read_passes("coopc-xe{device=bmg}", universe.all_passes)
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", ["gemm_axb", "gemm_axbt", "gemm_i8", "gemm_tf32"])
+def test_subgroups_of_32_lanes(name: str) -> None:
+    element, result, is_transposed, tile = GEMMS[name]
+    m, n, k = 300, 272, 128
+    random = np.random.default_rng(n)
+    a, b = random.integers(-4, 5, (m, k)), random.integers(-4, 5, (k, n))
+    c = np.full((m, n), 77, result)
+    in_memory = np.ascontiguousarray(b.T if is_transposed else b)
+    found = wide(name)
+    # A of int8 arrives with two lanes' elements exchanged.
+    exchanges = any(op.name == "simt.shuffle" for op in found.walk())
+    assert exchanges == (name == "gemm_i8")
+    arguments = [stored(a, element), stored(in_memory, element), c, m, n, k]
+    simulate(found, name, arguments, grid=(-(-m // tile[0]), -(-n // tile[1])))
+    assert np.array_equal(c, a @ b)
+
+
 def stored(numbers: Any, type: str) -> Any:
     return to_bf16(numbers) if type == "bf16" else numbers.astype(type)
 
