@@ -65,7 +65,7 @@ _INTEGERS: dict[tuple[type[Operation], bool], Make] = {
 
 
 def of_two(type: type[Operation], element: Attribute, signed: bool) -> Make:
-    """Return the operation of `arith` that does to numbers what one does to matrices."""
+    """Return what does to numbers what an operation does to matrices."""
     if is_integer(element):
         return _INTEGERS[type, signed]
     if type is coopmatrix.RemOp:

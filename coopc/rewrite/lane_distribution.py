@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, VectorType
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix

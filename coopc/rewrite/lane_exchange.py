@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from functools import reduce as fold
 from itertools import product
 
-from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
@@ -21,7 +20,7 @@ from coopc.dialects.coopmatrix import Axis
 from coopc.dialects.simt import ShuffleMode
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.rewrite.lane_arithmetic import Make, neutral, reduction
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
+from coopc.rewrite.lane_builder import LaneBuilder, Values
 from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.lane_places import (
     Digits,

@@ -29,7 +29,7 @@ from coopc.rewrite.structure import Functions, callee
 
 
 def refusal(module: ModuleOp, lanes: int) -> tuple[Operation, str] | None:
-    """Return an operation that cannot be spread over lanes, and why; None if all can."""
+    """Return an operation that cannot be spread over lanes, and why; or None."""
     for op in module.walk():
         if isinstance(op, FuncOp) and (reason := _why_not_kernel(op, lanes)):
             return op, reason
@@ -86,9 +86,9 @@ def _why_not_op(op: Operation) -> str | None:
     """Say why an operation has no form for lanes."""
     if isinstance(op, coopmatrix.SpecConstantOp):
         return None
-    if isinstance(op, coopmatrix.FillOp) and op.is_pointer:
-        if not is_memref(op.value.type):
-            return f"expected a memref to fill from, got {op.value.type}"
+    is_pointer = isinstance(op, coopmatrix.FillOp) and op.is_pointer
+    if is_pointer and not is_memref(op.operands[0].type):
+        return f"expected a memref to fill from, got {op.operands[0].type}"
     if isinstance(op, coopmatrix.ApplyOp):
         allowed = (coopmatrix.ExtractOp, coopmatrix.CoordOp)
         for inner in op.body.walk():

@@ -8,7 +8,7 @@ the memref's.  What is not accessed is 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
@@ -166,13 +166,16 @@ def update(
                 result_types=[held.element],
             )
             mark(made, op)
-            then: Callable[[], Sequence[SSAValue]] = lambda made=made: (
-                b.effect(made).results
-            )
-            now = put(b, held, now, at, b.branch(wanted, then, (zero,))[0])
+            now = put(b, held, now, at, _updated(b, wanted, made, zero))
         return now
 
     return for_components(b, held, held.nothing(b), body)
+
+
+def _updated(
+    b: LaneBuilder, wanted: SSAValue | bool, update: Operation, zero: SSAValue
+) -> SSAValue:
+    return b.branch(wanted, lambda: b.effect(update).results, (zero,))[0]
 
 
 def _load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> Operation:

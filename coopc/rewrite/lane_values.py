@@ -162,7 +162,7 @@ def made(
     make: Callable[[Num], SSAValue],
     start: Values | None = None,
 ) -> Values:
-    """Return vectors of components that are made one by one; the rest are of `start`."""
+    """Return vectors of components made one by one; the rest are of `start`."""
 
     def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:
         for at in places:
