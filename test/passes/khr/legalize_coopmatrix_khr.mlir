@@ -1,0 +1,63 @@
+// RUN: coopc-opt %s -p 'legalize-coopmatrix-khr{device=lavapipe}' | filecheck %s
+
+// The forms that operations take, one a function.
+
+// CHECK-LABEL: func.func @element_loop
+func.func @element_loop(%x: !coopmatrix.matrix<8x8xf32, acc>) -> !coopmatrix.matrix<8x8xf32, acc> {
+  // CHECK:      coopmatrix.length !coopmatrix.matrix<8x8xf32, acc> : index
+  // CHECK:      scf.for %{{.*}} iter_args(%[[M:.*]] = %x) -> (!coopmatrix.matrix<8x8xf32, acc>) {
+  // CHECK-NEXT:   %[[A:.*]] = coopmatrix.extract %x[%[[I:.*]]]
+  // CHECK-NEXT:   %[[B:.*]] = coopmatrix.extract %x[%[[I]]]
+  // CHECK-NEXT:   %[[C:.*]] = arith.maxnumf %[[A]], %[[B]]
+  // CHECK-NEXT:   coopmatrix.insert %[[C]], %[[M]][%[[I]]]
+  %y = coopmatrix.max %x, %x : !coopmatrix.matrix<8x8xf32, acc>
+  func.return %y : !coopmatrix.matrix<8x8xf32, acc>
+}
+
+// CHECK-LABEL: func.func @native
+func.func @native(%x: !coopmatrix.matrix<8x8xf32, acc>) -> !coopmatrix.matrix<8x8xf32, acc> {
+  // CHECK-NEXT: coopmatrix.add
+  // CHECK-NEXT: func.return
+  %y = coopmatrix.add %x, %x : !coopmatrix.matrix<8x8xf32, acc>
+  func.return %y : !coopmatrix.matrix<8x8xf32, acc>
+}
+
+// A tile that is inside is loaded as it is; an edge goes through work-group memory.
+
+// CHECK-LABEL: func.func @checked_load
+func.func @checked_load(%m: memref<?x?xf32>, %i: index) -> !coopmatrix.matrix<8x8xf32, acc> {
+  // CHECK:      %scratch = memref.alloca() : memref<1x8x8xf32, #simt.memory<workgroup>>
+  // CHECK:      scf.if %{{.*}} -> (!coopmatrix.matrix<8x8xf32, acc>) {
+  // CHECK-NEXT:   coopmatrix.load %m[%i, %i] row_major : memref<?x?xf32>
+  // CHECK:      } else {
+  // CHECK-NEXT:   simt.barrier subgroup
+  // CHECK:        memref.load %m
+  // CHECK:        memref.store %{{.*}}, %scratch
+  // CHECK:        simt.barrier subgroup
+  // CHECK:        coopmatrix.load %scratch
+  %y = coopmatrix.load %m[%i, %i] row_major checked(rows, cols) : memref<?x?xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  func.return %y : !coopmatrix.matrix<8x8xf32, acc>
+}
+
+// CHECK-LABEL: func.func @use
+func.func @use(%x: !coopmatrix.matrix<8x8xf16, acc>) -> !coopmatrix.matrix<8x8xf16, b> {
+  // CHECK:      simt.barrier subgroup
+  // CHECK:      coopmatrix.store %x, %scratch
+  // CHECK:      simt.barrier subgroup
+  // CHECK:      coopmatrix.load %scratch{{.*}} -> !coopmatrix.matrix<8x8xf16, b>
+  %y = coopmatrix.convert %x : !coopmatrix.matrix<8x8xf16, acc> -> !coopmatrix.matrix<8x8xf16, b>
+  func.return %y : !coopmatrix.matrix<8x8xf16, b>
+}
+
+// The lanes that share the work are written down.
+
+// CHECK-LABEL: func.func @subgroups
+// CHECK-SAME:  simt.subgroup_size = 8 : i32
+func.func @subgroups(%m: memref<8x8xf32, strided<[32, 2]>>, %n: memref<8x8xf32>)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 8>} {
+  %0 = arith.constant 0 : index
+  // CHECK-NOT: coopmatrix.load %m
+  %y = coopmatrix.load %m[%0, %0] row_major : memref<8x8xf32, strided<[32, 2]>> -> !coopmatrix.matrix<8x8xf32, acc>
+  coopmatrix.store %y, %n[%0, %0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+  func.return
+}

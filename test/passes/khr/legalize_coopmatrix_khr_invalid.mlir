@@ -1,0 +1,114 @@
+// RUN: coopc-opt %s --split-input-file -p legalize-coopmatrix-khr --verify-diagnostics | filecheck %s
+// RUN: not coopc-opt %s -p 'legalize-coopmatrix-khr{device=bgm}' -o %t.mlir 2>&1 | filecheck %s --check-prefix DEVICE
+// RUN: not coopc-opt %root/examples/gemm.mlir -p legalize-coopmatrix-khr 2>&1 | filecheck %s --check-prefix NONE
+
+// What a device refuses, by name and with the reason from the table.
+
+// DEVICE: error: legalize-coopmatrix-khr: unknown device 'bgm', did you mean bmg?
+// NONE: error: legalize-coopmatrix-khr: expected a device, legalize-coopmatrix-khr{device=..}, or simt.target on the module, got neither
+
+module attributes {simt.target = #simt.target<opencl, "intel-cpu">} {
+func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.max: intel-cpu refuses coopmatrix.max: it has no access to single elements of a matrix
+  %y = coopmatrix.max %x, %x : !coopmatrix.matrix<8x16xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, "bmg">} {
+func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.reduce: bmg refuses coopmatrix.reduce: it has no matrices in work-group memory, through which the operation would go
+  %y = coopmatrix.reduce add rows %x : !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<8x1xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, "bmg">} {
+func.func @k(%m: memref<?x?xf32>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.load: bmg refuses coopmatrix.load: it has no matrices in work-group memory
+  %y = coopmatrix.load %m[%i, %i] row_major checked(rows) : memref<?x?xf32> -> !coopmatrix.matrix<8x16xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, "bmg">} {
+func.func @k(%m: memref<8x16xf32, strided<[64, 2]>>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.load: bmg refuses coopmatrix.load: it has no matrices in work-group memory
+  %y = coopmatrix.load %m[%i, %i] row_major : memref<8x16xf32, strided<[64, 2]>> -> !coopmatrix.matrix<8x16xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.coord: lavapipe refuses coopmatrix.coord: the driver alone knows which work-item holds which element, and says so to no one
+  %r, %c = coopmatrix.coord %x[%i] : !coopmatrix.matrix<8x8xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc>) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.rem: lavapipe refuses coopmatrix.rem: arith has no remainder of floats
+  %y = coopmatrix.rem %x, %x : !coopmatrix.matrix<8x8xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @k(%m: memref<?x?xf32>, %i: index, %x: !coopmatrix.matrix<8x8xf32, acc>) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.atomic_add: lavapipe refuses coopmatrix.atomic_add: SPIR-V's core has no atomic updates of floats
+  %y = coopmatrix.atomic_add %x, %m[%i, %i] row_major relaxed : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @k(%c: i1, %n: f32) attributes {simt.kernel} {
+  // CHECK: error: arith.select: lavapipe has no matrices of !coopmatrix.matrix<8x8xf32, none>: work-group memory holds them, and arith.select cannot pass that on
+  %x = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, none>
+  %y = arith.select %c, %x, %x : !coopmatrix.matrix<8x8xf32, none>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @k(%n: f32) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.apply: expected values from outside of the body that are the same for all lanes, as the lanes share the elements anew
+  %x = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, acc>
+  %lane = simt.lane_id : index
+  %y = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<8x8xf32, acc> {
+    %s = arith.index_cast %lane : index to i32
+    %f = arith.sitofp %s : i32 to f32
+    coopmatrix.yield %f : f32
+  }
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+coopmatrix.spec_constant @M = 8 : i32
+func.func @k(%m: memref<?x?xf32>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.load: expected numbers for the sizes and the scope of a matrix that goes through work-group memory
+  %y = coopmatrix.load %m[%i, %i] row_major checked(rows) : memref<?x?xf32> -> !coopmatrix.matrix<@M x 8 x f32, acc>
+  func.return
+}
+}
