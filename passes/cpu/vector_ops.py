@@ -169,7 +169,8 @@ def _call(code: Code, op: CallOp) -> None:
 
 
 def _other(code: Code, op: Operation) -> None:
-    """Write an operation without regions by what of it varies."""
+    """Write an operation by what of it varies; its regions stay as they are."""
+    _check_regions(code, op)
     varies = any(x in code.varying for x in op.operands)
     atomic = isinstance(op, memref.AtomicRMWOp)
     if isinstance(op, memref.LoadOp | memref.StoreOp) and varies:
@@ -185,6 +186,17 @@ def _other(code: Code, op: Operation) -> None:
         _each_lane(code, op)
     else:
         refuse(op, "expected operands that are the same for all lanes")
+
+
+def _check_regions(code: Code, op: Operation) -> None:
+    """Refuse regions in which something is not the same for all lanes."""
+    for nested in op.walk():
+        values = (*nested.operands, *nested.results)
+        if nested is not op and (
+            any(x in code.varying for x in values)
+            or nested.dialect_name() in ("simt", "row_slice", "func")
+        ):
+            refuse(op, f"expected a region without {nested.name} of each lane")
 
 
 def _any_result(code: Code, op: Operation) -> bool:

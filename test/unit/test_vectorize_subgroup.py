@@ -380,3 +380,32 @@ REFUSED = {
 def test_refusals(message: str) -> None:
     with pytest.raises(PassFailedException, match=message):
         vectorized(on_elements(REFUSED[message]))
+
+
+def test_subgroups_of_a_work_group_that_shares_a_matrix() -> None:
+    """One work-item stands for two subgroups, and keeps them apart."""
+    matrix = "!coopmatrix.matrix<5x5xi32, none, scope = workgroup>"
+    module = kernel(
+        "%a: memref<64xi32>, %out: memref<5x5xi32>, %back: memref<64xi32>",
+        f"""
+        %l = simt.local_id x : index
+        %s = simt.subgroup_id : index
+        %x = memref.load %a[%l] : memref<64xi32>
+        %u = simt.broadcast %x, %c2 : i32
+        %v = simt.shuffle down %x, %c0 : i32
+        %w = simt.reduce add %x : i32
+        %uv = arith.muli %u, %v : i32
+        %r = arith.addi %uv, %w : i32
+        %m = coopmatrix.fill %z : i32 -> {matrix}
+        %n = coopmatrix.insert %r, %m[%c0] : {matrix}
+        %o = coopmatrix.insert %w, %n[%c1] : {matrix}
+        simt.barrier workgroup
+        coopmatrix.store %o, %out[%c0, %c0] row_major : {matrix}, memref<5x5xi32>
+        %e = coopmatrix.extract %o[%c1] : {matrix}
+        %i = arith.index_cast %s : index to i32
+        %f = arith.addi %e, %i : i32
+        memref.store %f, %back[%l] : memref<64xi32>
+        """.replace("%m = ", "%z = arith.constant 0 : i32\n %m = "),
+        (2 * LANES,),
+    )
+    same(module, A, np.zeros((5, 5), np.int32), OUT)

@@ -31,6 +31,21 @@ func.func @shuffle(%v: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i
 
 // -----
 
+// CHECK: scf.index_switch: expected a region without simt.lane_id of each lane
+func.func @region(%i: index) attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  scf.index_switch %i
+  case 1 {
+    %lane = simt.lane_id : index
+    scf.yield
+  }
+  default {
+    scf.yield
+  }
+  func.return
+}
+
+// -----
+
 // CHECK: func.func: expected a subgroup size that is a power of two
 func.func @size() attributes {simt.kernel} {
   func.return
