@@ -21,8 +21,6 @@ KERNELS = Path(__file__).parents[1] / "emit" / "xe"
 GEMMS = sorted(path.stem for path in KERNELS.glob("gemm_*.mlir"))
 ON_CPU = ("gemm_ab_32x32", "gemm_abt_payloads_32x32")
 """Some of them: the run-time takes seconds to compile each."""
-PLAIN = [x for x in GEMMS if "payload" not in x and "prefetch" not in x]
-"""Those without payloads."""
 WORK_ITEMS = 256
 """Of a work-group: 4 x 4 subgroups."""
 
@@ -59,7 +57,7 @@ def test_gemm_on_cpu(name: str, intel_cpu: opencl.Session) -> None:
     assert (result.buffers[2].reshape(c.shape)[m] == -1).all()
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", GEMMS)
 def test_gemm_is_what_it_was(name: str) -> None:
     m, n, k = 40, 40, 32
     a, b, product = inputs(name, m, n, k)
