@@ -9,6 +9,7 @@
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
 // STEPS-NEXT: canonicalize
+// STEPS-NEXT: legalize-coopmatrix-khr{products_only=true}
 // STEPS-NEXT: split-coopmatrix
 // STEPS-NEXT: legalize-coopmatrix-khr
 // STEPS-NEXT: canonicalize
