@@ -1,6 +1,7 @@
 """Kernels with every operation of `coopmatrix`, for tests that spread them over lanes.
 
-`kernel(case)` is one kernel of one subgroup, which calls a function a section; what each operation gives is stored to a
+`kernel(case)` is one kernel of one subgroup, which calls a function a section;
+what each operation gives is stored to a
 memref of its own, in row-major order, so that it can be compared with the simulator.
 Inputs are small numbers, so that every sum is exact in every type.
 """

@@ -1,4 +1,4 @@
-"""distribute-coopmatrix: matrices become vectors of each lane, in the coopmatrix layout.
+"""distribute-coopmatrix: matrices become vectors of lanes, in the coopmatrix layout.
 
 Before:  coopmatrix operations on matrices of a subgroup
 After:   each matrix is the vectors that a lane holds of it, through loops, branches,

@@ -1,4 +1,4 @@
-"""Matrices over lanes, on lavapipe: 8 lanes, and no vector of more than 4 components."""
+"""Matrices over lanes, on lavapipe: 8 lanes, vectors of at most 4 components."""
 
 import numpy as np
 import pytest
