@@ -106,3 +106,14 @@ func.func @pointee(%m: memref<8x4xvector<4xf16>>, %n: memref<8x8xi32>, %i: index
   coopmatrix.store %a, %n[%i, %i] col_major : !coopmatrix.matrix<8x16xf16, a>, memref<8x8xi32>
   func.return
 }
+
+// Under Vulkan's memory model, data is handed over to a scope.
+
+// CHECK-LABEL: func.func @handed_over
+func.func @handed_over(%m: memref<8x8xf32>, %i: index) {
+  // CHECK: coopmatrix.load %m[%i, %i] row_major alignment = 16 visible = workgroup :
+  %a = coopmatrix.load %m[%i, %i] row_major alignment = 16 visible = workgroup : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK: coopmatrix.store %a, %m[%i, %i] row_major available = device :
+  coopmatrix.store %a, %m[%i, %i] row_major available = device : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+  func.return
+}

@@ -103,3 +103,15 @@ coopmatrix.prefetch %m[%i, %i] row_major : memref<64x64xf16>, !coopmatrix.matrix
 %m, %i = "test.op"() : () -> (memref<64x64xf16>, index)
 coopmatrix.prefetch %m[%i, %i] row_major level = 0 : memref<64x64xf16>, !coopmatrix.matrix<8x16xf16, a>
 // CHECK: coopmatrix.prefetch: expected a level of 1, the nearest cache, or more, got 0
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xf32>, index)
+%a = coopmatrix.load %m[%i, %i] row_major available = device : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+// CHECK: coopmatrix.load: expected available on a store only, as SPIR-V has MakePointerAvailable, got it on coopmatrix.load
+
+// -----
+
+%m, %i, %a = "test.op"() : () -> (memref<8x8xf32>, index, !coopmatrix.matrix<8x8xf32, acc>)
+coopmatrix.store %a, %m[%i, %i] row_major visible = device : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+// CHECK: coopmatrix.store: expected visible on a load only, as SPIR-V has MakePointerVisible, got it on coopmatrix.store
