@@ -6,8 +6,8 @@ is what component v is in all lanes, if lanes count along what is contiguous in 
     I = S, rows contiguous in memory        lane = row, column by column
     I = 1, columns contiguous in memory     lane = column, S columns at a time
 
-and if nothing of it is padding, or checked along the lanes.  A plan is `BlockAccess`, or
-a `Refusal` with the reason against one.
+and if nothing of it is padding, or checked along the lanes.  A plan is
+`BlockAccess`, or a `Refusal` with the reason against one.
 
 >>> x = CoopmatrixLayout.of(16, 8, 32, "acc", lanes=16)
 >>> plan_block(x, Memory(rows_last=True, strides=(64, 1), element_bytes=4))

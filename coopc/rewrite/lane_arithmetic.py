@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     IndexType,
-    IntegerType,
     VectorType,
     i64,
 )
@@ -199,8 +198,8 @@ def _steps(
 def _resized(
     source: Attribute, target: Attribute, signed: bool
 ) -> list[tuple[Attribute, Any]]:
-    assert isinstance(source, IntegerType)
-    assert isinstance(target, IntegerType)
+    assert is_integer(source)
+    assert is_integer(target)
     if target.width.data < source.width.data:
         return [(target, arith.TruncIOp)]
     return [(target, arith.ExtSIOp if signed else arith.ExtUIOp)]

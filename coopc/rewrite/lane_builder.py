@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    LocationAttr,
     VectorType,
 )
 from xdsl.dialects.scf import ForOp, IfOp, YieldOp
@@ -68,7 +69,7 @@ class LaneBuilder:
 
     levels: list[Level]
     """The start of the function first."""
-    location: Attribute
+    location: LocationAttr
     """Of the operations that are made."""
     unroll: bool = False
     """Whether loops are written out."""
@@ -84,7 +85,7 @@ class LaneBuilder:
 
     @classmethod
     def in_function(
-        cls, block: Block, location: Attribute, unroll: bool
+        cls, block: Block, location: LocationAttr, unroll: bool
     ) -> LaneBuilder:
         """Return a builder that fills the block of a new function."""
         return cls([Level(block, is_start=True), Level(block)], location, unroll)
@@ -110,10 +111,11 @@ class LaneBuilder:
         key = (make, *operands)
         seen = self.levels[level].seen
         if (found := seen.get(key)) is None:
-            op = make(*operands)
+            op: Operation = make(*operands)
             op.location = self.location
             self.levels[level].insert(op)
-            found = seen[key] = tuple(op.results)
+            result: SSAValue = op.results[0]
+            found = seen[key] = (result,)
         self.depth[found[0]] = level
         return found[0]
 
@@ -269,7 +271,7 @@ class LaneBuilder:
         bounds = [self.constant(INDEX, x) for x in (0, count, 1)]
         types = [value.type for value in carried]
         block = Block(arg_types=[INDEX, *types])
-        op = ForOp(*bounds, carried, block)
+        op = ForOp(bounds[0], bounds[1], bounds[2], carried, block)
         block.args[0].name_hint = name
         with_block = self._open(op, block)
         counter = Num(0, block.args[0], count - 1)

@@ -288,7 +288,7 @@ class Distributor:
         )
         assert isinstance(type, VectorType)
         b = self.builder(op)
-        return [(lane_elements.extract_row_slice(b, held, values, op.offset, type),)]  # pyright: ignore
+        return [(lane_elements.extract_row_slice(b, held, values, op.offset, type),)]
 
     def insert_row_slice(
         self, op: coopmatrix.InsertRowSliceOp, splitter: Splitter

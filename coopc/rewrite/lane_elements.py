@@ -85,7 +85,7 @@ def insert_row_slice(
     """Return a matrix with other elements from an offset on."""
     x, type = held.layout, slice.type
     assert isinstance(type, VectorType)
-    length = type.get_shape()[0]  # pyright: ignore
+    length = type.get_shape()[0]
     zero = b.constant(INDEX, 0)
 
     def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:

@@ -101,7 +101,7 @@ class Access:
         if size != DYNAMIC_INDEX:
             return self.b.constant(INDEX, size)
         number = self.b.constant(INDEX, dimension)
-        return self.b.pure(memref.DimOp.from_source_and_index, self.op.memory, number)
+        return self.b.pure(memref.DimOp, self.op.memory, number)
 
 
 def load(
@@ -210,8 +210,8 @@ def _atomic_kind(op: coopmatrix.AtomicUpdateOp) -> int:
     name = op.name.removeprefix("coopmatrix.atomic_")
     if not is_integer(op.matrix.element_type):
         return _ATOMICS[name, "float"]
-    ordered = coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp
-    signed = isinstance(op, ordered) and op.signed is not None
+    is_ordered = isinstance(op, coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp)
+    signed = is_ordered and op.signed is not None
     return _ATOMICS[name, "signed" if signed else "unsigned"]
 
 

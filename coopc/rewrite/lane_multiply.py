@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.narrow import is_integer
@@ -116,7 +117,7 @@ def _contracted(x: SSAValue, y: SSAValue) -> Operation:
     return arith.AddfOp(x, y, flags=arith.FastMathFlagsAttr([_CONTRACT]))
 
 
-_CONTRACT = arith.FastMathFlag.ALLOW_CONTRACT
+_CONTRACT = FastMathFlag.ALLOW_CONTRACT
 
 
 def _a(b: LaneBuilder, product: Product, x: Values, at: Num, k: Num) -> SSAValue:

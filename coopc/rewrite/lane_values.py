@@ -53,7 +53,7 @@ class Held:
     @property
     def type(self) -> VectorType:
         """Of each vector."""
-        return VectorType(self.element, [self.width])  # pyright: ignore
+        return VectorType(self.element, [self.width])
 
     @property
     def parts(self) -> Parts:

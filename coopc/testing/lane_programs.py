@@ -32,15 +32,20 @@ ELEMENTS = {
 """Element types by names that say the sign."""
 
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "i8": 8, "i16": 16}
-_BITS |= {"i32": 32, "i64": 64}
+_BITS.update({"i32": 32, "i64": 64})
 _SUMS = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32"}
 """What is added up in something wider."""
 _SAME_BITS = {"f16": "i16", "bf16": "i16", "f32": "i32", "f64": "i64", "i32": "f32"}
-_SAME_BITS |= {"i64": "f64", "i16": "f16"}
+_SAME_BITS.update({"i64": "f64", "i16": "f16"})
 _CONVERTED = {"f16": "f32", "bf16": "f32", "f32": "f16", "f64": "f32", "i8": "i32"}
-_CONVERTED |= {"i16": "f32", "i32": "i8", "i64": "i16"}
-_NUMPY = {"f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.float64}
-_NUMPY |= {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+_CONVERTED.update({"i16": "f32", "i32": "i8", "i64": "i16"})
+_NUMPY: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+_NUMPY.update({"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64})
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +288,8 @@ def products(k: Kernel) -> None:
     m, n, depth, t = case.rows, case.cols, case.depth, case.type
     a, b = matrix(m, depth, t, "a"), matrix(depth, n, t, "b")
     k.add(
-        f"%a_m = coopmatrix.load %a[%c0, %c0] row_major : memref<{m}x{depth}x{t}> -> {a}\n"
+        f"%a_m = coopmatrix.load %a[%c0, %c0] row_major : memref<{m}x{depth}x{t}> -> "
+        f"{a}\n"
         f"%b_m = coopmatrix.load %b[%c0, %c0] row_major : memref<{depth}x{n}x{t}> -> {b}"
     )
     wide = _SUMS.get(t, t)
@@ -589,7 +595,7 @@ def pairwise_cases(count: int = 207) -> list[Case]:
         if (names[i], lanes) not in EXCLUDED
     ]
     random = np.random.default_rng(0)
-    order = [every[n] for n in random.permutation(len(every))]
+    order = [every[int(n)] for n in random.permutation(len(every)).tolist()]
     seen: set[tuple[int, object, int, object]] = set()
     chosen: list[tuple[str, int, int, str]] = []
     for least in (6, 5, 4, 3, 2, 1, 0):
