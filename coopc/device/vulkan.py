@@ -35,8 +35,8 @@ LAVAPIPE = Device(
         local_bytes=32 << 10,
         max_vector=4,
     ),
-    # A subgroup is one vector of the CPU.  A control barrier of subgroup scope waits for
-    # the whole work-group (26.2.6, tried): in control flow that differs between
+    # A subgroup is one vector of the CPU.  A control barrier of subgroup scope waits
+    # for the whole work-group (26.2.6, tried): in control flow that differs between
     # subgroups, what follows it is lost.
     lockstep=True,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),

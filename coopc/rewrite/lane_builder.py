@@ -105,9 +105,8 @@ class LaneBuilder:
             make: a class, or a function, from the operands to the operation.
             operands: values, and whatever hashable thing else `make` takes.
         """
-        level = max(
-            (self.level_of(x) for x in operands if isinstance(x, SSAValue)), default=0
-        )
+        values: list[SSAValue] = [x for x in operands if isinstance(x, SSAValue)]
+        level = max(map(self.level_of, values), default=0)
         key = (make, *operands)
         seen = self.levels[level].seen
         if (found := seen.get(key)) is None:

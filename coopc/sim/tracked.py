@@ -33,7 +33,7 @@ from xdsl.ir import Attribute
 from coopc.rounding import FORMATS, FloatFormat
 from coopc.sim import values
 from coopc.sim.float_functions import FloatFunction
-from coopc.sim.numerics import Numerics, accumulator
+from coopc.sim.numerics import Numerics
 from coopc.sim.values import Array, DType, choose, is_float
 
 Complex: TypeAlias = npt.NDArray[np.complex128]
@@ -204,7 +204,7 @@ class Tracked(Numerics):
         error_a, error_b, error_c = (errors_of(x) for x in matrices)
         magnitude = np.matmul(size_a, size_b) + size_c
         spread = np.matmul(size_a + error_a, error_b) + np.matmul(error_a, size_b)
-        acc = FORMATS["f32" if accumulator(types) == np.float32 else "f64"]
+        acc = accumulator_format(types)
         exactly = result.astype(np.float64)
         own = product_bound(
             a.shape[-1],
@@ -219,6 +219,15 @@ class Tracked(Numerics):
             own = np.where(small & (exactly == unrounded), 0.0, own)
         errors = np.where(np.isnan(exactly), 0.0, spread + error_c + own)
         return _joined(result, errors)
+
+
+def accumulator_format(types: tuple[Attribute, ...]) -> FloatFormat:
+    """Return what a product may be summed in: the wider one of c's and the result's.
+
+    The simulator sums in f32; a device that multiplies f16 into f16 need not, and a
+    product that is cut along K is rounded to f16 between its parts.
+    """
+    return min((format_of(type) for type in types[2:]), key=lambda x: x.epsilon)
 
 
 def _spread(

@@ -156,7 +156,8 @@ class Kernel:
         return "\n".join(
             [
                 f"func.func @k({arguments}) attributes {{simt.kernel,",
-                f"    simt.work_group_size = {size}, simt.grid = affine_map<() -> (1)>}} {{",
+                f"    simt.work_group_size = {size}, "
+                "simt.grid = affine_map<() -> (1)>} {",
                 *calls,
                 "func.return\n}",
                 *parts,
@@ -290,11 +291,13 @@ def products(k: Kernel) -> None:
     k.add(
         f"%a_m = coopmatrix.load %a[%c0, %c0] row_major : memref<{m}x{depth}x{t}> -> "
         f"{a}\n"
-        f"%b_m = coopmatrix.load %b[%c0, %c0] row_major : memref<{depth}x{n}x{t}> -> {b}"
+        "%b_m = coopmatrix.load %b[%c0, %c0] row_major : "
+        f"memref<{depth}x{n}x{t}> -> {b}"
     )
     wide = _SUMS.get(t, t)
     k.add(
-        f"%wide = coopmatrix.convert {case.signed}%x_acc : {matrix(m, n, t)} -> {matrix(m, n, wide)}"
+        f"%wide = coopmatrix.convert {case.signed}%x_acc : "
+        f"{matrix(m, n, t)} -> {matrix(m, n, wide)}"
         if wide != t
         else f"%wide = coopmatrix.neg %x_acc : {matrix(m, n, t)}"
     )
@@ -347,7 +350,8 @@ def elementwise(k: Kernel) -> None:
         k.keep(f"e_{name}", m, n, t, "acc")
     value = "3" if case.is_integer else "3.0"
     k.add(
-        f"%e_neg = coopmatrix.neg %x_acc : {held}\n%e_abs = coopmatrix.abs %x_acc : {held}\n"
+        f"%e_neg = coopmatrix.neg %x_acc : {held}\n"
+        f"%e_abs = coopmatrix.abs %x_acc : {held}\n"
         f"%three = arith.constant {value} : {t}\n"
         f"%e_scale = coopmatrix.scale %x_acc, %three : {held}, {t}"
     )
