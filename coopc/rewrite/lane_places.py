@@ -1,7 +1,7 @@
 """The coopmatrix layout in code: where a component is, and who has an element.
 
 The formulas of `coopc.layout.coopmatrix` on numbers that are known in part, so that
-most of them cost no operation.  `test_lanes_places.py` compares them with the layout.
+most of them cost no operation.  `test_distribute_coopmatrix.py` runs them.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import coopc
 from coopc.interface_call import Array, pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
+from coopc.tools import coopc_run
 
 TYPES = {
     # a and b, c, the keywords of the multiplication
@@ -123,3 +125,26 @@ def test_gemm_on_lavapipe(gemm: Gemm, lavapipe: Session) -> None:
     call = pack(artifact.interface[0], [stored_a, stored_b, c])
     outcome = on_vulkan(artifact.bytes, call, session=lavapipe)
     assert (outcome.arrays[2] == gemm.expected).all()
+
+
+@pytest.mark.parametrize("types", TYPES)
+@pytest.mark.parametrize("layouts", list(product(("row_major", "col_major"), repeat=2)))
+def test_gemm_from_coopc_run(
+    types: str, layouts: tuple[str, str], lavapipe: Session, tmp_path: Path
+) -> None:
+    assert lavapipe.info.matrix_shapes
+    gemm = Gemm(types, *layouts, 32, 16, 48)
+    a, b, c = gemm.inputs
+    kernel = tmp_path / "gemm.mlir"
+    kernel.write_text(gemm.text)
+    arguments = [str(kernel), "--on", "vulkan", "--check"]
+    stored = {
+        "a": a if gemm.a_layout == "row_major" else a.T,
+        "b": b if gemm.b_layout == "row_major" else b.T,
+        "c": c,
+    }
+    for name, array in stored.items():
+        np.save(tmp_path / f"{name}.npy", np.ascontiguousarray(array))
+        arguments += ["--arg", f"{name}={tmp_path / name}.npy"]
+    np.save(tmp_path / "expected.npy", gemm.expected)
+    assert coopc_run.main([*arguments, "--expect", f"c={tmp_path}/expected.npy"]) == 0
