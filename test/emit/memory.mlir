@@ -14,7 +14,8 @@
 // VULKAN:       OpControlBarrier %uint_2 %uint_2 %uint_24904
 // VULKAN:       OpLoad %half %{{.*}} NonPrivatePointer
 // VULKAN:       OpStore %{{[0-9]+}} %y{{$}}
-// VULKAN:       OpControlBarrier %uint_3 %uint_3 %uint_24904
+// The lanes of lavapipe's subgroups are in lockstep: only what they see is ordered.
+// VULKAN:       OpMemoryBarrier %uint_3 %uint_24904
 // OPENCL-LABEL: %wait = OpFunction
 // OPENCL:       OpControlBarrier %uint_2 %uint_2 %uint_776
 // OPENCL:       OpControlBarrierArriveINTEL %uint_3 %uint_3 %uint_772

@@ -28,7 +28,7 @@ func.func @type_of_element(%m : memref<?x?xbf16>, %p : memref<?x?xf32>) attribut
   %a = coopmatrix.load %m[%c0, %c0] row_major : memref<?x?xbf16> -> !coopmatrix.matrix<8x8xbf16, a>
   %b = coopmatrix.load %m[%c0, %c0] row_major : memref<?x?xbf16> -> !coopmatrix.matrix<8x8xbf16, b>
   %c = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<8x8xf32, acc>
-  // CHECK: {{.*}}:32:3: error: coopmatrix.mul_add: lavapipe does not multiply bf16 * bf16 + f32 -> f32; it multiplies f16 * f16 + f16 -> f16
+  // CHECK: {{.*}}:25:1: error: func.func: lavapipe has no bf16
   %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x8xbf16, a>, !coopmatrix.matrix<8x8xbf16, b>, !coopmatrix.matrix<8x8xf32, acc>
   coopmatrix.store %d, %p[%c0, %c0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
   func.return
