@@ -116,7 +116,7 @@ def prepare(args: argparse.Namespace) -> Job:
     from coopc.emit.interface import interface_of
     from coopc.interface_call import pack
     from coopc.parsing import parse
-    from coopc.run.arguments import make_arguments, read_words
+    from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
     from coopc.source import read_source
     from coopc.universe import everything
 
@@ -191,37 +191,6 @@ def choose(known: Sequence[Interface], name: str | None) -> Interface:
         near = near_match(name, names)
         raise ValueError(f"expected a kernel, one of {', '.join(names)}{near}")
     return known[0 if name is None else names.index(name)]
-
-
-def read_grid(text: str | None) -> tuple[int, int, int] | None:
-    """Read `x`, `x,y` or `x,y,z`.
-
-    Raises:
-        ValueError: it is none of them, or not positive.
-    """
-    if text is None:
-        return None
-    parts = text.split(",")
-    if len(parts) > 3 or not all(part.isdigit() and int(part) for part in parts):
-        raise ValueError(f"expected --grid X,Y,Z, positive numbers, got {text!r}")
-    x, y, z = (*map(int, parts), 1, 1)[:3]
-    return x, y, z
-
-
-def read_spec(texts: Sequence[str]) -> dict[str, int]:
-    """Read `name=number`s.
-
-    Raises:
-        ValueError: one is not of this form.
-    """
-    found: dict[str, int] = {}
-    for text in texts:
-        name, _, number = text.partition("=")
-        try:
-            found[name] = int(number, 0)
-        except ValueError:
-            raise ValueError(f"expected --spec NAME=N, got {text!r}") from None
-    return found
 
 
 def pipeline(args: argparse.Namespace) -> str:

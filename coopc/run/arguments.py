@@ -87,6 +87,37 @@ def read_word(text: str) -> Word:
     return Word(maker, tuple(sizes), element)
 
 
+def read_grid(text: str | None) -> tuple[int, int, int] | None:
+    """Read `x`, `x,y` or `x,y,z`.
+
+    Raises:
+        ValueError: it is none of them, or not positive.
+    """
+    if text is None:
+        return None
+    parts = text.split(",")
+    if len(parts) > 3 or not all(part.isdigit() and int(part) for part in parts):
+        raise ValueError(f"expected --grid X,Y,Z, positive numbers, got {text!r}")
+    x, y, z = (*map(int, parts), 1, 1)[:3]
+    return x, y, z
+
+
+def read_spec(texts: Sequence[str]) -> dict[str, int]:
+    """Read `name=number`s.
+
+    Raises:
+        ValueError: one is not of this form.
+    """
+    found: dict[str, int] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        try:
+            found[name] = int(number, 0)
+        except ValueError:
+            raise ValueError(f"expected --spec NAME=N, got {text!r}") from None
+    return found
+
+
 def make_arguments(
     interface: Interface,
     words: Mapping[str, Word],
