@@ -126,9 +126,9 @@ def _after_definition(body: list[Statement], id: Id) -> int | None:
         if body[at] is not id.definition:
             continue
         at += 1
-        while body[at].facts.name in ("OpPhi", "OpLine") and at < len(body) - 1:
+        while at < len(body) and body[at].facts.name in ("OpPhi", "OpLine"):
             at += 1
-        return at + (body[at].facts.name == "OpPhi")
+        return at
     return None
 
 
