@@ -215,7 +215,13 @@ for _stem in ("arith", "control", "math", "memory", "vector"):
 
 
 @pytest.mark.parametrize(
-    ("stem", "device"), [("llvm_x86", "amx"), ("llvm_spir64", "bmg"), ("arith", "bmg")]
+    ("stem", "device"),
+    [
+        ("llvm_x86", "amx"),
+        ("llvm_amx", "amx"),
+        ("llvm_spir64", "bmg"),
+        ("arith", "bmg"),
+    ],
 )
 def test_llvm_takes_the_goldens(stem: str, device: str) -> None:
     text = (EMIT.parents[1] / "emit" / f"{stem}.mlir").read_text()

@@ -26,10 +26,14 @@ Op = TypeVar("Op", bound=Operation)
 Handler: TypeAlias = Callable[[Emission, Any], None]
 
 MODULES = {
+    "amx": ("amx",),
+    "coopmatrix": ("matrix", "matrix_arithmetic"),
     "arith": ("arith_integer", "arith_float", "arith_convert"),
     "func": ("func",),
+    "llvm": ("pointer",),
     "math": ("math",),
     "memref": ("memref",),
+    "row_slice": ("row_slice",),
     "simt": ("simt", "simt_lanes", "simt_blocks"),
     "ub": ("ub",),
     "vector": ("vector", "vector_reduction", "vector_memory"),

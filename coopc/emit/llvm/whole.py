@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import is_memref
+from coopc.emit.llvm.amx_features import features
 from coopc.emit.llvm.facts import Facts
 from coopc.emit.llvm.types import Types
 from coopc.emit.llvm.view import flat_types
@@ -66,15 +67,20 @@ class ModuleEmission:
             result,
             tuple(parameters),
             "spir_func" if self.facts.gpu else "",
-            self.attributes(),
+            self.attributes(callee),
             tuple(attributes) if any(attributes) else (),
             bool_attribute.get(result, ""),
         )
 
-    def attributes(self) -> str:
-        """The attributes of every function that is defined."""
-        cpu = self.facts.cpu
-        return "nounwind" if cpu is None else f'nounwind "target-cpu"="{cpu}"'
+    def attributes(self, callee: func.FuncOp | None = None) -> str:
+        """The attributes of a function that is defined."""
+        found, cpu = ["nounwind"], self.facts.cpu
+        if cpu is not None:
+            found.append(f'"target-cpu"="{cpu}"')
+        if callee is not None and (needed := features(callee)):
+            words = ",".join(f"+{feature}" for feature in needed)
+            found.append(f'"target-features"="{words}"')
+        return " ".join(found)
 
     def flat(self, type: Attribute) -> list[Type]:
         """The types of the values that an argument or a result becomes."""

@@ -1,0 +1,97 @@
+"""`amx` as intrinsics of LLVM on `x86_amx`: LLVM assigns and configures registers.
+
+    tile_zero    llvm.x86.tilezero.internal(rows, bytes)
+    tile_load    llvm.x86.tileloadd64.internal(rows, bytes, pointer, pitch)
+    tile_store   llvm.x86.tilestored64.internal(rows, bytes, pointer, pitch, tile)
+    tile_mulf    llvm.x86.tdpbf16ps.internal(rows, bytes, bytes of k, acc, lhs, rhs)
+    tile_muli    llvm.x86.tdpbssd.internal and its kin, likewise
+
+Rows and bytes of a row, each an i16, are those of the tile; of a product those of acc,
+and the bytes of a row of lhs.  The pitch is from row to row, in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BFloat16Type
+from xdsl.ir import SSAValue
+
+from coopc.dialects import amx
+from coopc.dialects.amx.types import TileType, tile_type
+from coopc.emit.llvm.emission import Emission
+from coopc.emit.llvm.handlers import Handlers
+from coopc.emit.llvm.view import View, id_of
+from coopc.emit.structured import Refusal
+from coopc.llvm.types import I16, Named
+from coopc.llvm.values import Value, integer
+
+handlers = Handlers()
+
+TILE = Named("x86_amx")
+
+
+def _shape(tile: TileType) -> list[Value]:
+    """The rows of a tile, and the bytes of one."""
+    return [integer(I16, tile.shape[0]), integer(I16, tile.row_bytes)]
+
+
+@handlers.on(amx.TileZeroOp)
+def zero(e: Emission, op: amx.TileZeroOp) -> None:
+    """A register of zeros."""
+    arguments = _shape(tile_type(op.result))
+    e.set(op.result, e.intrinsic("x86.tilezero.internal", TILE, arguments, ()))
+
+
+@handlers.on(amx.TileLoadOp)
+def load(e: Emission, op: amx.TileLoadOp) -> None:
+    """Rows from memory."""
+    place = _place(e, e.view(op.base), op.indices, op.stride)
+    arguments = [*_shape(tile_type(op.result)), *place]
+    e.set(op.result, e.intrinsic("x86.tileloadd64.internal", TILE, arguments, ()))
+
+
+@handlers.on(amx.TileStoreOp)
+def store(e: Emission, op: amx.TileStoreOp) -> None:
+    """Rows to memory."""
+    place = _place(e, e.view(op.base), op.indices, op.stride)
+    arguments = [*_shape(tile_type(op.val)), *place, e.value(op.val)]
+    e.do_intrinsic("x86.tilestored64.internal", arguments, ())
+
+
+def _place(
+    e: Emission, view: View, indices: Sequence[SSAValue], stride: SSAValue | None
+) -> list[Value]:
+    """A pointer to the first row, and the bytes from row to row."""
+    strides = e.index.strides(view)
+    if e.index.num(strides[-1]) != 1:
+        raise Refusal("expected a memref whose last stride is 1")
+    rows = strides[-2] if stride is None else e.nums([stride])[0]
+    pitch = e.index.mul(rows, e.types.bytes_of(view.element))
+    at = e.index.linear(view, e.nums(indices))
+    return [e.pointer(view, at), id_of(pitch)]
+
+
+@handlers.on(amx.TileMulFOp)
+def multiply_floats(e: Emission, op: amx.TileMulFOp) -> None:
+    """Pairs of bf16 or f16, summed as f32."""
+    half = tile_type(op.lhs).element_type
+    _multiply(e, op, "tdpbf16ps" if isinstance(half, BFloat16Type) else "tdpfp16ps")
+
+
+@handlers.on(amx.TileMulIOp)
+def multiply_integers(e: Emission, op: amx.TileMulIOp) -> None:
+    """Fours of bytes, each operand signed or not, summed as i32."""
+    signs = "".join(
+        "s" if unsigned is None else "u"
+        for unsigned in (op.is_zext_lhs, op.is_zext_rhs)
+    )
+    _multiply(e, op, f"tdpb{signs}d")
+
+
+def _multiply(e: Emission, op: amx.TileMulFOp | amx.TileMulIOp, name: str) -> None:
+    """The product of tiles, of shapes that the dialect has checked."""
+    acc, lhs = tile_type(op.acc), tile_type(op.lhs)
+    shape = [*_shape(acc), integer(I16, lhs.row_bytes)]
+    tiles = [e.value(tile) for tile in (op.acc, op.lhs, op.rhs)]
+    e.set(op.result, e.intrinsic(f"x86.{name}.internal", TILE, [*shape, *tiles], ()))
