@@ -40,7 +40,10 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
         "coopc.sim.vector:VectorFunctions",
         "coopc.sim.vector_memory:VectorMemoryFunctions",
     ),
-    "xe": ("coopc.sim.xe:XeFunctions",),
+    "xe": (
+        "coopc.sim.xe:XeFunctions",
+        "coopc.sim.xe_multiply:XeMultiplyFunctions",
+    ),
 }
 """By dialect, the classes of functions; imported when a module has its operations."""
 

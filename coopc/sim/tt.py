@@ -29,7 +29,7 @@ from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
 from coopc.sim.numerics import Numerics
 from coopc.sim.values import AXES, Array, is_float, wrapped
-from coopc.sim.xe import TF32_MASK
+from coopc.sim.xe_multiply import TF32_MASK
 
 _AXES = {ProgramAxis.X: 0, ProgramAxis.Y: 1, ProgramAxis.Z: 2}
 

@@ -1,8 +1,7 @@
-"""Simulation of `xe`: DPAS, and the placement of 2D blocks in the slots of lanes.
+"""Simulation of `xe`: 2D blocks, and where their elements are in the slots of lanes.
 
 What is undefined on the hardware is an error: surfaces that break its rules, elements
-inside of a surface but outside of the memory.  Packed operands are bits, so errors of
-floats cannot be tracked through them.
+inside of a surface but outside of the memory.
 """
 
 from __future__ import annotations
@@ -11,24 +10,17 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-)
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.narrow import is_vector
-from coopc.layout.dpas import DpasEncoding, Operand
 from coopc.plan.block_shape import BlockShape
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.formats import bf16_from_bits
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
 from coopc.sim.numerics import Numerics
-from coopc.sim.values import Array, scalar_of, value_dtype
+from coopc.sim.values import Array, value_dtype
 
 BASE_ALIGNMENT = 64
 """Of a surface, in bytes."""
@@ -37,14 +29,6 @@ LEAST_BYTES = 64
 MOST = 1 << 24
 """Bytes of a row and of the pitch, and rows, less than this."""
 PITCH_ALIGNMENT = 16
-TF32_MASK = ~0x1FFF
-"""The bits of an f32 that a tf32 has."""
-
-ELEMENTS: dict[xe.Precision, Attribute] = {
-    xe.Precision.F16: Float16Type(),
-    xe.Precision.BF16: BFloat16Type(),
-    xe.Precision.TF32: Float32Type(),
-}
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +47,7 @@ class Address:
 
 @register_impls
 class XeFunctions(SimulatorFunctions):
-    """Blocks and products; a prefetch does nothing."""
+    """Blocks and payloads; a prefetch does nothing."""
 
     @impl(xe.BlockLoad2DOp)
     def load(
@@ -100,29 +84,6 @@ class XeFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Do nothing that a program sees."""
         return ()
-
-    @impl(xe.DpasOp)
-    def dpas(
-        self, interpreter: Interpreter, op: xe.DpasOp, args: PythonValues
-    ) -> PythonValues:
-        """Gather the matrices of the subgroup, multiply, and spread the result."""
-        a, b, c = args
-        lanes = self.machine.launch.subgroup_size
-        precisions, repeat = op.precisions, op.repeat.value.data
-        encoding = DpasEncoding.of(precisions[0].bits, lanes, repeat_count=repeat)
-        left = matrix(encoding, "a", numbers(a, precisions[0]))
-        right = matrix(encoding, "b", numbers(b, precisions[1]))
-        addend = matrix(encoding, "c", c)
-        type = scalar_of(op.c.type)
-        if precisions[0].is_integer:
-            wide = (x.astype(np.int32) for x in (left, right))
-            product = np.matmul(*wide) + addend
-        else:
-            types = (ELEMENTS[precisions[0]], ELEMENTS[precisions[1]], type, type)
-            numerics = self.machine.numerics
-            product = numerics.multiply_add((left, right, addend), types)
-        rows, cols = tile(encoding, "c")
-        return (product[:, :, 0][..., rows, cols].swapaxes(-1, -2),)
 
     @impl(xe.PayloadCreateOp)
     def create(
@@ -275,43 +236,3 @@ def split(bytes: Array, width: int, count: int) -> tuple[Array, ...]:
     """Return the pieces that bytes are, as integers."""
     whole = np.ascontiguousarray(bytes).view(np.dtype(f"i{width // 8}"))[..., 0]
     return tuple(whole[..., at : at + count] for at in range(0, whole.shape[-1], count))
-
-
-def numbers(packed: Array, precision: xe.Precision) -> Array:
-    """Return the elements that integers hold, low bits first.
-
-    Raises:
-        SimulationError: they are of 4 bits.
-    """
-    packed = np.ascontiguousarray(packed)
-    match precision:
-        case xe.Precision.F16:
-            return packed.view(np.float16)
-        case xe.Precision.BF16:
-            return bf16_from_bits(packed.view(np.uint16))
-        case xe.Precision.TF32:
-            return (packed & np.int32(TF32_MASK)).view(np.float32)
-        case xe.Precision.S8:
-            return packed.view(np.int8)
-        case xe.Precision.U8:
-            return packed.view(np.uint8)
-        case _:
-            raise SimulationError(f"no simulation of {precision}")
-
-
-@cache
-def tile(encoding: DpasEncoding, operand: Operand) -> tuple[Array, Array]:
-    """Return row and column of each register and lane of an operand."""
-    row, column = encoding.tile(operand).table().values()
-    return row, column
-
-
-def matrix(encoding: DpasEncoding, operand: Operand, values: Array) -> Array:
-    """Return the matrix that lanes hold: (groups, subgroups, 1, rows, columns)."""
-    rows, columns = tile(encoding, operand)
-    lanes = rows.shape[1]
-    values = np.broadcast_to(values, (*values.shape[:2], lanes, values.shape[-1]))
-    shape = (*values.shape[:2], 1, *encoding.tile_shape(operand))
-    found = np.zeros(shape, values.dtype)
-    found[:, :, 0][..., rows, columns] = values.swapaxes(-1, -2)
-    return found

@@ -19,9 +19,9 @@ from coopc.dialects.xe.dpas import REPEAT_COUNTS, accumulators
 from coopc.parsing import parse
 from coopc.rewrite.emulation_values import element_bits
 from coopc.run import opencl
-from coopc.sim.formats import bf16_from_bits, to_bf16
 from coopc.sim.simulate import simulate
 from coopc.source import Source
+from coopc.testing.dpas_words import product, some
 from coopc.universe import everything
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -135,35 +135,6 @@ def program(all_cases: list[Case]) -> str:
     return text
 
 
-def numbers(bits: Array, precision: xe.Precision, shape: tuple[int, ...]) -> Array:
-    """Return the elements of packed bits, low ones first."""
-    match precision:
-        case P.F16:
-            found = bits.view(np.float16).astype(np.float32)
-        case P.BF16:
-            found = bf16_from_bits(bits.view(np.uint16))
-        case P.TF32:
-            found = (bits.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
-        case P.S8 | P.U8:
-            found = bits.view(np.int8 if precision is P.S8 else np.uint8)
-        case P.S4 | P.U4:
-            bytes = bits.view(np.uint8)
-            found = np.stack([bytes & 15, bytes >> 4], -1).astype(np.int32)
-            found = found - 16 * (found >> 3) if precision is P.S4 else found
-    return found.reshape(shape)
-
-
-def some(random: np.random.Generator, precision: xe.Precision, words: int) -> Array:
-    """Return words of bits that hold numbers."""
-    if precision.is_integer:
-        return random.integers(-(2**31), 2**31, words).astype(np.int32)
-    values = random.normal(size=words * precision.ops_per_channel).astype(np.float32)
-    if precision is P.TF32:
-        return values.view(np.int32)
-    halves = values.astype(np.float16) if precision is P.F16 else to_bf16(values)
-    return halves.view(np.int32)
-
-
 def operands(case: Case, random: np.random.Generator) -> tuple[Array, Array, Array]:
     """Return the words of a, b and c."""
     a = some(random, case.precisions[0], case.repeat * 8)
@@ -174,34 +145,9 @@ def operands(case: Case, random: np.random.Generator) -> tuple[Array, Array, Arr
     return a, b, some(random, element, words)
 
 
-def product(case: Case, a: Array, b: Array, c: Array) -> Array:
-    """Return the words of a * b + c."""
-    pack = case.precisions[0].ops_per_channel
-    left = numbers(a, case.precisions[0], (case.repeat, 8 * pack))
-    right = numbers(b, case.precisions[1], (8, case.n, pack))
-    right = right.swapaxes(1, 2).reshape(8 * pack, case.n)
-    shape = (case.repeat, case.n)
-    if case.c == "i32":
-        wide = left.astype(np.int64) @ right.astype(np.int64) + c.reshape(shape)
-        return wide.astype(np.int32)
-    match case.c:
-        case "f16":
-            total = c.view(np.float16).astype(np.float32)
-        case "bf16":
-            total = bf16_from_bits(c.view(np.uint16))
-        case _:
-            total = c.view(np.float32)
-    total = total.reshape(shape)
-    for k in range(8 * pack):
-        total = total + left[:, k, None] * right[None, k]
-    if case.c == "f16":
-        return total.astype(np.float16).ravel().view(np.int32)
-    if case.c == "bf16":
-        return to_bf16(total).ravel().view(np.int32)
-    return total.view(np.int32)
-
-
-def run_all(all_cases: list[Case], session: opencl.Session | None) -> None:
+def run_all(
+    all_cases: list[Case], session: opencl.Session | None, passes: str = "emulate-xe"
+) -> None:
     """Run cases on a device, or in the simulator, and compare them."""
     random = np.random.default_rng(len(all_cases))
     memory = np.zeros((4, len(all_cases), WORDS), np.int32)
@@ -210,7 +156,8 @@ def run_all(all_cases: list[Case], session: opencl.Session | None) -> None:
         found = operands(case, random)
         for array, words in zip(memory, found, strict=False):
             array[number, : words.size] = words
-        words = product(case, *found).ravel()
+        shape = (case.repeat, case.n)
+        words = product(case.precisions, shape, case.c, found)
         expected[number, : words.size] = words
     arguments = [each.ravel() for each in memory for _ in range(2)]
     arguments = [
@@ -219,13 +166,13 @@ def run_all(all_cases: list[Case], session: opencl.Session | None) -> None:
     # d as i32 and as i16 are two buffers on a device.
     arguments[-1] = arguments[-1].copy()
     if session is None:
-        source = coopc.compile(program(all_cases), "emulate-xe", "mlir").text
+        source = coopc.compile(program(all_cases), passes, "mlir").text
         module = parse(new_context(everything()), Source(source, "dpas"))
         simulate(module, "f", arguments, grid=(1, 1, 1))
         outputs = arguments[-2:]
     else:
         target = "spirv-binary{device=intel-cpu}"
-        binary = coopc.compile(program(all_cases), "emulate-xe", target).bytes
+        binary = coopc.compile(program(all_cases), passes, target).bytes
         lanes = (all_cases[0].lanes,)
         result = session.run(
             binary, "f", arguments, global_size=lanes, local_size=lanes
@@ -249,3 +196,8 @@ def test_on_cpu(lanes: int, intel_cpu: opencl.Session) -> None:
 def test_simulated(lanes: int) -> None:
     # Some of each: the device runs all.
     run_all([x for n, x in enumerate(cases(lanes)) if n % 5 == 0], None)
+
+
+@pytest.mark.parametrize("lanes", [8, 16, 32])
+def test_simulated_as_xe(lanes: int) -> None:
+    run_all(list(cases(lanes)), None, "")
