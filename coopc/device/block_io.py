@@ -64,6 +64,8 @@ class BlockIO:
     """Of the base address, in bytes; the rest can be moved into x."""
     min_width_bytes: int = 64
     """Bytes of a row of the surface, and of its pitch, at least."""
+    width_alignment: int = 4
+    """Of a row of the surface, in bytes."""
     max_bytes: int = (1 << 24) - 1
     """Bytes of a row and of the pitch, and rows, at most: fields of 24 bits."""
     pitch_alignment: int = 16

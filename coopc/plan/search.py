@@ -27,6 +27,13 @@ Basis = tuple[int, int]
 """Row and column, in elements of the tensor."""
 
 ROW_STEPS = (1, 2)
+NEARER = {
+    Reason.LANES_ORDER: 0,
+    Reason.REGISTERS: 1,
+    Reason.OVERLAP: 2,
+    Reason.MASK: 2,
+}
+"""How near a message is that fails for a reason; the nearest is what is reported."""
 GRF_BITS = 512
 
 
@@ -94,8 +101,8 @@ def plan(request: Request, io: BlockIO | None) -> BlockPlan | Refusal:
     for shape, step in candidates(request, io):
         found = fit(request, shape, step)
         if isinstance(found, Refusal):
-            if nearest.reason in (Reason.LANES_ORDER, Reason.REGISTERS):
-                nearest = found
+            if NEARER[found.reason] > NEARER[nearest.reason]:
+                nearest = found  # the first of its kind is the smallest message
         elif found is not None:
             cost = estimate(found, request, io)
             if best is None or cost < best[0]:
@@ -132,8 +139,13 @@ def refuse_early(request: Request, io: BlockIO | None) -> Refusal | None:
             return Refusal(Reason.LANES_BROADCAST, f"lane basis {basis}")
         if request.basis(basis) is None:
             return Refusal(Reason.LANES_BATCH, f"lane basis {basis}")
-    if request.store and any(request.layout.free_masks().values()):
-        return Refusal(Reason.STORE_TWICE, f"{request.layout.free_masks()}")
+    if request.store:
+        free = {x: mask for x, mask in request.layout.free_masks().items() if mask}
+        if free:
+            several = " and ".join(
+                f"{1 << mask.bit_count()} {x}s" for x, mask in free.items()
+            )
+            return Refusal(Reason.STORE_TWICE, f"{several} hold each element")
     return None
 
 
@@ -143,7 +155,9 @@ def candidates(request: Request, io: BlockIO) -> Iterator[tuple[BlockShape, int]
     if request.store:
         yield from ((x, 1) for x in shapes(io.store, BlockMode.PLAIN, (bits,)))
         return
-    yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, (bits,)))
+    # Pairs of bytes can be elements of 16 bits: a lane's slot then holds one pair.
+    pairs = (bits, 16) if bits == 8 else (bits,)
+    yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, pairs))
     yield from ((x, 1) for x in shapes(io.transform, BlockMode.TRANSFORM, (bits,)))
     wider = tuple(x for x in (32, 64) if x >= bits)
     transposes = shapes(io.transpose, BlockMode.TRANSPOSE, wider)

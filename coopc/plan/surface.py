@@ -68,7 +68,7 @@ def rules(io: BlockIO) -> Iterator[Rule]:
     """Yield the rules of a device."""
     most = io.max_bytes + 1
     yield Rule("base", io.base_alignment)
-    yield Rule("width", 1, io.min_width_bytes, most)
+    yield Rule("width", io.width_alignment, io.min_width_bytes, most)
     yield Rule("height", 1, 0, most)
     yield Rule("pitch", io.pitch_alignment, io.min_width_bytes, most)
 

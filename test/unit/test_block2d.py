@@ -14,7 +14,6 @@ from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import BlockMode
-from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 
 KINDS: dict[BlockMode, BlockKind] = {
@@ -208,65 +207,6 @@ def test_stores() -> None:
     request = case.request
     result = found(Request(request.layout, 1, 32, store=True, run=8))
     assert (str(result.shape), len(result.firsts)) == ("32 bits, 8x16x1", 16)
-
-
-A, C = CASES["a"].request.layout, CASES["c"].request.layout
-BLOCKED = LinearLayout.of(
-    {
-        "register": [(0, 1), (0, 2), (0, 4)],
-        "lane": [(0, 8), (0, 16), (1, 0), (2, 0)],
-        "warp": [],
-    },
-    {"dim0": 4, "dim1": 32},
-)
-BROADCAST = LinearLayout.of(
-    {"register": [(1, 0)], "lane": [(0, 1), (0, 2), (0, 4), (0, 0)], "warp": []},
-    {"dim0": 2, "dim1": 8},
-)
-BATCH = LinearLayout.of(
-    {"register": [], "lane": [(0, 0, 1), (0, 0, 2), (0, 0, 4), (1, 0, 0)], "warp": []},
-    {"dim0": 2, "dim1": 1, "dim2": 8},
-)
-NARROW = LinearLayout.of(
-    {"register": [(1, 0)], "lane": [(0, 1), (0, 2), (0, 4), (0, 8)], "warp": [(0, 16)]},
-    {"dim0": 2, "dim1": 32},
-)
-SWIZZLED = LinearLayout.of(
-    {"register": [(1, 0)], "lane": [(0, 1), (0, 2), (0, 4), (0, 8)], "warp": [(2, 1)]},
-    {"dim0": 4, "dim1": 16},
-)
-ODD = LinearLayout.of(
-    {"register": [(16, 0)], "lane": [(1, 0), (2, 0), (4, 0), (8, 0)], "warp": [(0, 1)]},
-    {"dim0": 32, "dim1": 2},
-)
-
-
-@pytest.mark.parametrize(
-    ("request_", "reason"),
-    [
-        (Request(LinearLayout.identity(16, "lane", "dim0"), 0, 16), Reason.RANK),
-        (Request(BATCH, 0, 16), Reason.STRIDE),
-        (Request(A, 1, 4), Reason.ELEMENT),
-        (Request(BROADCAST, 1, 16), Reason.LANES_BROADCAST),
-        (Request(BATCH, 2, 16), Reason.LANES_BATCH),
-        (Request(BLOCKED, 1, 16), Reason.LANES_ORDER),
-        (Request(A, 1, 16, store=True), Reason.STORE_TWICE),
-        (Request(NARROW, 1, 16, constancy=(None, 8)), Reason.MASK),
-        (Request(ODD, 1, 16), Reason.REGISTERS),
-        (Request(SWIZZLED, 1, 16), Reason.OVERLAP),
-    ],
-    ids=lambda x: x.name if isinstance(x, Reason) else "",
-)
-def test_refusal(request_: Request, reason: Reason) -> None:
-    result = plan(request_, BMG.block_io)
-    assert isinstance(result, Refusal)
-    assert result.reason is reason, str(result)
-
-
-def test_no_block_io() -> None:
-    result = plan(CASES["a"].request, None)
-    assert isinstance(result, Refusal)
-    assert result.reason is Reason.NO_BLOCK_IO
 
 
 def test_a_mask_limits_the_height() -> None:
