@@ -61,15 +61,19 @@ class CoopcXePass(Pipeline):
     """Whether kernels get a second entry point, `.any`, for memory of any pitch."""
     payload: Literal["none", "prefetch", "all"] = "none"
     """Which addresses of messages are held in payloads, builtins of the compiler."""
+    emulate: bool = False
+    """Whether what the device does is then written out as code for any device, and the
+    target is the CPU; the plans are those for `device`."""
 
     def __post_init__(self) -> None:
         self.steps()  # checks the device's name
 
     def steps(self) -> tuple[ModulePass, ...]:
-        """Choose the device, plan, convert by the plans, clean up."""
+        """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
         # Triton's dialects are too much to import for the other pipelines.
         from coopc.passes.xe.add_any_entry import AddAnyEntryPass
         from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
+        from coopc.passes.xe.emulate_xe import EmulateXePass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
 
@@ -83,6 +87,7 @@ class CoopcXePass(Pipeline):
             ConvertTtgirToXePass(self.payload),
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.
+            *((EmulateXePass(), SetTargetPass("intel-cpu")) if self.emulate else ()),
         )
 
 

@@ -1,0 +1,41 @@
+// REQUIRES: spirv-val
+// RUN: coopc-opt %root/test/inputs/ttgir/gemm_axb_32x32.ttgir -p 'coopc-xe{device=bmg emulate=true}' | filecheck %s
+// RUN: coopc-opt %root/test/inputs/ttgir/gemm_axb_32x32.ttgir -p 'coopc-xe{device=bmg emulate=true}' -t spirv-binary -o %t.spv
+// RUN: spirv-val --target-env spv1.4 %t.spv
+
+// The plan, the positions and the operands are those of the device; each message is the
+// calls for its pieces, and the module is for a CPU.
+
+// CHECK: simt.target = #simt.target<opencl, intel-cpu>
+// CHECK: func.func @gemm_axb_32x32(%a: memref<f16>, %b: memref<f16>, %c: memref<f32>, %m: i32, %n: i32, %k: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 512>,
+// CHECK: [[PITCH_A:%.+]] = arith.muli %k, %c2 : i32
+// CHECK: [[PITCH_B:%.+]] = arith.muli %n, %c2 : i32
+// CHECK: [[Y:%.+]] = arith.addi %row, {{%.+}} : i32
+// CHECK: [[X:%.+]] = arith.addi %col, {{%.+}} : i32
+// CHECK: scf.for %step =
+
+// Eight pieces of one message of A, from slots 0, 8, .. 56 on; four of B.
+
+// CHECK: [[SLOT:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: %a_tile_p0 = func.call @xe_load_16_32x16x2_plain_8xi16_of_8(%a, %step, [[Y]], [[PITCH_A]], %m, [[PITCH_A]], [[SLOT]])
+// CHECK: [[SLOT:%.+]] = arith.constant 56 : index
+// CHECK-NEXT: %a_tile_p7 = func.call @xe_load_16_32x16x2_plain_8xi16_of_8(%a, %step, [[Y]], [[PITCH_A]], %m, [[PITCH_A]], [[SLOT]])
+// CHECK: [[SLOT:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: %b_tile_p0 = func.call @xe_load_16_32x16x2_transform_8xi32_of_4(%b, [[X]], %step, [[PITCH_B]], %k, [[PITCH_B]], [[SLOT]])
+// CHECK: [[SLOT:%.+]] = arith.constant 24 : index
+// CHECK-NEXT: %b_tile_p3 = func.call @xe_load_16_32x16x2_transform_8xi32_of_4(%b, [[X]], %step, [[PITCH_B]], %k, [[PITCH_B]], [[SLOT]])
+// CHECK-NEXT: func.call @xe_dpas_f16_f16_f32_repeat_8_lanes_16(%a_tile_p0, %b_tile_p0, %acc_p0)
+// CHECK-COUNT-15: func.call @xe_dpas_f16_f16_f32_repeat_8_lanes_16
+// CHECK-NOT: func.call @xe_dpas
+// CHECK: scf.yield
+// CHECK-COUNT-8: func.call @xe_store_32_8x16x1_plain_8xi32_of_1
+
+// One function for each operation and shape, and nothing of the hardware.
+
+// CHECK: func.return
+// CHECK: func.func private @xe_load_16_32x16x2_plain_8xi16_of_8
+// CHECK: func.func private @xe_load_16_32x16x2_transform_8xi32_of_4
+// CHECK: func.func private @xe_dpas_f16_f16_f32_repeat_8_lanes_16
+// CHECK: func.func private @xe_store_32_8x16x1_plain_8xi32_of_1
+// CHECK-NOT: func.func
+// CHECK-NOT: = xe.
