@@ -22,12 +22,20 @@ class Facts:
     device: Device
     cpu: str | None = None
     """What the functions say as target-cpu; None to leave it to who compiles them."""
+    matrix: bool = False
+    """Whether matrices are vectors, and operations on them calls: the IR of the SYCL
+    matrix design, which work-items and vectorised code share."""
 
     def __post_init__(self) -> None:
         if self.device.family not in TRIPLES:
             raise ValueError(
                 "expected an Intel GPU or amx, for which LLVM IR is emitted, got "
                 f"{self.device.name}"
+            )
+        if self.matrix and self.gpu:
+            raise ValueError(
+                "expected amx with matrix=true, whose compiler knows "
+                f"llvm.experimental.matrix, got {self.device.name}"
             )
 
     @property

@@ -43,6 +43,8 @@ MODULES = {
 
 ONLY_GPU = ("simt", "xe")
 """Dialects of work-items that run together."""
+ONLY_MATRIX = ("coopmatrix", "row_slice")
+"""Dialects of matrices that a target with `Facts.matrix` prints."""
 
 
 class Handlers:
@@ -85,6 +87,11 @@ def emit(e: Emission, op: Operation) -> None:
         raise Refusal(
             "expected code of one work-item, which x86-64 runs, as "
             f"vectorize-subgroup makes it, got {op.name}"
+        )
+    if op.dialect_name() in ONLY_MATRIX and not e.facts.matrix:
+        raise Refusal(
+            "expected no matrices, which convert-coopmatrix-to-amx makes tiles of and "
+            f"llvm-ir{{matrix=true}} prints, got {op.name}"
         )
     handler_of(op)(e, op)
 

@@ -42,11 +42,14 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
         for kernel in kernels:
             _guarded(whole, kernel.func, lambda k=kernel: _kernel(whole, k))
     else:
-        for kernel in simt.kernels(source):
+        kernels = list(simt.kernels(source))
+        for kernel in kernels if not facts.matrix else ():
             _check_one_work_item(kernel)
+        lanes = {kernel.subgroup_size for kernel in kernels}
+        common = lanes.pop() if len(lanes) == 1 else None
         for op in whole.functions.values():
             if not op.is_declaration:
-                whole.wanted[op.sym_name.data] = None
+                whole.wanted[op.sym_name.data] = common
     _functions(whole)
     return whole.module
 

@@ -24,6 +24,9 @@ class LlvmIrTarget(Target):
     """A name in `coopc.device.DEVICES`; of the module's simt.target by default."""
     cpu: str | None = None
     """What functions of x86-64 say as target-cpu, such as sapphirerapids."""
+    matrix: bool = False
+    """Matrices as llvm.experimental.matrix calls and row slices as builtins, at any
+    step of the way to tiles: the IR of Intel's SYCL matrix design.  For amx."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the text."""
@@ -46,13 +49,15 @@ class LlvmIrTarget(Target):
         name = self.device
         if name is None and (found := simt.target_of(module)) is not None:
             name = found.device.data
+        if name is None and self.matrix:
+            name = "amx"
         reason = (
             f"expected {simt.TARGET} on the module, which a pipeline writes, or the "
             "target's options, as in llvm-ir{device=bmg}"
         )
         if name is not None:
             try:
-                return Facts(devices.device(name), self.cpu)
+                return Facts(devices.device(name), self.cpu, self.matrix)
             except ValueError as error:
                 reason = str(error)
         module.emit_error(reason, PassFailedException(reason))

@@ -8,6 +8,9 @@
 | vector<4x8xf16>| <32 x half>, row-major                  | the same  |
 | vector<1xf16>  | half                                    | the same  |
 | memref         | no value: see `coopc.emit.llvm.view`    |           |
+| opaque pointer | ptr                                     |           |
+| RxC matrix     | <R*C x T>, with `Facts.matrix` alone    |           |
+| token          | i64, with `Facts.matrix` alone          |           |
 
 No arithmetic is done on bf16: `coopc.emit.llvm.floats`.
 """
@@ -20,11 +23,15 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
+    IntAttr,
     IntegerType,
 )
+from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 
+from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.row_slice import TokenType
 from coopc.emit.llvm.facts import Facts
 from coopc.emit.spirv.types import count_of, element_of, float_bytes
 from coopc.emit.structured import Refusal
@@ -38,6 +45,7 @@ from coopc.llvm.types import (
     I64,
     Float,
     Int,
+    Pointer,
     Type,
     Vector,
 )
@@ -91,16 +99,35 @@ class Types:
         return Vector(length, element)
 
     def of(self, type: Attribute) -> Type:
-        """The type of a number or of a vector of numbers.
+        """The type of a number, a vector of numbers, a pointer, or a matrix.
 
         Raises:
-            Refusal: it is neither, or the device has none.
+            Refusal: it is none of them, or the device has none.
         """
+        if isinstance(type, LLVMPointerType):
+            space = type.addr_space
+            return Pointer(space.data if isinstance(space, IntAttr) else 0)
+        if isinstance(type, MatrixType | TokenType):
+            return self._of_matrix(type)
         if is_vector(type) and any(type.get_scalable_dims()):
             raise Refusal(f"expected a vector of fixed size, got {type}")
         if (length := count_of(type)) < 1:
             raise Refusal(f"expected a vector with components, got {type}")
         return self.vector(self.number(element_of(type)), length)
+
+    def _of_matrix(self, type: MatrixType | TokenType) -> Type:
+        """The type of a matrix or of a token of a row slice."""
+        if not self.facts.matrix:
+            raise Refusal(
+                "expected no matrices, which convert-coopmatrix-to-amx makes tiles of "
+                f"and llvm-ir{{matrix=true}} prints, got {type}"
+            )
+        if isinstance(type, TokenType):
+            return I64
+        if not type.is_static:
+            raise Refusal(f"expected numbers for sizes and scope, got {type}")
+        rows, cols = type.shape
+        return Vector(rows * cols, self.number(type.element_type))
 
     def in_memory(self, type: Attribute) -> Int | Float:
         """The type of an element of a memref: an i1 is a byte."""
