@@ -7,6 +7,7 @@ is called for each piece.
 | operation                | becomes                                                   |
 |--------------------------|-----------------------------------------------------------|
 | block_load_2d, payload_load | calls, one for each piece                              |
+| block_load               | a call, of a block in a row of all memory                 |
 | block_store_2d           | calls, one for each piece                                 |
 | prefetches               | nothing                                                   |
 | dpas                     | a call                                                    |
@@ -29,7 +30,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.plan.block_shape import BlockShape
+from coopc.plan.block_shape import CHANNEL_BITS, BlockShape
 from coopc.rewrite.emulation_blocks import Piece, load_piece, store_piece
 from coopc.rewrite.emulation_dpas import (
     Multiplication,
@@ -39,6 +40,10 @@ from coopc.rewrite.emulation_dpas import (
 )
 from coopc.rewrite.lane_builder import INDEX, LaneBuilder
 from coopc.rewrite.lane_numbers import Num
+
+ALL_BYTES, ALL_ROWS = -4, 1 << 25
+"""A row that no offset of 32 bits leaves, extended by its sign; rows enough for all
+memory, whatever the number of lanes."""
 
 Values = Sequence[SSAValue]
 Body = Callable[[LaneBuilder, Values], Values]
@@ -67,6 +72,8 @@ class Emulator:
                 types = [x.type for x in op.pieces]
                 found = self._load(op, op.block.data, op.operands, types, lanes)
                 Rewriter.replace_op(op, [], found)
+            case xe.BlockLoadOp():
+                self._load_channels(op, lanes)
             case xe.BlockStore2DOp():
                 self._store(op, lanes)
             case xe.DpasOp() | xe.SplitDpasOp():
@@ -116,6 +123,20 @@ class Emulator:
             values = [*operands, *self._first(op, piece, number)]
             found += self._call(op, ("load", piece), name, body, values, [piece.type])
         return found
+
+    def _load_channels(self, op: xe.BlockLoadOp, lanes: int) -> None:
+        """Load a block of lanes in rows, from a surface whose rows overlap."""
+        shape, pitch = channel_block(op, lanes), 4 * lanes
+
+        def number(value: int) -> SSAValue:
+            return self._before(op, arith.ConstantOp(IntegerAttr(value, i32)))
+
+        x = self._before(op, arith.ShRUIOp(op.offset, number(2)))
+        width, height = number(ALL_BYTES), number(ALL_ROWS)
+        operands = [op.base, x, number(0), width, height, number(pitch)]
+        types = [op.result.type]
+        found = self._load(op, shape, operands, types, lanes)
+        Rewriter.replace_op(op, [], found)
 
     def _store(self, op: xe.BlockStore2DOp, lanes: int) -> None:
         pieces, operands = tuple(op.pieces), op.operands[len(op.pieces) :]
@@ -278,6 +299,11 @@ def piece_of(
     assert is_vector(first)
     assert is_memref(base.type)
     return Piece(shape, first, len(types), lanes, base.type)
+
+
+def channel_block(op: xe.BlockLoadOp, lanes: int) -> BlockShape:
+    """Return the block of 32-bit elements that channels are."""
+    return BlockShape(CHANNEL_BITS, op.channels, lanes)
 
 
 def multiplication(

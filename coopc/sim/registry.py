@@ -42,6 +42,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "xe": (
         "coopc.sim.xe:XeFunctions",
+        "coopc.sim.xe_channels:XeChannelFunctions",
         "coopc.sim.xe_multiply:XeMultiplyFunctions",
     ),
 }

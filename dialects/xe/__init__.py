@@ -21,6 +21,7 @@ from coopc.dialects.xe.block import (
     BlockPrefetch2DOp,
     BlockStore2DOp,
 )
+from coopc.dialects.xe.channels import BlockLoadOp
 from coopc.dialects.xe.dpas import DpasOp, SplitDpasOp, operand_types
 from coopc.dialects.xe.payload import (
     PayloadCreateOp,
@@ -43,6 +44,7 @@ Xe = Dialect(
     "xe",
     [
         BlockLoad2DOp,
+        BlockLoadOp,
         BlockPrefetch2DOp,
         BlockStore2DOp,
         DpasOp,
@@ -71,6 +73,7 @@ __all__ = [
     "STORE_CONTROLS",
     "BlockAttr",
     "BlockLoad2DOp",
+    "BlockLoadOp",
     "BlockLoadPlanAttr",
     "BlockOp",
     "BlockPrefetch2DOp",

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     i16,
     i32,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -29,6 +30,7 @@ from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from coopc.dialects import simt
 from coopc.dialects.traits import Collective
 from coopc.dialects.xe.attributes import (
     CHANNEL_BITS,
@@ -39,6 +41,8 @@ from coopc.dialects.xe.attributes import (
 
 REPEAT_COUNTS = (1, 2, 4, 8)
 SPLIT_REPEAT_COUNTS = (2, 4, 8)
+SPLIT_LANES = 8
+"""The subgroup size of split DPAS, and its N."""
 EXECUTION_SIZES = ((8, 8), (16, 16), (32, 16))
 """(lanes, N) of the devices: N is the execution size of the engine."""
 
@@ -185,6 +189,30 @@ class SplitDpasOp(SystolicOp):
         types = (self.a.type, self.b.type, self.c.type)
         share = (VectorType(i32, [repeat // 2]), VectorType(i32, [8]), repeat)
         verify_shares(types, [share], f"M = {repeat} on 8 lanes")
+        verify_pairs(self)
+
+
+def verify_pairs(op: SplitDpasOp) -> None:
+    """Check that the kernel around an operation, if there is one, has pairs.
+
+    N is 8: the operation has no other subgroup size.  Which two subgroups are a pair is
+    a device's matter; that there are two is the kernel's.
+    """
+    around = op.parent_op()
+    while around is not None and not isinstance(around, FuncOp):
+        around = around.parent_op()
+    if around is None or simt.KERNEL not in around.attributes:
+        return
+    kernel = simt.kernel_of(around)
+    if kernel.subgroup_size not in (None, SPLIT_LANES):
+        raise VerifyException(
+            f"expected a subgroup of {SPLIT_LANES} lanes for split DPAS, got "
+            f"{kernel.subgroup_size}"
+        )
+    if kernel.subgroup_size is not None and kernel.subgroups % 2:
+        raise VerifyException(
+            f"expected pairs of subgroups for split DPAS, got {kernel.subgroups}"
+        )
 
 
 def dpas_properties(

@@ -25,6 +25,7 @@ from coopc.plan.block_message import why_not_slots
 from coopc.plan.block_shape import BlockShape
 from coopc.rewrite.emulation import (
     Emulator,
+    channel_block,
     kernel_around,
     multiplication,
     piece_of,
@@ -74,6 +75,12 @@ def why_not(op: Operation, uniformity: Uniformity | None) -> str | None:
         case xe.BlockLoad2DOp():
             types = [x.type for x in op.pieces]
             return _why_not_block(op.block.data, types, op.base, lanes, stores=False)
+        case xe.BlockLoadOp():
+            if lanes not in LANES:
+                return _no_lanes(lanes)
+            types = [op.result.type]
+            shape = channel_block(op, lanes)
+            return _why_not_block(shape, types, op.base, lanes, stores=False)
         case xe.BlockStore2DOp():
             types = [x.type for x in op.pieces]
             return _why_not_block(op.block.data, types, op.base, lanes, stores=True)

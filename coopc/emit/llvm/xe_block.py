@@ -1,6 +1,6 @@
-"""2D block messages of `xe`, as calls of the builtins of SPV_INTEL_2d_block_io.
+"""Block messages of `xe`, as calls of the builtins of Intel's extensions.
 
-The builtins load to memory and store from it: to a variable of the function, an array
+Those of SPV_INTEL_2d_block_io load to memory and store from it: to a variable of the function, an array
 of the pieces, which Intel's compiler turns into registers.
 """
 
@@ -13,7 +13,15 @@ from xdsl.ir import SSAValue
 from coopc.dialects import xe
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
-from coopc.emit.llvm.xe import cache_controls, check_shape, number, surface
+from coopc.emit.llvm.simt import CONVERGENT
+from coopc.emit.llvm.simt_blocks import block_name
+from coopc.emit.llvm.xe import (
+    cache_controls,
+    check_shape,
+    lanes_of,
+    number,
+    surface,
+)
 from coopc.emit.spirv.xe import check_slots
 from coopc.llvm.types import I32, I64, Array, Int, Type, Vector, component, width
 from coopc.llvm.values import Value, integer, poison
@@ -57,6 +65,17 @@ def block_load_2d(e: Emission, op: xe.BlockLoad2DOp) -> None:
     )
     for at, piece in enumerate(op.pieces):
         e.set(piece, e.f.load(pieces.type, pieces.pointer(at), pieces.align))
+
+
+@handlers.on(xe.BlockLoadOp)
+def block_load(e: Emission, op: xe.BlockLoadOp) -> None:
+    """A builtin of SPV_INTEL_subgroups, at a number of bytes from the base."""
+    lanes_of(e)
+    at = e.f.cast("zext", e.value(op.offset), I64)
+    place = e.f.address(Int(8), surface(e, op.base), at)
+    type = e.type(op.result.type)
+    name = block_name("read", type)
+    e.set(op.result, e.call(name, type, [place], attributes=CONVERGENT))
 
 
 @handlers.on(xe.BlockStore2DOp)

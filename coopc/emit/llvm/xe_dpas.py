@@ -85,10 +85,10 @@ def _check_precisions(
 @handlers.on(xe.SplitDpasOp)
 def split_dpas(e: Emission, op: xe.SplitDpasOp) -> None:
     """A multiplication of two subgroups."""
-    lanes, device = lanes_of(e), e.facts.device
+    device = e.facts.device
     if device.split_pair is None:
         raise Refusal(f"{device.name} has no split DPAS: DG2 has")
-    if lanes != 8:
+    if (lanes := lanes_of(e)) != 8:
         raise Refusal(f"expected a subgroup of 8 lanes for split DPAS, got {lanes}")
     _check_precisions(op.precisions, SPLIT_PRECISIONS, device.name)
     name = split_name(op.precisions, op.repeat.value.data)

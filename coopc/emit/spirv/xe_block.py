@@ -1,9 +1,9 @@
-"""2D block messages of `xe`, as instructions of SPV_INTEL_2d_block_io.
+"""Block messages of `xe`: SPV_INTEL_2d_block_io, SPV_INTEL_subgroups.
 
-The instructions load to memory and store from it: to a variable of the function, an
-array of the pieces, which Intel's compiler turns into registers as long as the pieces
-have the slots in which the block arrives (`coopc.plan.block_message`), each variable is
-of one message, and each piece is loaded whole.  Then the variable costs nothing.
+The instructions for 2D blocks load to memory and store from it: to a variable of the
+function, an array of the pieces, which Intel's compiler turns into registers as long as
+the pieces have the slots in which the block arrives (`coopc.plan.block_message`), each
+variable is of one message, and each piece is loaded whole.  Then it costs nothing.
 
 How loops should be written for the compiler to keep the address in a register, and what
 that gives, is in `coopc.emit.spirv.xe_payload`.
@@ -58,6 +58,25 @@ def block_load_2d(e: Emission, op: xe.BlockLoad2DOp) -> None:
     e.do(_LOADS[shape.mode], *_sizes(e, shape), base, *_where(e, op), variable.id)
     for at, piece in enumerate(op.pieces):
         e.set(piece, (e.emit("OpLoad", variable.pointer(at), type=variable.type),))
+
+
+@handlers.on(xe.BlockLoadOp)
+def block_load(e: Emission, op: xe.BlockLoadOp) -> None:
+    """OpSubgroupBlockReadINTEL, at a number of bytes from the base.
+
+    Bytes: Intel's compiler shifts an index of wider elements for each message.
+    """
+    lanes_of(e)
+    base, u8, u32 = base_pointer(e, op.base), e.types.int(8), e.types.u32
+    bytes = e.types.pointer("CrossWorkgroup", u8)
+    if base.type is not bytes:
+        base = e.emit("OpBitcast", base, type=bytes)
+    at = e.emit("OpUConvert", e.id(op.offset), type=e.types.int(64))
+    place = e.emit("OpInBoundsPtrAccessChain", base, at, type=bytes)
+    channels = e.types.pointer("CrossWorkgroup", u32)
+    place = e.emit("OpBitcast", place, type=channels)
+    (type,) = e.types.parts(op.result.type)
+    e.set(op.result, (e.emit("OpSubgroupBlockReadINTEL", place, type=type),))
 
 
 @handlers.on(xe.BlockStore2DOp)

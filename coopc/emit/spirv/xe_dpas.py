@@ -127,11 +127,10 @@ def check_lanes(op: xe.DpasOp, lanes: int, n: int, device: str) -> None:
 @handlers.on(xe.SplitDpasOp)
 def split_dpas(e: Emission, op: xe.SplitDpasOp) -> None:
     """A multiplication of two subgroups."""
-    lanes = lanes_of(e)
     device = e.facts.device
     if device.split_pair is None:
         raise Refusal(f"{device.name} has no split DPAS: DG2 has")
-    if lanes != 8:
+    if (lanes := lanes_of(e)) != 8:
         raise Refusal(f"expected a subgroup of 8 lanes for split DPAS, got {lanes}")
     check_precisions(e, op.precisions, SPLIT_PRECISIONS)
     (type,) = e.types.parts(op.result.type)

@@ -75,3 +75,79 @@
 %d = xe.split_dpas f16 x f16 repeat 1 %a, %b, %c
   : vector<1xi32>, vector<8xi32>, vector<1xf32>
 // CHECK: xe.split_dpas: expected a repeat count in (2, 4, 8), got 1
+
+// -----
+
+%a, %b, %c = "test.op"() : () -> (vector<8xi32>, vector<8xi32>, vector<16xf32>)
+%d = xe.split_dpas f16 x f16 repeat 16 %a, %b, %c
+  : vector<8xi32>, vector<8xi32>, vector<16xf32>
+// CHECK: xe.split_dpas: expected a repeat count in (2, 4, 8), got 16
+
+// -----
+
+%a, %b, %c = "test.op"() : () -> (vector<4xi32>, vector<8xi32>, vector<8xf32>)
+%d = xe.split_dpas f16 x bf16 repeat 8 %a, %b, %c
+  : vector<4xi32>, vector<8xi32>, vector<8xf32>
+// CHECK: xe.split_dpas: expected b to be f16, or integers of the same width, got bf16
+
+// -----
+
+// Integers of 4 bits, whose K is 64, are not in the list.
+
+%a, %b, %c = "test.op"() : () -> (vector<4xi32>, vector<8xi32>, vector<8xi32>)
+%d = xe.split_dpas s4 x u4 repeat 8 %a, %b, %c
+  : vector<4xi32>, vector<8xi32>, vector<8xi32>
+// CHECK: xe.split_dpas: expected s8, u8, f16 or bf16, which split DPAS multiplies, got s4
+
+// -----
+
+%a, %b, %c = "test.op"() : () -> (vector<4xi32>, vector<8xi32>, vector<8xf32>)
+%d = xe.split_dpas s8 x s8 repeat 8 %a, %b, %c
+  : vector<4xi32>, vector<8xi32>, vector<8xf32>
+// CHECK: xe.split_dpas: expected c of i32, as s8 accumulates in, got f32
+
+// -----
+
+// K is the eight channels of B: half of them are another K.
+
+%a, %b, %c = "test.op"() : () -> (vector<4xi32>, vector<4xi32>, vector<8xf32>)
+%d = xe.split_dpas f16 x f16 repeat 8 %a, %b, %c
+  : vector<4xi32>, vector<4xi32>, vector<8xf32>
+// CHECK: xe.split_dpas: expected vector<4xi32>, vector<8xi32> and 8 of c, for M = 8 on 8 lanes, got vector<4xi32>, vector<4xi32> and vector<8xf32>
+
+// -----
+
+// A subgroup of another size has another N.
+
+func.func @lanes(%a: vector<4xi32>, %b: vector<8xi32>, %c: vector<8xf32>)
+    attributes {simt.kernel, simt.subgroup_size = 16 : i32,
+                simt.work_group_size = array<i32: 32>} {
+  %d = xe.split_dpas f16 x f16 repeat 8 %a, %b, %c
+    : vector<4xi32>, vector<8xi32>, vector<8xf32>
+  func.return
+}
+// CHECK: xe.split_dpas: expected a subgroup of 8 lanes for split DPAS, got 16
+
+// -----
+
+// One subgroup alone has nobody to share A with; nor has the third of three.
+
+func.func @alone(%a: vector<4xi32>, %b: vector<8xi32>, %c: vector<8xf32>)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32,
+                simt.work_group_size = array<i32: 8>} {
+  %d = xe.split_dpas f16 x f16 repeat 8 %a, %b, %c
+    : vector<4xi32>, vector<8xi32>, vector<8xf32>
+  func.return
+}
+// CHECK: xe.split_dpas: expected pairs of subgroups for split DPAS, got 1
+
+// -----
+
+func.func @three(%a: vector<4xi32>, %b: vector<8xi32>, %c: vector<8xf32>)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32,
+                simt.work_group_size = array<i32: 8, 3>} {
+  %d = xe.split_dpas f16 x f16 repeat 8 %a, %b, %c
+    : vector<4xi32>, vector<8xi32>, vector<8xf32>
+  func.return
+}
+// CHECK: xe.split_dpas: expected pairs of subgroups for split DPAS, got 3

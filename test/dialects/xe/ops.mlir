@@ -66,6 +66,17 @@ func.func @payloads(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch:
   func.return
 }
 
+// Channels in a row need no surface.
+
+// CHECK-LABEL: func.func @channels(
+func.func @channels(%p: memref<f16>, %m: memref<?x16xi8>, %at: i32) {
+  // CHECK-NEXT: %a = xe.block_load %p[%at] : memref<f16> -> vector<8xi32>
+  %a = xe.block_load %p[%at] : memref<f16> -> vector<8xi32>
+  // CHECK-NEXT: %b = xe.block_load %m[%at] {note} : memref<?x16xi8> -> vector<1xi32>
+  %b = xe.block_load %m[%at] {note} : memref<?x16xi8> -> vector<1xi32>
+  func.return
+}
+
 // The share of a lane, of 16, of 32 and of 8.
 
 // CHECK-LABEL: func.func @multiplications(

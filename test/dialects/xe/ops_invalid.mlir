@@ -135,3 +135,17 @@ xe.payload_prefetch %p[0, 0] : !xe.payload<32, 16x8x1, transpose>
 %p, %x = "test.op"() : () -> (!xe.payload<16, 32x16x2>, index)
 "xe.payload_set_x"(%p, %x) : (!xe.payload<16, 32x16x2>, index) -> ()
 // CHECK: operand 'position' at position 1 does not verify
+
+// -----
+
+// A message gives each lane 1, 2, 4 or 8 channels.
+
+%p, %at = "test.op"() : () -> (memref<f16>, i32)
+%a = xe.block_load %p[%at] : memref<f16> -> vector<3xi32>
+// CHECK: xe.block_load: expected vectors of 1, 2, 4 or 8 x i32, which block loads give a lane, got vector<3xi32>
+
+// -----
+
+%p, %at = "test.op"() : () -> (memref<f16>, i32)
+%a = xe.block_load %p[%at] : memref<f16> -> vector<8xi16>
+// CHECK: xe.block_load: expected vectors of 1, 2, 4 or 8 x i32, which block loads give a lane, got vector<8xi16>

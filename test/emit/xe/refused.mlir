@@ -174,18 +174,3 @@ func.func @k(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32)
   func.return
 }
 // CHECK: xe.dpas: expected a repeat count of at least 2, which gives each of 32 lanes an element of c, got 1
-
-// -----
-
-// Split DPAS exists on DG2 alone; elsewhere the compiler drops it without a word.
-
-func.func @k(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32)
-    attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
-  %a = arith.constant dense<0> : vector<4xi32>
-  %b = arith.constant dense<0> : vector<8xi32>
-  %c = arith.constant dense<0.0> : vector<8xf32>
-  %d = xe.split_dpas f16 x f16 repeat 8 %a, %b, %c
-    : vector<4xi32>, vector<8xi32>, vector<8xf32>
-  func.return
-}
-// CHECK: xe.split_dpas: bmg has no split DPAS: DG2 has

@@ -60,8 +60,10 @@ func.func @k(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32)
 
 // -----
 
+// Without a size the compiler takes 32 lanes, and multiplies for 8 of them.
+
 func.func @k(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32)
-    attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+    attributes {simt.kernel} {
   %a = arith.constant dense<0> : vector<4xi32>
   %b = arith.constant dense<0> : vector<8xi32>
   %c = arith.constant dense<0.0> : vector<8xf32>
@@ -69,4 +71,21 @@ func.func @k(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32)
     : vector<4xi32>, vector<8xi32>, vector<8xf32>
   func.return
 }
-// CHECK: xe.split_dpas: expected a subgroup of 8 lanes for split DPAS, got 16
+// CHECK: xe.split_dpas: expected simt.subgroup_size on the kernel: without it the compiler chooses a size, and the lanes hold other elements
+
+// -----
+
+func.func @k(%p: memref<f16>, %x: i32) attributes {simt.kernel} {
+  %a = xe.block_load %p[%x] : memref<f16> -> vector<8xi32>
+  func.return
+}
+// CHECK: xe.block_load: expected simt.subgroup_size on the kernel
+
+// -----
+
+func.func @k(%x: i32) attributes {simt.kernel, simt.subgroup_size = 8 : i32} {
+  %p = memref.alloca() : memref<64xf16, #simt.memory<workgroup>>
+  %a = xe.block_load %p[%x] : memref<64xf16, #simt.memory<workgroup>> -> vector<8xi32>
+  func.return
+}
+// CHECK: xe.block_load: expected a surface in global memory, which block messages reach

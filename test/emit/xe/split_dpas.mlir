@@ -19,7 +19,8 @@
 // CHECK: %e4 = OpFunctionCall %v4float %_Z46intel_sub_group_bf16_bf16_split_matrix_mad_k16Dv2_iDv8_iDv4_f
 // CHECK: %e2 = OpFunctionCall %v2float %_Z46intel_sub_group_bf16_bf16_split_matrix_mad_k16iDv8_iDv2_f
 func.func @f16(%out: memref<?xf32, strided<[1]>>, %at: index)
-    attributes {simt.kernel, simt.subgroup_size = 8 : i32} {
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32,
+                simt.work_group_size = array<i32: 16>} {
   %a4 = arith.constant dense<1> : vector<4xi32>
   %a2 = arith.constant dense<1> : vector<2xi32>
   %a1 = arith.constant dense<1> : vector<1xi32>
@@ -53,7 +54,8 @@ func.func @f16(%out: memref<?xf32, strided<[1]>>, %at: index)
 // CHECK: %su4 = OpFunctionCall %v4uint %_Z42intel_sub_group_i8_u8_split_matrix_mad_k32Dv2_iDv8_jDv4_i
 // CHECK: %su2 = OpFunctionCall %v2uint %_Z42intel_sub_group_i8_u8_split_matrix_mad_k32iDv8_jDv2_i
 func.func @i8(%out: memref<?xi32, strided<[1]>>, %at: index)
-    attributes {simt.kernel, simt.subgroup_size = 8 : i32} {
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32,
+                simt.work_group_size = array<i32: 16>} {
   %a4 = arith.constant dense<1> : vector<4xi32>
   %a2 = arith.constant dense<1> : vector<2xi32>
   %a1 = arith.constant dense<1> : vector<1xi32>
