@@ -155,13 +155,14 @@ def candidates(request: Request, io: BlockIO) -> Iterator[tuple[BlockShape, int]
     if request.store:
         yield from ((x, 1) for x in shapes(io.store, BlockMode.PLAIN, (bits,)))
         return
-    # Pairs of bytes can be elements of 16 bits: a lane's slot then holds one pair.
-    pairs = (bits, 16) if bits == 8 else (bits,)
-    yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, pairs))
+    yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, (bits,)))
     yield from ((x, 1) for x in shapes(io.transform, BlockMode.TRANSFORM, (bits,)))
     wider = tuple(x for x in (32, 64) if x >= bits)
     transposes = shapes(io.transpose, BlockMode.TRANSPOSE, wider)
     yield from product(transposes, ROW_STEPS)
+    # Neighbours can be one wider element, where a lane is to hold them together.
+    wider = tuple(x for x in (16, 32) if x > bits)
+    yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, wider))
 
 
 def shapes(
