@@ -161,7 +161,7 @@ def candidates(request: Request, io: BlockIO) -> Iterator[tuple[BlockShape, int]
     transposes = shapes(io.transpose, BlockMode.TRANSPOSE, wider)
     yield from product(transposes, ROW_STEPS)
     # Neighbours can be one wider element, where a lane is to hold them together.
-    wider = tuple(x for x in (16, 32) if x > bits)
+    wider = tuple(x for x in (16, 32, 64) if x > bits)
     yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, wider))
 
 

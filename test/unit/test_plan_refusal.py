@@ -34,7 +34,7 @@ def layout(
 
 
 ROW = [(0, 1), (0, 2), (0, 4), (0, 8)]
-GAPS = layout(ROW[:2], [(0, 4), (0, 8), (1, 0), (2, 0)], (4, 16))
+GAPS = layout(ROW[:4], [(0, 16), (0, 32), (1, 0), (2, 0)], (4, 64))
 ODD = layout([(16, 0)], [(1 << x, 0) for x in range(4)], (32, 2))
 BATCH = layout([], [(0, 0, 1), (0, 0, 2), (0, 0, 4), (1, 0, 0)], (2, 1, 8))
 LINE = LinearLayout.identity(16, "lane", "dim0")
@@ -81,7 +81,7 @@ CASES: dict[Reason, tuple[Callable[[], object], str]] = {
     Reason.LANES_BATCH: (asked(Request(BATCH, 2, 16)), "lane basis (1, 0, 0)"),
     Reason.LANES_ORDER: (
         asked(Request(GAPS, 1, 8)),
-        "lanes hold (0,4) (0,8) (1,0) (2,0), (row, column) of memory",
+        "lanes hold (0,16) (0,32) (1,0) (2,0), (row, column) of memory",
     ),
     Reason.REGISTERS: (
         asked(Request(ODD, 1, 16)),
