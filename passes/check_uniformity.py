@@ -32,6 +32,7 @@ WHO = {
 """For whom something is the same that varies as the key says, at most."""
 
 BETWEEN = {
+    Variation.PAIRS: "differs between subgroups",
     Variation.SUBGROUPS: "differs between subgroups",
     Variation.LANES: "may differ between lanes",
 }

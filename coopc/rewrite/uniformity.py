@@ -1,15 +1,17 @@
 """Which values and which control flow are the same for whom.
 
 Each value of a kernel has a `Variation`: it is the same for all work-items of a
-work-group, only for all lanes of each subgroup, or for none.  So has the control flow
-around an operation.  Both grow from where work-items differ:
+work-group, for both subgroups of each pair (2 i and 2 i + 1), only for all lanes of
+each subgroup, or for none.  So has the control flow around an operation.  Both grow
+from where work-items differ:
 
 | operation                                  | variation of its results                |
 |--------------------------------------------|-----------------------------------------|
 | simt.lane_id, simt.local_id, shuffle       | lanes (see `local_id`)                  |
 | simt.subgroup_id                           | subgroups                               |
+| that divided by 2, 4, ..., or without bit 0 | pairs                                  |
 | simt.broadcast, simt.reduce, any matrix    | that of the operands, at most subgroups |
-| extract, coord, block reads                | lanes                                   |
+| extract, coord, block reads, all of xe     | lanes                                   |
 | row_slice.extract_element                  | lanes                                   |
 | a memref of private memory, atomics        | lanes                                   |
 | scf                                        | that of the yields and of the condition |
@@ -30,7 +32,10 @@ from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from coopc.dialects import coopmatrix, row_slice, simt
+from coopc.dialects import coopmatrix, row_slice, simt, xe
+
+MAX_SHIFT = 32
+"""Ids have fewer bits than this."""
 
 
 class Variation(IntEnum):
@@ -38,9 +43,11 @@ class Variation(IntEnum):
 
     NONE = 0
     """The same for all work-items of a work-group."""
-    SUBGROUPS = 1
+    PAIRS = 1
+    """The same for all lanes of the subgroups 2 i and 2 i + 1."""
+    SUBGROUPS = 2
     """The same for all lanes of each subgroup."""
-    LANES = 2
+    LANES = 3
 
 
 class Uniformity:
@@ -124,8 +131,16 @@ class Uniformity:
                 self._visit_call(op)
             case simt.LocalIdOp():
                 self._raise(op.results, of_local_id(op, 1))
-            case arith.DivUIOp() | arith.DivSIOp() | arith.FloorDivSIOp():
+            case (
+                arith.DivUIOp()
+                | arith.DivSIOp()
+                | arith.FloorDivSIOp()
+                | arith.ShRUIOp()
+                | arith.ShRSIOp()
+            ):
                 self._visit_division(op)
+            case arith.AndIOp() if _is_without_bit_0(op):
+                self._raise(op.results, Variation.PAIRS)
             case _:
                 self._visit_other(op)
 
@@ -198,15 +213,49 @@ class Uniformity:
         self._raise(op.results, self._around(callee.body))
 
     def _visit_division(self, op: Operation) -> None:
-        """A local id divided by a constant may be the same for all lanes."""
-        match [operand.owner for operand in op.operands]:
-            case [
-                simt.LocalIdOp() as divided,
-                arith.ConstantOp(value=IntegerAttr(value=IntAttr(data=divisor))),
-            ] if divisor > 0:
+        """An id divided by a constant may be the same for all lanes, or for a pair."""
+        divided, divisor = id_of(op.operands[0]), divisor_of(op)
+        match divided:
+            case simt.LocalIdOp() if divisor > 0:
                 self._raise(op.results, of_local_id(divided, divisor))
+            case simt.SubgroupIdOp() if divisor > 0 and divisor % 2 == 0:
+                self._raise(op.results, Variation.PAIRS)
             case _:
                 self._visit_other(op)
+
+
+def id_of(value: SSAValue) -> Operation | None:
+    """Return the operation that gives an id, before it was cast to another integer."""
+    owner = value.owner
+    while isinstance(owner, arith.IndexCastOp | arith.ExtUIOp):
+        owner = owner.operands[0].owner
+    return owner if isinstance(owner, Operation) else None
+
+
+def divisor_of(op: Operation) -> int:
+    """Return what a division or a shift divides by, 0 if that is not known."""
+    known = constant_of(op.operands[1])
+    if known is None or not isinstance(op, arith.ShRUIOp | arith.ShRSIOp):
+        return known or 0
+    return 1 << known if 0 <= known < MAX_SHIFT else 0
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """Return the integer that a value is, where it is a constant."""
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr(value=IntAttr(data=number))):
+            return number
+        case _:
+            return None
+
+
+def _is_without_bit_0(op: arith.AndIOp) -> bool:
+    """Whether an operation takes bit 0, and others, from the number of a subgroup."""
+    for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        mask = constant_of(other)
+        if isinstance(id_of(value), simt.SubgroupIdOp) and mask is not None:
+            return mask % 2 == 0
+    return False
 
 
 SOURCES: dict[type[Operation], Variation] = {
@@ -214,6 +263,11 @@ SOURCES: dict[type[Operation], Variation] = {
     simt.SubgroupIdOp: Variation.SUBGROUPS,
     simt.ShuffleOp: Variation.LANES,
     simt.BlockReadOp: Variation.LANES,
+    xe.BlockLoadOp: Variation.LANES,
+    xe.BlockLoad2DOp: Variation.LANES,
+    xe.PayloadLoadOp: Variation.LANES,
+    xe.DpasOp: Variation.LANES,
+    xe.SplitDpasOp: Variation.LANES,
     coopmatrix.ExtractOp: Variation.LANES,
     coopmatrix.CoordOp: Variation.LANES,
     row_slice.ExtractElementOp: Variation.LANES,
@@ -252,9 +306,10 @@ def of_local_id(op: simt.LocalIdOp, divisor: int) -> Variation:
     # of the dimension is a multiple of the divisor.
     run = prod(sizes[:dimension]) * divisor
     exact = divisor == 1 or sizes[dimension] % divisor == 0
-    if exact and kernel.subgroup_size and run % kernel.subgroup_size == 0:
-        return Variation.SUBGROUPS
-    return Variation.LANES
+    if not exact or not kernel.subgroup_size or run % kernel.subgroup_size:
+        return Variation.LANES
+    is_of_pairs = run % (2 * kernel.subgroup_size) == 0
+    return Variation.PAIRS if is_of_pairs else Variation.SUBGROUPS
 
 
 def yielded(region: Region) -> Sequence[SSAValue]:

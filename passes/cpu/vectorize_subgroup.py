@@ -68,7 +68,7 @@ class VectorizeSubgroupPass(ModulePass):
         _check_scopes(op, lanes)
         for kernel in kernels:
             _say_size(kernel.func, lanes.subgroup_size, lanes.work_group_size)
-        least = Variation.SUBGROUPS if lanes.is_whole_group else Variation.LANES
+        least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
         varying = varying_values(op, least)
         for func in [x for x in op.walk() if isinstance(x, FuncOp)]:
             if not func.is_declaration:

@@ -57,8 +57,11 @@ def test_local_id(
         for item in range(items)
     ]
     subgroups = [set(values[n : n + lanes]) for n in range(0, items, lanes)]
+    pairs = [set(values[n : n + 2 * lanes]) for n in range(0, items, 2 * lanes)]
     if len(set(values)) == 1:
         expected = Variation.NONE
+    elif all(len(pair) == 1 for pair in pairs):
+        expected = Variation.PAIRS
     elif all(len(subgroup) == 1 for subgroup in subgroups):
         expected = Variation.SUBGROUPS
     else:
@@ -76,6 +79,30 @@ def test_local_id(
         ("%v = simt.workgroup_id x : index", Variation.NONE),
         ("%v = simt.num_subgroups : index", Variation.NONE),
         ("%v = simt.subgroup_id : index", Variation.SUBGROUPS),
+        *(
+            (
+                f"%c = arith.constant {number} : index\n%s = simt.subgroup_id : index\n"
+                f"%v = arith.{name} %s, %c : index",
+                expected,
+            )
+            for name, number, expected in (
+                ("divui", 2, Variation.PAIRS),
+                ("divsi", 6, Variation.PAIRS),
+                ("divui", 3, Variation.SUBGROUPS),
+                ("shrui", 1, Variation.PAIRS),
+                ("shrsi", 2, Variation.PAIRS),
+                ("shrui", 0, Variation.SUBGROUPS),
+                ("andi", 14, Variation.PAIRS),
+                ("andi", 3, Variation.SUBGROUPS),
+                ("remui", 2, Variation.SUBGROUPS),
+            )
+        ),
+        (
+            "%c = arith.constant 2 : i32\n%s = simt.subgroup_id : index\n"
+            "%t = arith.index_cast %s : index to i32\n"
+            "%w = arith.shrui %t, %c : i32\n%v = arith.index_cast %w : i32 to index",
+            Variation.PAIRS,
+        ),
         ("%v = simt.lane_id : index", Variation.LANES),
         ("%v = simt.local_id x : index", Variation.LANES),
         ("%v = arith.addi %n, %n : index", Variation.NONE),
