@@ -50,7 +50,7 @@ INTEL_CPU = Device(
     aligned=False,
     whole_arithmetic=False,
     element_access=False,
-    local_matrices=False,
+    lane_products=False,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
 )
 

@@ -130,8 +130,9 @@ class Device:
     """Whether arithmetic on whole matrices works: add, negate, convert, scale."""
     element_access: bool = True
     """Whether a work-item can reach its elements, through a matrix variable."""
-    local_matrices: bool = True
-    """Whether matrices load from and store to work-group memory."""
+    lane_products: bool = True
+    """Whether its lanes multiply what its matrices cannot; else that is refused: such a
+    product takes many times as long as one of matrices."""
     lockstep: bool = False
     """Whether the lanes of a subgroup are always at the same place, so that they need
     not wait for each other, only see what they wrote."""

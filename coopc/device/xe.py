@@ -79,8 +79,7 @@ def _xe(
         # ocloc crashes on `Aligned` and on arithmetic on whole matrices.
         aligned=False,
         whole_arithmetic=False,
-        # Loads are 2D block loads, which work-group memory has none of: not tried.
-        local_matrices=False,
+        lane_products=False,
         scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
         registers=registers,
         register_bytes=64,
@@ -105,7 +104,7 @@ DG2 = Device(
     stride_bits=64,
     aligned=False,
     whole_arithmetic=False,
-    local_matrices=False,
+    lane_products=False,
     scalars=frozenset({"f16", "i8", "i16", "i64"}),
     registers=(128, 256),
     register_bytes=32,

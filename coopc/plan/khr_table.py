@@ -6,10 +6,10 @@ rows that fit, the first holds.
 
 >>> from coopc.device import BMG, INTEL_CPU, LAVAPIPE
 >>> [way("max", frozenset(), d).form for d in (LAVAPIPE, BMG, INTEL_CPU)]
-['elements', 'elements', 'refused']
+['elements', 'elements', 'memory']
 >>> way("add", frozenset(), BMG).form, way("add", frozenset(), LAVAPIPE).form
 ('elements', 'native')
->>> way("max", frozenset(), INTEL_CPU).reason
+>>> way("extract", frozenset(), INTEL_CPU).reason
 'it has no access to single elements of a matrix'
 """
 
@@ -20,7 +20,8 @@ from coopc.device import Device
 
 Form: TypeAlias = Literal["native", "elements", "staged", "memory", "refused"]
 """An instruction; a loop over the elements that a work-item owns; through work-group
-memory, back to a matrix; a matrix that stays in work-group memory; not at all."""
+memory, back to a matrix; by the lanes in work-group memory, where a matrix stays that
+the device has none of; not at all."""
 
 Fact: TypeAlias = Literal[
     "bf16",
@@ -30,6 +31,7 @@ Fact: TypeAlias = Literal[
     "not multiplied",
     "wide saturation",
     "no unit stride",
+    "no layout",
     "same type",
     "same use",
     "narrow",
@@ -43,11 +45,12 @@ Fact: TypeAlias = Literal[
 `not multiplied`: a multiplication of types that the device lists none of.
 `wide saturation`: one of 64 bits that saturates.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
+`no layout`: memory in a layout in which the device has no such matrix.
 `narrow`: elements of fewer than 32 bits.
 `integers`: the elements are integers."""
 
 Ability: TypeAlias = Literal[
-    "whole arithmetic", "element access", "local matrices", "any fill"
+    "whole arithmetic", "element access", "any fill", "lane products"
 ]
 """What a device can do; the names of `coopc.device.Device`."""
 
@@ -82,12 +85,7 @@ def _row(
 
 
 NO_ELEMENTS = "it has no access to single elements of a matrix"
-NO_STAGING = (
-    "it has no matrices in work-group memory, through which the operation would go"
-)
-NO_OWNERS = (
-    "the driver alone knows which work-item holds which element, and says so to no one"
-)
+NO_SLICES = "the driver spreads matrices over work-items as it likes, not by row slices"
 
 WHOLE = "neg add sub mul div scale"
 """What has instructions on whole matrices."""
@@ -110,23 +108,27 @@ TABLE: tuple[Row, ...] = (
         "wide saturation",
         reason="there are no integers wide enough to see whether it saturates",
     ),
-    _row("mul_add", "staged", "not multiplied", needs=("local matrices",)),
+    _row("mul_add", "staged", "not multiplied", needs=("lane products",)),
     # Where matrices of a type do not exist, work-group memory holds them.
-    _row(f"{WHOLE} {SINGLE} fill", "memory", "not held", needs=("local matrices",)),
-    _row("load store convert bitcast", "memory", "not held", needs=("local matrices",)),
+    _row(f"{WHOLE} {SINGLE} fill", "memory", "not held"),
+    _row("load store convert bitcast", "memory", "not held"),
     _row(
-        f"mul_add apply extract insert {ATOMIC_UPDATES} atomic_load atomic_store",
+        f"mul_add apply extract insert {ATOMIC_UPDATES} atomic_load atomic_store coord",
         "refused",
         "not held",
         reason="no multiplication of it has matrices of such a type",
     ),
-    _row("reduce", "memory", needs=("local matrices",)),
-    _row("reduce", "refused", reason=NO_STAGING),
+    _row("reduce", "memory"),
     # Memory.
-    _row("load store", "staged", "checked", needs=("local matrices",)),
-    _row("load store", "staged", "no unit stride", needs=("local matrices",)),
-    _row("load store", "refused", "checked", reason=NO_STAGING),
-    _row("load store", "refused", "no unit stride", reason=NO_STAGING),
+    _row("load store", "staged", "no unit stride"),
+    _row(
+        "load store",
+        "refused",
+        "checked",
+        "no layout",
+        reason="it has no such matrix in this layout of memory",
+    ),
+    _row("load store", "staged", "checked"),
     _row("load store prefetch", "native"),
     _row(
         ATOMIC_UPDATES,
@@ -140,33 +142,29 @@ TABLE: tuple[Row, ...] = (
         "narrow",
         reason="atomic instructions have elements of 32 or 64 bits",
     ),
-    _row(
-        f"{ATOMIC_UPDATES} atomic_load atomic_store",
-        "staged",
-        needs=("local matrices",),
-    ),
-    _row(f"{ATOMIC_UPDATES} atomic_load atomic_store", "refused", reason=NO_STAGING),
+    _row(f"{ATOMIC_UPDATES} atomic_load atomic_store", "staged"),
     # Values.
     _row("fill", "native", "fill of 0"),
     _row("fill", "native", needs=("any fill",)),
     _row("fill", "elements", needs=("element access",)),
-    _row("fill", "refused", reason="it fills matrices with zeros only"),
-    _row("mul_add length extract insert spec_constant yield", "native"),
-    _row("coord extract_row_slice insert_row_slice", "refused", reason=NO_OWNERS),
+    _row("fill", "memory"),
+    _row("mul_add length spec_constant yield", "native"),
+    # A matrix of rows and one of columns says where the driver has its elements.
+    _row("coord", "staged", needs=("element access",)),
+    _row("extract insert", "native", needs=("element access",)),
+    _row("coord extract insert", "refused", reason=NO_ELEMENTS),
+    _row("extract_row_slice insert_row_slice", "refused", reason=NO_SLICES),
     # Arithmetic.
     _row("scale", "elements", "integers", needs=("element access",)),
     _row(WHOLE, "elements", "bf16", needs=("element access",)),
     _row(WHOLE, "native", needs=("whole arithmetic",)),
     _row(f"{WHOLE} {SINGLE}", "elements", needs=("element access",)),
-    _row(f"{WHOLE} {SINGLE}", "refused", reason=NO_ELEMENTS),
+    _row(f"{WHOLE} {SINGLE}", "memory"),
     # Conversions: the extension keeps the use.
     _row("convert bitcast", "native", "same type", "same use"),
-    _row("convert bitcast", "staged", "bf16", needs=("local matrices",)),
+    _row("convert bitcast", "staged", "bf16"),
     _row("convert bitcast", "native", "same use", needs=("whole arithmetic",)),
-    _row("convert bitcast", "staged", needs=("local matrices",)),
-    _row("convert bitcast", "refused", reason=NO_STAGING),
-    _row("apply", "staged", needs=("local matrices",)),
-    _row("apply", "refused", reason=NO_STAGING),
+    _row("convert bitcast apply", "staged"),
 )
 """In the order in which rows are tried."""
 
@@ -176,8 +174,8 @@ def abilities(device: Device) -> frozenset[Ability]:
     has: dict[Ability, bool] = {
         "whole arithmetic": device.whole_arithmetic,
         "element access": device.element_access,
-        "local matrices": device.local_matrices,
         "any fill": device.fills == "any",
+        "lane products": device.lane_products,
     }
     return frozenset(name for name, able in has.items() if able)
 

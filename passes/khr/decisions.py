@@ -8,16 +8,14 @@ from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from coopc.device import Device
-from coopc.device import Use as DeviceUse
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, Use, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
 from coopc.dialects.narrow import is_integer
+from coopc.passes.khr.layouts import DEVICE_USES, layouts_of
 from coopc.passes.khr.staged_memory import has_unit_stride
 from coopc.plan.khr_table import Fact, Form, way
 from coopc.rewrite.matrix_offers import element_name
 from coopc.rewrite.uniformity import Uniformity, Variation
-
-_USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def is_held(matrix: MatrixType, device: Device) -> bool:
     """
     if not matrix.is_static or matrix.scope != ScopeAttr(Scope.SUBGROUP):
         return False
-    use = _USES.get(matrix.use.data)
+    use = DEVICE_USES.get(matrix.use.data)
     if use is None:
         return True
     return matrix.shape not in device.held(use, str(matrix.element_type))
@@ -84,7 +82,7 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
     }
     match op:
         case coopmatrix.AccessOp():
-            found |= _of_access(op)
+            found |= _of_access(op, device)
         case coopmatrix.FillOp():
             found["fill of 0"] = _is_zero(op.value)
         case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
@@ -113,12 +111,14 @@ def _is_multiplied(op: coopmatrix.MulAddOp, device: Device) -> bool:
     return bool(device.multiplications(a, b, c, result, op.saturating is not None))
 
 
-def _of_access(op: coopmatrix.AccessOp) -> dict[Fact, bool]:
+def _of_access(op: coopmatrix.AccessOp, device: Device) -> dict[Fact, bool]:
     atomic = isinstance(op, coopmatrix.AtomicOp)
     is_float = not is_integer(op.matrix.element_type)
     return {
         "checked": op.checked is not None,
         "no unit stride": not has_unit_stride(op),
+        "no layout": op.matrix.is_static
+        and op.layout.data not in layouts_of(op.matrix, device),
         "narrow": op.matrix.element_bits < 32,
         "float atomic": atomic and is_float,
     }

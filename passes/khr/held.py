@@ -1,7 +1,8 @@
-"""Matrices that stay in work-group memory: those of types that a device does not have.
+"""Operations that the lanes do in work-group memory, and matrices that stay there.
 
-Such are the M x 1 results of reductions, matrices of use `none`, and f64 on most
-devices.  Each value has its own piece, and each operation is a loop of the lanes.
+Those of types that a device does not have stay there: the M x 1 results of reductions,
+matrices of use `none`, and f64 on most devices.  Each has its own piece.  Others go
+there and come back.  Each operation is a loop of the lanes.
 """
 
 from collections.abc import Callable
@@ -39,7 +40,7 @@ class Held:
                 scatter(code, Access(op), piece, self.scratch)
                 return None
             case coopmatrix.LoadOp():
-                piece = self._new(op.matrix)
+                piece = self._new(op.matrix, 0)
                 fetch(code, op, piece, self.scratch)
             case coopmatrix.FillOp():
                 piece = self._fill(op, code)
@@ -55,23 +56,23 @@ class Held:
         self.pieces[result] = piece
         return None
 
-    def _new(self, matrix: MatrixType) -> Piece:
-        return self.scratch.new(matrix.element_type, *matrix.shape)
+    def _new(self, matrix: MatrixType, number: int) -> Piece:
+        """A piece for a matrix: its own where it stays there."""
+        if self.is_held(matrix):
+            return self.scratch.own(matrix)
+        return self.scratch.of(matrix, number)
 
-    def _given(self, value: SSAValue, code: Code) -> Piece:
+    def _given(self, value: SSAValue, code: Code, number: int = 0) -> Piece:
         """Where the elements of an operand are; all lanes see them."""
         if (found := self.pieces.get(value)) is not None:
             return found
-        piece = self._new(matrix_type(value))
-        self.scratch.barrier(code)
-        code.do(coopmatrix.StoreOp(value, piece.memory, piece.places(code)))
-        self.scratch.barrier(code)
-        return piece
+        piece = self._new(matrix_type(value), number)
+        return self.scratch.put(code, value, piece)
 
     def _fill(self, op: coopmatrix.FillOp, code: Code) -> Piece:
         matrix = matrix_type(op.result)
         value = fill_value(op, matrix.element_type, code)
-        piece = self._new(matrix)
+        piece = self._new(matrix, 0)
         self.scratch.barrier(code)
         self.scratch.each(
             code, *matrix.shape, lambda code, i, j: piece.store(code, value, i, j)
@@ -81,12 +82,12 @@ class Held:
     def _elementwise(self, op: Operation, code: Code) -> Piece:
         """A loop over all elements; what is no matrix is the same for each."""
         pieces = {
-            value: self._given(value, code)
-            for value in op.operands
+            value: self._given(value, code, number)
+            for number, value in enumerate(dict.fromkeys(op.operands))
             if isinstance(value.type, MatrixType)
         }
         matrix = matrix_type(op.results[0])
-        piece = self._new(matrix)
+        piece = self._new(matrix, len(op.operands))
 
         def one(code: Code, row: SSAValue, col: SSAValue) -> None:
             values = [
@@ -103,7 +104,7 @@ class Held:
         """Each lane reduces whole rows or columns, in order."""
         source = self._given(op.value, code)
         matrix = matrix_type(op.result)
-        piece = self._new(matrix)
+        piece = self._new(matrix, 1)
         by_row = op.axis.data == Axis.ROWS
         count = source.cols if by_row else source.rows
 

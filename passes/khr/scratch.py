@@ -1,7 +1,8 @@
 """Work-group memory that matrices go through, a piece for each subgroup.
 
-A piece is a memref of (subgroups, M, N), and a subgroup uses the part of its number:
-so its own barriers suffice, and it may go there while others do not.  Every use is
+A piece is a memref of one matrix for each subgroup, and a subgroup uses the part of
+its number: so its own barriers suffice, and it may go there while others do not.  There
+a matrix has a layout in which the device loads and stores such.  Every use is
 
     barrier; all lanes write; barrier; all lanes read
 
@@ -12,36 +13,48 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.coopmatrix import Layout, MatrixType, matrix_type
 from coopc.passes.khr.code import Code
+from coopc.passes.khr.layouts import memory_shape, places, scratch_layout
+
+
+def element_bits(type: Attribute) -> int:
+    """The width of an element, in bits."""
+    assert isinstance(type, FixedBitwidthType), type
+    return type.bitwidth
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Where one matrix is: `memory[subgroup, row, column]`."""
+    """Where one matrix is: `memory[subgroup, row, column]` where it is row major."""
 
     memory: SSAValue
     subgroup: SSAValue
     rows: int
     cols: int
     element: Attribute
+    layout: Layout = Layout.ROW_MAJOR
 
     def load(self, code: Code, row: SSAValue, col: SSAValue) -> SSAValue:
         """Insert the load of an element."""
-        return code.get(memref.LoadOp.get(self.memory, [self.subgroup, row, col]))
+        return code.get(memref.LoadOp.get(self.memory, self._at(code, row, col)))
 
     def store(self, code: Code, value: SSAValue, row: SSAValue, col: SSAValue) -> None:
         """Insert the store of an element."""
-        places = [self.subgroup, row, col]
-        code.do(memref.StoreOp.get(value, self.memory, places))
+        code.do(memref.StoreOp.get(value, self.memory, self._at(code, row, col)))
 
-    def places(self, code: Code) -> list[SSAValue]:
+    def _at(self, code: Code, row: SSAValue, col: SSAValue) -> list[SSAValue]:
+        bits = element_bits(self.element)
+        return [self.subgroup, *places(code, self.layout, bits, row, col)]
+
+    def whole(self, code: Code) -> list[SSAValue]:
         """The positions of the whole matrix."""
         zero = code.index(0)
         return [self.subgroup, zero, zero]
@@ -52,12 +65,13 @@ class Scratch:
     """The work-group memory of one function."""
 
     func: FuncOp
+    device: Device
     lanes: int
     """Of a subgroup."""
     subgroups: int
     """Of a work-group, at most."""
-    _pieces: dict[tuple[Attribute, int, int], Piece] = field(
-        default_factory=dict[tuple[Attribute, int, int], Piece]
+    _pieces: dict[tuple[Attribute, int, int, Layout, int], Piece] = field(
+        default_factory=dict[tuple[Attribute, int, int, Layout, int], Piece]
     )
     _ids: list[SSAValue] = field(default_factory=list[SSAValue])
 
@@ -87,43 +101,60 @@ class Scratch:
         assert self.subgroup
         return self._ids[0]
 
-    def new(self, element: Attribute, rows: int, cols: int) -> Piece:
+    def new(
+        self,
+        element: Attribute,
+        rows: int,
+        cols: int,
+        layout: Layout = Layout.ROW_MAJOR,
+    ) -> Piece:
         """A piece of its own."""
         subgroup = self.subgroup
         space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
-        type = MemRefType(element, (self.subgroups, rows, cols), memory_space=space)
+        shape = memory_shape(layout, element_bits(element), rows, cols)
+        type = MemRefType(element, (self.subgroups, *shape), memory_space=space)
         alloca = memref.AllocaOp.build(
             operands=[[], []], result_types=[type], properties={}
         )
         memory = self._entry().get(alloca)
         memory.name_hint = "scratch"
-        return Piece(memory, subgroup, rows, cols, element)
+        return Piece(memory, subgroup, rows, cols, element, layout)
 
-    def of(self, matrix: MatrixType) -> Piece:
-        """The piece that all matrices of a size and an element type go through."""
-        rows, cols = matrix.shape
-        key = matrix.element_type, rows, cols
-        if (found := self._pieces.get(key)) is None:
-            found = self._pieces[key] = self.new(*key)
+    def own(self, matrix: MatrixType) -> Piece:
+        """A piece of its own, for a matrix."""
+        layout = scratch_layout(matrix, self.device)
+        return self.new(matrix.element_type, *matrix.shape, layout)
+
+    def of(self, matrix: MatrixType, number: int = 0) -> Piece:
+        """The piece that all matrices of a size and an element type go through.
+
+        Those that are there at the same time have other numbers.
+        """
+        layout = scratch_layout(matrix, self.device)
+        place = matrix.element_type, *matrix.shape, layout
+        if (found := self._pieces.get((*place, number))) is None:
+            found = self._pieces[*place, number] = self.new(*place)
         return found
 
     def barrier(self, code: Code) -> None:
         """Insert a barrier of the subgroup."""
         code.do(simt.BarrierOp(simt.FenceScope.SUBGROUP))
 
-    def put(self, code: Code, value: SSAValue) -> Piece:
+    def put(self, code: Code, value: SSAValue, piece: Piece | None = None) -> Piece:
         """Insert what brings a matrix to work-group memory, for all lanes to read."""
-        piece = self.of(matrix_type(value))
+        if piece is None:
+            piece = self.of(matrix_type(value))
+        at = piece.whole(code)
         self.barrier(code)
-        code.do(coopmatrix.StoreOp(value, piece.memory, piece.places(code)))
+        code.do(coopmatrix.StoreOp(value, piece.memory, at, piece.layout))
         self.barrier(code)
         return piece
 
     def take(self, code: Code, piece: Piece, matrix: MatrixType) -> SSAValue:
         """Insert what makes a matrix of what all lanes wrote."""
         self.barrier(code)
-        places = piece.places(code)
-        return code.get(coopmatrix.LoadOp(piece.memory, places, matrix))
+        at = piece.whole(code)
+        return code.get(coopmatrix.LoadOp(piece.memory, at, matrix, piece.layout))
 
     def each(
         self,

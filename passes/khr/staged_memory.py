@@ -15,15 +15,22 @@ from xdsl.ir import Attribute, SSAValue
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Axis, Layout, matrix_type
 from coopc.passes.khr.code import Code
+from coopc.passes.khr.layouts import layouts_of, memory_shape, places
 from coopc.passes.khr.scalar_forms import constant
 from coopc.passes.khr.scratch import Piece, Scratch
 
 Step: TypeAlias = int | SSAValue
 """How far something is from a position."""
+Pair: TypeAlias = tuple[Step, Step]
+"""The same along two dimensions of memory."""
 
 
 class Access:
-    """Where in memory the elements of the matrix of an access are."""
+    """Where in memory the elements of the matrix of an access are.
+
+    In the packed layout w rows share a place of the first dimension, w elements in a
+    channel, and a column is w places of the second.
+    """
 
     def __init__(self, op: coopmatrix.AccessOp) -> None:
         """Read what an access says."""
@@ -31,7 +38,8 @@ class Access:
         self.rank = op.memory_type.get_num_dims()
         *self.lead, self.first, self.second = op.positions
         self.rows, self.cols = op.matrix.shape
-        self.row_major = op.layout.data is Layout.ROW_MAJOR
+        self.layout = op.layout.data
+        self.bits = op.matrix.element_bits
         checked = () if op.checked is None else op.checked.data
         self.checked_rows = Axis.ROWS in checked
         self.checked_cols = Axis.COLS in checked
@@ -41,15 +49,16 @@ class Access:
         """Whether some axis is."""
         return self.checked_rows or self.checked_cols
 
-    def _axes(self, row: Step, col: Step) -> Iterator[tuple[SSAValue, Step, int, bool]]:
+    def _axes(self, steps: Pair) -> Iterator[tuple[SSAValue, Step, int, bool]]:
         """Position, step, dimension and check of the last two dimensions."""
-        found = [(row, self.checked_rows), (col, self.checked_cols)]
-        if not self.row_major:
-            found.reverse()
-        for at, start, (step, checked) in zip(
+        checks = [self.checked_rows, self.checked_cols]
+        if self.layout is Layout.COL_MAJOR:
+            checks.reverse()
+        for at, start, step, checked in zip(
             (self.rank - 2, self.rank - 1),
             (self.first, self.second),
-            found,
+            steps,
+            checks,
             strict=True,
         ):
             yield start, step, at, checked
@@ -57,7 +66,8 @@ class Access:
     def inside(self, code: Code) -> SSAValue:
         """Insert whether no check fails."""
         conditions: list[SSAValue] = []
-        for start, size, at, checked in self._axes(self.rows, self.cols):
+        extent = memory_shape(self.layout, self.bits, self.rows, self.cols)
+        for start, size, at, checked in self._axes(extent):
             if not checked:
                 continue
             end = code.add(start, size)
@@ -75,25 +85,26 @@ class Access:
         self, code: Code, row: SSAValue, col: SSAValue
     ) -> tuple[list[SSAValue], SSAValue | None]:
         """Insert the positions of an element, and whether its checks hold."""
-        places: list[SSAValue] = [*self.lead]
+        found: list[SSAValue] = [*self.lead]
         conditions: list[SSAValue] = []
-        for start, step, at, checked in self._axes(row, col):
+        steps = places(code, self.layout, self.bits, row, col)
+        for start, step, at, checked in self._axes(steps):
             place = code.add(start, step)
-            places.append(place)
+            found.append(place)
             if checked:
                 conditions.append(code.less(code.index(-1), place))
                 conditions.append(code.less(place, self._size(code, at)))
-        return places, code.every(conditions)
+        return found, code.every(conditions)
 
 
 def gather(
     code: Code, access: Access, element: Attribute, row: SSAValue, col: SSAValue
 ) -> SSAValue:
     """Insert the load of one element from memory, 0 where a check fails."""
-    places, ok = access.at(code, row, col)
+    at, ok = access.at(code, row, col)
 
     def found(code: Code) -> SSAValue:
-        return code.get(memref.LoadOp.get(access.memory, places))
+        return code.get(memref.LoadOp.get(access.memory, at))
 
     if ok is None:
         return found(code)
@@ -104,11 +115,11 @@ def scatter(code: Code, access: Access, piece: Piece, scratch: Scratch) -> None:
     """Insert what brings a matrix in work-group memory to memory."""
 
     def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-        places, ok = access.at(code, row, col)
+        at, ok = access.at(code, row, col)
 
         def store(code: Code) -> None:
             value = piece.load(code, row, col)
-            code.do(memref.StoreOp.get(value, access.memory, places))
+            code.do(memref.StoreOp.get(value, access.memory, at))
 
         code.when(ok, store)
 
@@ -147,7 +158,8 @@ def staged_load(op: coopmatrix.LoadOp, code: Code, scratch: Scratch) -> SSAValue
         return code.get(new)
 
     access = Access(op)
-    if not access.is_checked or not has_unit_stride(op):
+    known = op.layout.data in layouts_of(matrix, scratch.device)
+    if not access.is_checked or not has_unit_stride(op) or not known:
         return slow(code)
     return code.choose(access.inside(code), matrix, fast, slow)
 

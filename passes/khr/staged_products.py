@@ -19,7 +19,7 @@ def staged_product(op: coopmatrix.MulAddOp, code: Code, scratch: Scratch) -> SSA
     """Insert a multiplication, element by element of the result."""
     a, b, c = (_put(code, value, scratch) for value in (op.a, op.b, op.c))
     result = matrix_type(op.result)
-    target = scratch.new(result.element_type, *result.shape)
+    target = scratch.own(result)
     scratch.barrier(code)
     wide = _wide(result.element_type)
 
@@ -50,10 +50,7 @@ def staged_product(op: coopmatrix.MulAddOp, code: Code, scratch: Scratch) -> SSA
 def _put(code: Code, value: SSAValue, scratch: Scratch) -> Piece:
     """Bring an operand to a piece of its own."""
     matrix = matrix_type(value)
-    piece = scratch.new(matrix.element_type, *matrix.shape)
-    scratch.barrier(code)
-    code.do(coopmatrix.StoreOp(value, piece.memory, piece.places(code)))
-    return piece
+    return scratch.put(code, value, scratch.own(matrix))
 
 
 def _wide(type: Attribute) -> Attribute:

@@ -13,12 +13,11 @@ def staged_conversion(
     op: coopmatrix.ConvertOp | coopmatrix.BitcastOp, code: Code, scratch: Scratch
 ) -> SSAValue:
     """Insert a conversion; of the use alone, only the way to memory and back."""
-    source, result = matrix_type(op.value), matrix_type(op.result)
+    result = matrix_type(op.result)
     piece = scratch.put(code, op.value)
-    if source.element_type == result.element_type:
-        places = piece.places(code)
-        return code.get(coopmatrix.LoadOp(piece.memory, places, result))
     target = scratch.of(result)
+    if target is piece:
+        return scratch.take(code, piece, result)
 
     def one(code: Code, row: SSAValue, col: SSAValue) -> None:
         value = elementwise(op, [piece.load(code, row, col)], code.get)

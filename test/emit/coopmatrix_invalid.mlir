@@ -143,15 +143,3 @@ func.func @layout(%m: memref<16x16xf16>) attributes {simt.kernel} {
   func.return
 }
 }
-
-// -----
-
-module attributes {simt.target = #simt.target<opencl, bmg>} {
-func.func @work_group_memory() attributes {simt.kernel} {
-  %0 = arith.constant 0 : index
-  %m = memref.alloca() : memref<8x16xf16, #simt.memory<workgroup>>
-  // CHECK: error: coopmatrix.load: bmg has no matrices in work-group memory
-  %a = coopmatrix.load %m[%0, %0] row_major : memref<8x16xf16, #simt.memory<workgroup>> -> !coopmatrix.matrix<8x16xf16, a>
-  func.return
-}
-}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import coopc
-from coopc.device import BMG, DEVICES, DG2, NVIDIA, Device, MatrixShape, signless
+from coopc.device import BMG, DG2, NVIDIA, Device, MatrixShape, signless
 from coopc.diagnostic import CompileError
 from coopc.run import toolchain
 from coopc.run.offline_compiler import compile_kernel
@@ -191,26 +191,3 @@ def test_element_loops_compile_for_bmg(op: str, type: str, tool: Callable[[str],
     binary = compiled(elementwise(op, type), BMG)
     (each,) = compile_kernel(binary, "bmg").kernels.values()
     assert each.whole.calls == 0
-
-
-@pytest.mark.parametrize("op", ["add %x, %y", "max %x, %y", "neg %x"])
-def test_intel_cpu_has_no_elements(op: str):
-    with pytest.raises(CompileError, match="no access to single elements"):
-        coopc.compile(elementwise(op, "f32"), "coopc-khr{device=intel-cpu}")
-
-
-@pytest.mark.parametrize("name", ["bmg", "dg2", "intel-cpu"])
-def test_checked_access_is_refused_without_staging(name: str):
-    device = DEVICES[name]
-    rows, cols = device.held("acc", "f32")[0]
-    matrix = f"!coopmatrix.matrix<{rows}x{cols}xf32, acc>"
-    text = f"""
-func.func @k(%a: memref<?x?xf32>) attributes {{simt.kernel}} {{
-  %0 = arith.constant 0 : index
-  %x = coopmatrix.load %a[%0, %0] row_major checked(rows) : memref<?x?xf32> -> {matrix}
-  func.return
-}}
-"""
-    with pytest.raises(CompileError, match="no matrices in work-group memory"):
-        # The load is dead: without the pipeline's canonicalization it stays.
-        coopc.compile(text, f"legalize-coopmatrix-khr{{device={name}}}", "mlir")

@@ -90,8 +90,6 @@ def _access(
     view, device = e.view(op.memory), e.facts.device
     if view.storage not in MATRIX_STORAGE:
         raise Refusal("expected global or work-group memory, got a work-item's own")
-    if view.storage == "Workgroup" and not device.local_matrices:
-        raise Refusal(f"{device.name} has no matrices in work-group memory")
     name, stride = memory_layout(e, op, view)
     known, key = e.whole.layouts, (op.matrix, name)
     if key not in known:

@@ -8,39 +8,39 @@
 // NONE: error: legalize-coopmatrix-khr: expected a device, legalize-coopmatrix-khr{device=..}, or simt.target on the module, got neither
 
 module attributes {simt.target = #simt.target<opencl, "intel-cpu">} {
-func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.max: intel-cpu refuses coopmatrix.max: it has no access to single elements of a matrix
-  %y = coopmatrix.max %x, %x : !coopmatrix.matrix<8x16xf32, acc>
+func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.extract: intel-cpu refuses coopmatrix.extract: it has no access to single elements of a matrix
+  %y = coopmatrix.extract %x[%i] : !coopmatrix.matrix<8x16xf32, acc>
   func.return
 }
 }
 
 // -----
 
-module attributes {simt.target = #simt.target<opencl, "bmg">} {
-func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.reduce: bmg refuses coopmatrix.reduce: it has no matrices in work-group memory, through which the operation would go
-  %y = coopmatrix.reduce add rows %x : !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<8x1xf32, acc>
+module attributes {simt.target = #simt.target<opencl, "intel-cpu">} {
+func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.coord: intel-cpu refuses coopmatrix.coord: it has no access to single elements of a matrix
+  %r, %c = coopmatrix.coord %x[%i] : !coopmatrix.matrix<8x16xf32, acc>
   func.return
 }
 }
 
 // -----
 
-module attributes {simt.target = #simt.target<opencl, "bmg">} {
-func.func @k(%m: memref<?x?xf32>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.load: bmg refuses coopmatrix.load: it has no matrices in work-group memory
-  %y = coopmatrix.load %m[%i, %i] row_major checked(rows) : memref<?x?xf32> -> !coopmatrix.matrix<8x16xf32, acc>
+module attributes {simt.target = #simt.target<opencl, "dg2">} {
+func.func @k(%m: memref<?x?xf16>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.load: dg2 refuses coopmatrix.load: it has no such matrix in this layout of memory
+  %y = coopmatrix.load %m[%i, %i] col_major checked(rows) : memref<?x?xf16> -> !coopmatrix.matrix<8x16xf16, a>
   func.return
 }
 }
 
 // -----
 
-module attributes {simt.target = #simt.target<opencl, "bmg">} {
-func.func @k(%m: memref<8x16xf32, strided<[64, 2]>>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.load: bmg refuses coopmatrix.load: it has no matrices in work-group memory
-  %y = coopmatrix.load %m[%i, %i] row_major : memref<8x16xf32, strided<[64, 2]>> -> !coopmatrix.matrix<8x16xf32, acc>
+module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @k(%m: memref<?x?xf16>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.atomic_load: lavapipe refuses coopmatrix.atomic_load: atomic instructions have elements of 32 or 64 bits
+  %y = coopmatrix.atomic_load %m[%i, %i] row_major relaxed : memref<?x?xf16> -> !coopmatrix.matrix<8x8xf16, acc>
   func.return
 }
 }
@@ -49,8 +49,8 @@ func.func @k(%m: memref<8x16xf32, strided<[64, 2]>>, %i: index) attributes {simt
 
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
 func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.coord: lavapipe refuses coopmatrix.coord: the driver alone knows which work-item holds which element, and says so to no one
-  %r, %c = coopmatrix.coord %x[%i] : !coopmatrix.matrix<8x8xf32, acc>
+  // CHECK: error: coopmatrix.extract_row_slice: lavapipe refuses coopmatrix.extract_row_slice: the driver spreads matrices over work-items as it likes, not by row slices
+  %y = coopmatrix.extract_row_slice %x[%i] : !coopmatrix.matrix<8x8xf32, acc> -> vector<8xf32>
   func.return
 }
 }
