@@ -123,3 +123,69 @@ class CoopcLanesPass(Pipeline):
             ),
             CanonicalizePass(),
         )
+
+
+@dataclass(frozen=True)
+class CoopcAmxPass(Pipeline):
+    """To functions on tiles of AMX that loop over work-groups, for `-t llvm-ir`."""
+
+    name = "coopc-amx"
+
+    subgroup_size: int | None = None
+    """Lanes; what kernels say, or else 16, without it."""
+
+    def steps(self) -> tuple[ModulePass, ...]:
+        """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
+        from coopc.passes.cpu.convert_coopmatrix_to_amx import (
+            ConvertCoopmatrixToAmxPass,
+        )
+        from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
+
+        return (
+            *vectorising(self.subgroup_size),
+            ConvertCoopmatrixToAmxPass(),
+            CanonicalizePass(),
+            ConvertSimtToLoopsPass(),
+        )
+
+
+@dataclass(frozen=True)
+class CoopcCpuPass(Pipeline):
+    """The same without tiles: matrices are vectors, for any x86-64 processor."""
+
+    name = "coopc-cpu"
+
+    subgroup_size: int | None = None
+    """Lanes; what kernels say, or else 16, without it."""
+
+    def steps(self) -> tuple[ModulePass, ...]:
+        """Vectorise what work-items do, then let one work-item hold each matrix."""
+        from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
+        from coopc.passes.cpu.stage_row_slices import StageRowSlicesPass
+        from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+
+        return (
+            *vectorising(self.subgroup_size),
+            StageRowSlicesPass(),  # lanes have none
+            DistributeCoopmatrixPass(1, max_vector=16, block_access=False),
+            ConvertSimtToLoopsPass(),
+        )
+
+
+def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
+    """The steps from work-items to one work-item with row slices of matrices."""
+    from coopc.passes.cpu.resolve_matrix_fill import ResolveMatrixFillPass
+    from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
+    from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
+    from coopc.passes.cpu.settle_kernels import SettleKernelsPass
+    from coopc.passes.cpu.vectorize_subgroup import VectorizeSubgroupPass
+
+    return (
+        SettleKernelsPass(),
+        CanonicalizePass(),  # a zero may be known only then
+        ResolveMatrixFillPass(),
+        ResolveMatrixWiSlicePass(),
+        VectorizeSubgroupPass(subgroup_size),
+        ResolveSubgroupWiCallPass(),
+        CanonicalizePass(),  # offsets that are known need no masks
+    )

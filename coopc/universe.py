@@ -44,6 +44,7 @@ PASSES: dict[str, str] = {
     ":ResolveMatrixWiSlicePass",
     "vectorize-subgroup": "coopc.passes.cpu.vectorize_subgroup:VectorizeSubgroupPass",
     "resolve-subgroup-wi-call": "coopc.passes.cpu.resolve_subgroup_wi_call"
+    "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",
     ":ResolveSubgroupWiCallPass",
     "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"
     ":DistributeCoopmatrixPass",
@@ -54,9 +55,20 @@ PASSES: dict[str, str] = {
     "coopc-lanes": "coopc.pipelines:CoopcLanesPass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""
+    "stage-row-slices": "coopc.passes.cpu.stage_row_slices:StageRowSlicesPass",
+    "convert-simt-to-loops": "coopc.passes.cpu.convert_simt_to_loops"
+    ":ConvertSimtToLoopsPass",
 
-PIPELINES: tuple[str, ...] = ("coopc-khr", "coopc-xe", "coopc-lanes")
+PIPELINES: tuple[str, ...] = (
+    "coopc-khr",
+    "coopc-xe",
+    "coopc-lanes",
+    "coopc-amx",
+    "coopc-cpu",
+)
 """Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
+    "coopc-amx": "coopc.pipelines:CoopcAmxPass",
+    "coopc-cpu": "coopc.pipelines:CoopcCpuPass",
 
 TARGETS: dict[str, str] = {
     "abi-json": "coopc.emit.targets:AbiJsonTarget",

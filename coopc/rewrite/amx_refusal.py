@@ -8,13 +8,14 @@ from xdsl.dialects.builtin import (
     Float32Type,
     FloatAttr,
     IntegerAttr,
+    ModuleOp,
     i8,
     i32,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.amx.types import is_tile_element
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
 from coopc.dialects.coopmatrix.numbers import fill_constant
@@ -54,16 +55,33 @@ OF_WORK_ITEMS = (
 
 def refusal(root: Operation) -> tuple[Operation, str] | None:
     """Return the first operation in `root` that tiles cannot do, and why."""
+    scopes = core_scopes(root)
     for op in root.walk():
-        if reason := unsupported(op):
+        if reason := unsupported(op, scopes):
             return op, reason
     return None
 
 
-def unsupported(op: Operation) -> str | None:
-    """Say why an operation cannot be done with tiles, or None."""
+def core_scopes(root: Operation) -> tuple[Scope, ...]:
+    """Return the scopes that are one core: a work-group, too, if it is one work-item.
+
+    vectorize-subgroup makes such kernels of those with matrices of work-groups.
+    """
+    found = list(simt.kernels(root)) if isinstance(root, ModuleOp) else []
+    if found and all(kernel.work_items == 1 for kernel in found):
+        return Scope.SUBGROUP, Scope.WORKGROUP
+    return (Scope.SUBGROUP,)
+
+
+def unsupported(op: Operation, scopes: tuple[Scope, ...]) -> str | None:
+    """Say why an operation cannot be done with tiles, or None.
+
+    Args:
+        op: the operation.
+        scopes: of matrices that one core holds.
+    """
     for type in _matrices(op):
-        if reason := unsupported_matrix(type):
+        if reason := unsupported_matrix(type, scopes):
             return reason
     if op.dialect_name() != "coopmatrix":
         return _passing_on(op)
@@ -102,11 +120,11 @@ def is_loop_or_branch(op: Operation) -> bool:
     return type(op) in TRANSPARENT and not isinstance(op, CallOp | ReturnOp)
 
 
-def unsupported_matrix(type: MatrixType) -> str | None:
+def unsupported_matrix(type: MatrixType, scopes: tuple[Scope, ...]) -> str | None:
     """Say why a matrix cannot be tiles, or None."""
     if not type.is_static:
         return f"expected sizes that are known, to cut into tiles, got {type}"
-    if type.scope != ScopeAttr(Scope.SUBGROUP):
+    if not any(type.scope == ScopeAttr(scope) for scope in scopes):
         return f"expected a matrix of a subgroup, which is a core, got {type}"
     if not is_tile_element(type.element_type):
         return (

@@ -17,6 +17,7 @@ from coopc.interface import Interface
 from coopc.interface_call import Call
 
 if TYPE_CHECKING:
+    from coopc.run.cpu import Program
     from coopc.run.opencl import Session as OpenCLSession
     from coopc.run.vulkan import Session as VulkanSession
 
@@ -108,6 +109,30 @@ def on_opencl(
     matrices = ", matrices on AMX" if session.info.amx else ""
     where = f"{session.info.name}, {session.info.driver}{matrices}"
     return Outcome(call.unpack(result.buffers), result.milliseconds, where)
+
+
+def on_cpu(
+    program: Program, call: Call, *, threads: int = 1, repeats: int = 1
+) -> Outcome:
+    """Run a kernel on this processor.
+
+    Args:
+        program: its module, compiled.
+        call: the kernel's interface and its arguments.
+        threads: how many run parts of its grid.
+        repeats: how often to run it.
+
+    Raises:
+        ValueError: the arguments are not what the compiled kernel takes.
+    """
+    result = program.run(
+        call.interface.name,
+        call.opencl_arguments,
+        call.groups,
+        threads=threads,
+        repeats=repeats,
+    )
+    return Outcome(call.unpack(result.buffers), result.milliseconds, program.where)
 
 
 def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, bytes]:

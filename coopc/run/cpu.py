@@ -1,0 +1,216 @@
+"""Runs kernels on this processor: LLVM compiles them in this process.
+
+    program = Program.of(module, tiles)    # after coopc-amx or coopc-cpu
+    result = program.run("gemm", [a, b, c], groups=(4, 4, 1), threads=2)
+
+A kernel is a function of `convert-simt-to-loops`: threads run parts of its grid.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+
+from coopc.device import device
+from coopc.emit.llvm.facts import Facts
+from coopc.emit.llvm.module import emit_module
+from coopc.llvm.text import text
+from coopc.run.native import Native, address_of, needed_features, slots, version
+from coopc.run.tiles import Tiles, prepare
+
+Array: TypeAlias = npt.NDArray[Any]
+Argument: TypeAlias = "Array | np.generic"
+
+DEVICE = "amx"
+"""What LLVM IR for x86-64 is emitted for."""
+
+
+@dataclass(frozen=True)
+class CpuResult:
+    """What a kernel did."""
+
+    buffers: tuple[Array, ...]
+    """The arrays, in order, after the first run."""
+    milliseconds: tuple[float, ...]
+    """The time of each run."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled module."""
+
+    code: Native
+    tiles: Tiles
+    """Where its tiles are, if it has any."""
+    needed: frozenset[str]
+    """What of AMX it needs."""
+
+    @classmethod
+    def of(
+        cls, module: ModuleOp, tiles: Tiles, *, level: int = 3, assembly: bool = False
+    ) -> Program:
+        """Compile a module of functions.
+
+        Raises:
+            PassFailedException: LLVM IR cannot say what it says.
+            RunFailed: LLVM does not take it.
+            ToolMissing: there is no llvmlite, or no emulator.
+            ValueError: the tiles are not what it needs.
+        """
+        return cls.of_text(
+            text(emit_module(module, Facts(device(DEVICE)))),
+            tiles,
+            level=level,
+            assembly=assembly,
+        )
+
+    @classmethod
+    def of_text(
+        cls, ir: str, tiles: Tiles, *, level: int = 3, assembly: bool = False
+    ) -> Program:
+        """Compile LLVM IR."""
+        needed = needed_features(ir)
+        prepare(tiles, needed)
+        code = Native.compile(ir, level=level, assembly=assembly)
+        return cls(code, tiles, needed)
+
+    @property
+    def where(self) -> str:
+        """On what it runs, for people."""
+        what = {
+            Tiles.AMX: "tiles of AMX",
+            Tiles.EMULATED: "tiles emulated",
+            Tiles.NONE: "without tiles",
+        }[self.tiles if self.needed else Tiles.NONE]
+        return f"{processor()}, {version()}, {what}"
+
+    def run(
+        self,
+        name: str,
+        arguments: Sequence[Argument],
+        groups: tuple[int, int, int],
+        *,
+        threads: int = 1,
+        repeats: int = 1,
+    ) -> CpuResult:
+        """Run a kernel.
+
+        Args:
+            name: of the kernel.
+            arguments: arrays and numpy scalars, as the kernel's function takes them;
+                arrays are not changed.
+            groups: work-groups along x, y, z.
+            threads: how many run it.
+            repeats: how often it is run.
+
+        Raises:
+            ValueError: the arguments are not as many as the kernel has.
+        """
+        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
+        first: tuple[Array, ...] = ()
+        times: list[float] = []
+        for number in range(repeats):
+            own = [np.copy(x) if isinstance(x, np.ndarray) else x for x in arguments]
+            times.append(self.start(name, own, groups, threads=threads))
+            if number == 0:
+                first = tuple(x for x in own if isinstance(x, np.ndarray))
+        assert len(first) == len(arrays), name
+        return CpuResult(first, tuple(times))
+
+    def start(
+        self,
+        name: str,
+        arguments: Sequence[Argument],
+        groups: tuple[int, int, int],
+        *,
+        threads: int = 1,
+    ) -> float:
+        """Run a kernel once, on the arrays given; return the milliseconds.
+
+        Raises:
+            ValueError: the arguments are not as many as the kernel has.
+        """
+        run = self.prepared(name, arguments, groups, threads=threads)
+        begin = time.perf_counter()
+        run()
+        return 1000 * (time.perf_counter() - begin)
+
+    def prepared(
+        self,
+        name: str,
+        arguments: Sequence[Argument],
+        groups: tuple[int, int, int],
+        *,
+        threads: int = 1,
+    ) -> Callable[[], None]:
+        """What runs a kernel each time that it is called.
+
+        Raises:
+            ValueError: the arguments are not as many as the kernel has.
+        """
+        parameters = self.code.types(name)
+        total = prod(groups)
+        extra = len(groups) + 2
+        if len(arguments) + extra != len(parameters):
+            raise ValueError(
+                f"expected {len(parameters) - extra} arguments of @{name}, got "
+                f"{len(arguments)}"
+            )
+        packed = [
+            slots([*arguments, *map(np.int64, (*groups, part.start, part.stop))])
+            for part in parts(total, threads)
+        ]
+        entry = self.code.entry(name)
+        addresses = [address_of(each) for each in packed]
+
+        def run() -> None:
+            assert len(packed) == len(addresses), arguments  # both are kept alive
+            if len(addresses) == 1:
+                entry(addresses[0])
+            else:
+                list(pool(threads).map(entry, addresses))
+
+        return run
+
+
+def parts(total: int, threads: int) -> list[range]:
+    """Cut the numbers below a total into ranges of about the same length.
+
+    >>> parts(5, 2), parts(1, 4)
+    ([range(0, 3), range(3, 5)], [range(0, 1)])
+    """
+    count = max(1, min(threads, total))
+    ends = [-(-total * at // count) for at in range(count + 1)]
+    return [range(a, b) for a, b in pairwise(ends)]
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def pool(threads: int) -> ThreadPoolExecutor:
+    """Threads, which wait for work from one call to the next."""
+    if threads not in _pools:
+        _pools[threads] = ThreadPoolExecutor(threads, "coopc")
+    return _pools[threads]
+
+
+def cores() -> int:
+    """How many processors this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def processor() -> str:
+    """The processor's name, as LLVM knows it."""
+    from coopc.run.native import binding
+
+    return str(binding().get_host_cpu_name())

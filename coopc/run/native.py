@@ -1,0 +1,199 @@
+"""Compiles LLVM IR for this processor, in this process, and calls its functions.
+
+    code = Native.compile(text)
+    code.call("f", [array, np.int64(3)])
+
+A function takes pointers and numbers.  What of AMX functions say they need has to be in
+the processor or to be emulated: `coopc.run.tiles` says which.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from coopc.run.toolchain import ToolMissing
+from coopc.run.worker import RunFailed
+
+Array: TypeAlias = npt.NDArray[Any]
+Argument: TypeAlias = "Array | np.generic"
+
+SLOT = 8
+"""Bytes of an argument on its way to a function."""
+FEATURES = re.compile(r'"target-features"="([^"]*)"')
+FAILED_CALLS = re.compile(r"^LLVM ERROR: (.*)$", re.MULTILINE)
+
+
+def binding() -> Any:
+    """Llvmlite's binding, which has no type hints.
+
+    Raises:
+        ToolMissing: it is not installed.
+    """
+    if importlib.util.find_spec("llvmlite") is None:
+        raise ToolMissing("llvmlite", "run `pip install llvmlite`")
+    import llvmlite.binding as llvm  # pyright: ignore[reportMissingTypeStubs]
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+def version() -> str:
+    """LLVM's version, for people."""
+    major, minor, _ = binding().llvm_version_info
+    return f"LLVM {major}.{minor}"
+
+
+def needed_features(text: str) -> frozenset[str]:
+    """What the functions of LLVM IR say they need, as LLVM names it.
+
+    >>> sorted(needed_features('"target-features"="+amx-bf16,+amx-tile"'))
+    ['amx-bf16', 'amx-tile']
+    """
+    words = ",".join(FEATURES.findall(text)).split(",")
+    return frozenset(word.removeprefix("+") for word in words if word)
+
+
+@dataclass(frozen=True)
+class Native:
+    """Compiled code."""
+
+    module: Any
+    engine: Any
+    """Owns the code."""
+    assembly: str
+    """What it was compiled to, as text; empty where that was not asked for."""
+
+    @classmethod
+    def compile(
+        cls,
+        text: str,
+        *,
+        level: int = 3,
+        cpu: str | None = None,
+        assembly: bool = False,
+    ) -> Native:
+        """Optimise and compile LLVM IR.
+
+        Args:
+            text: the IR.
+            level: of optimisation, 0 to 3.
+            cpu: LLVM's name of a processor; None for this one.
+            assembly: whether its assembly is wanted, too.
+
+        Raises:
+            RunFailed: LLVM does not take the IR.
+            ToolMissing: there is no llvmlite.
+        """
+        llvm = binding()
+        module, machine = optimised(text, level, cpu)
+        written = machine.emit_assembly(module) if assembly else ""
+        engine = llvm.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        return cls(module, engine, written)
+
+    def types(self, name: str) -> list[str]:
+        """The types of the parameters of a function.
+
+        Raises:
+            ValueError: there is no such function.
+        """
+        try:
+            function = self.module.get_function(name)
+        except NameError as error:
+            raise ValueError(f"expected a function, got {name!r}") from error
+        return [str(argument.type) for argument in function.arguments]
+
+    def address(self, name: str) -> int:
+        """The address of a function."""
+        return int(self.engine.get_function_address(name))
+
+    def entry(self, name: str) -> Callable[[int], None]:
+        """What calls a function with its arguments from slots at an address."""
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+        return call(self.address(f"{name}.slots"))
+
+    def call(self, name: str, arguments: Sequence[Argument]) -> None:
+        """Call a function with arrays and numpy scalars."""
+        packed = slots(arguments)
+        assert len(packed) == SLOT * len(self.types(name)), (name, len(packed))
+        self.entry(name)(address_of(packed))
+
+
+def optimised(text: str, level: int = 3, cpu: str | None = None) -> tuple[Any, Any]:
+    """The optimised module of LLVM IR, and the machine that it is for.
+
+    Every function `f` has one beside it, `f.slots`, that takes its arguments from
+    consecutive slots of memory.
+    """
+    llvm = binding()
+    own = cpu is None
+    needed = {f"+{feature}" for feature in needed_features(text)}
+    features = llvm.get_host_cpu_features().flatten() if own else ""
+    given = ",".join(x for x in (features, *sorted(needed)) if x)
+    text = FEATURES.sub(f'"target-features"="{given}"', text)
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+        names = [each for each in module.functions if not each.is_declaration]
+        extra = "".join(_slots_entry(each) for each in names)
+        module = llvm.parse_assembly(text + extra)
+        module.verify()
+    except RuntimeError as error:
+        raise RunFailed(f"LLVM does not take its input: {error}") from error
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name() if cpu is None else cpu,
+        features=given,
+        opt=level,
+        codemodel="jitdefault",
+        jit=True,
+    )
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = level > 1
+    options.slp_vectorization = level > 1
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module, machine
+
+
+def _slots_entry(function: Any) -> str:
+    """The function that calls another with arguments from slots."""
+    types = [str(argument.type) for argument in function.arguments]
+    lines = [f'define void @"{function.name}.slots"(ptr %slots) {{']
+    for at, type in enumerate(types):
+        lines.append(f"  %p{at} = getelementptr i8, ptr %slots, i64 {SLOT * at}")
+        lines.append(f"  %a{at} = load {type}, ptr %p{at}")
+    given = ", ".join(
+        f"{type} {'zeroext ' if type == 'i1' else ''}%a{at}"
+        for at, type in enumerate(types)
+    )
+    result = str(function.global_value_type).split(" (")[0]
+    lines += [f'  call {result} @"{function.name}"({given})', "  ret void", "}"]
+    return "\n".join(("", *lines, ""))
+
+
+def slots(arguments: Sequence[Argument]) -> bytearray:
+    """The slots of some arguments; arrays are passed by their addresses."""
+    found = bytearray()
+    for argument in arguments:
+        data = (
+            argument.ctypes.data.to_bytes(SLOT, "little")
+            if isinstance(argument, np.ndarray)
+            else np.asarray(argument).tobytes()
+        )
+        found += data.ljust(SLOT, b"\0")
+    return found
+
+
+def address_of(packed: bytearray) -> int:
+    """Where slots are; they must be kept."""
+    buffer = (ctypes.c_char * len(packed)).from_buffer(packed)
+    return ctypes.addressof(buffer)

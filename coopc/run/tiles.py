@@ -1,0 +1,119 @@
+"""What tiles of AMX are for the code of this process: a processor's, or emulated ones.
+
+    tiles = best()          # Tiles.AMX, EMULATED or NONE
+    prepare(tiles, needed)  # before code with tiles runs
+
+The kernel lets a process use the tiles of a processor when it asks for them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Collection
+from enum import StrEnum
+
+from coopc.run.amx import cpu_flags, emulator
+from coopc.run.toolchain import ToolMissing
+
+ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18
+"""Of Linux: the system call, what is asked for, and the number of the tiles' state."""
+EMULATED = frozenset({"amx-tile", "amx-int8", "amx-bf16", "amx-fp16"})
+"""What the emulator executes."""
+
+
+class Tiles(StrEnum):
+    """Where tiles are."""
+
+    AMX = "amx"
+    EMULATED = "emulated"
+    NONE = "none"
+
+
+def best(flags: Collection[str] | None = None) -> Tiles:
+    """The best tiles that there are: the processor's, emulated ones, or none.
+
+    Args:
+        flags: the features of the processor, as Linux names them; this one's if None.
+    """
+    if "amx_tile" in (cpu_flags() if flags is None else flags):
+        return Tiles.AMX
+    return Tiles.NONE if why_not_emulated() else Tiles.EMULATED
+
+
+def why_not_emulated() -> str | None:
+    """Why tiles cannot be emulated, or None."""
+    try:
+        emulator()
+    except ToolMissing as missing:
+        return str(missing)
+    return None
+
+
+def lacking(needed: Collection[str], flags: Collection[str]) -> list[str]:
+    """What code needs and a processor has not, as LLVM names it.
+
+    >>> lacking({"amx-tile", "amx-fp16"}, {"avx2", "amx_tile", "amx_bf16"})
+    ['amx-fp16']
+    """
+    return sorted(x for x in needed if x.replace("-", "_") not in flags)
+
+
+def prepare(tiles: Tiles, needed: Collection[str]) -> None:
+    """Make ready for code that needs something of AMX.
+
+    Args:
+        tiles: which.
+        needed: features, as LLVM names them; nothing is done without any.
+
+    Raises:
+        ValueError: the tiles have not what is needed.
+        ToolMissing: the emulator cannot be built.
+    """
+    if not needed:
+        return
+    match tiles:
+        case Tiles.AMX:
+            if missing := lacking(needed, cpu_flags()):
+                raise ValueError(
+                    f"expected a processor with {', '.join(missing)}, which the kernel "
+                    "needs, or --tiles emulated, got one without"
+                )
+            permit()
+        case Tiles.EMULATED:
+            if missing := sorted(set(needed) - EMULATED):
+                raise ValueError(f"the emulator has no {', '.join(missing)}")
+            emulation().amxemu_install()
+        case Tiles.NONE:
+            raise ValueError(
+                f"expected code without tiles, got some that needs {', '.join(needed)}"
+            )
+
+
+def permit() -> None:
+    """Ask the kernel for the tiles of the processor.
+
+    Raises:
+        ValueError: it refuses.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA):
+        raise ValueError(
+            "expected the kernel to let this process use tiles of AMX, got error "
+            f"{ctypes.get_errno()}; --tiles emulated does without"
+        )
+
+
+@functools.cache
+def emulation() -> ctypes.CDLL:
+    """The emulator, loaded.
+
+    Raises:
+        ToolMissing: it cannot be built.
+    """
+    return ctypes.CDLL(str(emulator()))
+
+
+def emulated_instructions() -> int:
+    """How many instructions were emulated in this process so far."""
+    return int(ctypes.c_ulong.in_dll(emulation(), "amxemu_count").value)

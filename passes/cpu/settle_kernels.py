@@ -1,0 +1,65 @@
+"""settle-kernels: kernels say the sizes that they leave to the device.
+
+Before:  kernels with or without simt.subgroup_size and simt.work_group_size
+After:   kernels with both: the device's subgroup size and one subgroup where anything
+         in them depends on subgroups, else as many lanes as their work-items fill
+Fails:   for a device that coopc does not know, and for attributes that are wrong
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc import device as devices
+from coopc.dialects import simt
+from coopc.emit.interface import uses_subgroups
+
+
+@dataclass(frozen=True)
+class SettleKernelsPass(ModulePass):
+    """Write the sizes of kernels into their attributes."""
+
+    name = "settle-kernels"
+
+    device: str = "amx"
+    """Whose subgroup size kernels get."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Settle all kernels of `op`."""
+        if self.device not in devices.DEVICES:
+            raise PassFailedException(
+                f"{self.name}: expected a device, one of "
+                f"{', '.join(sorted(devices.DEVICES))}, got {self.device}"
+            )
+        for kernel in list(simt.kernels(op)):
+            lanes, group = self._sizes(kernel, op)
+            attributes = kernel.func.attributes
+            attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+            attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, group)
+
+    def _sizes(
+        self, kernel: simt.Kernel, module: ModuleOp
+    ) -> tuple[int, tuple[int, int, int]]:
+        """Return the lanes of a kernel, and its work-items along x, y, z."""
+        group = kernel.work_group_size
+        if kernel.subgroup_size is not None:
+            return kernel.subgroup_size, group
+        wanted = devices.device(self.device).subgroup_size
+        if uses_subgroups(kernel.func, module):
+            said = simt.WORK_GROUP_SIZE in kernel.func.attributes
+            return wanted, group if said else (wanted, 1, 1)
+        return widest(kernel.work_items, wanted), group
+
+
+def widest(items: int, most: int) -> int:
+    """Return the greatest power of two up to `most` that divides a number of items.
+
+    >>> widest(24, 16), widest(1, 16), widest(64, 16)
+    (8, 1, 16)
+    """
+    return min(items & -items, most)

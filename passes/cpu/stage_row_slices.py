@@ -1,0 +1,69 @@
+"""stage-row-slices: row slices of matrices go through memory on the stack.
+
+Before:  coopmatrix.extract_row_slice and coopmatrix.insert_row_slice
+After:   a matrix with row slices is stored once, and slices are vectors of memory; one
+         that a loop only takes slices from and inserts them into is in memory for it;
+         matrices of a work-group that is one work-item are those of its subgroup
+Fails:   for matrices whose sizes are specialisation constants
+
+It is for kernels of one work-item, which holds its matrices alone: no distribution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
+from coopc.rewrite.amx_refusal import core_scopes
+from coopc.rewrite.amx_scratch import Scratch
+from coopc.rewrite.amx_slices import Slices
+
+
+@dataclass(frozen=True)
+class StageRowSlicesPass(ModulePass):
+    """Make accesses to memory of row slices."""
+
+    name = "stage-row-slices"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check all row slices of `op`, then replace them."""
+        for each in op.walk():
+            if isinstance(
+                each, coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
+            ):
+                type = matrix_type(each.matrix)
+                if not type.is_static:
+                    reason = f"expected numbers for sizes and scope, got {type}"
+                    each.emit_error(reason, PassFailedException(reason))
+        Slices(Scratch()).run(op)
+        if len(core_scopes(op)) > 1:
+            narrow_scopes(op)
+        for kernel in simt.kernels(op):
+            kernel.func.attributes.pop(coopmatrix.DISTRIBUTION, None)
+
+
+def narrow_scopes(op: ModuleOp) -> None:
+    """Let subgroups hold the matrices of work-groups."""
+    for inner in op.walk():
+        arguments = (
+            argument
+            for region in inner.regions
+            for block in region.blocks
+            for argument in block.args
+        )
+        for value in (*inner.results, *arguments):
+            type = value.type
+            if isinstance(type, MatrixType) and type.scope == ScopeAttr(
+                Scope.WORKGROUP
+            ):
+                value_type = MatrixType.of(
+                    *type.shape, type.element_type, type.use.data
+                )
+                Rewriter.replace_value_with_new_type(value, value_type)
