@@ -39,25 +39,27 @@ PASSES: dict[str, str] = {
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIoPass",
     "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir_to_xe:ConvertTtgirToXePass",
     "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
+    "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",
     "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
     "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"
     ":ResolveMatrixWiSlicePass",
     "vectorize-subgroup": "coopc.passes.cpu.vectorize_subgroup:VectorizeSubgroupPass",
     "resolve-subgroup-wi-call": "coopc.passes.cpu.resolve_subgroup_wi_call"
-    "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",
     ":ResolveSubgroupWiCallPass",
     "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"
     ":DistributeCoopmatrixPass",
     "convert-coopmatrix-to-amx": "coopc.passes.cpu.convert_coopmatrix_to_amx"
     ":ConvertCoopmatrixToAmxPass",
-    "coopc-khr": "coopc.pipelines:CoopcKhrPass",
-    "coopc-xe": "coopc.pipelines:CoopcXePass",
-    "coopc-lanes": "coopc.pipelines:CoopcLanesPass",
-}
-"""From the name of a pass to `module:class`, in the order of the pipelines."""
     "stage-row-slices": "coopc.passes.cpu.stage_row_slices:StageRowSlicesPass",
     "convert-simt-to-loops": "coopc.passes.cpu.convert_simt_to_loops"
     ":ConvertSimtToLoopsPass",
+    "coopc-khr": "coopc.pipelines:CoopcKhrPass",
+    "coopc-xe": "coopc.pipelines:CoopcXePass",
+    "coopc-lanes": "coopc.pipelines:CoopcLanesPass",
+    "coopc-amx": "coopc.pipelines:CoopcAmxPass",
+    "coopc-cpu": "coopc.pipelines:CoopcCpuPass",
+}
+"""From the name of a pass to `module:class`, in the order of the pipelines."""
 
 PIPELINES: tuple[str, ...] = (
     "coopc-khr",
@@ -67,8 +69,6 @@ PIPELINES: tuple[str, ...] = (
     "coopc-cpu",
 )
 """Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
-    "coopc-amx": "coopc.pipelines:CoopcAmxPass",
-    "coopc-cpu": "coopc.pipelines:CoopcCpuPass",
 
 TARGETS: dict[str, str] = {
     "abi-json": "coopc.emit.targets:AbiJsonTarget",
