@@ -27,14 +27,21 @@ class CoopcKhrPass(Pipeline):
     """A name in `coopc.device.DEVICES`; the module's `simt.target` without it."""
     flavour: str | None = None
     """opencl or vulkan; the device's, if it has only one."""
+    tile: tuple[int, ...] = ()
+    """m, n and k of a subgroup's part of a linalg.matmul; the device decides without."""
 
     def __post_init__(self) -> None:
         self.steps()  # checks the device's name
 
     def steps(self) -> tuple[ModulePass, ...]:
-        """Choose the device, cut to its shapes, clean up."""
+        """Choose the device, make kernels, cut to its shapes, clean up."""
+        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+            ConvertLinalgToCoopmatrixPass,
+        )
+
         return (
             SetTargetPass(self.device, self.flavour),
+            ConvertLinalgToCoopmatrixPass(self.tile),  # for the target
             CanonicalizePass(),  # what is dead or constant need not be cut
             LegalizeCoopmatrixKhrPass(products_only=True),  # else not to be split
             SplitCoopmatrixPass(),  # for the target
@@ -72,6 +79,9 @@ class CoopcXePass(Pipeline):
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
         # Triton's dialects are too much to import for the other pipelines.
         from coopc.passes.xe.add_any_entry import AddAnyEntryPass
+        from coopc.passes.xe.convert_tt_pointers_to_descriptors import (
+            ConvertTtPointersToDescriptorsPass,
+        )
         from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
         from coopc.passes.xe.emulate_xe import EmulateXePass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
@@ -81,8 +91,9 @@ class CoopcXePass(Pipeline):
         ahead = (PrefetchBlockIoPass(self.prefetch),) if self.prefetch else ()
         return (
             SetTargetPass(self.device, None if self.device is None else "opencl"),
-            *ahead,  # they are planned, too
             *second,  # which needs no prefetches, nor has it plans
+            ConvertTtPointersToDescriptorsPass(self.explain),  # not of `.any`
+            *ahead,  # they are planned, too
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
             CanonicalizePass(),

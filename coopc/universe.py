@@ -35,11 +35,12 @@ PASSES: dict[str, str] = {
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
     "add-any-entry": "coopc.passes.xe.add_any_entry:AddAnyEntryPass",
+    "convert-tt-pointers-to-descriptors": "coopc.passes.xe"
+    ".convert_tt_pointers_to_descriptors:ConvertTtPointersToDescriptorsPass",
     "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIoPass"),
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIoPass",
     "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir_to_xe:ConvertTtgirToXePass",
     "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
-    "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",
     "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
     "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"
     ":ResolveMatrixWiSlicePass",
@@ -50,24 +51,13 @@ PASSES: dict[str, str] = {
     ":DistributeCoopmatrixPass",
     "convert-coopmatrix-to-amx": "coopc.passes.cpu.convert_coopmatrix_to_amx"
     ":ConvertCoopmatrixToAmxPass",
-    "stage-row-slices": "coopc.passes.cpu.stage_row_slices:StageRowSlicesPass",
-    "convert-simt-to-loops": "coopc.passes.cpu.convert_simt_to_loops"
-    ":ConvertSimtToLoopsPass",
     "coopc-khr": "coopc.pipelines:CoopcKhrPass",
     "coopc-xe": "coopc.pipelines:CoopcXePass",
     "coopc-lanes": "coopc.pipelines:CoopcLanesPass",
-    "coopc-amx": "coopc.pipelines:CoopcAmxPass",
-    "coopc-cpu": "coopc.pipelines:CoopcCpuPass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""
 
-PIPELINES: tuple[str, ...] = (
-    "coopc-khr",
-    "coopc-xe",
-    "coopc-lanes",
-    "coopc-amx",
-    "coopc-cpu",
-)
+PIPELINES: tuple[str, ...] = ("coopc-khr", "coopc-xe", "coopc-lanes")
 """Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
 
 TARGETS: dict[str, str] = {

@@ -9,12 +9,11 @@ Fails:  there is no such device.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -25,6 +24,7 @@ from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.accesses import Access, access_of, request_of
 from coopc.passes.xe.conditions import descriptor_of, known_numbers
+from coopc.passes.xe.remarks import remark
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
@@ -106,14 +106,6 @@ def device_of(name: str | None, module: ModuleOp, who: str) -> devices.Device:
         return devices.device(name)
     except ValueError as error:
         raise PassFailedException(f"{who}: {error}") from error
-
-
-def remark(op: Operation, text: str) -> None:
-    """Print a remark about an operation, with its place, for people."""
-    place = ""
-    if isinstance(at := op.location, FileLineColLoc):
-        place = f"{at.filename.data}:{at.line.data}:{at.column.data}: "
-    print(f"{place}remark: {op.name}: {text}", file=sys.stderr)
 
 
 def write(op: Operation, decided: Decision) -> None:

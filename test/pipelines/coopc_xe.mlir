@@ -8,6 +8,7 @@
 // STEPS-NEXT: check-dominance
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
+// STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: plan-block-io
 // STEPS-NEXT: convert-ttgir-to-xe
 // STEPS-NEXT: canonicalize
