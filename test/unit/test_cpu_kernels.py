@@ -1,0 +1,195 @@
+"""Kernels with matrices, compiled and run on this processor: with tiles and without.
+
+Where the processor has no AMX, its tiles are emulated.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from coopc.compiler import new_context
+from coopc.interface_call import Given
+from coopc.parsing import parse
+from coopc.pipeline import Run, flatten
+from coopc.pipelines import CoopcAmxPass, CoopcCpuPass
+from coopc.run.tiles import Tiles, best
+from coopc.source import Source
+from coopc.testing.native import run_native
+from coopc.universe import everything
+
+pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+
+Array = np.ndarray[Any, Any]
+INPUTS = Path(__file__).parents[1] / "inputs"
+
+
+@pytest.fixture(params=["amx", "cpu"])
+def how(request: pytest.FixtureRequest) -> tuple[Any, Tiles]:
+    """The passes, and where tiles are."""
+    if request.param == "cpu":
+        return flatten([CoopcCpuPass()]), Tiles.NONE
+    tiles = best()
+    if tiles is Tiles.NONE:
+        pytest.skip("the AMX emulator needs a C compiler")
+    return flatten([CoopcAmxPass()]), tiles
+
+
+def read(text: str) -> ModuleOp:
+    return parse(new_context(everything()), Source(text, "test"))
+
+
+def run(
+    text: str, arguments: Sequence[Given], how: tuple[Any, Tiles], **more: Any
+) -> list[Array]:
+    steps, tiles = how
+    module = read(text)
+    program = module.clone()
+    Run(new_context(everything()), Source(text, "test")).apply(program, steps)
+    return run_native(module, program, arguments, tiles, **more)
+
+
+def test_fill_scale_store(how: tuple[Any, Tiles]) -> None:
+    text = (INPUTS / "fill_scale_store.mlir").read_text()
+    (found,) = run(text, [np.zeros((7, 9), np.int32), 123_456_789, -77], how)
+    expected = (np.full((7, 9), 123_456_789) * -77).astype(np.int32)
+    np.testing.assert_array_equal(found, expected)
+
+
+SIZES = [
+    (4, 5, 4, 1),
+    (12, 12, 16, 1),
+    (7, 9, 16, 1),
+    (5, 5, 16, 1),
+    (4, 5, 8, 1),
+    (1, 1, 16, 1),
+]
+"""Rows, columns, lanes and subgroups; the last two have tails, as 7 x 9 has."""
+GROUPS = [(12, 12, 16, 2), (12, 12, 16, 3), (7, 9, 16, 2), (7, 9, 8, 3), (5, 5, 4, 3)]
+"""The same of work-groups that share a matrix."""
+
+COORDINATES = """
+!m = !coopmatrix.matrix<{rows}x{cols}xi32, acc{scope}>
+func.func @f(%a: memref<{rows}x{cols}xi32>, %b: memref<{rows}x{cols}xi32>)
+    attributes {{simt.kernel, simt.subgroup_size = {lanes} : i32,
+      simt.work_group_size = array<i32: {items}>,
+      simt.grid = affine_map<() -> (1)>}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %k = arith.constant 1000 : i32
+  %m = coopmatrix.load %a[%c0, %c0] row_major : memref<{rows}x{cols}xi32> -> !m
+  %n = coopmatrix.length !m : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%it = %m) -> (!m) {{
+    %e = coopmatrix.extract %it[%i] : !m
+    %row, %col = coopmatrix.coord %it[%i] : !m
+    %x = arith.index_cast %row : index to i32
+    %y = arith.index_cast %col : index to i32
+    %xk = arith.muli %x, %k : i32
+    %xy = arith.addi %xk, %y : i32
+    %s = arith.addi %e, %xy : i32
+    %next = coopmatrix.insert %s, %it[%i] : !m
+    scf.yield %next : !m
+  }}
+  coopmatrix.store %r, %b[%c0, %c0] row_major : !m, memref<{rows}x{cols}xi32>
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize(("rows", "cols", "lanes", "subgroups"), SIZES + GROUPS)
+def test_elements_and_coordinates(
+    rows: int, cols: int, lanes: int, subgroups: int, how: tuple[Any, Tiles]
+) -> None:
+    scope = ", scope = workgroup" if subgroups > 1 else ""
+    items = lanes * subgroups
+    text = COORDINATES.format(
+        rows=rows, cols=cols, lanes=lanes, items=items, scope=scope
+    )
+    a = np.arange(rows * cols, dtype=np.int32).reshape(rows, cols) * 1_000_000
+    row, col = np.indices((rows, cols), dtype=np.int32)
+    _, found = run(text, [a, np.zeros_like(a)], how)
+    np.testing.assert_array_equal(found, a + row * 1000 + col)
+
+
+SLOTS = """
+!m = !coopmatrix.matrix<4x5xf32, none>
+func.func @f(%a: memref<4x5xf32>, %e: memref<5x4xf32>)
+    attributes {simt.kernel, simt.subgroup_size = 4 : i32,
+      simt.grid = affine_map<() -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %lane = simt.lane_id : index
+  %m = coopmatrix.load %a[%c0, %c0] row_major : memref<4x5xf32> -> !m
+  %n = coopmatrix.length !m : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = coopmatrix.extract %m[%i] : !m
+    memref.store %v, %e[%i, %lane] : memref<5x4xf32>
+  }
+  func.return
+}
+"""
+
+
+def test_row_slices_of_the_mapping(how: tuple[Any, Tiles]) -> None:
+    """4 x 5 over four lanes: row slice i is elements 4i to 4i + 3."""
+    a = np.arange(20, dtype=np.float32).reshape(4, 5)
+    _, found = run(SLOTS, [a, np.zeros((5, 4), np.float32)], how)
+    np.testing.assert_array_equal(found, a.reshape(5, 4))
+
+
+LANES = """
+func.func @f(%a: memref<48xi32>, %b: memref<48x6xi32>)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32,
+      simt.work_group_size = array<i32: 16>, simt.grid = affine_map<() -> (3)>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %c16 = arith.constant 16 : index
+  %c47 = arith.constant 47 : index
+  %group = simt.workgroup_id x : index
+  %local = simt.local_id x : index
+  %subgroup = simt.subgroup_id : index
+  %start = arith.muli %group, %c16 : index
+  %i = arith.addi %start, %local : index
+  %v = memref.load %a[%i] : memref<48xi32>
+  memref.store %v, %b[%i, %c0] : memref<48x6xi32>
+  %p = simt.broadcast %v, %c3 : i32
+  memref.store %p, %b[%i, %c1] : memref<48x6xi32>
+  %q = simt.shuffle xor %v, %c1 : i32
+  memref.store %q, %b[%i, %c2] : memref<48x6xi32>
+  %r = simt.reduce add %v : i32
+  memref.store %r, %b[%i, %c3] : memref<48x6xi32>
+  %s = arith.index_cast %subgroup : index to i32
+  memref.store %s, %b[%i, %c4] : memref<48x6xi32>
+  %j = arith.subi %c47, %i : index
+  %w = memref.load %a[%j] : memref<48xi32>
+  memref.store %w, %b[%i, %c5] : memref<48x6xi32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ids_and_exchanges(how: tuple[Any, Tiles], threads: int) -> None:
+    """Ids, broadcast, shuffle, reduce; consecutive and gathered elements."""
+    a = np.random.default_rng(1).integers(-1000, 1000, 48).astype(np.int32)
+    _, found = run(LANES, [a, np.zeros((48, 6), np.int32)], how, threads=threads)
+    subgroups = a.reshape(6, 8)
+    expected = np.stack(
+        [
+            a,
+            np.repeat(subgroups[:, 3], 8),
+            subgroups.reshape(6, 4, 2)[:, :, ::-1].reshape(48),
+            np.repeat(subgroups.sum(1), 8),
+            np.arange(48) // 8 % 2,
+            a[::-1],
+        ],
+        axis=1,
+    )
+    np.testing.assert_array_equal(found, expected)
