@@ -31,6 +31,9 @@ PASSES: dict[str, str] = {
     "set-target": "coopc.passes.set_target:SetTargetPass",
     "convert-linalg-to-coopmatrix": "coopc.passes.front.convert_linalg_to_coopmatrix"
     ":ConvertLinalgToCoopmatrixPass",
+    "convert-spirv-calls-to-coopmatrix": "coopc.passes.front"
+    ".convert_spirv_calls_to_coopmatrix:ConvertSpirvCallsToCoopmatrixPass",
+    "tile-matmul-khr": "coopc.passes.khr.tile_matmul_khr:TileMatmulKhrPass",
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
@@ -40,7 +43,12 @@ PASSES: dict[str, str] = {
     "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIoPass"),
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIoPass",
     "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir_to_xe:ConvertTtgirToXePass",
+    "convert-coopmatrix-to-xe": (
+        "coopc.passes.xe.convert_coopmatrix_to_xe:ConvertCoopmatrixToXePass"
+    ),
+    "fuse-split-dpas": "coopc.passes.xe.fuse_split_dpas:FuseSplitDpasPass",
     "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
+    "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",
     "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
     "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"
     ":ResolveMatrixWiSlicePass",
@@ -49,15 +57,27 @@ PASSES: dict[str, str] = {
     ":ResolveSubgroupWiCallPass",
     "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"
     ":DistributeCoopmatrixPass",
+    "converge-subgroup": "coopc.passes.lanes.converge_subgroup:ConvergeSubgroupPass",
     "convert-coopmatrix-to-amx": "coopc.passes.cpu.convert_coopmatrix_to_amx"
     ":ConvertCoopmatrixToAmxPass",
+    "stage-row-slices": "coopc.passes.cpu.stage_row_slices:StageRowSlicesPass",
+    "convert-simt-to-loops": "coopc.passes.cpu.convert_simt_to_loops"
+    ":ConvertSimtToLoopsPass",
     "coopc-khr": "coopc.pipelines:CoopcKhrPass",
     "coopc-xe": "coopc.pipelines:CoopcXePass",
     "coopc-lanes": "coopc.pipelines:CoopcLanesPass",
+    "coopc-amx": "coopc.pipelines:CoopcAmxPass",
+    "coopc-cpu": "coopc.pipelines:CoopcCpuPass",
 }
 """From the name of a pass to `module:class`, in the order of the pipelines."""
 
-PIPELINES: tuple[str, ...] = ("coopc-khr", "coopc-xe", "coopc-lanes")
+PIPELINES: tuple[str, ...] = (
+    "coopc-khr",
+    "coopc-xe",
+    "coopc-lanes",
+    "coopc-amx",
+    "coopc-cpu",
+)
 """Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
 
 TARGETS: dict[str, str] = {
@@ -71,6 +91,7 @@ TARGETS: dict[str, str] = {
 REPLACED_DIALECTS: dict[str, str] = {
     "arith": "coopc.dialects.shaped_arith:Arith",
     "linalg": "coopc.dialects.mixed_matmul:Linalg",
+    "llvm": "coopc.dialects.llvm_target:Llvm",
 }
 """The same for dialects of xDSL that coopc mends: see `coopc.xdsl_gaps`."""
 
