@@ -76,11 +76,7 @@ def why_not(op: Operation, uniformity: Uniformity | None) -> str | None:
             types = [x.type for x in op.pieces]
             return _why_not_block(op.block.data, types, op.base, lanes, stores=False)
         case xe.BlockLoadOp():
-            if lanes not in LANES:
-                return _no_lanes(lanes)
-            types = [op.result.type]
-            shape = channel_block(op, lanes)
-            return _why_not_block(shape, types, op.base, lanes, stores=False)
+            return _why_not_channels(op, lanes)
         case xe.BlockStore2DOp():
             types = [x.type for x in op.pieces]
             return _why_not_block(op.block.data, types, op.base, lanes, stores=True)
@@ -146,6 +142,14 @@ def _why_not_block(
             f"{bits * lanes}"
         )
     return why_no_memory(piece.base, shape, stores)
+
+
+def _why_not_channels(op: xe.BlockLoadOp, lanes: int | None) -> str | None:
+    """Return why channels cannot be read from memory, or None."""
+    if lanes not in LANES:
+        return _no_lanes(lanes)
+    shape = channel_block(op, lanes)
+    return _why_not_block(shape, [op.result.type], op.base, lanes, stores=False)
 
 
 def _why_not_split(

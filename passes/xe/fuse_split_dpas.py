@@ -1,0 +1,253 @@
+"""`fuse-split-dpas`: two subgroups share the rows of A, and load half of them each.
+
+Before: DPAS of a pair of subgroups that multiply the same A, which each of them loads,
+        by their own B.
+After:  the first loads the first half of its rows, the second the rest, and both
+        multiply with split DPAS.  An A that they cannot share is loaded as it was.
+Fails:  the device has no split DPAS, or is not known.
+
+Which two subgroups are a pair is a fact of the device.  Where it is only assumed,
+nothing is fused unless `assumed=true` asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, VectorType, i32, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.dialects import simt, xe
+from coopc.dialects.xe.channels import CHANNEL_BYTES
+from coopc.dialects.xe.dpas import SPLIT_LANES
+from coopc.passes.xe.entry import constant_of
+from coopc.passes.xe.plan_block_io import device_of, remark
+from coopc.passes.xe.registers import length_of
+from coopc.passes.xe.split_pairs import Refusal, Rows, SharedOperand, decide
+from coopc.rewrite.emulation import kernel_around
+from coopc.rewrite.nested_builder import Builders, NestedBuilder
+from coopc.rewrite.uniformity import Uniformity
+
+ROW_BYTES = SPLIT_LANES * CHANNEL_BYTES
+"""Of a row of A, which the lanes hold a channel each of."""
+
+
+def operands_of(module: ModuleOp) -> list[SSAValue]:
+    """Return the operands A of all DPAS, each once, in order."""
+    return list({op.a: None for op in module.walk() if isinstance(op, xe.DpasOp)})
+
+
+def share(operands: Sequence[SharedOperand], order: Mapping[Operation, int]) -> None:
+    """Load halves of operands of one function, and multiply with split DPAS.
+
+    Args:
+        operands: what is shared, and how.
+        order: where the operations of the function stand.
+    """
+    # Offsets are made once, where the first half that needs them is loaded.
+    jobs = [
+        (max(order[first.load], order[second.load]), number, first, second)
+        for number, operand in enumerate(operands)
+        for first, second in operand.halves
+    ]
+    func = kernel_around(operands[0].products[0])
+    assert func is not None, operands[0]
+    places = {place: op for op, place in order.items()}
+    builders = Builders.of(func)
+    found: list[list[SSAValue]] = [[] for _ in operands]
+    made = {
+        (number, first): _load_half(builders.at(places[place]), first, second)
+        for place, number, first, second in sorted(jobs, key=lambda job: job[0])
+    }
+    for number, operand in enumerate(operands):
+        found[number] = [made[number, first] for first, _ in operand.halves]
+    for operand, halves in zip(operands, found, strict=True):
+        _multiply(operand, halves)
+
+
+def _multiply(operand: SharedOperand, halves: Sequence[SSAValue]) -> None:
+    """Multiply with half of an operand."""
+    first = operand.products[0]
+    half = halves[0]
+    for other in halves[1:]:
+        half = _joined(half, other, first)
+    for product in operand.products:
+        split = xe.SplitDpasOp(
+            half, product.b, product.c, product.precisions, product.repeat.value.data
+        )
+        split.location = product.location
+        Rewriter.replace_op(product, split)
+    _erase_unused(operand.a)
+
+
+def _load_half(b: NestedBuilder, first: Rows, second: Rows) -> SSAValue:
+    """Load rows of the first half in the first subgroup, of the second in the other."""
+    offsets = [
+        shifted(b, rows.load.offset, rows.first * ROW_BYTES) for rows in (first, second)
+    ]
+    if first.load is second.load:
+        step = number(b, (second.first - first.first) * ROW_BYTES)
+        begin = b.pure(arith.MuliOp, parity(b), step)
+        begin.name_hint = "half"
+        offset = moved(b, offsets[0], begin)
+    else:
+        offset = chosen(b, *offsets)
+    load = xe.BlockLoadOp(first.load.base, offset, first.count)
+    load.result.name_hint = first.load.result.name_hint
+    b.effect(load)
+    return load.result
+
+
+def parity(b: NestedBuilder) -> SSAValue:
+    """Return 0 in the first subgroup of a pair, 1 in the second, an i32."""
+    found = b.pure(arith.AndIOp, number_of_subgroup(b), number(b, 1))
+    found.name_hint = "second"
+    return found
+
+
+def number_of_subgroup(b: NestedBuilder) -> SSAValue:
+    """Return the number of the subgroup in its work-group, an i32."""
+    return b.pure(arith.IndexCastOp, b.pure(simt.SubgroupIdOp), i32)
+
+
+def number(b: NestedBuilder, value: int) -> SSAValue:
+    """Return a constant of 32 bits."""
+    return b.constant(i32, value)
+
+
+def shifted(b: NestedBuilder, value: SSAValue, by: int) -> SSAValue:
+    """Return an offset and a number of bytes."""
+    return moved(b, value, number(b, by)) if by else value
+
+
+def moved(b: NestedBuilder, value: SSAValue, by: SSAValue) -> SSAValue:
+    """Return a sum of a value and another one, which is added as far out as it can.
+
+    What a sum in a loop is made of before the loop is where the other is added.
+    """
+    if isinstance(sum := value.owner, arith.AddiOp):
+        outer, inner = sorted((sum.lhs, sum.rhs), key=b.level_of)
+        if constant_of(outer) is not None:
+            return b.pure(arith.AddiOp, moved(b, inner, by), outer)
+        if b.level_of(outer) < b.level_of(inner):
+            return b.pure(arith.AddiOp, moved(b, outer, by), inner)
+    return b.pure(arith.AddiOp, value, by)
+
+
+def chosen(b: NestedBuilder, first: SSAValue, second: SSAValue) -> SSAValue:
+    """Return one value in the first subgroup of a pair, another one in the second.
+
+    What both are sums of is not chosen.
+    """
+    if first is second:
+        return first
+    one, other = (_terms(x) for x in (first, second))
+    common = next((x for x in one if any(x is y for y in other)), None)
+    if common is not None:
+        rests = [_without(b, x, common) for x in (one, other)]
+        both = sorted((chosen(b, *rests), common), key=b.level_of)
+        return b.pure(arith.AddiOp, *both)
+    is_first = b.pure(_is_zero, parity(b), number(b, 0))
+    return b.pure(arith.SelectOp, is_first, first, second)
+
+
+def _is_zero(value: SSAValue, zero: SSAValue) -> Operation:
+    return arith.CmpiOp(value, zero, "eq")
+
+
+def _terms(value: SSAValue) -> tuple[SSAValue, ...]:
+    """Return a value, or the two that it is the sum of."""
+    owner = value.owner
+    return (owner.lhs, owner.rhs) if isinstance(owner, arith.AddiOp) else (value,)
+
+
+def _without(
+    b: NestedBuilder, terms: tuple[SSAValue, ...], common: SSAValue
+) -> SSAValue:
+    """Return the rest of a sum."""
+    rest = list(terms)
+    rest.pop(next(at for at, x in enumerate(rest) if x is common))
+    return rest[0] if rest else number(b, 0)
+
+
+def _joined(one: SSAValue, other: SSAValue, before: Operation) -> SSAValue:
+    """Return the components of two vectors as one."""
+    length = length_of(one) + length_of(other)
+    mask = DenseArrayBase.from_list(i64, list(range(length)))
+    type = VectorType(i32, [length])
+    shuffle = vector.ShuffleOp(one, other, mask, result_type=type)
+    shuffle.location = before.location
+    Rewriter.insert_op(shuffle, InsertPoint.before(before))
+    return shuffle.result
+
+
+def _erase_unused(value: SSAValue) -> None:
+    """Erase what made a value that nothing uses any more."""
+    op = value.owner
+    if not isinstance(op, xe.BlockLoadOp | vector.ShuffleOp):
+        return
+    if any(result.uses for result in op.results):
+        return
+    operands = tuple(op.operands)
+    Rewriter.erase_op(op)
+    for operand in operands:
+        _erase_unused(operand)
+
+
+@dataclass(frozen=True)
+class FuseSplitDpasPass(ModulePass):
+    """Let pairs of subgroups share operands A."""
+
+    name = "fuse-split-dpas"
+
+    device: str | None = None
+    """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
+    assumed: bool = False
+    """Whether also where it is only assumed which subgroups are a pair."""
+    explain: bool = False
+    """Whether each decision is printed to the standard error."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide on every operand of `op`, then share those that can be."""
+        device = device_of(self.device, op, self.name)
+        if device.split_pair is None:
+            raise PassFailedException(
+                f"{self.name}: expected a device with split DPAS, as dg2 has, got "
+                f"{device.name}"
+            )
+        operands = operands_of(op)
+        if device.split_pair.assumed and not self.assumed:
+            for a in operands:
+                self._tell(
+                    a,
+                    "not shared: which subgroups are a pair is only assumed for "
+                    f"{device.name}: {self.name}{{assumed=true}} takes it",
+                )
+            return
+        uniformity = Uniformity(op)
+        decisions = [decide(a, uniformity, device) for a in operands]
+        shared: dict[FuncOp, list[SharedOperand]] = {}
+        for a, decided in zip(operands, decisions, strict=True):
+            if isinstance(decided, Refusal):
+                self._tell(a, f"not shared: {decided}")
+                continue
+            many, loads = len(decided.products), len(decided.halves)
+            self._tell(a, f"shared: {many} split DPAS, {loads} loads of half of it")
+            func = kernel_around(decided.products[0])
+            assert func is not None
+            shared.setdefault(func, []).append(decided)
+        order = {each: place for place, each in enumerate(op.walk())}
+        for each in shared.values():
+            share(each, order)
+
+    def _tell(self, a: SSAValue, text: str) -> None:
+        if self.explain:
+            users = (use.operation for use in a.uses)
+            remark(next(x for x in users if isinstance(x, xe.DpasOp)), text)
