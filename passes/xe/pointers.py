@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.arith import AddiOp, ExtSIOp, IndexCastOp
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     IndexType,
     MemRefType,
     NoneAttr,
@@ -54,7 +53,11 @@ def origin_of(value: SSAValue) -> SSAValue | None:
             value = owner.iter_args[owner.results.index(value)]
         elif isinstance(
             owner,
-            tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | ttg.ConvertLayoutOp,
+            tt.ExpandDimsOp
+            | tt.BroadcastOp
+            | tt.TransOp
+            | tt.ReshapeOp
+            | ttg.ConvertLayoutOp,
         ):
             value = owner.src
         else:
@@ -81,7 +84,7 @@ def memref_of(value: SSAValue) -> Attribute:
     plain = isinstance(value, BlockArgument) and not isinstance(
         value.block.parent_op(), ForOp
     )
-    layout = NoneAttr() if plain else StridedLayoutAttr([], DYNAMIC_INDEX)
+    layout = NoneAttr() if plain else StridedLayoutAttr([], None)
     return MemRefType(type.pointee, [], layout)
 
 
@@ -115,9 +118,9 @@ class Pointers:
         element = base.type.get_element_type()
 
         def make() -> Operation:
-            start = DYNAMIC_INDEX if offset is not None else 0
-            layout = StridedLayoutAttr([1], start or NoneAttr())
-            type = MemRefType(element, [MANY], layout if start else NoneAttr())
+            strided = StridedLayoutAttr([1], None)
+            layout = NoneAttr() if offset is None else strided
+            type = MemRefType(element, [MANY], layout)
             return ReinterpretCastOp.from_dynamic(
                 base, [0 if offset is None else offset], [MANY], [1], type
             )
