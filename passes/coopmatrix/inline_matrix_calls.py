@@ -1,0 +1,106 @@
+"""inline-matrix-calls: put functions on matrices where they are called.
+
+Before:  calls of functions of the module that take or give matrices
+After:   their bodies; such functions are erased, since nobody else can call them.
+         Calls of functions without a body, and of those on other values, stay
+Fails:   for functions on matrices that call themselves, or that have several blocks.
+         Nothing is changed then
+
+    %n = func.call @twice(%m) : (!M) -> !M      %n = coopmatrix.add %m, %m : !M
+
+For devices whose matrices no function can pass: tiles of AMX are registers that LLVM
+assigns within a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.dialects import simt
+from coopc.dialects.coopmatrix import MatrixType
+
+
+@dataclass(frozen=True)
+class InlineMatrixCallsPass(ModulePass):
+    """Inline functions that take or give matrices."""
+
+    name = "inline-matrix-calls"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check all of `op`, then rewrite it."""
+        functions = {
+            each.sym_name.data: each
+            for each in op.ops
+            if isinstance(each, FuncOp) and each.body.blocks and _on_matrices(each)
+        }
+        called = {name for each in functions.values() for name in _calls(each)}
+        called |= {name for each in op.ops for name in _calls(each)}
+        for name in sorted(called & functions.keys()):
+            if (reason := _refused(name, functions)) is not None:
+                functions[name].emit_error(reason, PassFailedException(reason))
+        while calls := [
+            each
+            for each in op.walk()
+            if isinstance(each, CallOp) and _callee(each) in functions
+        ]:
+            for each in calls:
+                _inline(each, functions[_callee(each)])
+        for name in called & functions.keys():
+            Rewriter.erase_op(functions[name])
+
+
+def _on_matrices(func: FuncOp) -> bool:
+    """Whether matrices are among what a function takes or gives; kernels take none."""
+    type = func.function_type
+    if simt.KERNEL in func.attributes:
+        return False
+    return any(isinstance(each, MatrixType) for each in (*type.inputs, *type.outputs))
+
+
+def _callee(call: CallOp) -> str:
+    return call.callee.root_reference.data
+
+
+def _calls(op: Operation) -> Iterator[str]:
+    """The names of the functions that are called in an operation."""
+    return (_callee(each) for each in op.walk() if isinstance(each, CallOp))
+
+
+def _refused(name: str, functions: dict[str, FuncOp]) -> str | None:
+    """Return why a function is not inlined; None if it is."""
+    if (count := len(functions[name].body.blocks)) != 1:
+        return f"expected a function on matrices of one block, got {count}"
+    reached: set[str] = set()
+    todo = [name]
+    while todo:
+        for each in _calls(functions[todo.pop()]):
+            if each == name:
+                return "expected a function on matrices that does not call itself"
+            if each in functions and each not in reached:
+                reached.add(each)
+                todo.append(each)
+    return None
+
+
+def _inline(call: CallOp, callee: FuncOp) -> None:
+    """Replace a call by a copy of what it calls."""
+    block = callee.clone().body.detach_block(0)
+    last = block.last_op
+    assert last is not None, callee
+    last.detach()
+    Rewriter.inline_block(block, InsertPoint.before(call), call.arguments)
+    for old, new in zip(call.results, last.operands, strict=True):
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    last.erase()
+    Rewriter.erase_op(call)
