@@ -54,7 +54,7 @@ class CoopcKhrPass(Pipeline):
 
 @dataclass(frozen=True)
 class CoopcXePass(Pipeline):
-    """From Triton GPU IR to Intel Xe: 2D blocks, shuffles and DPAS."""
+    """From Triton GPU IR, or matrices, to Intel Xe: 2D blocks, shuffles and DPAS."""
 
     name = "coopc-xe"
 
@@ -85,6 +85,7 @@ class CoopcXePass(Pipeline):
         from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
         from coopc.passes.xe.emulate_xe import EmulateXePass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
+        from coopc.passes.xe.convert_coopmatrix_to_xe import ConvertCoopmatrixToXePass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
 
         second = (AddAnyEntryPass(),) if self.any else ()
@@ -102,6 +103,7 @@ class CoopcXePass(Pipeline):
         )
 
 
+            ConvertCoopmatrixToXePass(explain=self.explain),
 @dataclass(frozen=True)
 class CoopcLanesPass(Pipeline):
     """To plain code of lanes, for any device with subgroups, ready for `-t spirv`."""

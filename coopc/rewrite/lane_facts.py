@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Axis, Layout, MatrixType
@@ -176,8 +177,17 @@ def multiple_of(value: SSAValue) -> int:
     (24, 1)
     """
     match value.owner:
+        case Block() as block:
+            loop = block.parent_op()
+            if isinstance(loop, ForOp) and value is block.args[0]:
+                return gcd(multiple_of(loop.lb), multiple_of(loop.step))
+            return 1
         case arith.ConstantOp(value=IntegerAttr(value=number)):
             return abs(number.data)
+        case arith.IndexCastOp(input=source) | arith.ExtSIOp(input=source):
+            return multiple_of(source)
+        case arith.ShLIOp(lhs=lhs, rhs=rhs):
+            return multiple_of(lhs) << (constant_number(rhs) or 0)
         case arith.MuliOp(lhs=lhs, rhs=rhs):
             return multiple_of(lhs) * multiple_of(rhs)
         case arith.AddiOp(lhs=lhs, rhs=rhs) | arith.SubiOp(lhs=lhs, rhs=rhs):
@@ -185,3 +195,12 @@ def multiple_of(value: SSAValue) -> int:
         case _:
             # A quotient of multiples is a multiple of nothing in particular.
             return 1
+
+
+def constant_number(value: SSAValue) -> int | None:
+    """Return the number that an integer is, where it is a constant."""
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr(value=number)):
+            return number.data
+        case _:
+            return None

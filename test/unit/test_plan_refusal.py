@@ -6,11 +6,13 @@ import pytest
 
 from coopc.compiler import new_context
 from coopc.device import BMG
-from coopc.dialects import tt
+from coopc.dialects import coopmatrix, tt
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
 from coopc.passes.xe.accesses import access_of, request_of
+from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
+from coopc.passes.xe.matrix_plans import decide
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 from coopc.plan.surface import Part, refuse_surface
@@ -52,6 +54,21 @@ def surface(known: dict[Part, int]) -> Callable[[], object]:
     return lambda: refuse_surface(io, known)
 
 
+def positions() -> object:
+    """Ask for a matrix at a column of which nothing is known."""
+    text = """
+      func.func @f(%m: memref<64x64xf16>, %x: index) attributes {simt.kernel} {
+        %0 = coopmatrix.load %m[%x, %x] row_major
+            : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+        return
+      }"""
+    module = parse(new_context(everything()), Source(text, "test"))
+    (load,) = (op for op in module.walk() if isinstance(op, coopmatrix.LoadOp))
+    pieces = pieces_of(load.matrix, BMG, 16)
+    assert isinstance(pieces, Pieces)
+    return decide(load, pieces, BMG)
+
+
 def pointers() -> object:
     """Ask for a tensor behind pointers."""
     text = """
@@ -87,7 +104,10 @@ CASES: dict[Reason, tuple[Callable[[], object], str]] = {
         asked(Request(ODD, 1, 16)),
         "16 bits, 16x2x1, transform needs (0,1)",
     ),
-    Reason.STORE_TWICE: (asked(Request(A, 1, 16, store=True)), "4 warps hold each element"),
+    Reason.STORE_TWICE: (
+        asked(Request(A, 1, 16, store=True)),
+        "4 warps hold each element",
+    ),
     Reason.MASK: (
         asked(Request(layout([(1, 0)], ROW, (2, 16)), 1, 16, constancy=(None, 8))),
         "16 elements of dimension 1 in 16 bits, 1x16x1, the mask is the same for 8",
@@ -109,6 +129,7 @@ CASES: dict[Reason, tuple[Callable[[], object], str]] = {
         surface({"base": 32}),
         "expected a base that is a multiple of 64, got 32",
     ),
+    Reason.POSITION: (positions, "a multiple of 1 elements of 16 bits"),
     Reason.UNKNOWN_MEMORY: (pointers, "a pointer for each element"),
 }
 

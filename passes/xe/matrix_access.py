@@ -1,0 +1,243 @@
+"""Loads, stores and prefetches of matrices: by 2D block messages, or lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
+from xdsl.dialects.memref import DimOp, LoadOp, StoreOp
+from xdsl.dialects.vector import ExtractOp, InsertOp
+from xdsl.ir import SSAValue
+
+from coopc.dialects import coopmatrix, xe
+from coopc.dialects.narrow import is_memref
+from coopc.passes.xe.block_access import BlockAccess, slot_vector
+from coopc.passes.xe.entry import Entry, constant_of
+from coopc.passes.xe.matrix_pieces import Pieces, Tile
+from coopc.passes.xe.matrix_plans import Moves, Part2D, element_bytes
+from coopc.passes.xe.positions import fields, origin
+from coopc.passes.xe.registers import gathered, joined, packed, unpacked
+from coopc.passes.xe.spread import Spread
+from coopc.passes.xe.surface import Surface
+from coopc.plan.block2d import BlockPlan
+from coopc.plan.prefetch import PrefetchPlan
+from coopc.rewrite.lane_builder import LaneBuilder
+from coopc.rewrite.lane_memory import Access
+from coopc.rewrite.lane_numbers import Num
+from coopc.rewrite.lane_places import Element
+from coopc.rewrite.lane_values import Held
+from coopc.rewrite.one_to_many import Splitter
+
+Values: TypeAlias = Sequence[SSAValue]
+
+CACHE = xe.CacheAttr.of(xe.CacheControl.CACHED, xe.CacheControl.CACHED)
+
+
+def surface_of(entry: Entry, memory: SSAValue) -> Surface:
+    """Return the surface that a memref of a kernel is."""
+    type = memory.type
+    assert is_memref(type), type
+    size = element_bytes(type)
+    rows, cols = (_size(entry, memory, dimension) for dimension in (0, 1))
+    width = entry.times(cols, size)
+    strides = type.get_strides()
+    assert strides is not None, type
+    pitch = width
+    if strides[0] not in (None, DYNAMIC_INDEX):
+        pitch = entry.number(strides[0] * size)
+    return Surface(memory, width, rows, pitch)
+
+
+def _size(entry: Entry, memory: SSAValue, dimension: int) -> SSAValue:
+    """Return a size of a memref, as i32."""
+    assert is_memref(memory.type), memory
+    known = memory.type.get_shape()[dimension]
+    if known != DYNAMIC_INDEX:
+        return entry.number(known)
+    number = entry.number(dimension, IndexType())
+    key = ("size", memory, dimension)
+    size = entry.once(key, lambda: DimOp(memory, number))
+    return entry.once((*key, i32), lambda: IndexCastOp(size, i32))
+
+
+@dataclass(slots=True)
+class MatrixBlocks:
+    """Accesses that have plans."""
+
+    entry: Entry
+    surfaces: dict[SSAValue, Surface] = field(default_factory=dict[SSAValue, Surface])
+
+    def load(
+        self, op: coopmatrix.LoadOp, s: Splitter, pieces: Pieces, moves: Moves
+    ) -> list[SSAValue]:
+        """Load a matrix; return its tiles."""
+        found: dict[Tile, SSAValue] = {}
+        access = BlockAccess(self.entry)
+        for part in moves:
+            plan, spread = part.plan, pieces.spread_over(part.shape)
+            assert isinstance(plan, BlockPlan), plan
+            type = slot_vector(plan, spread.run)
+            count = plan.values * plan.element_bits // plan.slot_bits
+            count //= type.get_shape()[0]
+            messages: list[Values] = []
+            for first in plan.firsts:
+                block = xe.BlockLoad2DOp(
+                    *self._where(op, part, plan, first),
+                    xe.BlockAttr(plan.shape),
+                    [type] * count,
+                )
+                messages.append(s.insert(block).pieces)
+            tiles = access.arranged(s, plan, spread, messages)
+            found |= dict(zip(places(spread, part), tiles, strict=True))
+        return [found[tile] for tile in pieces.tiles]
+
+    def store(
+        self, op: coopmatrix.StoreOp, s: Splitter, pieces: Pieces, moves: Moves
+    ) -> None:
+        """Store the tiles of a matrix."""
+        held = dict(zip(pieces.tiles, s.parts(op.value), strict=True))
+        for part in moves:
+            plan, spread = part.plan, pieces.spread_over(part.shape)
+            assert isinstance(plan, BlockPlan), plan
+            tiles = [held[place] for place in places(spread, part)]
+            vectors = unpacked(s, spread, tiles)
+            at = {register: place for place, register in enumerate(spread.registers)}
+            known = {plan.sources[register]: place for register, place in at.items()}
+            type = slot_vector(plan, spread.run)
+            length = min(spread.length, plan.values)
+            for message, first in enumerate(plan.firsts):
+                wanted = [known[message, value] for value in range(plan.values)]
+                stored = joined(s, gathered(s, vectors, wanted, length), type)
+                where = self._where(op, part, plan, first)
+                s.insert(xe.BlockStore2DOp(stored, *where, xe.BlockAttr(plan.shape)))
+
+    def prefetch(self, op: coopmatrix.PrefetchOp, s: Splitter, moves: Moves) -> None:
+        """Fetch a matrix into the caches."""
+        for part in moves:
+            plan = part.plan
+            assert isinstance(plan, PrefetchPlan), plan
+            y, x = self._start(op, part)
+            surface = self._surface(op)
+            for register in range(plan.messages):
+                place = (
+                    origin(self.entry, plan.layout, 1, register, x),
+                    origin(self.entry, plan.layout, 0, register, y),
+                )
+                shape = xe.BlockAttr(plan.shape)
+                s.insert(
+                    xe.BlockPrefetch2DOp(
+                        surface.base, place, surface.sizes, shape, CACHE
+                    )
+                )
+
+    def _where(
+        self, op: coopmatrix.AccessOp, part: Part2D, plan: BlockPlan, first: int
+    ) -> tuple[
+        SSAValue, tuple[SSAValue, SSAValue], tuple[SSAValue, SSAValue, SSAValue]
+    ]:
+        """Return base, position and sizes of a message, by its first register."""
+        y, x = self._start(op, part)
+        shift = plan.packed.bit_length() - 1
+        args = (self.entry, plan.layout)
+        surface = self._surface(op)
+        place = (
+            origin(*args, plan.cols, first, x, shift),
+            origin(*args, plan.rows, first, y),
+        )
+        return surface.base, place, surface.sizes
+
+    def _surface(self, op: coopmatrix.AccessOp) -> Surface:
+        memory = op.memory
+        if memory not in self.surfaces:
+            self.surfaces[memory] = surface_of(self.entry, memory)
+        return self.surfaces[memory]
+
+    def _start(
+        self, op: coopmatrix.AccessOp, part: Part2D
+    ) -> tuple[SSAValue, SSAValue]:
+        """Return row and column in memory where a part begins, as i32."""
+        outer, inner = op.positions
+        return (
+            self.entry.plus(self._narrow(outer), part.offset[0]),
+            self.entry.plus(self._narrow(inner), part.offset[1]),
+        )
+
+    def _narrow(self, value: SSAValue) -> SSAValue:
+        """Return an index as i32: surfaces have less than 2^24 rows and columns."""
+        if (known := constant_of(value)) is not None:
+            return self.entry.number(known)
+        return self.entry.after(value, i32, lambda: IndexCastOp(value, i32))
+
+
+def places(spread: Spread, part: Part2D) -> list[Tile]:
+    """Return where in the matrix the pieces of a part begin."""
+    row, col = part.origin
+    found = (spread.first(piece) for piece in range(spread.pieces))
+    return [(row + each[0], col + each[1]) for each in found]
+
+
+@dataclass(slots=True)
+class MatrixLanes:
+    """Accesses lane by lane: each element through an address of its own."""
+
+    held: Held
+    """Of a tile, for its type alone."""
+    pieces: Pieces
+
+    def load(
+        self, op: coopmatrix.LoadOp, s: Splitter, b: LaneBuilder
+    ) -> list[SSAValue]:
+        """Load a matrix; return its tiles."""
+        spread, zero = self.pieces.spread, b.constant(self.held.element, 0)
+        found: list[SSAValue] = []
+        for tile in self.pieces.tiles:
+            vectors: list[SSAValue] = []
+            for start in range(0, spread.run, spread.length):
+                vector = b.constant(spread.vector, 0)
+                for at in range(spread.length):
+                    place = self._place(b, tile, spread.registers[start + at])
+                    value = self._read(op, b, place, zero)
+                    vector = b.effect(InsertOp(value, vector, [at])).results[0]
+                vectors.append(vector)
+            found += packed(s, spread, vectors)
+        return found
+
+    def _read(
+        self, op: coopmatrix.LoadOp, b: LaneBuilder, place: Element, zero: SSAValue
+    ) -> SSAValue:
+        """Read an element; 0 where it is outside of what is checked."""
+        access = Access(b, op, self.held)
+        positions = access.positions(place)
+        wanted = b.both(*access.checks(positions))
+        read = LoadOp.get(op.memory, positions)
+        return b.branch(wanted, lambda: b.effect(read).results, (zero,))[0]
+
+    def store(self, op: coopmatrix.StoreOp, s: Splitter, b: LaneBuilder) -> None:
+        """Store the tiles of a matrix."""
+        spread, access = self.pieces.spread, Access(b, op, self.held)
+        for tile, piece in zip(self.pieces.tiles, s.parts(op.value), strict=True):
+            vectors = unpacked(s, spread, [piece])
+            for number, register in enumerate(spread.registers):
+                vector, at = divmod(number, spread.length)
+                positions = access.positions(self._place(b, tile, register))
+                wanted = b.both(*access.checks(positions))
+                value = b.effect(ExtractOp(vectors[vector], [at], spread.element))
+                write = StoreOp.get(value.results[0], op.memory, positions)
+                b.branch(wanted, lambda write=write: b.effect(write).results)
+
+    def _place(self, b: LaneBuilder, tile: Tile, register: int) -> Element:
+        """Return which element of the matrix a lane has in a register of a tile."""
+        spread, lanes = self.pieces.spread, self.pieces.encoding.threads_per_warp
+        numbers: list[Num] = []
+        for dimension, start in enumerate(tile):
+            number = Num(start + spread.coordinates[register][dimension])
+            bases = [x[dimension] for x in spread.layout.bases("lane")]
+            for each in fields(bases):
+                part = b.divided(b.lane(lanes), 1 << each.start)
+                part = b.remainder(part, 1 << each.width)
+                number = b.add(number, b.times(part, 1 << each.to))
+            numbers.append(number)
+        return Element(*numbers)

@@ -1,0 +1,243 @@
+"""Matrices as operands of DPAS: simulated before and after, against numpy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.sim.formats import from_bf16, to_bf16
+from coopc.sim.simulate import simulate
+from coopc.source import Source
+from coopc.universe import everything
+
+Order: TypeAlias = Literal["row_major", "col_major", "packed"]
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """C += A B of a subgroup, a step of K at a time."""
+
+    element: str = "f16"
+    sum: str = "f32"
+    m: int = 32
+    n: int = 32
+    k: int = 32
+    a: Order = "row_major"
+    b: Order = "row_major"
+    c: Order = "row_major"
+    signed: str = ""
+    lanes: int | None = None
+    ragged: bool = True
+
+    @property
+    def text(self) -> str:
+        """The kernel: a work-group is a subgroup, which computes a tile of C."""
+        checked = " checked(rows, cols)" if self.ragged else ""
+        a_at = "%row, %k" if self.a == "row_major" else "%k, %row"
+        b_at = {"row_major": "%k, %col", "col_major": "%col, %k"}.get(
+            self.b, "%k_packed, %col_packed"
+        )
+        c_at = "%row, %col" if self.c == "row_major" else "%col, %row"
+        along = "%c1" if self.a == "row_major" else "%c0"
+        w = {"i8": 4}.get(self.element, 2)
+        lanes = (
+            "" if self.lanes is None else f", simt.subgroup_size = {self.lanes} : i32"
+        )
+        t, s = self.element, self.sum
+        a = f"!coopmatrix.matrix<{self.m}x{self.k}x{t}, a>"
+        b = f"!coopmatrix.matrix<{self.k}x{self.n}x{t}, b>"
+        c = f"!coopmatrix.matrix<{self.m}x{self.n}x{s}, acc>"
+        b_checked = "" if self.b == "packed" else checked
+        zero = "0" if s[0] == "i" else "0.0"
+        return f"""
+        func.func @gemm(%a: memref<?x?x{t}>, %b: memref<?x?x{t}>, %c: memref<?x?x{s}>)
+            attributes {{simt.kernel{lanes}}} {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %cm = arith.constant {self.m} : index
+          %cn = arith.constant {self.n} : index
+          %ck = arith.constant {self.k} : index
+          %cw = arith.constant {w} : index
+          %zero = arith.constant {zero} : {s}
+          %y = simt.workgroup_id y : index
+          %x = simt.workgroup_id x : index
+          %row = arith.muli %y, %cm : index
+          %col = arith.muli %x, %cn : index
+          %col_packed = arith.muli %col, %cw : index
+          %end = memref.dim %a, {along} : memref<?x?x{t}>
+          %init = coopmatrix.fill %zero : {s} -> {c}
+          %sum = scf.for %k = %c0 to %end step %ck iter_args(%acc = %init) -> ({c}) {{
+            %k_packed = arith.divui %k, %cw : index
+            %x0 = coopmatrix.load %a[{a_at}] {self.a}{checked} : memref<?x?x{t}> -> {a}
+            %x1 = coopmatrix.load %b[{b_at}] {self.b}{b_checked}
+                : memref<?x?x{t}> -> {b}
+            %next = coopmatrix.mul_add %x0, %x1, %acc{self.signed} : {a}, {b}, {c}
+            scf.yield %next : {c}
+          }}
+          coopmatrix.store %sum, %c[{c_at}] {self.c}{checked} : {c}, memref<?x?x{s}>
+          func.return
+        }}"""
+
+
+@cache
+def compiled(text: str, passes: str) -> ModuleOp:
+    """Return a program after some passes."""
+    universe = everything()
+    ctx = new_context(universe)
+    source = Source(text, "test")
+    found = parse(ctx, source)
+    if passes:
+        Run(ctx, source).apply(found, read_passes(passes, universe.all_passes))
+    return found
+
+
+def to_xe(device: str, explain: str = "") -> str:
+    return f"coopc-xe{{device={device}{explain}}}"
+
+
+def counts(module: ModuleOp) -> dict[str, int]:
+    """Return how often operations of xe and memref stand in a module."""
+    found: dict[str, int] = {}
+    for op in module.walk():
+        if op.dialect_name() in ("xe", "memref", "coopmatrix"):
+            found[op.name] = found.get(op.name, 0) + 1
+    return found
+
+
+def stored(numbers: Any, element: str) -> Any:
+    """Return numbers as memory has them."""
+    types = {"f16": "f2", "f32": "f4", "i8": "i1", "i32": "i4"}
+    return to_bf16(numbers) if element == "bf16" else numbers.astype(types[element])
+
+
+def loaded(numbers: Any, element: str) -> Any:
+    """Return what memory holds as numbers."""
+    return from_bf16(numbers) if element == "bf16" else numbers
+
+
+def in_memory(matrix: Any, order: Order, w: int) -> Any:
+    """Return a matrix as memory has it."""
+    if order == "row_major":
+        return matrix
+    if order == "col_major":
+        return np.ascontiguousarray(matrix.T)
+    rows, cols = matrix.shape
+    packed = matrix.reshape(rows // w, w, cols).transpose(0, 2, 1)
+    return np.ascontiguousarray(packed.reshape(rows // w, cols * w))
+
+
+def check(x: Gemm, device: str | None, sizes: tuple[int, int, int]) -> None:
+    """Run a kernel, as it is or as a device has it, and compare with numpy."""
+    m, n, k = sizes
+    random = np.random.default_rng(m + n)
+    low, high = (0, 9) if x.element == "i8" and "a" not in x.signed else (-4, 5)
+    a = random.integers(low, high, (m, k))
+    b = random.integers(low, high, (k, n))
+    w = 4 if x.element == "i8" else 2
+    c = stored(np.full((m, n), 77), x.sum)
+    c = in_memory(c, x.c, 1)
+    arguments = [
+        in_memory(stored(a, x.element), x.a, 1),
+        in_memory(stored(b, x.element), x.b, w),
+        c,
+    ]
+    module = compiled(x.text, "" if device is None else to_xe(device))
+    grid = (-(-n // x.n), -(-m // x.m))
+    simulate(module, "gemm", arguments, grid=grid)
+    found = loaded(c, x.sum)
+    expected = a @ b
+    assert np.array_equal(found, expected if x.c == "row_major" else expected.T)
+
+
+GEMMS = {
+    "f16": Gemm(),
+    "f16_f16": Gemm(sum="f16"),
+    "bf16": Gemm("bf16"),
+    "bf16_bf16": Gemm("bf16", "bf16", k=16),
+    "i8": Gemm("i8", "i32", signed=" signed(a, b, c, result)"),
+    "u8": Gemm("i8", "i32"),
+    "one_dpas": Gemm(m=8, n=16, k=16),
+    "odd": Gemm(m=24, n=48, k=48),
+    "few_rows": Gemm(m=4, n=16, k=16),
+    "a_col": Gemm(a="col_major"),
+    "b_col": Gemm(b="col_major"),
+    "b_packed": Gemm(b="packed", ragged=False),
+    "b_packed_i8": Gemm(
+        "i8", "i32", b="packed", ragged=False, signed=" signed(a, b, c, result)"
+    ),
+    "a_col_i8": Gemm("i8", "i32", a="col_major"),
+    "b_col_i8": Gemm("i8", "i32", b="col_major"),
+    "c_col": Gemm(c="col_major"),
+    "lanes": Gemm(lanes=32),
+    "lanes_b_col": Gemm(b="col_major", lanes=32),
+    "lanes_a_col": Gemm(a="col_major", lanes=32),
+    "lanes_i8": Gemm("i8", "i32", lanes=32),
+}
+
+
+MESSAGES = {
+    # loads of a and of b in a step, products, stores; on bmg as on pvc
+    "f16": (2, 16, 8),
+    "f16_f16": (2, 16, 8),
+    "bf16": (2, 16, 8),
+    "bf16_bf16": (2, 8, 8),
+    "i8": (2, 8, 8),
+    "u8": (2, 8, 8),
+    "one_dpas": (2, 1, 1),
+    "odd": (4 + 4, 27, 9),  # 16 + 8 by 32 + 16, and 32 + 16 by 32 + 16
+    "few_rows": (2, 1, 1),
+    "a_col": (2 + 1, 16, 8),
+    "b_col": (1 + 4, 16, 8),
+    "b_packed": (1 + 2, 16, 8),
+    "b_packed_i8": (1 + 2, 8, 8),
+    "a_col_i8": (1, 8, 8),
+    "b_col_i8": (1 + 2, 8, 8),
+    "c_col": (2, 16, 0),
+    "lanes": (2, 16, 8),
+    "lanes_b_col": (1 + 4, 16, 8),
+    "lanes_a_col": (2 + 1, 16, 8),
+    "lanes_i8": (2, 8, 8),
+}
+
+
+@pytest.mark.parametrize("name", GEMMS)
+def test_messages(name: str) -> None:
+    for device in ("bmg", "pvc"):
+        found = counts(compiled(GEMMS[name].text, to_xe(device)))
+        names = ("xe.block_load_2d", "xe.dpas", "xe.block_store_2d")
+        assert tuple(found.get(x, 0) for x in names) == MESSAGES[name]
+        assert not any(x.startswith("coopmatrix") for x in found)
+
+
+@pytest.mark.parametrize("device", [None, "bmg", "pvc", "dg2"])
+@pytest.mark.parametrize("name", GEMMS)
+def test_gemm(name: str, device: str | None) -> None:
+    x = GEMMS[name]
+    if device == "dg2" and x.lanes is not None:
+        pytest.skip("dg2 multiplies on 8 lanes")
+    check(x, device, (2 * x.m, 2 * x.n + 32, 3 * x.k))
+
+
+@pytest.mark.parametrize("device", ["lnl", "ptl"])
+def test_other_devices(device: str) -> None:
+    check(GEMMS["f16"], device, (80, 112, 96))
+
+
+RAGGED = [name for name, x in GEMMS.items() if x.ragged]
+
+
+@pytest.mark.parametrize("name", RAGGED)
+def test_ragged(name: str) -> None:
+    """Sizes that nothing divides but 16 bytes a row, as surfaces have."""
+    x = GEMMS[name]
+    check(x, "bmg", (80, 112, 96))
+    if "col_major" not in (x.a, x.c):
+        check(x, "pvc", (71, 80, 64))
