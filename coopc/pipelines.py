@@ -79,13 +79,13 @@ class CoopcXePass(Pipeline):
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
         # Triton's dialects are too much to import for the other pipelines.
         from coopc.passes.xe.add_any_entry import AddAnyEntryPass
+        from coopc.passes.xe.convert_coopmatrix_to_xe import ConvertCoopmatrixToXePass
         from coopc.passes.xe.convert_tt_pointers_to_descriptors import (
             ConvertTtPointersToDescriptorsPass,
         )
         from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
         from coopc.passes.xe.emulate_xe import EmulateXePass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
-        from coopc.passes.xe.convert_coopmatrix_to_xe import ConvertCoopmatrixToXePass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
 
         second = (AddAnyEntryPass(),) if self.any else ()
@@ -97,13 +97,13 @@ class CoopcXePass(Pipeline):
             *ahead,  # they are planned, too
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
+            ConvertCoopmatrixToXePass(explain=self.explain),
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.
             *((EmulateXePass(), SetTargetPass("intel-cpu")) if self.emulate else ()),
         )
 
 
-            ConvertCoopmatrixToXePass(explain=self.explain),
 @dataclass(frozen=True)
 class CoopcLanesPass(Pipeline):
     """To plain code of lanes, for any device with subgroups, ready for `-t spirv`."""
