@@ -153,11 +153,13 @@ class CoopcAmxPass(Pipeline):
             ConvertCoopmatrixToAmxPass,
         )
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
+        from coopc.passes.cpu.fit_amx_tiles import FitAmxTilesPass
 
         return (
             *vectorising(self.subgroup_size),
             ConvertCoopmatrixToAmxPass(),
             CanonicalizePass(),
+            FitAmxTilesPass(),
             ConvertSimtToLoopsPass(),
         )
 

@@ -60,6 +60,7 @@ PASSES: dict[str, str] = {
     "converge-subgroup": "coopc.passes.lanes.converge_subgroup:ConvergeSubgroupPass",
     "convert-coopmatrix-to-amx": "coopc.passes.cpu.convert_coopmatrix_to_amx"
     ":ConvertCoopmatrixToAmxPass",
+    "fit-amx-tiles": "coopc.passes.cpu.fit_amx_tiles:FitAmxTilesPass",
     "stage-row-slices": "coopc.passes.cpu.stage_row_slices:StageRowSlicesPass",
     "convert-simt-to-loops": "coopc.passes.cpu.convert_simt_to_loops"
     ":ConvertSimtToLoopsPass",

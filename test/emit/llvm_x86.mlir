@@ -10,7 +10,7 @@
 // CPU:        @results({{.*}}) nounwind "target-cpu"="sapphirerapids" {
 func.func @results(%b: i1, %m: memref<?x4xf32, strided<[?, 1], offset: ?>>) -> (f32, memref<4xbf16>) {
   // CHECK-NEXT: entry:
-  // CHECK-NEXT: %own = alloca [4 x bfloat], align 64
+  // CHECK-NEXT: %own = alloca [4 x i16], align 64
   // CHECK-NEXT: %[[AT:.*]] = add i64 %m_n0, 2
   // CHECK-NEXT: getelementptr inbounds float, ptr %m, i64 %[[AT]]
   // CHECK-NEXT: %x = load float, ptr %{{.*}}, align 4, !nontemporal !0

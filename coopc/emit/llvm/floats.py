@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 from coopc.emit.llvm.emission import PURE, Emission
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.spirv.types import element_of
-from coopc.llvm.types import BFLOAT, DOUBLE, FLOAT, HALF, I16, I32, Type, like
+from coopc.llvm.types import DOUBLE, FLOAT, HALF, I16, I32, Type, like
 from coopc.llvm.values import Value, integer
 
 _FLAGS = {
@@ -75,7 +75,7 @@ def narrowed(e: Emission, x: Value) -> Value:
     quiet = e.f.binary("or", high, integer(word, 0x40))
     nan = e.f.compare("fcmp uno", x, x)
     short = e.f.cast("trunc", e.f.select(nan, quiet, rounded), like(x.type, I16))
-    return e.f.cast("bitcast", short, like(x.type, BFLOAT))
+    return e.f.cast("bitcast", short, like(x.type, e.types.number(BFloat16Type())))
 
 
 def to_odd(e: Emission, x: Value) -> Value:

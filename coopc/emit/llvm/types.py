@@ -4,7 +4,7 @@
 |----------------|-----------------------------------------|-----------|
 | index          | i64                                     | i64       |
 | i1             | i1                                      | a byte    |
-| bf16           | bfloat on x86-64, i16 on spir64         | the same  |
+| bf16           | i16; bfloat with `Facts.matrix` alone   | the same  |
 | vector<4x8xf16>| <32 x half>, row-major                  | the same  |
 | vector<1xf16>  | half                                    | the same  |
 | memref         | no value: see `coopc.emit.llvm.view`    |           |
@@ -12,7 +12,8 @@
 | RxC matrix     | <R*C x T>, with `Facts.matrix` alone    |           |
 | token          | i64, with `Facts.matrix` alone          |           |
 
-No arithmetic is done on bf16: `coopc.emit.llvm.floats`.
+No arithmetic is done on bf16: `coopc.emit.llvm.floats`.  LLVM stops at vectors of
+bfloat, and at some arguments, on processors without AVX512-FP16: they are i16.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Types:
                 raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
             return Int(type.width.data)
         if isinstance(type, BFloat16Type):
-            return I16 if self.facts.gpu else BFLOAT
+            return BFLOAT if self.facts.matrix else I16
         if (found := _FLOATS.get(type.__class__)) is None:
             raise Refusal(f"expected a number, got {type}")
         return found
