@@ -261,7 +261,8 @@ class ArithFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Choose one of two values."""
         condition, x, y = args
-        if shape_of(op.cond.type):
+        # In the region of a `tt.reduce` elements are the tensors that they are of.
+        if shape_of(op.cond.type) or condition.ndim > AXES:
             return (choose(condition, x, y),)
         return (self.machine.merge(op.result.type, condition, x, y),)
 

@@ -15,6 +15,7 @@ from coopc.dialects.tt.layouts import encoding_of
 from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
 from coopc.dialects.tt.types import is_tensor
 from coopc.passes.xe.block_access import plan_of
+from coopc.passes.xe.exchanges import why_not_convert
 from coopc.passes.xe.pointers import base_of, origin_of
 from coopc.passes.xe.products import why_not_dot
 from coopc.passes.xe.reductions import why_not_reduce
@@ -49,8 +50,13 @@ def why_not(op: Operation) -> str | None:
     return None
 
 
+def _convert(op: ttg.ConvertLayoutOp) -> str | None:
+    """Return why a tensor cannot get another layout."""
+    return None if view_sources(op) is not None else why_not_convert(op)
+
+
 def _view(
-    op: tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | ttg.ConvertLayoutOp,
+    op: tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp,
 ) -> str | None:
     """Return why a tensor cannot be seen in another way."""
     if view_sources(op) is not None:
@@ -129,6 +135,7 @@ CHECKS: dict[type[Operation], Callable[[Any], str | None]] = {
     tt.ReduceOp: why_not_reduce,
     tt.StoreOp: _pointers,
     tt.TransOp: _view,
-    ttg.ConvertLayoutOp: _view,
+    tt.ReshapeOp: _view,
+    ttg.ConvertLayoutOp: _convert,
 }
 """What is checked of each operation."""

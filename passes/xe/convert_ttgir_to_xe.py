@@ -28,6 +28,8 @@ from coopc.passes.xe.checks import why_not
 from coopc.passes.xe.counters import count_in_units
 from coopc.passes.xe.descriptors import Descriptors
 from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.exchanges import Exchanges
+from coopc.passes.xe.group_memory import GroupMemory
 from coopc.passes.xe.kernels import convert_functions
 from coopc.passes.xe.lane_access import LaneAccess
 from coopc.passes.xe.payloads import Payload, PayloadLoads, Prefetches
@@ -88,15 +90,17 @@ class Conversion:
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
+        memory = GroupMemory(self.entry)
+        exchanges = Exchanges(self.entry, memory)
         return {
-            **Tensors(self.entry, self.pointers).rules(),
+            **Tensors(self.entry, self.pointers, exchanges).rules(),
             **Descriptors(self.entry).rules(),
             tt.DotOp: dot,
             tt.DescriptorLoadOp: self.load_block,
             tt.DescriptorStoreOp: self.store_block,
             tt.LoadOp: self.load,
             tt.StoreOp: self.store,
-            tt.ReduceOp: Reductions(self.entry).reduce,
+            tt.ReduceOp: Reductions(self.entry, memory).reduce,
             ttig.DescriptorPrefetchOp: self.prefetches.fetch,
             ttig.PrefetchOp: lambda op, s: (),
         }

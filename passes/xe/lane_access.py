@@ -14,13 +14,11 @@ from xdsl.dialects.arith import (
     AddiOp,
     AndIOp,
     CmpiOp,
-    ConstantOp,
     ExtSIOp,
     IndexCastOp,
     MuliOp,
 )
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     IndexType,
     VectorType,
     i32,
@@ -38,7 +36,7 @@ from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
-from coopc.passes.xe.registers import packed, unpacked, vector_type
+from coopc.passes.xe.registers import packed, unpacked, vector_type, zeros
 from coopc.passes.xe.spread import Spread
 from coopc.passes.xe.surface import Surface
 from coopc.passes.xe.tensors import widened
@@ -129,7 +127,7 @@ class LaneAccess:
     ) -> Values:
         """Load a tensor; return its pieces."""
         spread = spread_of_value(result)
-        zero = self._zero(spread)
+        zero = zeros(self.entry, spread.vector)
         found: list[SSAValue] = []
         for number, offsets in enumerate(where.offsets):
             start = zero if other is None else other[number]
@@ -179,15 +177,6 @@ class LaneAccess:
                 mask = where.masks[number]
                 flag = s.insert(ExtractOp(mask, [at], element_type(mask))).result
                 s.insert(IfOp(flag, [], Region(Block([write, YieldOp()]))))
-
-    def _zero(self, spread: Spread) -> SSAValue:
-        """Return a vector of zeros."""
-        bits = bits_of(spread.element) or 64
-        zeros = bytes(max(1, bits // 8))
-        from xdsl.dialects.builtin import BytesAttr
-
-        dense = DenseIntOrFPElementsAttr(spread.vector, BytesAttr(zeros))  # pyright: ignore[reportArgumentType]
-        return self.entry.once((dense,), lambda: ConstantOp(dense))
 
 
 def element_index(s: Splitter, offsets: SSAValue, at: int) -> SSAValue:

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    VectorType,
+    i64,
+)
 from xdsl.dialects.vector import BitcastOp, ShuffleOp
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
+from coopc.dialects.tt.types import bits_of
+from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.spread import MAX_COMPONENTS, Spread
 from coopc.rewrite.one_to_many import Splitter
 
@@ -151,6 +160,14 @@ def joined(
     return found
 
 
+def zeros(entry: Entry, type: VectorType) -> SSAValue:
+    """Return a vector whose bits are all 0."""
+    width = bits_of(type.get_element_type())
+    assert width is not None, type
+    dense = DenseIntOrFPElementsAttr(type, BytesAttr(bytes((width + 7) // 8)))  # pyright: ignore[reportArgumentType]
+    return entry.once((dense,), lambda: ConstantOp(dense))
+
+
 def bit_width(type: VectorType) -> int:
     """Return the bits of all components of a vector."""
     element = type.get_element_type()
@@ -171,4 +188,5 @@ __all__ = [
     "shuffled",
     "unpacked",
     "vector_type",
+    "zeros",
 ]

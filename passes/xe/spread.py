@@ -59,6 +59,8 @@ class Spread:
 
         count = self.layout.in_sizes["register"]
         table = self.layout.apply({"register": np.arange(count)})
+        if not table:
+            return ((),) * count  # of a tensor without dimensions
         return tuple(zip(*(each.tolist() for each in table.values()), strict=True))
 
     @cached_property

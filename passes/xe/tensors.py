@@ -24,6 +24,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import is_tensor
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.exchanges import Exchanges
 from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
 from coopc.passes.xe.registers import gathered, packed, unpacked, vector_type
@@ -31,7 +32,9 @@ from coopc.passes.xe.spread import Spread, sources
 from coopc.rewrite.one_to_many import Rule, Splitter
 
 Values = Sequence[SSAValue]
-View = tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | ttg.ConvertLayoutOp
+View = (
+    tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp | ttg.ConvertLayoutOp
+)
 
 
 def _elementwise() -> tuple[type[Operation], ...]:
@@ -75,8 +78,30 @@ def projection(
             order = op.permutation
             places = [order.index(d) for d in range(len(order))]
             return lambda x: tuple(x[at] for at in places)
+        case tt.ReshapeOp():
+            sizes = tuple(source.layout.out_sizes.values())
+            target = spread_of_value(op.result)
+            whole = tuple(target.layout.out_sizes.values())
+            return lambda x: unraveled(raveled(x, whole), sizes)
         case _:
             return lambda x: x
+
+
+def raveled(place: Sequence[int], sizes: Sequence[int]) -> int:
+    """Return the number of an element in row-major order."""
+    found = 0
+    for at, size in zip(place, sizes, strict=True):
+        found = found * size + at
+    return found
+
+
+def unraveled(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return the element of a number in row-major order."""
+    found: list[int] = []
+    for size in reversed(sizes):
+        number, at = divmod(number, size)
+        found.append(at)
+    return tuple(reversed(found))
 
 
 @dataclass(slots=True)
@@ -85,10 +110,11 @@ class Tensors:
 
     entry: Entry
     pointers: Pointers
+    exchanges: Exchanges
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
-        views = (tt.ExpandDimsOp, tt.BroadcastOp, tt.TransOp, ttg.ConvertLayoutOp)
+        views = (tt.ExpandDimsOp, tt.BroadcastOp, tt.TransOp, tt.ReshapeOp)
         return {
             **dict.fromkeys(ELEMENTWISE, self.elementwise),
             **dict.fromkeys(views, self.view),
@@ -97,6 +123,7 @@ class Tensors:
             tt.FpToFpOp: self.fp_to_fp,
             tt.MakeRangeOp: self.make_range,
             tt.SplatOp: self.splat,
+            ttg.ConvertLayoutOp: self.convert,
         }
 
     def elementwise(self, op: Operation, s: Splitter) -> Sequence[Values]:
@@ -181,6 +208,12 @@ class Tensors:
                 ],
             )
         ]
+
+    def convert(self, op: ttg.ConvertLayoutOp, s: Splitter) -> Sequence[Values]:
+        """Registers in another order, or an exchange."""
+        if view_sources(op) is None:
+            return self.exchanges.convert(op, s)
+        return self.view(op, s)
 
     def view(self, op: View, s: Splitter) -> Sequence[Values]:
         """Registers in another order, each lane its own."""

@@ -6,26 +6,26 @@
 #cols = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [1, 4], order = [1, 0]}>
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
   tt.func public @across_subgroups(%x: f32) {
-    %0 = tt.splat %x : f32 -> tensor<16x64xf32, #rows>
-    // CHECK: ttg.convert_layout: expected elements to stay in their lanes
-    %1 = ttg.convert_layout %0 : tensor<16x64xf32, #rows> -> tensor<16x64xf32, #cols>
+    %0 = tt.splat %x : f32 -> tensor<256x128xf32, #rows>
+    // CHECK: ttg.convert_layout: expected at most 65536 bytes in work-group memory, through which subgroups exchange, got 131072
+    %1 = ttg.convert_layout %0 : tensor<256x128xf32, #rows> -> tensor<256x128xf32, #cols>
     tt.return
   }
 }
 
 // -----
 
-#cols = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [1, 4], order = [1, 0]}>
-#slice = #ttg.slice<{dim = 1, parent = #cols}>
+#mixed = #ttg.linear<{register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [1, 4], [2, 0]], warp = [[4, 0], [8, 0]], block = []}>
+#slice = #ttg.slice<{dim = 1, parent = #mixed}>
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
-  tt.func public @reduce_across_subgroups(%x: f32) {
-    %0 = tt.splat %x : f32 -> tensor<16x64xf32, #cols>
-    // CHECK: tt.reduce: expected subgroups that hold whole rows along axis 1
+  tt.func public @reduce_mixed(%x: f32) {
+    %0 = tt.splat %x : f32 -> tensor<16x16xf32, #mixed>
+    // CHECK: tt.reduce: expected a basis of a lane along one dimension, not (1, 4), got tensor<16x16xf32
     %1 = "tt.reduce"(%0) <{axis = 1 : i32}> ({
     ^bb0(%a: f32, %b: f32):
       %c = arith.addf %a, %b : f32
       tt.reduce.return %c : f32
-    }) : (tensor<16x64xf32, #cols>) -> tensor<16xf32, #slice>
+    }) : (tensor<16x16xf32, #mixed>) -> tensor<16xf32, #slice>
     tt.return
   }
 }

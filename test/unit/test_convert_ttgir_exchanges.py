@@ -1,0 +1,197 @@
+"""Tensors that change their layout or are reduced, simulated before and after."""
+
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
+from coopc.source import Source
+from coopc.universe import everything
+
+DPAS = (
+    "#ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, "
+    "opsPerChan = 2, threadsPerWarp = 16, warpsPerCTA = [2, 2], repCluster = [1, 1]}>"
+)
+
+
+def blocked(size: str, lanes: str, warps: str, order: str = "[1, 0]") -> str:
+    return (
+        f"#ttg.blocked<{{sizePerThread = {size}, threadsPerWarp = {lanes}, "
+        f"warpsPerCTA = {warps}, order = {order}}}>"
+    )
+
+
+LAYOUTS = {
+    "rows": blocked("[1, 4]", "[4, 4]", "[4, 1]"),
+    "columns": blocked("[4, 1]", "[4, 4]", "[4, 1]", "[0, 1]"),
+    "along": blocked("[1, 2]", "[1, 16]", "[1, 4]"),
+    "tall": blocked("[2, 1]", "[16, 1]", "[2, 2]"),
+    "dpas": DPAS,
+    "a": f"#ttg.dot_op<{{opIdx = 0, parent = {DPAS}, kWidth = 1}}>",
+    "b": f"#ttg.dot_op<{{opIdx = 1, parent = {DPAS}, kWidth = 2}}>",
+}
+ROWS, COLS = 32, 32
+
+
+def address(name: str, pointer: str, type: str) -> str:
+    """Return pointers %p_name to a matrix of ROWS x COLS in layout #name."""
+    n, e = name, f"#{name}"
+    r, c = (f"#ttg.slice<{{dim = {d}, parent = {e}}}>" for d in (1, 0))
+    shape = f"{ROWS}x{COLS}"
+    return f"""
+    %i_{n} = tt.make_range {{end = {ROWS} : i32, start = 0 : i32}} : tensor<{ROWS}xi32, {r}>
+    %j_{n} = tt.make_range {{end = {COLS} : i32, start = 0 : i32}} : tensor<{COLS}xi32, {c}>
+    %k_{n} = arith.constant dense<{COLS}> : tensor<{ROWS}xi32, {r}>
+    %ik_{n} = arith.muli %i_{n}, %k_{n} : tensor<{ROWS}xi32, {r}>
+    %x_{n} = tt.expand_dims %ik_{n} {{axis = 1 : i32}} : tensor<{ROWS}xi32, {r}> -> tensor<{ROWS}x1xi32, {e}>
+    %y_{n} = tt.expand_dims %j_{n} {{axis = 0 : i32}} : tensor<{COLS}xi32, {c}> -> tensor<1x{COLS}xi32, {e}>
+    %xx_{n} = tt.broadcast %x_{n} : tensor<{ROWS}x1xi32, {e}> -> tensor<{shape}xi32, {e}>
+    %yy_{n} = tt.broadcast %y_{n} : tensor<1x{COLS}xi32, {e}> -> tensor<{shape}xi32, {e}>
+    %xy_{n} = arith.addi %xx_{n}, %yy_{n} : tensor<{shape}xi32, {e}>
+    %s_{n} = tt.splat {pointer} : !tt.ptr<{type}> -> tensor<{shape}x!tt.ptr<{type}>, {e}>
+    %p_{n} = tt.addptr %s_{n}, %xy_{n} : tensor<{shape}x!tt.ptr<{type}>, {e}>, tensor<{shape}xi32, {e}>
+"""  # noqa: E501
+
+
+def kernel(body: str, arguments: str) -> str:
+    aliases = "\n".join(f"#{name} = {text}" for name, text in LAYOUTS.items())
+    return f"""{aliases}
+module attributes {{"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}} {{
+  tt.func public @k({arguments}) {{{body}
+    tt.return
+  }}
+}}
+"""
+
+
+def module(text: str, pipeline: str = "") -> ModuleOp:
+    universe = everything()
+    ctx = new_context(universe)
+    source = Source(text, "kernel")
+    found = parse(ctx, source)
+    Run(ctx, source).apply(found, read_passes(pipeline, universe.all_passes))
+    return found
+
+
+@cache
+def conversion(source: str, target: str, type: str) -> ModuleOp:
+    shape = f"{ROWS}x{COLS}"
+    first, second = f"#{source}", f"#{target}"
+    body = f"""{address(source, "%a", type)}
+    {address(target, "%b", type) if source != target else ""}
+    %v = tt.load %p_{source} : tensor<{shape}x!tt.ptr<{type}>, {first}>
+    %w = ttg.convert_layout %v : tensor<{shape}x{type}, {first}> -> tensor<{shape}x{type}, {second}>
+    %n = arith.add{"f" if "f" in type else "i"} %w, %w : tensor<{shape}x{type}, {second}>
+    tt.store %p_{target}, %n : tensor<{shape}x!tt.ptr<{type}>, {second}>
+"""  # noqa: E501
+    text = kernel(body, f"%a: !tt.ptr<{type}>, %b: !tt.ptr<{type}>")
+    return module(text, "coopc-xe{device=bmg}")
+
+
+PAIRS = [(x, y) for x, y in product(LAYOUTS, LAYOUTS) if x != y]
+
+
+@pytest.mark.parametrize("type", ["f32", "f16"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_convert_layout(source: str, target: str, type: str) -> None:
+    found = conversion(source, target, type)
+    numpy = f"f{int(type[1:]) // 8}"
+    a = np.random.default_rng(1).integers(-99, 100, (ROWS, COLS)).astype(numpy)
+    b = np.zeros_like(a)
+    simulate(found, "k", [a, b], grid=(1,))
+    assert np.array_equal(b, a + a)
+
+
+def reduction(layout: str, axis: int, type: str, region: str) -> str:
+    """A reduction of a matrix, whose result is stored by one row or column."""
+    shape, e = f"{ROWS}x{COLS}", f"#{layout}"
+    n = (ROWS, COLS)[1 - axis]
+    s = f"#ttg.slice<{{dim = {axis}, parent = {e}}}>"
+    return kernel(
+        f"""{address(layout, "%a", type)}
+    %v = tt.load %p_{layout} : tensor<{shape}x!tt.ptr<{type}>, {e}>
+    %r = "tt.reduce"(%v) <{{axis = {axis} : i32}}> ({{
+    ^bb0(%x: {type}, %y: {type}):
+      {region}
+      tt.reduce.return %z : {type}
+    }}) : (tensor<{shape}x{type}, {e}>) -> tensor<{n}x{type}, {s}>
+    %at = tt.make_range {{end = {n} : i32, start = 0 : i32}} : tensor<{n}xi32, {s}>
+    %base = tt.splat %b : !tt.ptr<{type}> -> tensor<{n}x!tt.ptr<{type}>, {s}>
+    %to = tt.addptr %base, %at : tensor<{n}x!tt.ptr<{type}>, {s}>, tensor<{n}xi32, {s}>
+    tt.store %to, %r : tensor<{n}x!tt.ptr<{type}>, {s}>
+""",
+        f"%a: !tt.ptr<{type}>, %b: !tt.ptr<{type}>, %limit: {type}",
+    )
+
+
+REGIONS: dict[str, tuple[str, str, Any]] = {
+    "sum": ("i32", "%z = arith.addi %x, %y : i32", np.add),
+    "max": ("f32", "%z = arith.maxnumf %x, %y : f32", np.maximum),
+    "least": ("i32", "%z = arith.minsi %x, %y : i32", np.minimum),
+    "and": ("i32", "%z = arith.andi %x, %y : i32", np.bitwise_and),
+    "custom": (
+        "i32",
+        "%s = arith.addi %x, %y : i32\n%c = arith.constant 7 : i32\n"
+        "%t = arith.xori %s, %c : i32\n%u = arith.xori %t, %c : i32\n"
+        "%m = arith.minsi %u, %limit : i32\n%q = arith.cmpi slt, %u, %m : i32\n"
+        "%z = arith.select %q, %m, %u : i32",
+        np.add,
+    ),
+}
+
+
+@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_reduce(layout: str, axis: int, region: str) -> None:
+    type, text, function = REGIONS[region]
+    source = reduction(layout, axis, type, text)
+    a = np.random.default_rng(axis).integers(-99, 100, (ROWS, COLS))
+    a = a.astype("i4" if type == "i32" else "f4")
+    limit = 1 << 20 if type == "i32" else 0.0
+    expected = function.reduce(a, axis=axis)
+    for pipeline in ("", "coopc-xe{device=bmg}"):
+        b = np.zeros((ROWS, COLS)[1 - axis], a.dtype)
+        found = module(source, pipeline)
+        if pipeline:
+            simulate(found, "k", [a, b, limit], grid=(1,))
+        else:
+            simulate_triton(found, "k", [a, b, limit], (1,))
+        assert np.array_equal(b, expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_reduce_to_a_scalar(layout: str) -> None:
+    """Rows first, then what is left; the scalar goes into all elements."""
+    shape, e = f"{ROWS}x{COLS}", f"#{layout}"
+    s = f"#ttg.slice<{{dim = 1, parent = {e}}}>"
+    text = kernel(
+        f"""{address(layout, "%a", "i32")}
+    %v = tt.load %p_{layout} : tensor<{shape}x!tt.ptr<i32>, {e}>
+    %r = "tt.reduce"(%v) <{{axis = 1 : i32}}> ({{
+    ^bb0(%x: i32, %y: i32):
+      %z = arith.addi %x, %y : i32
+      tt.reduce.return %z : i32
+    }}) : (tensor<{shape}xi32, {e}>) -> tensor<{ROWS}xi32, {s}>
+    %q = "tt.reduce"(%r) <{{axis = 0 : i32}}> ({{
+    ^bb0(%x: i32, %y: i32):
+      %z = arith.maxsi %x, %y : i32
+      tt.reduce.return %z : i32
+    }}) : (tensor<{ROWS}xi32, {s}>) -> i32
+    %all = tt.splat %q : i32 -> tensor<{shape}xi32, {e}>
+    tt.store %p_{layout}, %all : tensor<{shape}x!tt.ptr<i32>, {e}>
+""",
+        "%a: !tt.ptr<i32>",
+    )
+    a = np.random.default_rng(3).integers(-99, 100, (ROWS, COLS)).astype("i4")
+    expected = a.sum(1).max()
+    simulate(module(text, "coopc-xe{device=bmg}"), "k", [a], grid=(1,))
+    assert (a == expected).all()
