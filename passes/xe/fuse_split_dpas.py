@@ -69,12 +69,13 @@ def share(operands: Sequence[SharedOperand], order: Mapping[Operation, int]) -> 
     for number, operand in enumerate(operands):
         found[number] = [made[number, first] for first, _ in operand.halves]
     for operand, halves in zip(operands, found, strict=True):
-        _multiply(operand, halves)
+        _multiply(operand, halves, min(operand.products, key=order.__getitem__))
 
 
-def _multiply(operand: SharedOperand, halves: Sequence[SSAValue]) -> None:
-    """Multiply with half of an operand."""
-    first = operand.products[0]
+def _multiply(
+    operand: SharedOperand, halves: Sequence[SSAValue], first: xe.DpasOp
+) -> None:
+    """Multiply with half of an operand, first in place of the first product."""
     half = halves[0]
     for other in halves[1:]:
         half = _joined(half, other, first)

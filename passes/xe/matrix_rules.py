@@ -21,6 +21,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.matrix_access import MatrixBlocks, MatrixLanes
+from coopc.passes.xe.matrix_channels import Channels, MatrixChannels
 from coopc.passes.xe.matrix_pieces import Pieces
 from coopc.passes.xe.matrix_plans import Moves
 from coopc.passes.xe.registers import gathered, packed, unpacked
@@ -76,6 +77,11 @@ class Matrices:
     pieces: Callable[[MatrixType], Pieces]
     moves: Mapping[Operation, Moves]
     """Of the accesses that are done by blocks."""
+    channels: Mapping[Operation, Channels] = field(
+        default_factory=dict[Operation, Channels]
+    )
+    """Of the loads that are done by channels."""
+    loads: MatrixChannels = field(default_factory=MatrixChannels)
     entries: dict[Operation, tuple[Entry, Level]] = field(
         default_factory=dict[Operation, tuple[Entry, Level]]
     )
@@ -122,10 +128,12 @@ class Matrices:
         return found
 
     def load(self, op: coopmatrix.LoadOp, s: Splitter) -> Results:
-        """By blocks, or lane by lane."""
+        """By blocks, by channels, or lane by lane."""
         pieces = self.of(op.result)
         if (moves := self.moves.get(op)) is not None:
             return [MatrixBlocks(self.entry(op)).load(op, s, pieces, moves)]
+        if (channels := self.channels.get(op)) is not None:
+            return [self.loads.load(op, pieces, channels)]
         lanes = MatrixLanes(held_of(pieces), pieces)
         return [lanes.load(op, s, self.builder(op))]
 
