@@ -126,6 +126,7 @@ class CoopcLanesPass(Pipeline):
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
+        from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
         from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
 
         return (
@@ -135,6 +136,7 @@ class CoopcLanesPass(Pipeline):
                 self.subgroup_size, self.unroll, explain=self.explain
             ),
             CanonicalizePass(),
+            ConvergeSubgroupPass(),  # loops and calls that are left
         )
 
 

@@ -51,6 +51,8 @@ INTEL_CPU = Device(
     whole_arithmetic=False,
     element_access=False,
     lane_products=False,
+    # Tried: test/unit/test_converge_subgroup.py has the smallest cases.
+    keeps_lanes_together=False,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
 )
 

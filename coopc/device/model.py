@@ -136,6 +136,9 @@ class Device:
     lockstep: bool = False
     """Whether the lanes of a subgroup are always at the same place, so that they need
     not wait for each other, only see what they wrote."""
+    keeps_lanes_together: bool = True
+    """Whether its compiler leaves calls of functions in which lanes communicate, and
+    loops, to all lanes, also where some of them branch before and after."""
     scalars: frozenset[str] = frozenset()
     """Types that are not to be taken for granted: f16, f64, i8, i16, i64."""
     registers: tuple[int, ...] = ()

@@ -1,12 +1,15 @@
 """What a lane holds of a matrix: vectors of components, read and written by number.
 
 V components are one vector, or several of one width; what is left over at the end is
-never used.  The widths are those that SPIR-V has, so that a number that is known at run
-time picks a component with one instruction a vector.
+never used.  The widths are powers of two that SPIR-V has, so that a number that is
+known at run time picks a component with one instruction a vector.  Vectors of 3 are
+not among them: they save nothing, being as large as those of 4, and Intel's CPU
+run-time mixes up the lanes' where functions that are not inlined take or return them.
 
 | V  | of at most 16 | of at most 4   |
 |----|---------------|----------------|
 | 1  | vector<1>     | vector<1>      |
+| 3  | vector<4>     | vector<4>      |
 | 7  | vector<8>     | 2 x vector<4>  |
 | 20 | 2 x vector<16> | 5 x vector<4> |
 """
@@ -25,8 +28,8 @@ from coopc.rewrite.lane_builder import LaneBuilder, Values
 from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.one_to_many import Parts
 
-WIDTHS = (1, 2, 3, 4, 8, 16)
-"""Components of the vectors of SPIR-V, and of a scalar."""
+WIDTHS = (1, 2, 4, 8, 16)
+"""Components of the vectors that lanes have, and of a scalar."""
 
 WRITTEN_OUT = 4
 """So many components, or fewer, are not worth a loop."""

@@ -1,0 +1,102 @@
+"""converge-subgroup: barriers where a compiler takes the lanes of a subgroup apart.
+
+Before:  scf.if %in { .. }           scf.for .. {
+         %x = func.call @f(%v)         %y = arith.select %in, %a, %b
+         scf.if %in { .. }             .. }
+After:   scf.if %in { .. }           scf.for .. {
+         simt.barrier subgroup         simt.barrier subgroup
+         %x = func.call @f(%v)         %y = arith.select %in, %a, %b
+         scf.if %in { .. }             .. }
+Fails:   never; nothing is changed for devices that keep lanes together
+
+`Device.keeps_lanes_together` says whose compiler does not.  It calls @f once for the
+lanes that are in and once for the others, so that what @f broadcasts comes from some of
+them; and it makes two loops of the one, for either value of %in, and some lanes run
+neither.  It moves no barrier, and nothing that holds one.  Calls of functions that do
+nothing together need none, nor loops in which lanes decide nothing; in control flow
+that differs between lanes there must be none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc import device as devices
+from coopc.dialects import simt
+from coopc.dialects.traits import Collective
+from coopc.rewrite.structure import Functions, callee, functions
+from coopc.rewrite.uniformity import Uniformity, Variation
+
+
+@dataclass(frozen=True)
+class ConvergeSubgroupPass(ModulePass):
+    """Put barriers before calls and into loops, where the target needs them."""
+
+    name = "converge-subgroup"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide on all of `op`, then rewrite it."""
+        target = simt.target_of(op)
+        if target is None or devices.device(target.device.data).keeps_lanes_together:
+            return
+        for where, cause in list(parted(op)):
+            barrier = simt.BarrierOp(simt.FenceScope.SUBGROUP)
+            barrier.location = cause.location
+            Rewriter.insert_op(barrier, where)
+
+
+def parted(module: ModuleOp) -> Iterator[tuple[InsertPoint, Operation]]:
+    """Yield where lanes may be taken apart, and the call or the loop that suffers."""
+    found, known = Uniformity(module), functions(module)
+    together = collective(known)
+    for op in module.walk():
+        if isinstance(op, CallOp) and callee(op, known) in together:
+            if found.around(op) <= Variation.SUBGROUPS:
+                yield InsertPoint.before(op), op
+        elif (body := loop_body(op)) is not None and body.first_op is not None:
+            uniform = found.around(body.first_op) <= Variation.SUBGROUPS
+            if uniform and any(decides(x, found) for x in op.walk()):
+                yield InsertPoint.at_start(body), op
+
+
+def collective(known: Functions) -> set[FuncOp]:
+    """Return the functions that lanes have to run together, by what they call too."""
+    found: set[FuncOp] = set()
+    changed = True
+    while changed:
+        more = {
+            func
+            for func in known.values()
+            for op in func.walk()
+            if op.has_trait(Collective)
+            or (isinstance(op, CallOp) and callee(op, known) in found)
+        }
+        changed, found = more != found, more
+    return found
+
+
+def loop_body(op: Operation) -> Block | None:
+    """Return what runs in every round of a loop; None of what is no loop."""
+    match op:
+        case scf.ForOp():
+            return op.body.block
+        case scf.WhileOp():
+            return op.after_region.block
+        case _:
+            return None
+
+
+def decides(op: Operation, found: Uniformity) -> bool:
+    """Whether an operation chooses by a condition that lanes differ in."""
+    if not isinstance(op, scf.IfOp | scf.IndexSwitchOp | arith.SelectOp):
+        return False
+    return found.of(op.operands[0]) > Variation.SUBGROUPS
