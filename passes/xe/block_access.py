@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.arith import AndIOp, CmpiOp, SelectOp
-from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
+from xdsl.dialects.builtin import IndexType, IntegerType, VectorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt, xe
@@ -21,6 +21,7 @@ from coopc.passes.xe.payloads import PayloadLoads
 from coopc.passes.xe.positions import origin
 from coopc.passes.xe.registers import (
     bit_width,
+    bitcast,
     elements,
     gathered,
     joined,
@@ -173,7 +174,7 @@ class BlockAccess:
         for x, y in zip(lows, highs, strict=True):
             # A lane with bit 0 gives y and keeps x, one with bit 1 gives x.
             given = s.insert(SelectOp(upper, x, y)).result
-            got = s.insert(simt.ShuffleOp(simt.ShuffleMode.XOR, given, distance)).result
+            got = self._of_neighbour(s, given, distance)
             new.append(s.insert(SelectOp(upper, got, x)).result)
             new.append(s.insert(SelectOp(upper, y, got)).result)
         where = {number: at for at, number in enumerate(low)}
@@ -184,6 +185,22 @@ class BlockAccess:
             wanted.append((2 * vector + bit) * size + at)
         assert count <= total
         return gathered(s, new, wanted, length)
+
+    def _of_neighbour(
+        self, s: Splitter, value: SSAValue, distance: SSAValue
+    ) -> SSAValue:
+        """Return what another lane has.
+
+        In integers of 32 bits: Intel's compiler has no shuffle of vectors of f16.
+        """
+        type = vector_type(value)
+        bits = bit_width(type)
+        whole = VectorType(i32, [bits // 32])
+        if bits % 32:
+            whole = VectorType(IntegerType(bits // type.get_shape()[0]), type.shape)
+        (given,) = elements(s, value, whole)
+        mode = simt.ShuffleMode.XOR
+        return bitcast(s, s.insert(simt.ShuffleOp(mode, given, distance)).result, type)
 
     def _lane_bit(self, bit: int) -> SSAValue:
         """Return whether a bit of the lane's number is 1, an i1."""

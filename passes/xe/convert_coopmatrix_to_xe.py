@@ -32,6 +32,7 @@ from coopc.dialects.coopmatrix import MatrixType
 from coopc.passes.xe.conditions import together
 from coopc.passes.xe.matrix_access import MatrixBlocks
 from coopc.passes.xe.matrix_checks import why_not
+from coopc.passes.xe.matrix_counters import narrow_loops
 from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
 from coopc.passes.xe.matrix_plans import (
     Moves,
@@ -87,9 +88,10 @@ class ConvertCoopmatrixToXePass(ModulePass):
         for func in known.values():
             if simt.KERNEL in func.attributes and has_matrices(func, known):
                 func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-        if device.block_io is not None:
-            demand(moves, device.block_io)
-        rules = Matrices(pieces, moves)
+        demand(moves, channels, device.block_io)
+        rules = Matrices(pieces, moves, channels)
+        for func in known.values():
+            narrow_loops(func, moves, rules.entry(func))
         _fetch(op, rules, moves)
         parts: dict[SSAValue, Parts] = {
             value: pieces(value.type).parts

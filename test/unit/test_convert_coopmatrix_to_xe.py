@@ -11,6 +11,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
+from coopc.diagnostic import CompileError
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.formats import from_bf16, to_bf16
@@ -241,3 +242,88 @@ def test_ragged(name: str) -> None:
     check(x, "bmg", (80, 112, 96))
     if "col_major" not in (x.a, x.c):
         check(x, "pvc", (71, 80, 64))
+
+
+CHAINED = """
+func.func @chained(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %bias: memref<?x?xf32>,
+                   %out: memref<?x?xf16>, %scale: f32) attributes {simt.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %z = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<16x16xf32, acc>
+  coopmatrix.prefetch %b[%c0, %c0] row_major
+      : memref<?x?xf16>, !coopmatrix.matrix<16x16xf16, b>
+  %x = coopmatrix.load %a[%c0, %c0] row_major
+      : memref<?x?xf16> -> !coopmatrix.matrix<16x16xf16, a>
+  %w = coopmatrix.load %b[%c0, %c0] row_major
+      : memref<?x?xf16> -> !coopmatrix.matrix<16x16xf16, b>
+  %p = coopmatrix.load %bias[%c0, %c0] row_major
+      : memref<?x?xf32> -> !coopmatrix.matrix<16x16xf32, acc>
+  %0 = coopmatrix.mul_add %x, %w, %z : !coopmatrix.matrix<16x16xf16, a>,
+      !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<16x16xf32, acc>
+  %1 = coopmatrix.add %0, %p : !coopmatrix.matrix<16x16xf32, acc>
+  %2 = coopmatrix.max %1, %z : !coopmatrix.matrix<16x16xf32, acc>
+  %3 = coopmatrix.scale %2, %scale : !coopmatrix.matrix<16x16xf32, acc>, f32
+  %4 = coopmatrix.neg %3 : !coopmatrix.matrix<16x16xf32, acc>
+  %left = coopmatrix.convert %4
+      : !coopmatrix.matrix<16x16xf32, acc> -> !coopmatrix.matrix<16x16xf16, a>
+  %right = coopmatrix.convert %3
+      : !coopmatrix.matrix<16x16xf32, acc> -> !coopmatrix.matrix<16x16xf16, b>
+  %5 = coopmatrix.mul_add %left, %right, %z : !coopmatrix.matrix<16x16xf16, a>,
+      !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<16x16xf32, acc>
+  %6 = coopmatrix.convert %5
+      : !coopmatrix.matrix<16x16xf32, acc> -> !coopmatrix.matrix<16x16xf16, acc>
+  coopmatrix.store %6, %out[%c0, %c0] row_major
+      : !coopmatrix.matrix<16x16xf16, acc>, memref<?x?xf16>
+  func.return
+}"""
+
+
+@pytest.mark.parametrize("device", [None, "bmg", "dg2"])
+def test_products_of_products(device: str | None) -> None:
+    """A result is an operand again: on 16 lanes only registers move."""
+    random = np.random.default_rng(7)
+    # A row of a surface is at least 64 bytes.
+    a, b = (random.integers(-2, 3, (16, 32)).astype("f2") for _ in range(2))
+    bias = random.integers(-9, 10, (16, 32)).astype("f4")
+    out = np.zeros((16, 32), "f2")
+    if device == "dg2":
+        # Where lanes hold pairs of columns of a, elements would change lanes.
+        with pytest.raises(CompileError, match="stay in their lanes"):
+            compiled(CHAINED, to_xe(device))
+        return
+    module = compiled(CHAINED, "" if device is None else to_xe(device))
+    simulate(module, "chained", [a, b, bias, out, 0.25], grid=(1, 1))
+    x, w = (each[:, :16].astype("f8") for each in (a, b))
+    y = 0.25 * np.maximum(x @ w + bias[:, :16], 0)
+    assert np.array_equal(out[:, :16], (-y @ y).astype("f2"))
+    assert not out[:, 16:].any()
+
+
+def test_each_function_has_its_own_lanes_and_places() -> None:
+    """Matrices go through calls and branches."""
+    text = """
+    func.func private @twice(%x: !coopmatrix.matrix<24x16xf32, acc>)
+        -> !coopmatrix.matrix<24x16xf32, acc> {
+      %y = coopmatrix.add %x, %x : !coopmatrix.matrix<24x16xf32, acc>
+      func.return %y : !coopmatrix.matrix<24x16xf32, acc>
+    }
+    func.func @f(%m: memref<24x16xf32>, %c: i1) attributes {simt.kernel} {
+      %c0 = arith.constant 0 : index
+      %x = coopmatrix.load %m[%c0, %c0] row_major
+          : memref<24x16xf32> -> !coopmatrix.matrix<24x16xf32, acc>
+      %y = scf.if %c -> (!coopmatrix.matrix<24x16xf32, acc>) {
+        %2 = func.call @twice(%x) : (!coopmatrix.matrix<24x16xf32, acc>)
+            -> !coopmatrix.matrix<24x16xf32, acc>
+        scf.yield %2 : !coopmatrix.matrix<24x16xf32, acc>
+      } else {
+        scf.yield %x : !coopmatrix.matrix<24x16xf32, acc>
+      }
+      coopmatrix.store %y, %m[%c0, %c0] row_major
+          : !coopmatrix.matrix<24x16xf32, acc>, memref<24x16xf32>
+      func.return
+    }"""
+    for chosen in (False, True):
+        memory = np.arange(24 * 16, dtype="f4").reshape(24, 16)
+        expected = memory * (2 if chosen else 1)
+        simulate(compiled(text, to_xe("bmg")), "f", [memory, chosen], grid=(1, 1))
+        assert np.array_equal(memory, expected)

@@ -1,0 +1,32 @@
+// C = A * B, signed i8 x i8 -> i32: 32 x 64 a subgroup, 64 of K a step, any sizes.
+#grid = affine_map<(m, k, k1, n, m1, n1) -> (n1 ceildiv 64, m ceildiv 32)>
+
+func.func @gemm_i8(%a: memref<?x?xi8>, %b: memref<?x?xi8>, %c: memref<?x?xi32>)
+    attributes {simt.kernel, simt.grid = #grid} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %tile_m = arith.constant 32 : index
+  %tile_n = arith.constant 64 : index
+  %tile_k = arith.constant 64 : index
+  %zero = arith.constant 0 : i32
+  %x = simt.workgroup_id x : index
+  %y = simt.workgroup_id y : index
+  %row = arith.muli %y, %tile_m : index
+  %col = arith.muli %x, %tile_n : index
+  %end = memref.dim %a, %c1 : memref<?x?xi8>
+  %init = coopmatrix.fill %zero : i32 -> !coopmatrix.matrix<32x64xi32, acc>
+  %sum = scf.for %k = %c0 to %end step %tile_k
+      iter_args(%acc = %init) -> (!coopmatrix.matrix<32x64xi32, acc>) {
+    %left = coopmatrix.load %a[%row, %k] row_major checked(rows, cols)
+        : memref<?x?xi8> -> !coopmatrix.matrix<32x64xi8, a>
+    %right = coopmatrix.load %b[%k, %col] row_major checked(rows, cols)
+        : memref<?x?xi8> -> !coopmatrix.matrix<64x64xi8, b>
+    %next = coopmatrix.mul_add %left, %right, %acc signed(a, b, c, result)
+        : !coopmatrix.matrix<32x64xi8, a>, !coopmatrix.matrix<64x64xi8, b>,
+          !coopmatrix.matrix<32x64xi32, acc>
+    scf.yield %next : !coopmatrix.matrix<32x64xi32, acc>
+  }
+  coopmatrix.store %sum, %c[%row, %col] row_major checked(rows, cols)
+      : !coopmatrix.matrix<32x64xi32, acc>, memref<?x?xi32>
+  func.return
+}
