@@ -68,6 +68,9 @@ class CoopcXePass(Pipeline):
     """Whether kernels get a second entry point, `.any`, for memory of any pitch."""
     payload: Literal["none", "prefetch", "all"] = "none"
     """Which addresses of messages are held in payloads, builtins of the compiler."""
+    split: bool = False
+    """Whether pairs of subgroups share A in split DPAS, as dg2 can; which two are a
+    pair is only assumed there."""
     emulate: bool = False
     """Whether what the device does is then written out as code for any device, and the
     target is the CPU; the plans are those for `device`."""
@@ -85,11 +88,13 @@ class CoopcXePass(Pipeline):
         )
         from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
         from coopc.passes.xe.emulate_xe import EmulateXePass
+        from coopc.passes.xe.fuse_split_dpas import FuseSplitDpasPass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
 
         second = (AddAnyEntryPass(),) if self.any else ()
         ahead = (PrefetchBlockIoPass(self.prefetch),) if self.prefetch else ()
+        shared = FuseSplitDpasPass(assumed=True, explain=self.explain)
         return (
             SetTargetPass(self.device, None if self.device is None else "opencl"),
             *second,  # which needs no prefetches, nor has it plans
@@ -98,6 +103,7 @@ class CoopcXePass(Pipeline):
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
             ConvertCoopmatrixToXePass(explain=self.explain),
+            *((shared,) if self.split else ()),  # of what is loaded by blocks
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.
             *((EmulateXePass(), SetTargetPass("intel-cpu")) if self.emulate else ()),
