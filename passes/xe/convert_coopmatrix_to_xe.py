@@ -88,8 +88,9 @@ class ConvertCoopmatrixToXePass(ModulePass):
         for func in known.values():
             if simt.KERNEL in func.attributes and has_matrices(func, known):
                 func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-        demand(moves, channels, device.block_io)
-        rules = Matrices(pieces, moves, channels)
+        if device.block_io is not None:
+            demand(moves, device.block_io)
+        rules = Matrices(pieces, moves)
         for func in known.values():
             narrow_loops(func, moves, rules.entry(func))
         _fetch(op, rules, moves)
