@@ -13,6 +13,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
 from coopc.passes.khr.legalize_coopmatrix_khr import LegalizeCoopmatrixKhrPass
+from coopc.passes.khr.pack_coopmatrix_b import PackCoopmatrixBPass
 from coopc.passes.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
 
@@ -28,7 +29,10 @@ class CoopcKhrPass(Pipeline):
     flavour: str | None = None
     """opencl or vulkan; the device's, if it has only one."""
     tile: tuple[int, ...] = ()
-    """m, n and k of a subgroup's part of a linalg.matmul; the device decides without."""
+    """m, n and k that a subgroup computes of a linalg.matmul; else the device's."""
+    pack_b: bool = False
+    """Whether a kernel of its own packs B where the device wants it packed, rather than
+    each work-group what it needs."""
 
     def __post_init__(self) -> None:
         self.steps()  # checks the device's name
@@ -42,9 +46,11 @@ class CoopcKhrPass(Pipeline):
         return (
             SetTargetPass(self.device, self.flavour),
             ConvertLinalgToCoopmatrixPass(self.tile),  # for the target
+            *((PackCoopmatrixBPass(kernel=True),) if self.pack_b else ()),
             CanonicalizePass(),  # what is dead or constant need not be cut
             LegalizeCoopmatrixKhrPass(products_only=True),  # else not to be split
             SplitCoopmatrixPass(),  # for the target
+            PackCoopmatrixBPass(),  # of tiles
             LegalizeCoopmatrixKhrPass(),  # of tiles: what is whole has no instruction
             CanonicalizePass(),
             # No cse: xDSL's takes quadratic time in the loads of a block, and cutting

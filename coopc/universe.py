@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     ".convert_spirv_calls_to_coopmatrix:ConvertSpirvCallsToCoopmatrixPass",
     "tile-matmul-khr": "coopc.passes.khr.tile_matmul_khr:TileMatmulKhrPass",
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
+    "pack-coopmatrix-b": "coopc.passes.khr.pack_coopmatrix_b:PackCoopmatrixBPass",
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
     "add-any-entry": "coopc.passes.xe.add_any_entry:AddAnyEntryPass",

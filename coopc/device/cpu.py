@@ -50,6 +50,8 @@ INTEL_CPU = Device(
     aligned=False,
     whole_arithmetic=False,
     element_access=False,
+    # Its pass "Lower AMX type for load/store" crashes on a phi of two branches.
+    branched_matrices=False,
     lane_products=False,
     # Tried: test/unit/test_converge_subgroup.py has the smallest cases.
     keeps_lanes_together=False,

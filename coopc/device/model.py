@@ -130,6 +130,8 @@ class Device:
     """Whether arithmetic on whole matrices works: add, negate, convert, scale."""
     element_access: bool = True
     """Whether a work-item can reach its elements, through a matrix variable."""
+    branched_matrices: bool = True
+    """Whether a matrix may be what one of two branches made."""
     lane_products: bool = True
     """Whether its lanes multiply what its matrices cannot; else that is refused: such a
     product takes many times as long as one of matrices."""

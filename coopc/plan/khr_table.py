@@ -31,7 +31,6 @@ Fact: TypeAlias = Literal[
     "not multiplied",
     "wide saturation",
     "no unit stride",
-    "no layout",
     "same type",
     "same use",
     "narrow",
@@ -45,7 +44,6 @@ Fact: TypeAlias = Literal[
 `not multiplied`: a multiplication of types that the device lists none of.
 `wide saturation`: one of 64 bits that saturates.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
-`no layout`: memory in a layout in which the device has no such matrix.
 `narrow`: elements of fewer than 32 bits.
 `integers`: the elements are integers."""
 
@@ -121,13 +119,6 @@ TABLE: tuple[Row, ...] = (
     _row("reduce", "memory"),
     # Memory.
     _row("load store", "staged", "no unit stride"),
-    _row(
-        "load store",
-        "refused",
-        "checked",
-        "no layout",
-        reason="it has no such matrix in this layout of memory",
-    ),
     _row("load store", "staged", "checked"),
     _row("load store prefetch", "native"),
     _row(

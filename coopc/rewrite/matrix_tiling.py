@@ -222,7 +222,7 @@ def _held(program: Program, offers: Offers) -> Iterator[Demand]:
         if not program.axes.free.isdisjoint(pair):
             continue
         accesses = program.accesses.get(value, [])
-        layouts = frozenset(op.layout.data for op in accesses)
+        layouts = frozenset(op.layout_in_memory or op.layout.data for op in accesses)
         type = matrix_type(value)
         if (tiles := offers.matrix(type, layouts)) is not None:
             op = accesses[0] if accesses else _op_of(value)

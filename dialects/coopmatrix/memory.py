@@ -139,6 +139,21 @@ class AccessOp(IRDLOperation, ABC):
         rows, cols = strides[-2:]
         return rows, cols
 
+    @property
+    def layout_in_memory(self) -> Layout | None:
+        """The layout of the matrix as its elements lie in memory; None if not sure.
+
+        It is the other one where the memref's rows are columns in memory.
+        """
+        rows, cols = self.matrix_strides
+        layout = self.layout.data
+        if cols == 1:
+            return layout
+        if rows != 1 or layout is Layout.PACKED:
+            return None
+        by_rows = layout is Layout.ROW_MAJOR
+        return Layout.COL_MAJOR if by_rows else Layout.ROW_MAJOR
+
 
 class PlainAccessOp(AccessOp, ABC):
     """A load or a store: an access with memory operands.

@@ -9,7 +9,7 @@ Fails:   where an operation of such a function is not one of them, naming it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -31,7 +31,11 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from coopc.device import Device, device
+from coopc.device import Use as DeviceUse
 from coopc.dialects import coopmatrix, simt
+from coopc.plan.matmul_tile import ANY, matmul_tile
+from coopc.rewrite.matrix_offers import element_name
 from coopc.rewrite.multiplication import Multiplication, Operand, recognised
 
 
@@ -52,6 +56,17 @@ class Plan:
     fill: SSAValue | None
     """What C is before; None where it is what it was."""
     tile: Tile
+    staged: frozenset[coopmatrix.Use] = frozenset()
+    """The matrices that the device does not have in the layout that memory has: their
+    accesses are checked, which goes through work-group memory in any layout."""
+
+    def checked(
+        self, operand: Operand, type: coopmatrix.MatrixType
+    ) -> coopmatrix.CheckedAttr | None:
+        """Return the axes along which accesses of a tile are checked."""
+        if type.use.data in self.staged:
+            return coopmatrix.CheckedAttr(frozenset(coopmatrix.Axis))
+        return checked(operand, type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +148,7 @@ class KernelBuilder:
         start, step = self.index(0), self.index(tile.k)
         c_type = matrix_of(found.c, (tile.m, tile.n), coopmatrix.Use.ACC)
         if plan.fill is None:
-            first = self.add(access(found.c, c_type, (row, col), batch), "init")
+            first = self.add(access(plan, found.c, c_type, (row, col), batch), "init")
         else:
             first = self.add(coopmatrix.FillOp(plan.fill, c_type), "init")
         loop = self._loop((start, end, step), first, (row, col), batch)
@@ -141,7 +156,7 @@ class KernelBuilder:
         layout, places = placed(found.c, (row, col), batch)
         self.ops.append(
             coopmatrix.StoreOp(
-                total, found.c.memory, places, layout, checked(found.c, c_type)
+                total, found.c.memory, places, layout, plan.checked(found.c, c_type)
             )
         )
         self.ops.append(ReturnOp())
@@ -162,8 +177,8 @@ class KernelBuilder:
         k.name_hint, total.name_hint = "k", "acc"
         a_type = matrix_of(found.a, (tile.m, tile.k), coopmatrix.Use.A)
         b_type = matrix_of(found.b, (tile.k, tile.n), coopmatrix.Use.B)
-        a = access(found.a, a_type, (row, k), batch)
-        b = access(found.b, b_type, (k, col), batch)
+        a = access(self.plan, found.a, a_type, (row, k), batch)
+        b = access(self.plan, found.b, b_type, (k, col), batch)
         a.result.name_hint, b.result.name_hint = "a_tile", "b_tile"
         signed = signs(found)
         multiply = coopmatrix.MulAddOp(a.result, b.result, total, signed=signed)
@@ -193,6 +208,7 @@ def placed(
 
 
 def access(
+    plan: Plan,
     operand: Operand,
     type: coopmatrix.MatrixType,
     at: tuple[SSAValue, SSAValue],
@@ -201,7 +217,7 @@ def access(
     """Return the load of the tile at (row, column)."""
     layout, places = placed(operand, at, batch)
     return coopmatrix.LoadOp(
-        operand.memory, places, type, layout, checked(operand, type)
+        operand.memory, places, type, layout, plan.checked(operand, type)
     )
 
 
@@ -298,11 +314,12 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
 
     name = "convert-linalg-to-coopmatrix"
 
-    tile: tuple[int, ...] = (32, 32, 16)
-    """m, n and k: what a work-group computes at a time."""
+    tile: tuple[int, ...] = ()
+    """m, n and k: what a work-group computes at a time; the device of `simt.target`
+    decides without it."""
 
     def __post_init__(self) -> None:
-        if len(self.tile) != 3 or min(self.tile) < 1:
+        if self.tile and (len(self.tile) != 3 or min(self.tile) < 1):
             raise ValueError(f"expected a tile of m, n and k, got {self.tile}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -311,13 +328,69 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
         for func in op.ops:
             if not isinstance(func, FuncOp) or not func.body.blocks:
                 continue
-            match planned(func, Tile(*self.tile)):
+            match planned(func, Tile(*(self.tile or ANY))):
                 case None:
                     pass
                 case Plan() as plan:
-                    plans.append((func, plan))
+                    plans.append((func, self._sized(plan, simt.target_of(op))))
                 case Refused(culprit, reason):
                     error = PassFailedException(f"{culprit.name}: {reason}")
                     culprit.emit_error(reason, error)
         for func, plan in plans:
             rewrite(func, plan)
+
+    def _sized(self, plan: Plan, target: simt.TargetAttr | None) -> Plan:
+        """Return a plan with the tile and the accesses that the target wants."""
+        if target is None:
+            return plan
+        wanted = device(target.device.data)
+        plan = replace(plan, staged=staged_by(wanted, plan.multiplication))
+        if self.tile:
+            return plan
+        sizes = matmul_tile(wanted, element_names(plan))
+        return replace(plan, tile=Tile(*sizes))
+
+
+def staged_by(wanted: Device, found: Multiplication) -> frozenset[coopmatrix.Use]:
+    """Return the matrices that a device has in no such layout of memory.
+
+    Of B, what can be packed is not among them: see `pack-coopmatrix-b`.
+    """
+    uses: tuple[tuple[coopmatrix.Use, DeviceUse, Operand], ...] = (
+        (coopmatrix.Use.A, "a", found.a),
+        (coopmatrix.Use.B, "b", found.b),
+        (coopmatrix.Use.ACC, "acc", found.c),
+    )
+    staged: set[coopmatrix.Use] = set()
+    for use, name, operand in uses:
+        element = element_name(operand.type.get_element_type())
+        has = {
+            layout
+            for sizes in wanted.held(name, element)
+            for layout in wanted.layouts(name, element, *sizes)
+        }
+        layout = layout_of(operand)
+        if layout is not None and has and not has & {str(layout), "packed"}:
+            staged.add(use)
+    return frozenset(staged)
+
+
+def layout_of(operand: Operand) -> coopmatrix.Layout | None:
+    """Return the layout of a matrix as its elements lie in memory; None if not sure."""
+    strides = operand.type.get_strides()
+    if strides is None:
+        return None
+    rows, cols = (strides[dimension] for dimension in operand.dimensions)
+    if cols == 1:
+        return coopmatrix.Layout.ROW_MAJOR
+    return coopmatrix.Layout.COL_MAJOR if rows == 1 else None
+
+
+def element_names(plan: Plan) -> tuple[str, str, str]:
+    """Return the element types of A, B and C as devices name them."""
+    found = plan.multiplication
+    a, b, c = (
+        element_name(each.type.get_element_type(), each.signed)
+        for each in (found.a, found.b, found.c)
+    )
+    return a, b, c

@@ -11,8 +11,7 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
 from coopc.dialects.narrow import is_integer
-from coopc.passes.khr.layouts import DEVICE_USES, layouts_of
-from coopc.passes.khr.staged_memory import has_unit_stride
+from coopc.passes.khr.layouts import DEVICE_USES
 from coopc.plan.khr_table import Fact, Form, way
 from coopc.rewrite.matrix_offers import element_name
 from coopc.rewrite.uniformity import Uniformity, Variation
@@ -82,7 +81,7 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
     }
     match op:
         case coopmatrix.AccessOp():
-            found |= _of_access(op, device)
+            found |= _of_access(op)
         case coopmatrix.FillOp():
             found["fill of 0"] = _is_zero(op.value)
         case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
@@ -111,14 +110,12 @@ def _is_multiplied(op: coopmatrix.MulAddOp, device: Device) -> bool:
     return bool(device.multiplications(a, b, c, result, op.saturating is not None))
 
 
-def _of_access(op: coopmatrix.AccessOp, device: Device) -> dict[Fact, bool]:
+def _of_access(op: coopmatrix.AccessOp) -> dict[Fact, bool]:
     atomic = isinstance(op, coopmatrix.AtomicOp)
     is_float = not is_integer(op.matrix.element_type)
     return {
         "checked": op.checked is not None,
-        "no unit stride": not has_unit_stride(op),
-        "no layout": op.matrix.is_static
-        and op.layout.data not in layouts_of(op.matrix, device),
+        "no unit stride": op.layout_in_memory is None,
         "narrow": op.matrix.element_bits < 32,
         "float atomic": atomic and is_float,
     }
@@ -141,11 +138,11 @@ def _decision(op: Operation, device: Device) -> Decision:
     row = way(op.name.partition(".")[2], facts_of(op, device), device)
     reason = row.reason and f"{device.name} refuses {op.name}: {row.reason}"
     if row.form in ("staged", "memory"):
-        reason = _why_not_staged(op)
+        reason = why_not_staged(op)
     return Decision(op, "refused" if reason else row.form, reason)
 
 
-def _why_not_staged(op: Operation) -> str:
+def why_not_staged(op: Operation) -> str:
     """Why matrices cannot go through memory of a known size; empty if they can."""
     for matrix in _matrices(op):
         if not matrix.is_static:

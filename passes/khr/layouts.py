@@ -19,7 +19,7 @@ from coopc.passes.khr.code import Code
 DEVICE_USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
 """The uses that devices have matrices of."""
 
-PREFERRED = (Layout.ROW_MAJOR, Layout.COL_MAJOR, Layout.PACKED)
+PREFERRED = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR)
 
 
 def layouts_of(matrix: MatrixType, device: Device) -> tuple[Layout, ...]:
@@ -41,7 +41,7 @@ def scratch_layout(matrix: MatrixType, device: Device) -> Layout:
     >>> from xdsl.dialects.builtin import i8
     >>> b = MatrixType.of(32, 8, i8, Use.B)
     >>> [str(scratch_layout(b, device)) for device in (BMG, DG2, INTEL_CPU)]
-    ['row_major', 'col_major', 'packed']
+    ['row_major', 'packed', 'packed']
     """
     return next(iter(layouts_of(matrix, device)), Layout.ROW_MAJOR)
 

@@ -15,7 +15,11 @@ from xdsl.ir import Attribute, SSAValue
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Axis, Layout, matrix_type
 from coopc.passes.khr.code import Code
-from coopc.passes.khr.layouts import layouts_of, memory_shape, places
+from coopc.passes.khr.layouts import (
+    layouts_of,
+    memory_shape,
+    places,
+)
 from coopc.passes.khr.scalar_forms import constant
 from coopc.passes.khr.scratch import Piece, Scratch
 
@@ -138,11 +142,6 @@ def fetch(code: Code, op: coopmatrix.LoadOp, piece: Piece, scratch: Scratch) -> 
     scratch.each(code, access.rows, access.cols, one)
 
 
-def has_unit_stride(op: coopmatrix.AccessOp) -> bool:
-    """Whether rows or columns are contiguous in memory, for sure."""
-    return 1 in op.matrix_strides
-
-
 def staged_load(op: coopmatrix.LoadOp, code: Code, scratch: Scratch) -> SSAValue:
     """Insert a load through work-group memory; a plain one where nothing is amiss."""
     matrix = matrix_type(op.result)
@@ -158,8 +157,9 @@ def staged_load(op: coopmatrix.LoadOp, code: Code, scratch: Scratch) -> SSAValue
         return code.get(new)
 
     access = Access(op)
-    known = op.layout.data in layouts_of(matrix, scratch.device)
-    if not access.is_checked or not has_unit_stride(op) or not known:
+    device = scratch.device
+    known = op.layout_in_memory in layouts_of(matrix, device)
+    if not (access.is_checked and known and device.branched_matrices):
         return slow(code)
     return code.choose(access.inside(code), matrix, fast, slow)
 
@@ -176,7 +176,8 @@ def staged_store(op: coopmatrix.StoreOp, code: Code, scratch: Scratch) -> None:
         new.properties.pop("checked")
         code.do(new)
 
-    if not access.is_checked or not has_unit_stride(op):
+    known = op.layout_in_memory in layouts_of(op.matrix, scratch.device)
+    if not access.is_checked or not known:
         slow(code)
         return
     code.branch(access.inside(code), fast, slow)

@@ -8,9 +8,11 @@
 // STEPS-NEXT: check-dominance
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
+// STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: legalize-coopmatrix-khr{products_only=true}
 // STEPS-NEXT: split-coopmatrix
+// STEPS-NEXT: pack-coopmatrix-b
 // STEPS-NEXT: legalize-coopmatrix-khr
 // STEPS-NEXT: canonicalize
 

@@ -27,16 +27,6 @@ func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %i: index) attributes {simt.
 
 // -----
 
-module attributes {simt.target = #simt.target<opencl, "dg2">} {
-func.func @k(%m: memref<?x?xf16>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.load: dg2 refuses coopmatrix.load: it has no such matrix in this layout of memory
-  %y = coopmatrix.load %m[%i, %i] col_major checked(rows) : memref<?x?xf16> -> !coopmatrix.matrix<8x16xf16, a>
-  func.return
-}
-}
-
-// -----
-
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
 func.func @k(%m: memref<?x?xf16>, %i: index) attributes {simt.kernel} {
   // CHECK: error: coopmatrix.atomic_load: lavapipe refuses coopmatrix.atomic_load: atomic instructions have elements of 32 or 64 bits
