@@ -37,7 +37,7 @@ def matmul_tile(device: Device, elements: tuple[str, str, str]) -> tuple[int, in
 def _of_other_signs(
     device: Device, elements: tuple[str, str, str]
 ) -> tuple[MatrixShape, ...]:
-    """Return multiplications of these types but for signs: the matrices are the same."""
+    """Return multiplications of these types but for signs, which matrices lack."""
     wanted = tuple(signless(x) for x in elements)
     return tuple(
         shape
