@@ -23,7 +23,14 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, VectorType, i32
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+    VectorType,
+    i32,
+)
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -282,6 +289,8 @@ class Emulator:
             found = f"{name}_{number}"
         block = Block(arg_types=types)
         func = FuncOp(found, (list(types), list(results)), Region(block), "private")
+        # Inlined at each call, it would take Intel's CPU run-time minutes.
+        func.attributes["no_inline"] = UnitAttr()
         func.location = op.location
         b = LaneBuilder.in_function(block, op.location, self.unroll)
         end = ReturnOp(*body(b, tuple(block.args)))

@@ -128,6 +128,10 @@ class Numerics:
             return self.given(formats.float_of_bits(bits, result), result)
         return wrapped(bits, result)
 
+    def cut(self, array: Array, bits: int) -> Array:
+        """Return f32 with so many low bits zero."""
+        return (array.view(np.int32) & np.int32(-1 << bits)).view(np.float32)
+
     def multiply_add(
         self,
         matrices: tuple[Array, Array, Array],

@@ -157,7 +157,9 @@ class Tracked(Numerics):
         exactly = result.astype(np.float64)
         least = 2.0 ** max(format.min_exponent - format.fraction_bits, -1074)
         bound = 2 * ulps * format.epsilon * np.abs(exactly) + least
-        bound = np.where(np.isnan(exactly), 0.0, bound)
+        # What was infinite before it was rounded is not off.
+        endless = np.isinf(exactly) & (exactly == unrounded)
+        bound = np.where(np.isnan(exactly) | endless, 0.0, bound)
         if self.inputs == Inputs.REAL:
             return bound
         same = (exactly == unrounded) | (np.isnan(exactly) & np.isnan(unrounded))
@@ -189,6 +191,15 @@ class Tracked(Numerics):
         if is_float(source) and source != result:
             self.lost = self.lost or bool((errors_of(array) > 0).any())
         return array if source == result else super().bitcast(array, source, result)
+
+    def cut(self, array: Array, bits: int) -> Array:
+        """Return f32 without low bits; what is off may be cut to another number."""
+        plain = cast(Complex, array).real.astype(np.float32)
+        found, errors = super().cut(plain, bits), errors_of(array)
+        unit = 2.0**bits * 2 * FORMATS["f32"].epsilon
+        dropped = np.abs(plain.astype(np.float64) - found)
+        own = np.where(errors > 0, unit * np.abs(plain), dropped)
+        return _joined(found, errors + own)
 
     def multiply_add(
         self,

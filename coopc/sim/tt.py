@@ -24,12 +24,10 @@ from coopc.dialects import tt
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.enums import InputPrecision, ProgramAxis
 from coopc.dialects.tt.types import shape_of
-from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
-from coopc.sim.numerics import Numerics
 from coopc.sim.values import AXES, Array, is_float, wrapped
-from coopc.sim.xe_multiply import TF32_MASK
+from coopc.sim.xe_multiply import TF32_DROPPED
 
 _AXES = {ProgramAxis.X: 0, ProgramAxis.Y: 1, ProgramAxis.Z: 2}
 
@@ -142,9 +140,7 @@ class TtFunctions(SimulatorFunctions):
         numerics = self.machine.numerics
         as_tf32 = op.precision is InputPrecision.TF32
         if isinstance(types[0], Float32Type) and as_tf32:
-            if type(numerics) is not Numerics:
-                raise SimulationError("errors are not tracked through tf32")
-            a, b = (tf32(x) for x in (a, b))
+            a, b = (numerics.cut(x, TF32_DROPPED) for x in (a, b))
         of_four = (types[0], types[1], types[2], types[3])
         return (numerics.multiply_add((a, b, c), of_four),)
 
@@ -173,11 +169,6 @@ class TtFunctions(SimulatorFunctions):
         pointer, offset = args
         assert isinstance(pointer, MemRef), pointer
         return (moved(pointer, pointer.offset + offset.astype(np.int64)),)
-
-
-def tf32(values: Array) -> Array:
-    """Return f32 without the bits that a tf32 has not."""
-    return (values.view(np.int32) & np.int32(TF32_MASK)).view(np.float32)
 
 
 def filled(value: Array, shape: tuple[int, ...]) -> Array:

@@ -29,6 +29,7 @@ from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding, Operan
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.formats import bf16_from_bits
 from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.numerics import Numerics
 from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array, scalar_of
 
 BYTE_BITS = 8
@@ -38,8 +39,8 @@ SPLIT_LANES = 8
 """Of the subgroups of a split DPAS."""
 PAIR = 2
 """Subgroups that share a: 2 i and 2 i + 1."""
-TF32_MASK = ~0x1FFF
-"""The bits of an f32 that a tf32 has."""
+TF32_DROPPED = 13
+"""The low bits of an f32 that a tf32 has not."""
 
 ELEMENTS: dict[xe.Precision, Attribute] = {
     xe.Precision.F16: Float16Type(),
@@ -106,8 +107,12 @@ class XeMultiplyFunctions(SimulatorFunctions):
         """Return what lanes hold of a * b + c."""
         self.machine.uniform_mask(LANE_AXIS)
         precisions, repeat = op.precisions, op.repeat.value.data
-        encoding = encoding_of(precisions[0], self.machine.launch.subgroup_size, repeat)
-        left = operand(encoding, "a", a, precisions[0])
+        lanes = self.machine.launch.subgroup_size
+        encoding = encoding_of(precisions[0], lanes, repeat)
+        # Where lanes hold more rows of a than there are, the last ones mean nothing.
+        held = a.shape[-1] * a.dtype.itemsize * BYTE_BITS * lanes // ROW_BITS
+        encoding_of_a = encoding_of(precisions[0], lanes, max(repeat, held))
+        left = operand(encoding_of_a, "a", a, precisions[0])[..., :repeat, :]
         right = operand(encoding, "b", b, precisions[1])
         addend = matrix(encoding, "c", c)
         type = scalar_of(op.c.type)
@@ -148,7 +153,7 @@ def numbers(packed: Array, precision: xe.Precision) -> Array:
         case xe.Precision.BF16:
             return bf16_from_bits(packed.view(np.uint16))
         case xe.Precision.TF32:
-            return (packed & np.int32(TF32_MASK)).view(np.float32)
+            return Numerics().cut(packed.view(np.float32), TF32_DROPPED)
         case xe.Precision.S8:
             return packed.view(np.int8)
         case xe.Precision.U8 | xe.Precision.S4 | xe.Precision.U4:

@@ -53,7 +53,10 @@ class Difference:
         """In a few words."""
         if self.index is None:
             exact = "the same" if self.largest == 0 else "within rounding"
-            return f"{exact}, largest error {self.largest:.3g}"
+            text = f"{exact}, largest error {self.largest:.3g}"
+            if not self.unbounded or self.largest == 0:
+                return text
+            return f"{text}; {self.unbounded} of {self.elements} may differ by anything"
         place = ", ".join(map(str, self.index))
         return (
             f"at [{place}] expected {self.expected}, to within {self.bound:.3g}, "

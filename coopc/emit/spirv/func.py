@@ -2,7 +2,8 @@
 
 Under OpenCL a function is emitted once and called.  Under Vulkan it is emitted where it
 is called, since a pointer to a part of a buffer is no argument there; so is under
-OpenCL a function that gives a memref back.  SPIR-V has no recursion.
+OpenCL a function that gives a memref back.  SPIR-V has no recursion.  One with
+`no_inline` stays a function in what is compiled next.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from coopc.spirv.function import Function
 from coopc.spirv.statement import Id
 
 handlers = Handlers()
+
+NO_INLINE = "no_inline"
+"""The attribute of a function that is to be called, as upstream names it."""
 
 STORAGE = {
     simt.MemorySpace.GLOBAL: "CrossWorkgroup",
@@ -123,7 +127,8 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
     outputs = callee.function_type.outputs.data
     result = _result_type(e, [id for type in outputs for id in e.types.parts(type)])
     type = e.module.type("OpTypeFunction", result, *parameters)
-    function = e.module.function(result, type, name=name)
+    control = "DontInline" if NO_INLINE in callee.attributes else "None"
+    function = e.module.function(result, type, control, name)
     inner = Emission(e.whole, function, emit, subgroup_size=e.subgroup_size)
     _set_parameters(inner, callee)
     e.whole.calling.append(name)
