@@ -7,7 +7,8 @@
 
 Arrays may be strided views where the memref has strides: a buffer is the memory from
 the first element of an array to its last.  For a memref in row-major order they are
-copied.  A wrong argument is a ValueError that names it.
+copied.  A memref of rank 0 is a pointer, to all of an array of any shape.  A wrong
+argument is a ValueError that names it.
 """
 
 import struct
@@ -179,7 +180,7 @@ def _checked(argument: Argument, given: Given) -> Given:
             f"expected {argument.name} to hold {argument.element} ({known[0]}), "
             f"got {array.dtype}"
         )
-    if not _fits(argument.shape, array.shape):
+    if argument.shape and not _fits(argument.shape, array.shape):
         shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
         got = " x ".join(map(str, array.shape))
         raise ValueError(f"expected {argument.name} to be {shape or '()'}, got {got}")

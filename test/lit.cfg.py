@@ -1,5 +1,6 @@
 """How lit runs the tests: which tools they find, and what they may require."""
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -41,3 +42,11 @@ for tool in ("spirv-as", "spirv-dis", "spirv-val", "ocloc", "mlir-opt", "llc"):
         lit_config.error(f"{tool} is missing: run `make toolchain`")
     else:
         lit_config.note(f"{tool} is missing: the tests that require it are skipped")
+
+# Intel's OpenCL run-time for CPUs is of the packages beside lit.
+if importlib.util.find_spec("pyopencl"):
+    config.available_features.add("intel-opencl")
+elif os.environ.get("CI") == "true":
+    lit_config.error("pyopencl is missing")
+else:
+    lit_config.note("pyopencl is missing: the tests that require it are skipped")

@@ -8,43 +8,22 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from coopc.diagnostic import near_match
 from coopc.tools.driver import ArgumentParser, run_tool, write_output, wrong_call
+from coopc.tools.run_job import ON, TOOL, Job, Level, prepare, tiles_of, usage
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from coopc.emit.facts import Facts
     from coopc.interface import Interface
-    from coopc.interface_call import Call, Given
     from coopc.run.execute import Array, Outcome
     from coopc.sim.tracked import Inputs
     from coopc.validate.compare import Difference
 
-TOOL = "coopc-run"
-ON = {"sim": "intel-cpu", "vulkan": "lavapipe", "opencl": "intel-cpu"}
-"""Where a kernel can run, and the device that it is compiled for by default."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A kernel, ready to run."""
-
-    module: ModuleOp
-    """The source."""
-    program: ModuleOp
-    """What the simulator runs: the source after the passes that were asked for."""
-    binary: bytes
-    """What the driver gets; empty on the simulator."""
-    interface: Interface
-    given: tuple[Given, ...]
-    call: Call
-    spec: Mapping[str, int]
+SECONDS = 600.0
+"""How long OpenCL's compiler and a kernel may take: emulated ones are long."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -65,6 +44,13 @@ def parser() -> ArgumentParser:
     add("file", help="the kernel's module, as coopc-opt reads it")
     add("--on", choices=[*ON], default="sim", help="where it runs")
     add("--device", metavar="NAME", help="what it is compiled for")
+    add(
+        "--tiles",
+        choices=["auto", "amx", "emulated", "none"],
+        default="auto",
+        help="of AMX, with --on cpu: the processor's, emulated ones, or none",
+    )
+    add("--threads", type=int, default=1, help="with --on cpu")
     add("--kernel", metavar="NAME", help="which kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
@@ -110,98 +96,6 @@ def body(args: argparse.Namespace) -> None:
         raise wrong_call(TOOL, f"{', '.join(wrong)} is not what was expected")
 
 
-def prepare(args: argparse.Namespace) -> Job:
-    """Read, compile, and make the arguments."""
-    from coopc.compiler import compile, new_context
-    from coopc.emit.interface import interface_of
-    from coopc.interface_call import pack
-    from coopc.parsing import parse
-    from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
-    from coopc.source import read_source
-    from coopc.universe import everything
-
-    source = read_source(args.file)
-    ctx = new_context(everything())
-    module = program = parse(ctx, source)
-    binary = b""
-    if args.on == "sim":
-        from coopc.dialects.simt import kernels
-        from coopc.emit.structured import Refusal
-        from coopc.pipeline import Run, read_passes
-
-        if args.pipeline is not None:
-            program = module.clone()
-            steps = read_passes(args.pipeline, everything().all_passes)
-            Run(ctx, source).apply(program, steps)
-        try:
-            facts = simulated_facts(args.device or ON["sim"])
-            known = [interface_of(each, module, facts) for each in kernels(module)]
-        except (Refusal, ValueError) as error:
-            raise wrong_call(TOOL, str(error)) from error
-    else:
-        passes = pipeline(args)
-        artifact = compile(source.text, passes, "spirv-binary", name=source.name)
-        binary = artifact.bytes
-        known = list(artifact.interface)
-    with usage():
-        interface = choose(known, args.kernel)
-        words = read_words(args.arg, interface)
-        given = make_arguments(interface, words, args.seed, args.size)
-        call = pack(interface, given, read_grid(args.grid))
-        spec = read_spec(args.spec)
-    return Job(module, program, binary, interface, tuple(given), call, spec)
-
-
-def simulated_facts(name: str) -> Facts:
-    """Return the facts of a device that the simulator stands for.
-
-    Raises:
-        ValueError: there is no such device, or it runs no kernels.
-    """
-    from coopc.device import device
-    from coopc.emit.facts import Facts
-
-    found = device(name)
-    if not found.flavours:
-        raise ValueError(f"expected a device that runs kernels, got {name}")
-    return Facts(found.flavours[0], found)
-
-
-@contextmanager
-def usage() -> Generator[None]:
-    """Take a `ValueError` for a mistake on the command line."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise wrong_call(TOOL, str(error)) from error
-
-
-def choose(known: Sequence[Interface], name: str | None) -> Interface:
-    """Return the kernel of a name, or the only one.
-
-    Raises:
-        ValueError: there is none, or there are several and no name.
-    """
-    names = [interface.name for interface in known]
-    if not known:
-        raise ValueError("expected a kernel: no function has simt.kernel")
-    if name is None and len(known) > 1:
-        raise ValueError(f"expected --kernel, one of {', '.join(names)}")
-    if name is not None and name not in names:
-        near = near_match(name, names)
-        raise ValueError(f"expected a kernel, one of {', '.join(names)}{near}")
-    return known[0 if name is None else names.index(name)]
-
-
-def pipeline(args: argparse.Namespace) -> str:
-    """Return the passes that make the module what its driver takes."""
-    if args.pipeline is not None:
-        return args.pipeline
-    if args.on == "sim":
-        return ""
-    return f"coopc-khr{{device={args.device or ON[args.on]}}}"
-
-
 def execute(args: argparse.Namespace, job: Job) -> Outcome:
     """Run the kernel where the arguments say."""
     from coopc.run import opencl, vulkan
@@ -213,10 +107,14 @@ def execute(args: argparse.Namespace, job: Job) -> Outcome:
     try:
         if args.on == "sim":
             return on_simulator(args, job)
+        if args.on == "cpu":
+            return on_processor(args, job)
         if args.on == "opencl":
             amx = b"SPV_KHR_cooperative_matrix" in job.binary
             with opencl.Session.start(amx=amx) as session:
-                return on_opencl(job.binary, job.call, session, repeats=repeats)
+                return on_opencl(
+                    job.binary, job.call, session, repeats=repeats, seconds=SECONDS
+                )
         lavapipe = (args.device or ON["vulkan"]) == "lavapipe"
         with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:
             return on_vulkan(
@@ -234,13 +132,31 @@ def on_simulator(args: argparse.Namespace, job: Job) -> Outcome:
     arrays: list[tuple[Array, ...]] = []
     for _ in range(args.repeat):
         start = time.perf_counter()
-        arrays.append(simulated(args, job, job.program)[0])
+        arrays.append(simulated(args, job, job.program, job.interface.name)[0])
         times.append(1000 * (time.perf_counter() - start))
     return Outcome(arrays[0], tuple(times), "the simulator")
 
 
+def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
+    """Compile what the passes made for this processor, and run it."""
+    from xdsl.utils.exceptions import PassFailedException
+
+    from coopc.run.cpu import Program
+    from coopc.run.execute import on_cpu
+
+    try:
+        program = Program.of(job.program, tiles_of(args))
+    except PassFailedException as error:
+        raise wrong_call(TOOL, str(error)) from error
+    return on_cpu(program, job.call, threads=args.threads, repeats=args.repeat)
+
+
 def simulated(
-    args: argparse.Namespace, job: Job, module: ModuleOp, track: Inputs | None = None
+    args: argparse.Namespace,
+    job: Job,
+    module: ModuleOp,
+    name: str,
+    track: Inputs | None = None,
 ) -> tuple[tuple[Array, ...], tuple[Array | None, ...]]:
     """Simulate a module.
 
@@ -262,7 +178,7 @@ def simulated(
         track=track,
     )
     try:
-        run = simulate(module, job.interface.name, numbers, options)
+        run = simulate(module, name, numbers, options)
     except (SimulationError, ValueError) as error:
         raise wrong_call(TOOL, str(error)) from error
     kept = [n for n, each in enumerate(given) if isinstance(each, np.ndarray)]
@@ -276,7 +192,8 @@ def check(
     """Compare the arrays of the kernel's memrefs with the simulator's.
 
     What is exact must be the same to the bit; else each side may be off by the bound of
-    rounding errors that the simulator tracks.
+    rounding errors that the simulator tracks.  Through operations of `xe` it tracks
+    none: there the order of sums is part of what they do, and all is the same.
     """
     from coopc.interface import Buffer
     from coopc.sim.tracked import Inputs
@@ -284,7 +201,13 @@ def check(
 
     real = any("=rand" in word or ".npy" in word for word in args.arg)
     track = Inputs.REAL if real else Inputs.EXACT
-    expected, errors = simulated(args, job, job.module, track)
+    expected, errors = simulated(
+        args,
+        job,
+        job.module,
+        job.source_name,
+        None if job.level is Level.XE else track,
+    )
     buffers = [each for each in job.interface.arguments if isinstance(each, Buffer)]
     return {
         buffer.name: compare(
@@ -322,7 +245,8 @@ def show(
     say = Console(highlight=False, soft_wrap=True).print
     groups = " x ".join(map(str, job.call.groups))
     items = " x ".join(map(str, job.interface.work_group_size))
-    say(f"[bold]{job.interface.name}[/bold] on {outcome.where}")
+    how = "" if job.emulated is None else f", {job.emulated} emulated"
+    say(f"[bold]{job.interface.name}[/bold] on {outcome.where}{how}")
     say(f"  {groups} work-groups of {items} work-items")
     runs = len(outcome.milliseconds)
     what = f"median of {runs - 1} after the first" if runs > 1 else "one run"

@@ -127,9 +127,13 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         Refusal: an argument has no form there, or the device is too small.
     """
     kernel = settled(kernel, module, facts.device)
+    # Not the types of the block: the simulator's form of Triton's kernels has others.
+    inputs = kernel.func.function_type.inputs.data
     arguments = tuple(
-        _argument(arg, position)
-        for position, arg in enumerate(kernel.func.body.block.args)
+        _argument(name_of(arg, position), type)
+        for position, (arg, type) in enumerate(
+            zip(kernel.func.body.block.args, inputs, strict=True)
+        )
     )
     memory = _work_group_memory(kernel)
     if memory > (most := facts.device.limits.local_bytes):
@@ -195,25 +199,24 @@ def name_of(arg: BlockArgument, position: int) -> str:
     return arg.name_hint or f"arg{position}"
 
 
-def _argument(arg: BlockArgument, position: int) -> Argument:
-    name = name_of(arg, position)
-    if isinstance(arg.type, IndexType):
+def _argument(name: str, type: Attribute) -> Argument:
+    if isinstance(type, IndexType):
         return Scalar(name, "index")
-    if not is_memref(arg.type):
-        return Scalar(name, _scalar(arg.type))
-    layout = arg.type.layout
+    if not is_memref(type):
+        return Scalar(name, _scalar(type))
+    layout = type.layout
     if not isinstance(layout, NoneAttr | StridedLayoutAttr):
         raise Refusal(f"expected {name} to have strides, got layout {layout}")
-    if arg.type.memory_space not in (
+    if type.memory_space not in (
         NoneAttr(),
         simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
     ):
         raise Refusal(
-            f"expected {name} to be in global memory, got {arg.type.memory_space}: "
+            f"expected {name} to be in global memory, got {type.memory_space}: "
             f"other memory is allocated in the kernel"
         )
-    shape = tuple(None if size < 0 else size for size in arg.type.get_shape())
-    pointee = arg.type.element_type
+    shape = tuple(None if size < 0 else size for size in type.get_shape())
+    pointee = type.element_type
     if is_vector(pointee):
         return _of_vectors(name, pointee, shape, layout)
     element = _scalar(pointee)

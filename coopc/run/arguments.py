@@ -11,7 +11,7 @@
 
 A word for a memref may be followed by `:256x64xf16` or `:256x64`: the shape, which must
 fit the kernel's.  Without it a dynamic dimension has `DEFAULT_SIZE` elements, or what
-the caller says.
+the caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -148,6 +148,8 @@ def _make(argument: Argument, word: Word, seed: tuple[int, int], size: int) -> G
             array = _filled(word.maker, argument.type, (1,), seed)
             return array[0]
         return _number(word.maker, argument.type, argument.name)
+    if word.maker.endswith(".npy"):
+        return np.load(word.maker, allow_pickle=False)
     shape = _shape(argument, word, size)
     if word.element not in (None, argument.element):
         raise ValueError(
@@ -155,14 +157,19 @@ def _make(argument: Argument, word: Word, seed: tuple[int, int], size: int) -> G
         )
     if word.maker in MAKERS:
         return _filled(word.maker, argument.element, shape, seed)
-    if word.maker.endswith(".npy"):
-        return np.load(word.maker, allow_pickle=False)
     value = _number(word.maker, argument.element, argument.name)
     return np.full(shape, value, dtype=np.asarray(value).dtype)
 
 
 def _shape(argument: Buffer, word: Word, size: int) -> tuple[int, ...]:
-    """The shape that an array is to have."""
+    """The shape that an array is to have; that of a pointer's memory must be given."""
+    if not argument.shape:
+        if word.shape is None:
+            raise ValueError(
+                f"expected a shape for {argument.name}, a pointer, as in "
+                f"{argument.name}=rand:64x64"
+            )
+        return word.shape
     if word.shape is None:
         return tuple(size if n is None else n for n in argument.shape)
     fits = len(word.shape) == len(argument.shape) and all(

@@ -82,7 +82,12 @@ def on_vulkan(
 
 
 def on_opencl(
-    binary: bytes, call: Call, session: OpenCLSession, *, repeats: int = 1
+    binary: bytes,
+    call: Call,
+    session: OpenCLSession,
+    *,
+    repeats: int = 1,
+    seconds: float = 60.0,
 ) -> Outcome:
     """Run a kernel on an OpenCL device.
 
@@ -91,6 +96,7 @@ def on_opencl(
         call: the kernel's interface and its arguments.
         session: the device.
         repeats: how often to run it.
+        seconds: how long compiling and running may take.
 
     Raises:
         ToolMissing: there is no spirv-val.
@@ -105,6 +111,7 @@ def on_opencl(
         global_size=[n * items for n, items in zip(call.groups, size, strict=True)],
         local_size=size,
         repeats=repeats,
+        seconds=seconds,
     )
     matrices = ", matrices on AMX" if session.info.amx else ""
     where = f"{session.info.name}, {session.info.driver}{matrices}"

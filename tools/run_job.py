@@ -1,0 +1,250 @@
+"""What coopc-run runs: a kernel that is compiled, its arguments, and how it is called.
+
+| the source has | on vulkan              | on opencl                          |
+|----------------|------------------------|------------------------------------|
+| `coopmatrix`   | `coopc-khr{device=..}` | `coopc-khr{device=..}`             |
+| `tt`, Triton's | refused                | `coopc-xe{device=.. emulate=true}` |
+| `xe`           | refused                | `emulate-xe`                       |
+
+On the simulator it runs as it is, on the processor after `coopc-amx`, or `coopc-cpu`
+where there are no tiles.  `--pipeline` says other passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from coopc.diagnostic import near_match
+from coopc.tools.driver import wrong_call
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from coopc.emit.facts import Facts
+    from coopc.interface import Interface
+    from coopc.interface_call import Call, Given
+    from coopc.run.tiles import Tiles
+    from coopc.source import Source
+
+TOOL = "coopc-run"
+ON = {
+    "sim": "intel-cpu",
+    "vulkan": "lavapipe",
+    "opencl": "intel-cpu",
+    "cpu": "intel-cpu",
+}
+"""Where a kernel can run, and the device that it is compiled for by default."""
+XE_DEVICE = "bmg"
+"""The one that kernels of Triton are planned for by default."""
+SECOND_ENTRY = ".any"
+"""The end of the name of an entry point that the source does not have."""
+
+
+class Level(Enum):
+    """How far down the kernels of a source are written."""
+
+    COOPMATRIX = auto()
+    TRITON = auto()
+    XE = auto()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A kernel, ready to run."""
+
+    module: ModuleOp
+    """The source, as the simulator takes it."""
+    level: Level
+    program: ModuleOp
+    """What the simulator or LLVM gets: the source after its passes."""
+    binary: bytes
+    """What the driver gets; empty on the simulator."""
+    interface: Interface
+    given: tuple[Given, ...]
+    call: Call
+    spec: Mapping[str, int]
+    emulated: str | None = None
+    """The device whose instructions are emulated."""
+
+    @property
+    def source_name(self) -> str:
+        """The name of the kernel in the source."""
+        return self.interface.name.removesuffix(SECOND_ENTRY)
+
+
+def prepare(args: argparse.Namespace) -> Job:
+    """Read, compile, and make the arguments."""
+    from coopc.compiler import compile, new_context
+    from coopc.interface_call import pack
+    from coopc.parsing import parse
+    from coopc.pipeline import read_passes
+    from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
+    from coopc.source import read_source
+    from coopc.universe import everything
+
+    source = read_source(args.file)
+    module = parse(new_context(everything()), source)
+    level = level_of(module)
+    passes = pipeline(args, level)
+    steps = read_passes(passes, everything().all_passes)
+    binary = b""
+    plain = program = simulated_form(module, level)
+    if args.on == "sim":
+        if steps:
+            program = after(module, source, steps)
+        known = interfaces(program, args.device or ON["sim"])
+    elif args.on == "cpu":
+        program = after(module, source, steps)
+        known = interfaces(module, ON["cpu"])
+    else:
+        artifact = compile(source.text, passes, "spirv-binary", name=source.name)
+        binary = artifact.bytes
+        known = list(artifact.interface)
+    with usage():
+        interface = choose(known, args.kernel)
+        words = read_words(args.arg, interface)
+        given = make_arguments(interface, words, args.seed, args.size)
+        call = pack(interface, given, read_grid(args.grid))
+        spec = read_spec(args.spec)
+    emulated = emulated_device(steps, module)
+    return Job(
+        plain, level, program, binary, interface, tuple(given), call, spec, emulated
+    )
+
+
+def level_of(module: ModuleOp) -> Level:
+    """Return how far down the kernels of a module are written."""
+    dialects = {op.dialect_name() for op in module.walk()}
+    if "tt" in dialects:
+        return Level.TRITON
+    return Level.XE if "xe" in dialects else Level.COOPMATRIX
+
+
+def simulated_form(module: ModuleOp, level: Level) -> ModuleOp:
+    """Return a module as the simulator takes it: Triton's kernels are functions."""
+    if level is not Level.TRITON:
+        return module
+    from coopc.sim.triton import with_functions
+
+    return with_functions(module)
+
+
+def after(module: ModuleOp, source: Source, steps: Sequence[ModulePass]) -> ModuleOp:
+    """Return what passes make of a module, which is not changed."""
+    from coopc.compiler import new_context
+    from coopc.pipeline import Run
+    from coopc.universe import everything
+
+    program = module.clone()
+    Run(new_context(everything()), source).apply(program, steps)
+    return simulated_form(program, level_of(program))
+
+
+def interfaces(module: ModuleOp, device: str) -> list[Interface]:
+    """Return the interfaces of the kernels that are simulated."""
+    from coopc.dialects.simt import kernels
+    from coopc.emit.interface import interface_of
+    from coopc.emit.structured import Refusal
+
+    try:
+        facts = simulated_facts(device)
+        return [interface_of(each, module, facts) for each in kernels(module)]
+    except (Refusal, ValueError) as error:
+        raise wrong_call(TOOL, str(error)) from error
+
+
+def simulated_facts(name: str) -> Facts:
+    """Return the facts of a device that the simulator stands for.
+
+    Raises:
+        ValueError: there is no such device, or it runs no kernels.
+    """
+    from coopc.device import device
+    from coopc.emit.facts import Facts
+
+    found = device(name)
+    if not found.flavours:
+        raise ValueError(f"expected a device that runs kernels, got {name}")
+    return Facts(found.flavours[0], found)
+
+
+def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None:
+    """Return the device whose instructions the passes write out, or None."""
+    from coopc.dialects.simt import target_of
+    from coopc.passes.set_target import SetTargetPass
+    from coopc.passes.xe.emulate_xe import EmulateXePass
+
+    found = None if (target := target_of(module)) is None else target.device.data
+    for step in steps:
+        if isinstance(step, EmulateXePass):
+            return found or "Xe"
+        if isinstance(step, SetTargetPass):
+            found = step.device or found
+    return None
+
+
+@contextmanager
+def usage() -> Generator[None]:
+    """Take a `ValueError` for a mistake on the command line."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise wrong_call(TOOL, str(error)) from error
+
+
+def choose(known: Sequence[Interface], name: str | None) -> Interface:
+    """Return the kernel of a name, or the only one.
+
+    Raises:
+        ValueError: there is none, or there are several and no name.
+    """
+    names = [interface.name for interface in known]
+    if not known:
+        raise ValueError("expected a kernel: no function has simt.kernel")
+    if name is None and len(known) > 1:
+        raise ValueError(f"expected --kernel, one of {', '.join(names)}")
+    if name is not None and name not in names:
+        near = near_match(name, names)
+        raise ValueError(f"expected a kernel, one of {', '.join(names)}{near}")
+    return known[0 if name is None else names.index(name)]
+
+
+def family_of(name: str) -> str | None:
+    """Return what a device is programmed by; None if there is no such device."""
+    from coopc.device import DEVICES
+
+    return DEVICES[name].family if name in DEVICES else None
+
+
+def pipeline(args: argparse.Namespace, level: Level) -> str:
+    """Return the passes that make the module what its driver takes."""
+    if args.pipeline is not None:
+        return args.pipeline
+    if args.on == "sim":
+        return ""
+    if args.on == "cpu" and level is Level.COOPMATRIX:
+        return "coopc-cpu" if tiles_of(args) == "none" else "coopc-amx"
+    device = args.device or (XE_DEVICE if level is Level.TRITON else ON[args.on])
+    emulating = f"coopc-xe{{device={device} emulate=true}}"
+    if level is Level.COOPMATRIX:
+        is_xe = args.on == "opencl" and family_of(device) == "xe"
+        return emulating if is_xe else f"coopc-khr{{device={device}}}"
+    if args.on != "opencl":
+        what = "Triton's kernels" if level is Level.TRITON else "kernels of xe"
+        raise wrong_call(TOOL, f"expected --on opencl or sim, where {what} can run")
+    if level is Level.TRITON:
+        return emulating
+    return f"emulate-xe,set-target{{device={ON['opencl']}}}"
+
+
+def tiles_of(args: argparse.Namespace) -> Tiles:
+    """Return which tiles of AMX a kernel runs on: those asked for, or the best."""
+    from coopc.run.tiles import Tiles, best
+
+    return best() if args.tiles == "auto" else Tiles(args.tiles)
