@@ -1,0 +1,194 @@
+"""GEMMs for dg2 whose subgroups share A: simulated, emulated on a CPU, compiled."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+
+import coopc
+from coopc.compiler import new_context
+from coopc.dialects import xe
+from coopc.parsing import parse
+from coopc.passes.xe import fuse_split_dpas
+from coopc.rewrite.nested_builder import NestedBuilder
+from coopc.run import opencl
+from coopc.run.isa import CLEAN
+from coopc.run.offline_compiler import compile_kernel
+from coopc.run.toolchain import is_locked
+from coopc.sim.simulate import simulate
+from coopc.source import Source
+from coopc.universe import everything
+
+Array: TypeAlias = npt.NDArray[Any]
+
+KERNELS = Path(__file__).parents[1] / "inputs" / "dg2"
+PLAIN, SPLIT = "coopc-xe{device=dg2}", "coopc-xe{device=dg2 split=true}"
+SIZES = ((32, 64, 32), (64, 128, 96), (40, 70, 50), (1, 3, 5))
+TILE = (32, 64, 32)
+"""M, N and K of a step of a work-group."""
+PITCH = 4096
+"""Elements of a row, where A and B are row-major."""
+
+
+def filled_up(matrix: Array, rows: int, cols: int) -> Array:
+    """Return a matrix with zeros behind it, up to multiples of some sizes."""
+    found = np.zeros(
+        (-(-matrix.shape[0] // rows) * rows, -(-matrix.shape[1] // cols) * cols),
+        matrix.dtype,
+    )
+    found[: matrix.shape[0], : matrix.shape[1]] = matrix
+    return found
+
+
+def tiles_of_a(a: Array) -> Array:
+    """Return A in tiles of 8 x 16."""
+    rows, cols = a.shape
+    return np.ascontiguousarray(a.reshape(rows // 8, 8, cols // 16, 16).swapaxes(1, 2))
+
+
+def tiles_of_b(b: Array) -> Array:
+    """Return B in tiles of 16 x 8, the two rows of a channel side by side."""
+    rows, cols = b.shape
+    tiles = b.reshape(rows // 16, 8, 2, cols // 8, 8).transpose(0, 3, 1, 4, 2)
+    return np.ascontiguousarray(tiles).reshape(rows // 16, cols // 8, 8, 16)
+
+
+def with_pitch(matrix: Array) -> Array:
+    """Return a matrix in longer rows."""
+    found = np.full((matrix.shape[0], PITCH), np.nan, matrix.dtype)
+    found[:, : matrix.shape[1]] = matrix
+    return found
+
+
+def inputs(name: str, sizes: tuple[int, int, int]) -> tuple[Array, Array, Array, Array]:
+    """Return A and B as a kernel wants them, room for C, and the product."""
+    m, n, k = sizes
+    random = np.random.default_rng(m * n + k)
+    a = random.integers(-8, 8, (m, k)).astype(np.float16)
+    b = random.integers(-8, 8, (k, n)).astype(np.float16)
+    product = a.astype(np.float32) @ b.astype(np.float32)
+    a, b = filled_up(a, TILE[0], TILE[2]), filled_up(b, TILE[2], TILE[1])
+    c = np.full((a.shape[0], b.shape[1]), -1, np.float32)
+    if name == "gemm_tiled":
+        return tiles_of_a(a), tiles_of_b(b), c, product
+    return with_pitch(a), with_pitch(b), c, product
+
+
+def module_of(name: str, passes: str) -> ModuleOp:
+    text = (KERNELS / f"{name}.mlir").read_text()
+    compiled = coopc.compile(text, passes, "mlir").text
+    return parse(new_context(everything()), Source(compiled, name))
+
+
+def is_right(module: ModuleOp, name: str, sizes: tuple[int, int, int]) -> bool:
+    """Run a kernel in the simulator; return whether C is the product."""
+    a, b, c, product = inputs(name, sizes)
+    grid = (c.shape[1] // TILE[1], c.shape[0] // TILE[0], 1)
+    simulate(module, "gemm", [a, b, c], grid=grid)
+    return np.array_equal(c[: sizes[0], : sizes[1]], product)
+
+
+@pytest.mark.parametrize("name", ["gemm_tiled", "gemm_rows"])
+@pytest.mark.parametrize("passes", ["", PLAIN, SPLIT])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_simulated(name: str, passes: str, sizes: tuple[int, int, int]) -> None:
+    module = module_of(name, passes)
+    counts = [
+        sum(isinstance(op, kind) for op in module.walk())
+        for kind in (xe.DpasOp, xe.SplitDpasOp)
+    ]
+    assert counts == {"": [0, 0], PLAIN: [16, 0], SPLIT: [0, 16]}[passes]
+    assert is_right(module, name, sizes)
+
+
+def channels_of(module: ModuleOp, memory: str) -> int:
+    """Return how many channels of a memref a lane loads."""
+    return sum(
+        op.channels
+        for op in module.walk()
+        if isinstance(op, xe.BlockLoadOp) and op.base.name_hint == memory
+    )
+
+
+@pytest.mark.parametrize("name", ["gemm_tiled", "gemm_rows"])
+def test_half_of_a_is_loaded(name: str) -> None:
+    before, after = (module_of(name, passes) for passes in (PLAIN, SPLIT))
+    assert channels_of(before, "a") == 2 * channels_of(after, "a") == 8 * 8
+    assert channels_of(before, "b") == channels_of(after, "b")
+
+
+def swapped_halves(b: NestedBuilder) -> Any:
+    """The first subgroup of a pair takes the second half."""
+    one = fuse_split_dpas.number(b, 1)
+    return b.pure(arith.XOrIOp, RIGHT_PARITY(b), one)
+
+
+def other_partner(b: NestedBuilder) -> Any:
+    """Subgroups 0 and 2, 1 and 3 are taken for pairs."""
+    number, one = fuse_split_dpas.number_of_subgroup(b), fuse_split_dpas.number(b, 1)
+    return b.pure(arith.AndIOp, b.pure(arith.ShRUIOp, number, one), one)
+
+
+RIGHT_PARITY = fuse_split_dpas.parity
+
+
+@pytest.mark.parametrize("name", ["gemm_tiled", "gemm_rows"])
+@pytest.mark.parametrize("mistake", [swapped_halves, other_partner])
+def test_mistakes_are_caught(
+    name: str, mistake: Callable[[NestedBuilder], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuse_split_dpas, "parity", mistake)
+    assert not is_right(module_of(name, SPLIT), name, (32, 64, 32))
+
+
+def test_a_row_too_short_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = fuse_split_dpas.ROW_BYTES - 4
+    monkeypatch.setattr(fuse_split_dpas, "ROW_BYTES", wrong)
+    assert not is_right(module_of("gemm_tiled", SPLIT), "gemm_tiled", (32, 64, 32))
+
+
+@pytest.mark.parametrize("passes", [PLAIN, SPLIT])
+def test_emulated_on_cpu(passes: str, intel_cpu: opencl.Session) -> None:
+    sizes = (72, 100, 80)
+    a, b, c, product = inputs("gemm_tiled", sizes)
+    text = (KERNELS / "gemm_tiled.mlir").read_text()
+    emulated = passes.replace("}", " emulate=true}")
+    binary = coopc.compile(text, emulated, "spirv-binary").bytes
+    shapes = [np.int64(x) for each in (a, b) for x in each.shape[:2]]
+    groups = (c.shape[1] // TILE[1], c.shape[0] // TILE[0])
+    result = intel_cpu.run(
+        binary,
+        "gemm",
+        [a, *shapes[:2], b, *shapes[2:], c, *map(np.int64, c.shape)],
+        global_size=(32 * groups[0], groups[1]),
+        local_size=(32, 1),
+    )
+    found = next(x for x in result.buffers if x.size == c.size and x.dtype == c.dtype)
+    assert np.array_equal(found.reshape(c.shape)[:72, :100], product)
+
+
+FIGURES = {
+    ("gemm_tiled", PLAIN): ({"inner.dpas": 16, "inner.registers_read": 96}, 89, 87),
+    ("gemm_tiled", SPLIT): ({"inner.dpasw": 16, "inner.registers_read": 64}, 77, 68),
+}
+"""Multiplications and registers loaded of a step of K, the most instructions of a step
+that experts need by hand, and those that the locked compiler makes of ours."""
+
+
+@pytest.mark.parametrize(("name", "passes"), FIGURES)
+def test_loop_is_short(name: str, passes: str, tool: Callable[[str], Path]) -> None:
+    tool("ocloc")
+    expected, by_hand, total = FIGURES[name, passes]
+    text = (KERNELS / f"{name}.mlir").read_text()
+    binary = coopc.compile(text, passes, "spirv-binary").bytes
+    isa = compile_kernel(binary, "dg2", registers=256)
+    other = "inner.dpasw" if passes == PLAIN else "inner.dpas"
+    checked = {**CLEAN, **expected, other: 0, "simd": 8, "registers": 256}
+    assert isa.check(checked, {"inner.total": by_hand}) == ()
+    if is_locked("intel-ocloc", "libigc2"):
+        assert isa.check({}, {"inner.total": total}) == ()
