@@ -11,6 +11,7 @@
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: plan-block-io
 // STEPS-NEXT: convert-ttgir-to-xe
+// STEPS-NEXT: convert-coopmatrix-to-xe
 // STEPS-NEXT: canonicalize
 
 // CHECK: simt.target = #simt.target<opencl, bmg>
