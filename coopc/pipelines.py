@@ -11,6 +11,7 @@ from typing import Literal
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 
+from coopc.device import DEVICES, device
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
 from coopc.passes.khr.legalize_coopmatrix_khr import LegalizeCoopmatrixKhrPass
 from coopc.passes.khr.pack_coopmatrix_b import PackCoopmatrixBPass
@@ -83,6 +84,12 @@ class CoopcXePass(Pipeline):
 
     def __post_init__(self) -> None:
         self.steps()  # checks the device's name
+        if self.device is not None and device(self.device).dpas is None:
+            *most, last = (each.name for each in DEVICES.values() if each.dpas)
+            raise ValueError(
+                f"expected a device with DPAS, {', '.join(most)} or {last}, "
+                f"got {self.device}"
+            )
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
