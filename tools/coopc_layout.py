@@ -4,6 +4,7 @@
     coopc-layout -t "tensor<256x32xf16>" -i gemm.ttgir --alias-names dot_a,dot_b
     coopc-layout "!coopmatrix.matrix<4x15xf16, acc>" --subgroup-size 16
     coopc-layout "!coopmatrix.matrix<16x16xf16, a>" --compare coopmatrix row_slice
+    coopc-layout -t "tensor<32x256xf16>" -l "#ttg.dot_op<{..}>" --plan
 
 The first two print what Triton's `triton-tensor-layout` prints, and take its spellings
 (`-use-hw-view`, `-alias-names=`) too.
@@ -30,6 +31,8 @@ from coopc.tools.layout_output import (
     table,
 )
 from coopc.tools.layout_subjects import (
+    ORDERS,
+    WISHES,
     Reader,
     Subject,
     encoding_of,
@@ -42,6 +45,8 @@ USAGE = f"""\
 usage: {TOOL} -t TENSOR (-l LAYOUT | -i FILE [--alias-names NAME,..]) [option..]
        {TOOL} MATRIX [--distribution NAME|LAYOUT] [--subgroup-size LANES] [option..]
        {TOOL} [TENSOR|MATRIX] --compare LAYOUT LAYOUT [option..]
+       {TOOL} TENSOR [-l LAYOUT | -i FILE] --plan [{"|".join(WISHES)}]
+                    [--order {"|".join(ORDERS)}] [--device NAME]
 options: [--use-hw-view] [--warp NUMBER] [--format {"|".join(FORMATS)}] [-o FILE]"""
 
 Found = TypeVar("Found")
@@ -86,6 +91,15 @@ class LayoutArguments(ArgumentParser):
             help="lanes, where the layout does not say (default: 16)",
         )
         add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
+        add(
+            "--plan",
+            nargs="?",
+            choices=WISHES,
+            const="cheapest",
+            help="by which 2D block messages a tensor is loaded (default: cheapest)",
+        )
+        add("--order", choices=ORDERS, default=ORDERS[0], help="of memory (--plan)")
+        add("--device", default="bmg", help="whose messages there are (--plan)")
         add("--format", choices=FORMATS, default="table", help="(default: table)")
         add("-o", dest="output", metavar="FILE", help="where to write")
 
@@ -135,6 +149,9 @@ class Show:
             CompileError: something is wrong with them.
         """
         args, shape = self.args, self.shape()
+        if args.plan:
+            self.write(self.plans(shape))
+            return
         if args.compare:
             subjects = [self.operand(text, shape) for text in args.compare]
             self.compare(subjects)
@@ -172,21 +189,42 @@ class Show:
 
     def subjects(self, shape: Attribute | None) -> list[Subject]:
         """Return what is shown: of the file first, then of -l."""
+        return [self.laid_out(x, shape, name) for name, x in self.layouts(shape)]
+
+    def layouts(self, shape: Attribute | None) -> list[tuple[str, Attribute]]:
+        """Return the layouts that are asked for, with their names."""
         args = self.args
-        found: list[Subject] = []
+        found: list[tuple[str, Attribute]] = []
         if args.file is not None:
             names = [name for each in args.alias_names for name in each.split(",")]
-            for name, attr in self.reader.named(names, args.file).items():
-                found.append(self.laid_out(attr, shape, name))
+            found += self.reader.named(names, args.file).items()
         text = args.distribution if args.layout is None else args.layout
         if text is not None:
             where = "--distribution" if args.layout is None else "-l"
-            found.append(self.laid_out(self.read(text, where), shape))
+            found.append(("", self.read(text, where)))
         if found:
             return found
         if shape is None:
             self.parser.error("expected a type or a layout, got neither")
-        return [self.laid_out(self.default_layout(shape), shape)]
+        return [("", self.default_layout(shape))]
+
+    def plans(self, shape: Attribute | None) -> str:
+        """Return by which messages tensors are loaded."""
+        from coopc.device import DEVICES
+        from coopc.tools.layout_plan import planned
+
+        args = self.args
+        if args.device not in DEVICES:
+            self.parser.error(
+                f"expected a device of {', '.join(DEVICES)}, got {args.device}"
+            )
+        texts: list[str] = []
+        for name, layout in self.layouts(shape):
+            subject = self.laid_out(layout, shape, name)
+            wanted = (subject, layout, shape, args.order, args.plan, args.device)
+            text = fitting(lambda wanted=wanted: planned(*wanted), name)
+            texts.append(f"{name}: {text}" if name else text)
+        return "\n".join(texts)
 
     def default_layout(self, shape: Attribute) -> Attribute:
         """Return the layout of a type that comes without one."""
