@@ -1,0 +1,126 @@
+"""The bytes that messages bring are those of the elements that lanes hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding, Operand
+from coopc.plan.channels import (
+    CHANNEL_BYTES,
+    Array,
+    Lines,
+    Message,
+    Reason,
+    Refusal,
+    plan_channels,
+)
+
+PITCH = 160
+"""Bytes of a line where the plan does not know them."""
+
+
+def held(bits: int, lanes: int, rows: int, operand: Operand) -> Array:
+    """Return what the channels of lanes hold of an operand of DPAS."""
+    encoding = DpasEncoding.of(bits, lanes, repeat_count=rows)
+    row, col = encoding.tile(operand).table().values()
+    per = 1 if operand == "c" else CHANNEL_BITS // bits
+    tags = np.stack([row, col], axis=-1)
+    return tags.reshape(-1, per, lanes, 2).transpose(0, 2, 1, 3)
+
+
+def check(elements: Array, lines: Lines, messages: tuple[Message, ...]) -> None:
+    """Check the law: place by place, as `xe.block_load` loads."""
+    line, byte = lines.places(elements)
+    wanted = line * PITCH + byte
+    lanes = elements.shape[1]
+    registers: list[int] = []
+    for message in messages:
+        start = message.line * PITCH + message.byte
+        for channel in range(message.channels):
+            register = message.register + channel
+            registers.append(register)
+            for lane in range(lanes):
+                place = start + CHANNEL_BYTES * (channel * lanes + lane)
+                bytes = range(place, place + CHANNEL_BYTES, lines.element_bytes)
+                assert wanted[register, lane].tolist() == list(bytes), (message, lane)
+    assert registers == list(range(len(elements)))
+
+
+OPERANDS: list[tuple[int, Operand]] = [
+    (8, "a"),
+    (8, "b"),
+    (16, "a"),
+    (16, "b"),
+    (16, "c"),
+]
+
+
+@given(
+    st.sampled_from(OPERANDS),
+    st.sampled_from([1, 2, 4, 8]),
+    st.sampled_from([0, 1]),
+    st.booleans(),
+    st.sampled_from([None, 32, 64, 96]),
+    st.tuples(st.integers(0, 3), st.integers(0, 3)),
+)
+def test_bytes_are_those_of_the_elements(
+    of: tuple[int, Operand],
+    rows: int,
+    across: int,
+    is_packed: bool,
+    row_bytes: int | None,
+    tile: tuple[int, int],
+) -> None:
+    bits, operand = of
+    elements = held(bits, 8, rows, operand)
+    shape = elements.max(axis=(0, 1, 2)) + 1
+    packed = CHANNEL_BITS // bits if is_packed and operand == "b" else 1
+    size = CHANNEL_BYTES if operand == "c" else bits // 8
+    lines = Lines(row_bytes, 0 if packed > 1 else across, size, packed)
+    elements = elements + np.array(tile) * shape
+    found = plan_channels(elements, lines)
+    if isinstance(found, tuple):
+        check(elements, lines, found)
+
+
+def lengths(found: tuple[Message, ...] | Refusal) -> list[int]:
+    assert isinstance(found, tuple), found
+    return [message.channels for message in found]
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(8, [8]), (4, [4]), (2, [2]), (1, [1])])
+def test_tiles_of_a(rows: int, expected: list[int]) -> None:
+    elements = held(16, 8, rows, "a")
+    assert lengths(plan_channels(elements, Lines(32, 0, 2))) == expected
+    # Row by row, where the pitch is longer, or not known.
+    assert lengths(plan_channels(elements, Lines(64, 0, 2))) == [1] * rows
+    assert lengths(plan_channels(elements, Lines(None, 0, 2))) == [1] * rows
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_packed_b(bits: int) -> None:
+    elements, w = held(bits, 8, 8, "b"), CHANNEL_BITS // bits
+    assert lengths(plan_channels(elements, Lines(32, 0, bits // 8, w))) == [8]
+    assert lengths(plan_channels(elements, Lines(None, 0, bits // 8, w))) == [1] * 8
+
+
+def reason(found: tuple[Message, ...] | Refusal) -> Reason:
+    assert isinstance(found, Refusal), found
+    return found.reason
+
+
+def test_refused() -> None:
+    a, b = held(16, 8, 8, "a"), held(16, 8, 8, "b")
+    assert reason(plan_channels(a, Lines(None, 1, 2))) is Reason.CHANNEL
+    assert reason(plan_channels(b, Lines(None, 0, 2))) is Reason.CHANNEL
+    # Columns of B: its channels are rows 2 r and 2 r + 1, but lanes are a line apart.
+    assert reason(plan_channels(b, Lines(None, 1, 2))) is Reason.LANES
+    assert reason(plan_channels(a + 1, Lines(None, 0, 2))) is Reason.ALIGNMENT
+
+
+def test_accumulator_by_rows() -> None:
+    c = held(16, 8, 8, "c")
+    assert lengths(plan_channels(c, Lines(None, 0, 4))) == [1] * 8
+    assert lengths(plan_channels(c, Lines(32, 0, 4))) == [8]
+    assert reason(plan_channels(c, Lines(None, 1, 4))) is Reason.LANES
