@@ -17,7 +17,8 @@ from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
 from coopc.plan.lane_access import BlockAccess, Memory, Reason, Refusal, plan_block
 from coopc.sim.simulate import simulate
-from coopc.testing.lane_programs import Case, kernel, pairwise_cases
+from coopc.testing.lane_cases import Case, pairwise_cases
+from coopc.testing.lane_programs import kernel
 from coopc.testing.programs import kernel as program
 from coopc.testing.programs import module_of
 from coopc.validate.compare import compare

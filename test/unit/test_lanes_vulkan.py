@@ -7,7 +7,8 @@ import coopc
 from coopc.interface_call import pack
 from coopc.run import execute, vulkan
 from coopc.sim.simulate import simulate
-from coopc.testing.lane_programs import Case, kernel
+from coopc.testing.lane_cases import Case
+from coopc.testing.lane_programs import kernel
 from coopc.testing.programs import module_of
 from coopc.validate.compare import compare
 
