@@ -140,7 +140,7 @@ def _refused_alignment(op: coopmatrix.LoadOp) -> Refusal | None:
         len(strides) > 1 and last * size % CHANNEL_BYTES
     ):
         return Refusal(Reason.ALIGNMENT, f"rows are of {last} elements")
-    said = 0 if op.alignment is None else op.alignment.value.data
+    said = 1 if op.alignment is None else op.alignment.value.data
     known = multiple_of(op.positions[-1])
     if said % CHANNEL_BYTES and known * size % CHANNEL_BYTES:
         return Refusal(Reason.ALIGNMENT, f"a position is a multiple of {known}")
