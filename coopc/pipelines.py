@@ -104,6 +104,7 @@ class CoopcXePass(Pipeline):
         from coopc.passes.xe.fuse_split_dpas import FuseSplitDpasPass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
+        from coopc.passes.xe.settle_tt_descriptors import SettleTtDescriptorsPass
 
         second = (AddAnyEntryPass(),) if self.any else ()
         ahead = (PrefetchBlockIoPass(self.prefetch),) if self.prefetch else ()
@@ -112,6 +113,7 @@ class CoopcXePass(Pipeline):
             SetTargetPass(self.device, None if self.device is None else "opencl"),
             *second,  # which needs no prefetches, nor has it plans
             ConvertTtPointersToDescriptorsPass(self.explain),  # not of `.any`
+            SettleTtDescriptorsPass(),
             *ahead,  # they are planned, too
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),

@@ -41,6 +41,8 @@ PASSES: dict[str, str] = {
     "add-any-entry": "coopc.passes.xe.add_any_entry:AddAnyEntryPass",
     "convert-tt-pointers-to-descriptors": "coopc.passes.xe"
     ".convert_tt_pointers_to_descriptors:ConvertTtPointersToDescriptorsPass",
+    "settle-tt-descriptors": "coopc.passes.xe.settle_tt_descriptors"
+    ":SettleTtDescriptorsPass",
     "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIoPass"),
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIoPass",
     "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir_to_xe:ConvertTtgirToXePass",

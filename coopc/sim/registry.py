@@ -34,7 +34,10 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "simt": ("coopc.sim.simt:SimtFunctions",),
     "tt": ("coopc.sim.tt:TtFunctions", "coopc.sim.tt_memory:TtMemoryFunctions"),
     "ttg": ("coopc.sim.ttg:TtgFunctions",),
-    "ttig": ("coopc.sim.ttg:TtigFunctions",),
+    "ttig": (
+        "coopc.sim.ttg:TtigFunctions",
+        "coopc.sim.tt_memory:TtigMemoryFunctions",
+    ),
     "ub": ("coopc.sim.ub:UbFunctions",),
     "vector": (
         "coopc.sim.vector:VectorFunctions",

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
+from xdsl.ir import Attribute
 
-from coopc.dialects import tt
+from coopc.dialects import tt, ttig
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.names import block_io
-from coopc.dialects.tt.types import TensorDescType, shape_of
+from coopc.dialects.tt.types import TensorDescType, bits_of, shape_of
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
 from coopc.sim.tt import moved
@@ -31,6 +33,34 @@ class Descriptor:
     """What is read outside."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class BlockPointer:
+    """A block of a tensor in memory."""
+
+    tensor: Descriptor
+    offsets: tuple[Array, ...]
+    """Where the block begins."""
+    shape: tuple[int, ...]
+    """Of the block."""
+
+    def pointers(self, checked: Sequence[int]) -> tuple[MemRef, Array]:
+        """Return pointers to the block, and which of them are inside of the tensor.
+
+        Raises:
+            UndefinedBehaviour: some are outside where that is not checked.
+        """
+        pointers, inside = block(self.tensor, self.shape, self.offsets)
+        if not inside.all() and len(checked) < len(self.shape):
+            for axis in range(len(self.shape)):
+                within = along(self.tensor, self.shape, self.offsets, axis)
+                if axis not in checked and not within.all():
+                    raise UndefinedBehaviour(
+                        f"expected a block that is inside of its tensor along "
+                        f"dimension {axis}, which boundaryCheck does not have"
+                    )
+        return pointers, inside
+
+
 @register_impls
 class TtMemoryFunctions(SimulatorFunctions):
     """Loads and stores of tensors."""
@@ -41,6 +71,12 @@ class TtMemoryFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Read where the mask is true."""
         pointer, mask, other = (*args, None, None)[:3]
+        if isinstance(pointer, BlockPointer):
+            pointers, inside = pointer.pointers(op.boundary_check.get_values())
+            found = self.machine.load(pointers, (), inside)
+            if op.padding_option is Padding.NAN:
+                found = self._padded(found, inside, op.result.type)
+            return (found,)
         assert isinstance(pointer, MemRef), pointer
         found = self.machine.load(pointer, (), mask)
         if mask is None or other is None:
@@ -53,10 +89,41 @@ class TtMemoryFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Write where the mask is true."""
         pointer, value, *masks = args
+        if isinstance(pointer, BlockPointer):
+            pointers, inside = pointer.pointers(op.boundary_check.get_values())
+            self.machine.store(pointers, (), value, inside)
+            return ()
         assert isinstance(pointer, MemRef), pointer
         mask = masks[0] if masks else None
         self.machine.store(pointer, (), value, mask)
         return ()
+
+    def _padded(self, found: Array, inside: Array, type: Attribute) -> Array:
+        """Return what was read, and NaN outside."""
+        nan = self.machine.numerics.constant(float("nan"), element_of(type))
+        return np.where(inside, found, nan)
+
+    @impl(tt.MakeTensorPtrOp)
+    def make_block_pointer(
+        self, interpreter: Interpreter, op: tt.MakeTensorPtrOp, args: PythonValues
+    ) -> PythonValues:
+        """Keep what describes a block."""
+        base, *rest = args
+        rank = len(rest) // 3
+        sizes = tuple(x.astype(np.int64) for x in rest)
+        tensor = Descriptor(base, sizes[:rank], sizes[rank : 2 * rank], Padding.ZERO)
+        return (BlockPointer(tensor, sizes[2 * rank :], shape_of(op.block)),)
+
+    @impl(tt.AdvanceOp)
+    def advance(
+        self, interpreter: Interpreter, op: tt.AdvanceOp, args: PythonValues
+    ) -> PythonValues:
+        """Move a block."""
+        pointer, *steps = args
+        assert isinstance(pointer, BlockPointer), pointer
+        pairs = zip(pointer.offsets, steps, strict=True)
+        offsets = tuple(x + y.astype(np.int64) for x, y in pairs)
+        return (BlockPointer(pointer.tensor, offsets, pointer.shape),)
 
     @impl(tt.MakeTensorDescriptorOp)
     def make_descriptor(
@@ -77,12 +144,10 @@ class TtMemoryFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Read a block; outside of the tensor is zero, or NaN."""
         descriptor, *indices = args
-        pointers, inside = block(descriptor, op.desc.type, indices)
+        pointers, inside = block(descriptor, block_of(op.desc.type), indices)
         found = self.machine.load(pointers, (), inside)
         if descriptor.padding is Padding.NAN:
-            element = element_of(op.result.type)
-            nan = self.machine.numerics.constant(float("nan"), element)
-            found = np.where(inside, found, nan)
+            found = self._padded(found, inside, op.result.type)
         if block_io(op) == "column_major":
             found = found.swapaxes(-1, -2)
         shape = found.shape[:AXES] + shape_of(op.result.type)
@@ -96,18 +161,81 @@ class TtMemoryFunctions(SimulatorFunctions):
         descriptor, value, *indices = args
         if block_io(op) == "column_major":
             value = value.swapaxes(-1, -2)
-        pointers, inside = block(descriptor, op.desc.type, indices)
+        pointers, inside = block(descriptor, block_of(op.desc.type), indices)
         value = value.reshape(value.shape[:AXES] + inside.shape[AXES:])
         self.machine.store(pointers, (), value, inside)
         return ()
 
 
+@register_impls
+class TtigMemoryFunctions(SimulatorFunctions):
+    """Loads of 2D blocks, and what descriptors are made of."""
+
+    @impl(ttig.ExtractDescOp)
+    def extract(
+        self, interpreter: Interpreter, op: ttig.ExtractDescOp, args: PythonValues
+    ) -> PythonValues:
+        """Give one of the numbers of a descriptor."""
+        descriptor: Descriptor = args[0]
+        fields = (*descriptor.shape, *descriptor.strides, descriptor.base)
+        return (fields[op.index.value.data],)
+
+    @impl(ttig.BlockLoad2DOp)
+    def load(
+        self, interpreter: Interpreter, op: ttig.BlockLoad2DOp, args: PythonValues
+    ) -> PythonValues:
+        """Read a block of a matrix; outside of it is zero, or NaN."""
+        base, width, height, pitch, x, y = args
+        size = (bits_of(op.result.type) or 8) // 8
+        numbers = [each.astype(np.int64) for each in (width, height, pitch)]
+        cols, rows, step = numbers[0] // size, numbers[1], numbers[2] // size
+        one = np.ones_like(step)
+        matrix = Descriptor(base, (rows, cols), (step, one), Padding.ZERO)
+        shape = shape_of(op.result.type)
+        is_columns = op.layout is ttig.MemoryLayout.COLUMN_MAJOR
+        tile = shape[::-1] if is_columns else shape
+        pointers, inside = block(matrix, tile, (y, x))
+        found = self.machine.load(pointers, (), inside)
+        if op.pad_nan is not None:
+            nan = self.machine.numerics.constant(
+                float("nan"), element_of(op.result.type)
+            )
+            found = np.where(inside, found, nan)
+        return (found.swapaxes(-1, -2) if is_columns else found,)
+
+    @impl(ttig.BlockLoad2DFromPtrOp)
+    def load_from(
+        self,
+        interpreter: Interpreter,
+        op: ttig.BlockLoad2DFromPtrOp,
+        args: PythonValues,
+    ) -> PythonValues:
+        """Read where the mask is true."""
+        pointer, _, *masked = args
+        if not masked:
+            return (self.machine.load(pointer, (), None),)
+        mask, other = masked
+        return (np.where(mask, self.machine.load(pointer, (), mask), other),)
+
+
+def block_of(type: object) -> tuple[int, ...]:
+    """Return the shape of the blocks of a descriptor."""
+    assert isinstance(type, TensorDescType), type
+    return type.shape
+
+
+def along(
+    tensor: Descriptor, shape: Sequence[int], indices: Sequence[Array], axis: int
+) -> Array:
+    """Return which coordinates of a block are inside along one dimension."""
+    place = trailing(indices[axis].astype(np.int64), 1) + np.arange(shape[axis])
+    return (place >= 0) & (place < trailing(tensor.shape[axis], 1))
+
+
 def block(
-    descriptor: Descriptor, type: object, indices: Sequence[Array]
+    descriptor: Descriptor, shape: Sequence[int], indices: Sequence[Array]
 ) -> tuple[MemRef, Array]:
     """Return pointers to a block, and which of them are inside of the tensor."""
-    assert isinstance(type, TensorDescType), type
-    shape = type.shape
     rank = len(shape)
     offset = trailing(descriptor.base.offset, rank)
     inside = np.ones((1,) * (AXES + rank), np.bool_)

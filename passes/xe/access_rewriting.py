@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import tt, ttig
 from coopc.dialects.tt.names import BLOCK_IO, BLOCK_IO_STRIDE
 from coopc.dialects.tt.types import PtrType, TensorDescType
-from coopc.passes.xe.pointer_matrix import Matrix, PointerOp
+from coopc.passes.xe.pointer_matrix import AccessOp, Matrix
 from coopc.passes.xe.written import Writer, place_after
 from coopc.rewrite.polynomial import ONE
 
@@ -30,7 +30,7 @@ class AccessWriter:
     made: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
     """What has been written already."""
 
-    def rewrite(self, op: PointerOp, matrix: Matrix) -> None:
+    def rewrite(self, op: AccessOp, matrix: Matrix) -> None:
         """Put an access of a block in the place of one through pointers."""
         writer = Writer(self.entry, op, self.made)
         desc = self.descriptor(writer, matrix)
@@ -47,6 +47,8 @@ class AccessWriter:
                 )
             case tt.StoreOp():
                 new = tt.DescriptorStoreOp(desc, indices, op.value)
+            case ttig.BlockLoad2DFromPtrOp() | ttig.BlockLoad2DOp():
+                new = tt.DescriptorLoadOp(desc, indices, op.result.type)
             case ttig.PrefetchOp():
                 new = ttig.DescriptorPrefetchOp(desc, indices, op.cache_modifier)
         new.location = op.location
@@ -54,10 +56,14 @@ class AccessWriter:
         new.attributes.pop(BLOCK_IO_STRIDE, None)
         new.attributes[BLOCK_IO] = StringAttr(matrix.order)
         Rewriter.insert_op(new, InsertPoint.before(op))
-        results = [self.chosen(op, new)] if isinstance(op, tt.LoadOp) else []
+        results = list[SSAValue](new.results)
+        if isinstance(op, tt.LoadOp | ttig.BlockLoad2DFromPtrOp):
+            results = [self.chosen(op, new)]
         Rewriter.replace_op(op, [], results)
 
-    def chosen(self, op: tt.LoadOp, new: Operation) -> SSAValue:
+    def chosen(
+        self, op: tt.LoadOp | ttig.BlockLoad2DFromPtrOp, new: Operation
+    ) -> SSAValue:
         """Return what was loaded, and `other` where the mask is false."""
         (loaded,) = new.results
         loaded.name_hint = op.result.name_hint
@@ -90,7 +96,7 @@ class AccessWriter:
             ),
         )
 
-    def indices(self, writer: Writer, op: PointerOp, matrix: Matrix) -> list[SSAValue]:
+    def indices(self, writer: Writer, op: AccessOp, matrix: Matrix) -> list[SSAValue]:
         """Return where the block begins; behind the last row if a flag is false."""
         row, col = (writer.value(x, i32) for x in matrix.starts)
         for flag in matrix.flags:

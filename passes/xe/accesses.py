@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import tt
@@ -21,6 +22,11 @@ from coopc.plan.search import Request
 
 LANE_BY_LANE = "xe.lane_by_lane"
 """On a kernel: its tensors are moved lane by lane, whatever memory is like (unit)."""
+
+NO_MATRIX = "xe.no_matrix"
+"""On an access through pointers: why what they point to is no matrix (string)."""
+MEMORY_SAID = f"{Reason.UNKNOWN_MEMORY.value}: "
+"""What need not be said twice."""
 
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
 StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
@@ -78,7 +84,9 @@ def request_of(access: Access) -> Request | Refusal:
     if takes_any(op):
         return Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
     if isinstance(op, tt.LoadOp | tt.StoreOp):
-        return Refusal(Reason.UNKNOWN_MEMORY, "a pointer for each element")
+        why = op.attributes.get(NO_MATRIX)
+        what = why.data if isinstance(why, StringAttr) else "a pointer for each element"
+        return Refusal(Reason.UNKNOWN_MEMORY, what.removeprefix(MEMORY_SAID))
     if rank != 2 or len(op.indices) != 2:
         return Refusal(Reason.RANK, f"a tensor of rank {rank} of {len(op.indices)}")
     width = bits_of(type)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
 from xdsl.ir import Operation
 
 from coopc.dialects import tt, ttg, ttig, xe
@@ -14,7 +14,10 @@ from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.layouts import encoding_of
 from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
 from coopc.dialects.tt.types import is_tensor
+from coopc.passes.xe.accesses import NO_MATRIX
 from coopc.passes.xe.block_access import plan_of
+from coopc.passes.xe.block_pointers import is_block_pointer
+from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.exchanges import why_not_convert
 from coopc.passes.xe.pointers import base_of, origin_of
 from coopc.passes.xe.products import why_not_dot
@@ -67,22 +70,29 @@ def _view(
     )
 
 
-def _descriptor(op: tt.MakeTensorDescriptorOp) -> str | None:
-    """Return why a descriptor is no surface."""
-    if op.type.rank != 2:
-        return f"expected a descriptor of rank 2, got {op.type}"
-    if op.padding_option is not Padding.ZERO:
-        return "expected zeros outside of a descriptor, got NaN"
-    return None
-
-
 def _pointers(op: tt.LoadOp | tt.StoreOp) -> str | None:
     """Return why an access through pointers cannot be converted."""
-    if not is_tensor(op.ptr.type):
-        return f"expected a tensor of pointers, got {op.ptr.type}"
-    if base_of(op.ptr) is None:
+    if is_block_pointer(op):
+        return "expected a block pointer that is understood, got " + text_of(
+            op, NO_MATRIX, "one as it was: convert-tt-pointers-to-descriptors"
+        )
+    if is_tensor(op.ptr.type) and base_of(op.ptr) is None:
         return "expected pointers that count from one scalar pointer"
     return None
+
+
+def _descriptor(op: tt.MakeTensorDescriptorOp) -> str | None:
+    """Return why a descriptor is no matrix."""
+    stride = constant_of(op.strides[-1])
+    if stride not in (None, 1):
+        return f"expected a last stride of 1, as descriptors have, got {stride}"
+    return None
+
+
+def text_of(op: Operation, name: str, otherwise: str) -> str:
+    """Return what an attribute says."""
+    found = op.attributes.get(name)
+    return found.data if isinstance(found, StringAttr) else otherwise
 
 
 def _function(op: tt.FuncOp) -> str | None:
@@ -107,6 +117,8 @@ def _block_access(op: tt.DescriptorLoadOp | tt.DescriptorStoreOp) -> str | None:
     plan = plan_of(op)
     if plan is None and xe.REFUSAL not in op.attributes:
         return "expected a plan of plan-block-io, or a reason why there is none"
+    if plan is not None and made.padding_option is not Padding.ZERO:
+        return "expected zeros outside of a descriptor, got NaN: settle-tt-descriptors"
     if plan is not None and plan.row_step != 1:
         return f"expected messages of neighbouring rows, got every {plan.row_step}nd"
     return None
@@ -130,8 +142,8 @@ CHECKS: dict[type[Operation], Callable[[Any], str | None]] = {
     tt.DotOp: why_not_dot,
     tt.ExpandDimsOp: _view,
     tt.FuncOp: _function,
-    tt.LoadOp: _pointers,
     tt.MakeTensorDescriptorOp: _descriptor,
+    tt.LoadOp: _pointers,
     tt.ReduceOp: why_not_reduce,
     tt.StoreOp: _pointers,
     tt.TransOp: _view,

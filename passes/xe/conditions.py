@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from math import lcm
 
-from xdsl.dialects.arith import ConstantOp, ExtSIOp, ExtUIOp
+from xdsl.dialects.arith import ConstantOp, ExtSIOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -51,7 +51,7 @@ def source_of(value: SSAValue) -> SSAValue:
     """Return a number before it was extended, or a pointer before it was moved."""
     while True:
         match value.owner:
-            case ExtSIOp() | ExtUIOp() as extended:
+            case ExtSIOp() | ExtUIOp() | TruncIOp() as extended:
                 value = extended.input
             case tt.AddPtrOp() as add:
                 value = add.ptr

@@ -1,7 +1,7 @@
 """`convert-tt-pointers-to-descriptors`: find the matrices behind pointers.
 
 Before: loads, stores and prefetches of Triton GPU IR through tensors of pointers that
-        say `ttig.block_io`, and through block pointers.
+        say `ttig.block_io`, and through block pointers; loads of 2D blocks.
 After:  each whose index arithmetic was understood is one of a block of a descriptor,
         with the masks as the sizes of its matrix; what only it needed is gone.
 Fails:  never; what is not understood stays, with the reason as `xe.no_matrix`, and as a
@@ -19,16 +19,19 @@ from xdsl.passes import ModulePass
 
 from coopc.dialects import tt, ttig
 from coopc.passes.xe.access_rewriting import AccessWriter
-from coopc.passes.xe.accesses import LANE_BY_LANE
+from coopc.passes.xe.accesses import LANE_BY_LANE, NO_MATRIX
 from coopc.passes.xe.block_pointers import block_matrix, is_block_pointer
-from coopc.passes.xe.pointer_matrix import Matrix, PointerOp, is_pointers, matrix_of
+from coopc.passes.xe.given_matrix import given_matrix
+from coopc.passes.xe.pointer_matrix import (
+    AccessOp,
+    Matrix,
+    is_pointers,
+    matrix_of,
+)
 from coopc.passes.xe.remarks import remark
 from coopc.passes.xe.tensor_indices import Indices
 from coopc.plan.refusal import Refusal
 from coopc.rewrite.dead_values import remove_dead
-
-NO_MATRIX = "xe.no_matrix"
-"""On an access: why what it points to is no matrix (string)."""
 
 
 @dataclass(slots=True)
@@ -40,8 +43,10 @@ class Decisions:
     indices: Indices = field(default_factory=Indices)
     through: Indices = field(default_factory=lambda: Indices(through=True))
 
-    def of(self, op: PointerOp) -> Matrix | Refusal | None:
+    def of(self, op: AccessOp) -> Matrix | Refusal | None:
         """Return the matrix of an access; None if there is nothing to decide."""
+        if isinstance(op, ttig.BlockLoad2DOp):
+            return given_matrix(op, self.indices)
         if is_block_pointer(op):
             return block_matrix(op, self.indices)
         if not is_pointers(op) or not self.promised:
@@ -57,9 +62,9 @@ class Decisions:
 def convert(func: tt.FuncOp, explain: bool) -> None:
     """Convert the accesses of a function."""
     decisions = Decisions(LANE_BY_LANE not in func.attributes)
-    found: list[tuple[PointerOp, Matrix]] = []
+    found: list[tuple[AccessOp, Matrix]] = []
     for op in func.body.walk():
-        if not isinstance(op, tt.LoadOp | tt.StoreOp | ttig.PrefetchOp):
+        if not isinstance(op, AccessOp):
             continue
         decided = decisions.of(op)
         if isinstance(decided, Matrix):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp, i32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc import device as devices
 from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig
+from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.types import TensorDescType, is_tensor
 from coopc.passes.xe.block_access import BlockAccess, plan_of, spread_of_value
 from coopc.passes.xe.checks import why_not
@@ -52,11 +53,22 @@ def parts_of(value: SSAValue) -> Parts | None:
         assert found is not None, value
         made = found.owner
         assert isinstance(made, tt.MakeTensorDescriptorOp), value
+        base = memref_of(made.base)
+        if type.rank != 2:
+            return Parts((base, *(i32,) * type.rank, *(i64,) * type.rank))
         suffixes = ("", "_width", "_height", "_pitch")
-        return Parts((memref_of(made.base), i32, i32, i32), suffixes)
+        return Parts((base, i32, i32, i32), suffixes)
     if isinstance(type, tt.PtrType):
         return Parts((memref_of(value),))
     return None
+
+
+def padding_of(op: tt.DescriptorLoadOp) -> Padding:
+    """Return what a load reads outside of its tensor."""
+    found = origin_of(op.desc)
+    made = None if found is None else found.owner
+    assert isinstance(made, tt.MakeTensorDescriptorOp), op
+    return made.padding_option
 
 
 def values_in(func: FuncOp) -> list[SSAValue]:
@@ -111,8 +123,13 @@ class Conversion:
         """By blocks, or lane by lane."""
         if (plan := plan_of(op)) is not None:
             return [self.blocks.load(op, s, plan)]
-        where = self.lanes.through_descriptor(op, spread_of_value(op.result), s)
-        return [self.lanes.load(op.result, where, None, s)]
+        spread = spread_of_value(op.result)
+        where = self.lanes.through_descriptor(op, spread, s)
+        other = None
+        if padding_of(op) is Padding.NAN:
+            count = len(spread.registers) // spread.length
+            other = [self.lanes.not_a_number(spread)] * count
+        return [self.lanes.load(op.result, where, other, s)]
 
     def store_block(
         self, op: tt.DescriptorStoreOp, s: Splitter
@@ -125,7 +142,9 @@ class Conversion:
         return ()
 
     def load(self, op: tt.LoadOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
-        """Lane by lane."""
+        """Lane by lane; a scalar by all of them."""
+        if not is_tensor(op.ptr.type):
+            return [(self.lanes.load_scalar(op, s),)]
         where = self.lanes.through_pointers(op, s)
         other = None
         if op.other is not None:
@@ -133,7 +152,10 @@ class Conversion:
         return [self.lanes.load(op.result, where, other, s)]
 
     def store(self, op: tt.StoreOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
-        """Lane by lane."""
+        """Lane by lane; a scalar by the first of them."""
+        if not is_tensor(op.ptr.type):
+            self.lanes.store_scalar(op, s)
+            return ()
         self.lanes.store(op.value, self.lanes.through_pointers(op, s), s)
         return ()
 

@@ -28,7 +28,12 @@ class Descriptors:
     def make(
         self, op: tt.MakeTensorDescriptorOp, s: Splitter
     ) -> Sequence[Sequence[SSAValue]]:
-        """Width and pitch in bytes; sizes are of 32 bits, as the hardware has them."""
+        """Width and pitch in bytes; sizes are of 32 bits, as the hardware has them.
+
+        Of ranks other than 2: the base, sizes and strides, in elements.
+        """
+        if op.type.rank != 2:
+            return [(*s.parts(op.base), *op.shape, *op.strides)]
         width = bits_of(op.type.tensor)
         assert width is not None, op
         (base,) = s.parts(op.base)

@@ -14,9 +14,11 @@ from xdsl.dialects.arith import (
     AddiOp,
     AndIOp,
     CmpiOp,
+    ConstantOp,
     ExtSIOp,
     IndexCastOp,
     MuliOp,
+    OrIOp,
 )
 from xdsl.dialects.builtin import (
     IndexType,
@@ -36,7 +38,13 @@ from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
-from coopc.passes.xe.registers import packed, unpacked, vector_type, zeros
+from coopc.passes.xe.registers import (
+    not_a_number,
+    packed,
+    unpacked,
+    vector_type,
+    zeros,
+)
 from coopc.passes.xe.spread import Spread
 from coopc.passes.xe.surface import Surface
 from coopc.passes.xe.tensors import widened
@@ -81,6 +89,8 @@ class LaneAccess:
         s: Splitter,
     ) -> Where:
         """Return where the elements of a block of a descriptor are."""
+        if len(op.indices) != 2:
+            return self._through_any_rank(op, spread, s)
         surface = Surface(*s.parts(op.desc))
         rank = len(spread.layout.outs)
         col = rank - 2 if block_io(op) == "column_major" else rank - 1
@@ -104,6 +114,48 @@ class LaneAccess:
             masks.append(s.insert(AndIOp(low, left)).result)
         return Where(self.pointers.view(surface.base), offsets, masks)
 
+    def _through_any_rank(
+        self,
+        op: tt.DescriptorLoadOp | tt.DescriptorStoreOp,
+        spread: Spread,
+        s: Splitter,
+    ) -> Where:
+        """Return the same for a descriptor of another rank than 2."""
+        base, *numbers = s.parts(op.desc)
+        rank = len(op.indices)
+        sizes, strides = numbers[:rank], numbers[rank:]
+        dims = list(range(rank))
+        if block_io(op) == "column_major":
+            dims[-2:] = dims[:-3:-1]
+        missing = rank - len(spread.layout.outs)
+        wide = VectorType(i64, [spread.length])
+        count = len(spread.registers) // spread.length
+        offsets: list[SSAValue] = []
+        masks: list[SSAValue] = []
+        for dim in range(rank):
+            start = op.indices[dim]
+            if dims[dim] < missing:
+                one = BroadcastOp(start, VectorType(i32, [spread.length]))
+                places = [s.insert(one).vector] * count
+            else:
+                places = self._along(s, spread, dims[dim] - missing, start)
+            all = s.insert(BroadcastOp(strides[dim], wide)).vector
+            for at, place in enumerate(places):
+                along = s.insert(MuliOp(widened(s, place, wide), all)).result
+                below = self._below(s, place, sizes[dim])
+                if dim == 0:
+                    offsets.append(along)
+                    masks.append(below)
+                else:
+                    offsets[at] = s.insert(AddiOp(offsets[at], along)).result
+                    masks[at] = s.insert(AndIOp(masks[at], below)).result
+        return Where(self.pointers.view(base), offsets, masks)
+
+    def not_a_number(self, spread: Spread) -> SSAValue:
+        """Return a vector of NaNs."""
+        dense = not_a_number(spread.vector)
+        return self.entry.once((dense,), lambda: ConstantOp(dense))
+
     def _along(
         self, s: Splitter, spread: Spread, dimension: int, index: SSAValue
     ) -> list[SSAValue]:
@@ -121,6 +173,35 @@ class LaneAccess:
         """Return an i32 in all components of a vector of i64."""
         wide = s.insert(ExtSIOp(value, i64)).result
         return s.insert(BroadcastOp(wide, type)).vector
+
+    def load_scalar(self, op: tt.LoadOp, s: Splitter) -> SSAValue:
+        """Load one element, all lanes the same."""
+        (memref,) = s.parts(op.ptr)
+        read = LoadOp.get(memref, [])
+        if op.mask is None:
+            return s.insert(read).res
+        type = read.res.type
+        other: SSAValue | None = op.other
+        keep: list[Operation] = []
+        if other is None:
+            zero = zeros(self.entry, VectorType(type, [1]))
+            keep.append(first := ExtractOp(zero, [0], type))
+            other = first.result
+        then = Region(Block([read, YieldOp(read.res)]))
+        otherwise = Region(Block([*keep, YieldOp(other)]))
+        return s.insert(IfOp(op.mask, [type], then, otherwise)).results[0]
+
+    def store_scalar(self, op: tt.StoreOp, s: Splitter) -> None:
+        """Store one element, the first lane for all."""
+        (memref,) = s.parts(op.ptr)
+        entry = self.entry
+        lane, subgroup, zero = entry.lane(), entry.subgroup(), entry.number(0)
+        either = entry.once("first of all", lambda: OrIOp(lane, subgroup))
+        flag = entry.once("is first of all", lambda: CmpiOp(either, zero, "eq"))
+        if op.mask is not None:
+            flag = s.insert(AndIOp(flag, op.mask)).result
+        write = StoreOp.get(op.value, memref, [])
+        s.insert(IfOp(flag, [], Region(Block([write, YieldOp()]))))
 
     def load(
         self, result: SSAValue, where: Where, other: Values | None, s: Splitter

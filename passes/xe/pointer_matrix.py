@@ -35,7 +35,10 @@ from coopc.passes.xe.tensor_masks import Bounds, Masks, bounds
 from coopc.plan.refusal import Reason, Refusal
 from coopc.rewrite.polynomial import NOTHING, ONE, Polynomial
 
-PointerOp: TypeAlias = tt.LoadOp | tt.StoreOp | ttig.PrefetchOp
+PointerOp: TypeAlias = (
+    tt.LoadOp | tt.StoreOp | ttig.PrefetchOp | ttig.BlockLoad2DFromPtrOp
+)
+AccessOp: TypeAlias = PointerOp | ttig.BlockLoad2DOp
 
 LEAST_BYTES = 64
 """Of a row of a surface."""
@@ -63,6 +66,19 @@ class Matrix:
     """What is read outside."""
 
 
+def order_of(op: PointerOp) -> Order | None:
+    """Return in which order an access says that its matrix is in memory."""
+    if isinstance(op, ttig.BlockLoad2DFromPtrOp):
+        return order_in(op.layout)
+    return block_io(op)
+
+
+def order_in(layout: ttig.MemoryLayout) -> Order:
+    """Return an order by its other name."""
+    is_rows = layout is ttig.MemoryLayout.ROW_MAJOR
+    return "row_major" if is_rows else "column_major"
+
+
 def is_pointers(op: PointerOp) -> bool:
     """Whether an operation accesses memory through a tensor of pointers."""
     return is_tensor(op.ptr.type)
@@ -70,7 +86,7 @@ def is_pointers(op: PointerOp) -> bool:
 
 def matrix_of(op: PointerOp, indices: Indices) -> Matrix | Refusal:
     """Return the matrix that an access is about, or why it is about none."""
-    order = block_io(op)
+    order = order_of(op)
     if order is None:
         return Refusal(Reason.UNKNOWN_MEMORY, "a pointer for each element")
     shape = shape_of(pointee_of(op.ptr.type) or op.ptr.type)

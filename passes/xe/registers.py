@@ -14,11 +14,12 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    TensorType,
     VectorType,
     i64,
 )
 from xdsl.dialects.vector import BitcastOp, ShuffleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from coopc.dialects.tt.types import bits_of
@@ -168,6 +169,32 @@ def zeros(entry: Entry, type: VectorType) -> SSAValue:
     return entry.once((dense,), lambda: ConstantOp(dense))
 
 
+def not_a_number(type: VectorType | TensorType[Attribute]) -> DenseIntOrFPElementsAttr:
+    """Return a constant whose elements are all NaN, a quiet one.
+
+    Raises:
+        ValueError: there are none of the type of the elements.
+    """
+    bits = NANS.get(str(type.element_type))
+    if bits is None:
+        raise ValueError(f"expected floats, got {type}")
+    width = bits_of(type.element_type)
+    assert width is not None, type
+    found = BytesAttr(bits.to_bytes(width // 8, "little"))
+    return DenseIntOrFPElementsAttr(type, found)  # pyright: ignore[reportArgumentType]
+
+
+NANS = {
+    "bf16": 0x7FC0,
+    "f16": 0x7E00,
+    "f32": 0x7FC00000,
+    "f64": 0x7FF8000000000000,
+    "f8E4M3FN": 0x7F,
+    "f8E5M2": 0x7E,
+}
+"""The bits of a NaN, by the type of floats."""
+
+
 def bit_width(type: VectorType) -> int:
     """Return the bits of all components of a vector."""
     element = type.get_element_type()
@@ -184,6 +211,7 @@ __all__ = [
     "gathered",
     "joined",
     "length_of",
+    "not_a_number",
     "packed",
     "shuffled",
     "unpacked",

@@ -20,7 +20,9 @@ from xdsl.dialects.arith import (
     ExtUIOp,
     IndexCastOp,
     MuliOp,
+    ShLIOp,
     SubiOp,
+    TruncIOp,
 )
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.dialects.scf import ForOp, YieldOp
@@ -30,7 +32,7 @@ from coopc.dialects import tt, ttg
 from coopc.dialects.tt.types import PtrType, is_tensor, shape_of
 from coopc.rewrite.polynomial import NOTHING, ONE, Polynomial
 
-ExtensionOp = ExtSIOp | ExtUIOp | IndexCastOp
+CastOp = ExtSIOp | ExtUIOp | IndexCastOp | TruncIOp
 
 
 class NotAffine(Exception):
@@ -325,6 +327,14 @@ def _multiply(indices: Indices, op: MuliOp) -> Affine:
     raise NotAffine("coordinates are multiplied with each other")
 
 
+def _shift(indices: Indices, op: ShLIOp) -> Affine:
+    by = indices.of(op.rhs)
+    bits = by.start.constant
+    if bits is None or bits < 0 or not by.is_uniform:
+        return unknown(op.result)
+    return indices.of(op.lhs).scaled(Polynomial.number(1 << bits))
+
+
 def _addptr(indices: Indices, op: tt.AddPtrOp) -> Affine:
     is_fixed = not isinstance(op.parent_op(), ForOp)
     if is_fixed and not indices.through and not is_tensor(op.result.type):
@@ -332,7 +342,7 @@ def _addptr(indices: Indices, op: tt.AddPtrOp) -> Affine:
     return indices.of(op.ptr) + indices.of(op.offset)
 
 
-def _same(indices: Indices, op: ttg.ConvertLayoutOp | ExtensionOp) -> Affine:
+def _same(indices: Indices, op: ttg.ConvertLayoutOp | CastOp) -> Affine:
     return indices.of(op.operands[0])
 
 
@@ -343,7 +353,9 @@ _RULES: Mapping[type[Operation], Callable[[Indices, Any], Affine]] = {
     ExtUIOp: _same,
     IndexCastOp: _same,
     MuliOp: _multiply,
+    ShLIOp: _shift,
     SubiOp: lambda indices, op: indices.of(op.lhs) + -indices.of(op.rhs),
+    TruncIOp: _same,
     tt.AddPtrOp: _addptr,
     tt.BroadcastOp: _broadcast,
     tt.ExpandDimsOp: _expand,

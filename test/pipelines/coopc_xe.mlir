@@ -9,6 +9,7 @@
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
+// STEPS-NEXT: settle-tt-descriptors
 // STEPS-NEXT: plan-block-io
 // STEPS-NEXT: convert-ttgir-to-xe
 // STEPS-NEXT: convert-coopmatrix-to-xe

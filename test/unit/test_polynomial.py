@@ -11,7 +11,7 @@ from coopc.passes.xe.written import Writer
 from coopc.rewrite.polynomial import NOTHING, Polynomial
 
 FUNC = FuncOp("f", ((i32, i32, i64), ()))
-VALUES: tuple[SSAValue, ...] = tuple(FUNC.body.block.args)
+VALUES: list[SSAValue] = list(FUNC.body.block.args)
 NUMBERS = dict(zip(VALUES, (3, 50, -7), strict=True))
 
 terms = st.dictionaries(
@@ -21,7 +21,7 @@ terms = st.dictionaries(
     st.integers(-64, 64).filter(bool),
     max_size=5,
 )
-polynomials = terms.map(Polynomial)
+polynomials = terms.map(lambda x: Polynomial(x))
 
 
 def number(polynomial: Polynomial) -> int:

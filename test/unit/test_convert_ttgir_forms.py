@@ -1,0 +1,302 @@
+"""Accesses in all forms that Triton has, simulated before and after, against numpy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
+from coopc.source import Source
+from coopc.universe import everything
+
+DPAS = (
+    "#ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, "
+    "opsPerChan = 2, threadsPerWarp = 16, warpsPerCTA = [2, 2], repCluster = [1, 1]}>"
+)
+LAYOUTS = {
+    "blocked": "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], "
+    "warpsPerCTA = [2, 2], order = [1, 0]}>",
+    "dpas": DPAS,
+    "a": f"#ttg.dot_op<{{opIdx = 0, parent = {DPAS}, kWidth = 1}}>",
+}
+
+
+def module(
+    body: str, arguments: str, layout: str = "blocked", pipeline: str = ""
+) -> ModuleOp:
+    text = f"""#t = {LAYOUTS[layout]}
+#r = #ttg.slice<{{dim = 1, parent = #t}}>
+#d1 = #ttg.blocked<{{sizePerThread = [1], threadsPerWarp = [16], warpsPerCTA = [4], order = [0]}}>
+#d3 = #ttg.blocked<{{sizePerThread = [1, 1, 4], threadsPerWarp = [1, 4, 4], warpsPerCTA = [1, 2, 2], order = [2, 1, 0]}}>
+module attributes {{"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}} {{
+  tt.func public @k({arguments}) {{
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %one = arith.constant 1 : i64
+    {body}
+    tt.return
+  }}
+}}
+"""  # noqa: E501
+    universe = everything()
+    ctx = new_context(universe)
+    source = Source(text, "kernel")
+    found = parse(ctx, source)
+    Run(ctx, source).apply(found, read_passes(pipeline, universe.all_passes))
+    return found
+
+
+def outputs(
+    body: str, arguments: str, values: list[Any], layout: str = "blocked"
+) -> list[Any]:
+    """Return the last array, as Triton has it, on bmg, and on bmg lane by lane."""
+    found: list[Any] = []
+    a, last, *numbers = values
+    for pipeline in ("", "coopc-xe{device=bmg any=true}"):
+        kernel = module(body, arguments, layout, pipeline)
+        for name in ("k",) if not pipeline else ("k", "k.any"):
+            out = last.copy()
+            given = [a, out, *numbers]
+            if pipeline:
+                simulate(kernel, name, given, grid=(1,))
+            else:
+                simulate_triton(kernel, name, given, (1,))
+            found.append(out)
+    return found
+
+
+def same(found: list[Any]) -> None:
+    for other in found[1:]:
+        assert np.array_equal(found[0], other, equal_nan=True)
+
+
+TWO = "%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %m: i32, %n: i32"
+LONG = """%ml = arith.extsi %m : i32 to i64
+    %nl = arith.extsi %n : i32 to i64
+    %pl = arith.constant 128 : i64"""
+
+
+def block_copy(checks: str, order: str = "1, 0", padding: str = "") -> str:
+    return f"""{LONG}
+    %p = tt.make_tensor_ptr %a, [%ml, %nl], [%pl, %one], [%c0, %c0] {{order = array<i32: {order}>}} : <tensor<32x32xf32, #t>>
+    %q = tt.make_tensor_ptr %b, [%ml, %nl], [%pl, %one], [%c0, %c0] {{order = array<i32: {order}>}} : <tensor<32x32xf32, #t>>
+    %r:2 = scf.for %i = %c0 to %n step %c32 iter_args(%x = %p, %y = %q)
+        -> (!tt.ptr<tensor<32x32xf32, #t>>, !tt.ptr<tensor<32x32xf32, #t>>) : i32 {{
+      ttig.prefetch %x {{cache = 1 : i32, evict = 1 : i32, isVolatile = false}} : !tt.ptr<tensor<32x32xf32, #t>>
+      %v = tt.load %x {{boundaryCheck = array<i32: {checks}>{padding}}} : !tt.ptr<tensor<32x32xf32, #t>>
+      %w = arith.addf %v, %v : tensor<32x32xf32, #t>
+      tt.store %y, %w {{boundaryCheck = array<i32: {checks}>}} : !tt.ptr<tensor<32x32xf32, #t>>
+      %x1 = tt.advance %x, [%c0, %c32] : <tensor<32x32xf32, #t>>
+      %y1 = tt.advance %y, [%c0, %c32] : <tensor<32x32xf32, #t>>
+      scf.yield %x1, %y1 : !tt.ptr<tensor<32x32xf32, #t>>, !tt.ptr<tensor<32x32xf32, #t>>
+    }}"""  # noqa: E501
+
+
+def matrix(rows: int, cols: int = 128, type: str = "f4") -> Any:
+    random = np.random.default_rng(rows)
+    return random.integers(-99, 100, (rows, cols)).astype(type)
+
+
+@pytest.mark.parametrize("layout", ["blocked", "dpas"])
+@pytest.mark.parametrize("sizes", [(32, 128), (27, 70)])
+def test_block_pointers(sizes: tuple[int, int], layout: str) -> None:
+    m, n = sizes
+    a, b = matrix(m), np.zeros((m, 128), "f4")
+    found = outputs(block_copy("0, 1"), TWO, [a, b, m, n], layout)
+    same(found)
+    assert np.array_equal(found[0][:, :n], 2 * a[:, :n])
+    assert not found[0][:, n:].any()
+
+
+def test_block_pointers_that_are_not_checked_are_inside() -> None:
+    a = matrix(27)
+    with pytest.raises(UndefinedBehaviour, match="boundaryCheck"):
+        outputs(block_copy("1"), TWO, [a, a.copy(), 27, 64])
+
+
+def test_block_pointers_are_2d_blocks() -> None:
+    found = module(block_copy("0, 1"), TWO, "dpas", "coopc-xe{device=bmg}")
+    names = [op.name for op in found.walk()]
+    assert "xe.block_load_2d" in names
+    assert "xe.block_store_2d" in names
+    assert "xe.block_prefetch_2d" in names
+    assert "memref.load" not in names
+
+
+PADDED = f"""{LONG}
+    %d = tt.make_tensor_descriptor %a, [%m, %n], [%pl, %one] {{padding = 2 : i32}} : <f32>, <32x32xf32>
+    %v = tt.descriptor_load %d[%c0, %c32] {{ttig.block_io = "row_major"}} : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
+    %e = tt.make_tensor_descriptor %b, [%c32, %c32], [%pl, %one] : <f32>, <32x32xf32>
+    tt.descriptor_store %e[%c0, %c0], %v {{ttig.block_io = "row_major"}} : !tt.tensordesc<32x32xf32>, tensor<32x32xf32, #t>
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("layout", ["blocked", "dpas"])
+@pytest.mark.parametrize("order", ["row_major", "column_major"])
+@pytest.mark.parametrize("sizes", [(32, 64), (20, 50)])
+def test_what_is_outside_is_nan(
+    sizes: tuple[int, int], order: str, layout: str
+) -> None:
+    m, n = sizes
+    a, b = matrix(32), np.zeros((32, 128), "f4")
+    body = PADDED.replace('"row_major"', f'"{order}"', 1)
+    found = outputs(body, TWO, [a, b, m, n], layout)
+    same(found)
+    tile = np.full((32, 32), np.nan, "f4")
+    tile[:m, : n - 32] = a[:m, 32:n]
+    expected = tile.T if order == "column_major" else tile
+    assert np.array_equal(found[0][:, :32], expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("pad", ["", ", pad_nan"])
+@pytest.mark.parametrize("order", ["row_major", "column_major"])
+def test_2d_block_load(order: str, pad: str) -> None:
+    body = f"""%c2 = arith.constant 2 : i32
+    %w = arith.shli %n, %c2 : i32
+    %pitch = arith.constant 512 : i32
+    %v = ttig.2d_block_load %a, %w, %m, %pitch[%c32, %c0] {{{order}{pad}}} : !tt.ptr<f32> -> tensor<32x32xf32, #t>
+    %pl = arith.constant 128 : i64
+    %e = tt.make_tensor_descriptor %b, [%c32, %c32], [%pl, %one] : <f32>, <32x32xf32>
+    tt.descriptor_store %e[%c0, %c0], %v {{ttig.block_io = "row_major"}} : !tt.tensordesc<32x32xf32>, tensor<32x32xf32, #t>
+"""  # noqa: E501
+    a, b = matrix(20), np.zeros((32, 128), "f4")
+    found = outputs(body, TWO, [a, b, 20, 50], "dpas")
+    same(found)
+    tile = np.full((32, 32), np.nan if pad else 0, "f4")
+    tile[:20, :18] = a[:, 32:50]
+    expected = tile.T if order == "column_major" else tile
+    assert np.array_equal(found[0][:, :32], expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("mask", ["", "masked"])
+def test_2d_block_load_from_pointers(mask: str) -> None:
+    body = """%i = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32, #r>
+    %x = tt.expand_dims %i {axis = 1 : i32} : tensor<32xi32, #r> -> tensor<32x1xi32, #t>
+    %j = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32, #ttg.slice<{dim = 0, parent = #t}>>
+    %y = tt.expand_dims %j {axis = 0 : i32} : tensor<32xi32, #ttg.slice<{dim = 0, parent = #t}>> -> tensor<1x32xi32, #t>
+    %c128 = arith.constant dense<128> : tensor<32x1xi32, #t>
+    %down = arith.muli %x, %c128 : tensor<32x1xi32, #t>
+    %xx = tt.broadcast %down : tensor<32x1xi32, #t> -> tensor<32x32xi32, #t>
+    %yy = tt.broadcast %y : tensor<1x32xi32, #t> -> tensor<32x32xi32, #t>
+    %at = arith.addi %xx, %yy : tensor<32x32xi32, #t>
+    %s = tt.splat %a : !tt.ptr<f32> -> tensor<32x32x!tt.ptr<f32>, #t>
+    %p = tt.addptr %s, %at : tensor<32x32x!tt.ptr<f32>, #t>, tensor<32x32xi32, #t>
+    %mm = tt.splat %m : i32 -> tensor<32x1xi32, #t>
+    %low = arith.cmpi slt, %x, %mm : tensor<32x1xi32, #t>
+    %mask = tt.broadcast %low : tensor<32x1xi1, #t> -> tensor<32x32xi1, #t>
+    %other = arith.constant dense<3.0> : tensor<32x32xf32, #t>
+    %pitch = arith.constant 512 : i32
+    %v = ttig.2d_block_load_from_ptr %p, %pitch, %mask, %other {row_major} {base_height = 8 : i32, base_width = 64 : i32} : (tensor<32x32x!tt.ptr<f32>, #t>, i32, tensor<32x32xi1, #t>, tensor<32x32xf32, #t>) -> tensor<32x32xf32, #t>
+    %pl = arith.constant 128 : i64
+    %e = tt.make_tensor_descriptor %b, [%c32, %c32], [%pl, %one] : <f32>, <32x32xf32>
+    tt.descriptor_store %e[%c0, %c0], %v {ttig.block_io = "row_major"} : !tt.tensordesc<32x32xf32>, tensor<32x32xf32, #t>
+"""  # noqa: E501
+    if not mask:
+        body = body.replace("%pitch, %mask, %other", "%pitch").replace(
+            "i32, tensor<32x32xi1, #t>, tensor<32x32xf32, #t>) ->", "i32) ->"
+        )
+    a, b = matrix(32), np.zeros((32, 128), "f4")
+    m = 20 if mask else 32
+    kernel = module(body, TWO, "dpas", "coopc-xe{device=bmg}")
+    out = b.copy()
+    simulate(kernel, "k", [a, out, m, 128], grid=(1,))
+    expected = np.full((32, 32), 3, "f4")
+    expected[:m] = a[:m, :32]
+    assert np.array_equal(out[:, :32], expected)
+    triton = b.copy()
+    simulate_triton(module(body, TWO, "dpas"), "k", [a, triton, m, 128], (1,))
+    assert np.array_equal(out, triton)
+
+
+def test_a_descriptor_gives_its_numbers() -> None:
+    body = """%pl = arith.constant 128 : i64
+    %d = tt.make_tensor_descriptor %a, [%m, %n], [%pl, %one] : <f32>, <32x32xf32>
+    %rows = ttig.extract_desc %d[0] : <32x32xf32> -> i64
+    %pitch = ttig.extract_desc %d[2] : <32x32xf32> -> i64
+    %base = ttig.extract_desc %d[4] : <32x32xf32> -> !tt.ptr<f32>
+    %r = arith.trunci %rows : i64 to i32
+    %e = tt.make_tensor_descriptor %base, [%r, %n], [%pitch, %one] : <f32>, <32x32xf32>
+    %v = tt.descriptor_load %e[%c0, %c0] {ttig.block_io = "row_major"} : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
+    %f = tt.make_tensor_descriptor %b, [%c32, %c32], [%pl, %one] : <f32>, <32x32xf32>
+    tt.descriptor_store %f[%c0, %c0], %v {ttig.block_io = "row_major"} : !tt.tensordesc<32x32xf32>, tensor<32x32xf32, #t>
+"""  # noqa: E501
+    a, b = matrix(30), np.zeros((32, 128), "f4")
+    found = outputs(body, TWO, [a, b, 30, 40], "dpas")
+    same(found)
+    assert np.array_equal(found[0][:30, :32], a[:, :32])
+
+
+@pytest.mark.parametrize("index", [0, 1, 2, -1])
+def test_rank_3(index: int) -> None:
+    """A matrix out of a stack of them: what is no matrix of it is zero."""
+    body = f"""%pl = arith.constant 128 : i64
+    %sl = arith.constant 4096 : i64
+    %c2 = arith.constant 2 : i32
+    %at = arith.constant {index} : i32
+    %d = tt.make_tensor_descriptor %a, [%c2, %m, %n], [%sl, %pl, %one] : <f32>, <1x32x32xf32>
+    %v = tt.descriptor_load %d[%at, %c0, %c0] {{ttig.block_io = "row_major"}} : !tt.tensordesc<1x32x32xf32> -> tensor<32x32xf32, #t>
+    %f = tt.make_tensor_descriptor %b, [%c2, %m, %n], [%sl, %pl, %one] : <f32>, <1x32x32xf32>
+    tt.descriptor_store %f[%at, %c0, %c0], %v {{ttig.block_io = "row_major"}} : !tt.tensordesc<1x32x32xf32>, tensor<32x32xf32, #t>
+"""  # noqa: E501
+    a, b = matrix(64), np.zeros((64, 128), "f4")
+    found = outputs(body, TWO, [a, b, 30, 31], "dpas")
+    same(found)
+    expected = np.zeros((2, 32, 128), "f4")
+    if index in (0, 1):
+        expected[index, :30, :31] = a.reshape(2, 32, 128)[index, :30, :31]
+    assert np.array_equal(found[0].reshape(2, 32, 128), expected)
+    names = {op.name for op in module(body, TWO, "dpas", "coopc-xe{device=bmg}").walk()}
+    assert {"xe.block_load_2d", "xe.block_store_2d"} <= names
+
+
+def test_tensors_of_rank_3_and_1() -> None:
+    body = """%pl = arith.constant 128 : i64
+    %sl = arith.constant 4096 : i64
+    %c2 = arith.constant 2 : i32
+    %d = tt.make_tensor_descriptor %a, [%c2, %m, %n], [%sl, %pl, %one] {padding = 2 : i32} : <f32>, <2x8x32xf32>
+    %v = tt.descriptor_load %d[%c0, %c0, %c32] : !tt.tensordesc<2x8x32xf32> -> tensor<2x8x32xf32, #d3>
+    %f = tt.make_tensor_descriptor %b, [%c2, %c32, %c32], [%sl, %pl, %one] : <f32>, <2x8x32xf32>
+    tt.descriptor_store %f[%c0, %c0, %c0], %v : !tt.tensordesc<2x8x32xf32>, tensor<2x8x32xf32, #d3>
+    %g = tt.make_tensor_descriptor %a, [%n], [%one] : <f32>, <64xf32>
+    %w = tt.descriptor_load %g[%c32] : !tt.tensordesc<64xf32> -> tensor<64xf32, #d1>
+    %c64 = arith.constant 64 : i32
+    %c128 = arith.constant 128 : i32
+    %h = tt.make_tensor_descriptor %b, [%c128], [%one] : <f32>, <64xf32>
+    tt.descriptor_store %h[%c64], %w : !tt.tensordesc<64xf32>, tensor<64xf32, #d1>
+"""  # noqa: E501
+    a, b = matrix(64), np.zeros((64, 128), "f4")
+    found = outputs(body, TWO, [a, b, 5, 60])
+    same(found)
+    stack = found[0].reshape(2, 32, 128)
+    expected = np.full((2, 8, 32), np.nan, "f4")
+    expected[:, :5, :28] = a.reshape(2, 32, 128)[:, :5, 32:60]
+    assert np.array_equal(stack[:, :8, :32], expected, equal_nan=True)
+    assert np.array_equal(found[0][0, 64:92], a[0, 32:60])
+    assert not found[0][0, 92:].any()
+
+
+@pytest.mark.parametrize("n", [3, 300])
+def test_scalars(n: int) -> None:
+    body = """%c128 = arith.constant 128 : i32
+    %ok = arith.cmpi slt, %n, %c128 : i32
+    %seven = arith.constant 7.0 : f32
+    %p = tt.addptr %a, %n : !tt.ptr<f32>, i32
+    %x = tt.load %p, %ok, %seven : !tt.ptr<f32>
+    %y = tt.load %a : !tt.ptr<f32>
+    %z = arith.addf %x, %y : f32
+    tt.store %b, %z : !tt.ptr<f32>
+    %q = tt.addptr %b, %c32 : !tt.ptr<f32>, i32
+    tt.store %q, %x, %ok : !tt.ptr<f32>
+"""
+    a, b = matrix(1), np.zeros((1, 128), "f4")
+    found = outputs(body, TWO, [a, b, 1, n])
+    same(found)
+    x = a[0, n] if n < 128 else 7
+    assert found[0][0, 0] == x + a[0, 0]
+    assert found[0][0, 32] == (x if n < 128 else 0)
