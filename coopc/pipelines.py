@@ -169,6 +169,13 @@ class CoopcAmxPass(Pipeline):
 
     subgroup_size: int | None = None
     """Lanes; what kernels say, or else 16, without it."""
+    block: tuple[int, ...] = ()
+    """Of a linalg.matmul: panels of A and of B, and steps of K, at a time."""
+    threads: int = 1
+    """That share a linalg.matmul."""
+
+    def __post_init__(self) -> None:
+        self.steps()  # checks the block
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
@@ -177,8 +184,15 @@ class CoopcAmxPass(Pipeline):
         )
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
         from coopc.passes.cpu.fit_amx_tiles import FitAmxTilesPass
+        from coopc.passes.cpu.tile_matmul_amx import TileMatmulAmxPass
+        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+            ConvertLinalgToCoopmatrixPass,
+        )
 
         return (
+            TileMatmulAmxPass(self.block, self.threads),
+            ConvertLinalgToCoopmatrixPass((32, 32, 64)),  # what it has left
+            InlineMatrixCallsPass(),  # tiles are of one function
             *vectorising(self.subgroup_size),
             ConvertCoopmatrixToAmxPass(),
             CanonicalizePass(),

@@ -10,16 +10,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineMap
+from xdsl.utils.hints import isa
 
 from coopc.device import device
 from coopc.emit.llvm.facts import Facts
@@ -31,6 +40,8 @@ from coopc.run.tiles import Tiles, prepare
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Array | np.generic"
 
+KERNELS = "cpu.kernels"
+"""The attribute of a module that says which kernels run in stages."""
 DEVICE = "amx"
 """What LLVM IR for x86-64 is emitted for."""
 
@@ -46,6 +57,38 @@ class CpuResult:
 
 
 @dataclass(frozen=True)
+class Stages:
+    """A kernel that runs as several functions, one after the other."""
+
+    functions: tuple[tuple[str, AffineMap], ...]
+    """Their names, and from the kernel's sizes to work-groups along x, y, z."""
+    scratch: tuple[AffineMap, ...]
+    """Their last arguments, memory of as many bytes as the product of a map's results;
+    each is passed with its size."""
+
+    @classmethod
+    def of(cls, module: ModuleOp) -> dict[str, Stages]:
+        """The kernels of a module that run in stages: see `tile-matmul-amx`."""
+        known = module.attributes.get(KERNELS, DictionaryAttr({}))
+        assert isinstance(known, DictionaryAttr), known
+        return {name: cls._read(each) for name, each in known.data.items()}
+
+    @classmethod
+    def _read(cls, found: Attribute) -> Stages:
+        assert isa(found, DictionaryAttr), found
+        stages, scratch = found.data["stages"], found.data["scratch"]
+        assert isa(stages, ArrayAttr[DictionaryAttr]), stages
+        assert isa(scratch, ArrayAttr[AffineMapAttr]), scratch
+        functions: list[tuple[str, AffineMap]] = []
+        for each in stages:
+            name, groups = each.data["name"], each.data["groups"]
+            assert isinstance(name, StringAttr), name
+            assert isinstance(groups, AffineMapAttr), groups
+            functions.append((name.data, groups.data))
+        return cls(tuple(functions), tuple(each.data for each in scratch))
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled module."""
 
@@ -54,6 +97,8 @@ class Program:
     """Where its tiles are, if it has any."""
     needed: frozenset[str]
     """What of AMX it needs."""
+    staged: Mapping[str, Stages] = field(default_factory=dict[str, Stages])
+    """Kernels that run as several functions."""
 
     @classmethod
     def of(
@@ -67,12 +112,9 @@ class Program:
             ToolMissing: there is no llvmlite, or no emulator.
             ValueError: the tiles are not what it needs.
         """
-        return cls.of_text(
-            text(emit_module(module, Facts(device(DEVICE)))),
-            tiles,
-            level=level,
-            assembly=assembly,
-        )
+        ir = text(emit_module(module, Facts(device(DEVICE))))
+        found = cls.of_text(ir, tiles, level=level, assembly=assembly)
+        return replace(found, staged=Stages.of(module))
 
     @classmethod
     def of_text(
@@ -100,6 +142,7 @@ class Program:
         arguments: Sequence[Argument],
         groups: tuple[int, int, int],
         *,
+        sizes: Sequence[int] = (),
         threads: int = 1,
         repeats: int = 1,
     ) -> CpuResult:
@@ -109,7 +152,8 @@ class Program:
             name: of the kernel.
             arguments: arrays and numpy scalars, as the kernel's function takes them;
                 arrays are not changed.
-            groups: work-groups along x, y, z.
+            groups: work-groups along x, y, z; of no matter to kernels in stages.
+            sizes: of the kernel, as its grid depends on them.
             threads: how many run it.
             repeats: how often it is run.
 
@@ -121,29 +165,14 @@ class Program:
         times: list[float] = []
         for number in range(repeats):
             own = [np.copy(x) if isinstance(x, np.ndarray) else x for x in arguments]
-            times.append(self.start(name, own, groups, threads=threads))
+            run = self.prepared(name, own, groups, sizes=sizes, threads=threads)
+            begin = time.perf_counter()
+            run()
+            times.append(1000 * (time.perf_counter() - begin))
             if number == 0:
                 first = tuple(x for x in own if isinstance(x, np.ndarray))
         assert len(first) == len(arrays), name
         return CpuResult(first, tuple(times))
-
-    def start(
-        self,
-        name: str,
-        arguments: Sequence[Argument],
-        groups: tuple[int, int, int],
-        *,
-        threads: int = 1,
-    ) -> float:
-        """Run a kernel once, on the arrays given; return the milliseconds.
-
-        Raises:
-            ValueError: the arguments are not as many as the kernel has.
-        """
-        run = self.prepared(name, arguments, groups, threads=threads)
-        begin = time.perf_counter()
-        run()
-        return 1000 * (time.perf_counter() - begin)
 
     def prepared(
         self,
@@ -151,13 +180,39 @@ class Program:
         arguments: Sequence[Argument],
         groups: tuple[int, int, int],
         *,
+        sizes: Sequence[int] = (),
         threads: int = 1,
     ) -> Callable[[], None]:
-        """What runs a kernel each time that it is called.
+        """What runs a kernel each time that it is called; see `run`.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.
         """
+        if (stages := self.staged.get(name)) is None:
+            return self._prepared(name, arguments, groups, threads)
+        extra: list[Argument] = []
+        for each in stages.scratch:
+            memory = aligned(prod(each.eval(sizes, [])))
+            extra += [memory, np.int64(memory.size)]
+        runs = [
+            self._prepared(one, [*arguments, *extra], grid(map, sizes), threads)
+            for one, map in stages.functions
+        ]
+
+        def run() -> None:
+            for each in runs:
+                each()
+
+        return run
+
+    def _prepared(
+        self,
+        name: str,
+        arguments: Sequence[Argument],
+        groups: tuple[int, int, int],
+        threads: int,
+    ) -> Callable[[], None]:
+        """What runs one function over its grid."""
         parameters = self.code.types(name)
         total = prod(groups)
         extra = len(groups) + 2
@@ -181,6 +236,19 @@ class Program:
                 list(pool(threads).map(entry, addresses))
 
         return run
+
+
+def grid(map: AffineMap, sizes: Sequence[int]) -> tuple[int, int, int]:
+    """Work-groups along x, y, z."""
+    x, y, z = (*map.eval(sizes, []), 1, 1)[:3]
+    return x, y, z
+
+
+def aligned(size: int, alignment: int = 64) -> Array:
+    """Bytes whose address is a multiple of an alignment."""
+    memory = np.zeros(size + alignment, np.uint8)
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + size]
 
 
 def parts(total: int, threads: int) -> list[range]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy.typing as npt
 
 from coopc.interface import Interface
-from coopc.interface_call import Call
+from coopc.interface_call import Call, sizes_of
 
 if TYPE_CHECKING:
     from coopc.run.cpu import Program
@@ -136,6 +136,7 @@ def on_cpu(
         call.interface.name,
         call.opencl_arguments,
         call.groups,
+        sizes=sizes_of(call.interface, call.given),
         threads=threads,
         repeats=repeats,
     )

@@ -43,13 +43,27 @@ class FitAmxTilesPass(ModulePass):
             sink_loads(func.body.block)
         crowded: list[FuncOp] = []
         for func in functions:
-            reason = why_in_memory(most_live(func.body.block))
+            reason = why_in_memory(most_live(func.body.block), may_call(func))
             if reason is None:
                 continue
             _check(func, reason)
             crowded.append(func)
         for func in crowded:
             MemoryForm(func.body.block).rewrite()
+
+
+def may_call(func: FuncOp) -> bool:
+    """Whether a function calls others, or LLVM may call a library's."""
+    return any(
+        op.name == "func.call"
+        or op.name == "arith.remf"
+        or (op.dialect_name() == "math" and op.name not in INSTRUCTIONS)
+        for op in func.walk()
+    )
+
+
+INSTRUCTIONS = ("math.absf", "math.absi", "math.sqrt", "math.copysign")
+"""Of math, what every processor with AMX has."""
 
 
 def _check(func: FuncOp, reason: str) -> None:

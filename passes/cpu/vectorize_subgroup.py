@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     i32,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -53,7 +53,8 @@ class VectorizeSubgroupPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Vectorise all functions of `op`."""
-        kernels = list(simt.kernels(op))
+        alone = {x.func for x in simt.kernels(op) if is_alone(x)}
+        kernels = [x for x in simt.kernels(op) if x.func not in alone]
         if not kernels:
             return
         whole = shares_work_group(op)
@@ -71,7 +72,7 @@ class VectorizeSubgroupPass(ModulePass):
         least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
         varying = varying_values(op, least)
         for func in [x for x in op.walk() if isinstance(x, FuncOp)]:
-            if not func.is_declaration:
+            if not func.is_declaration and func not in alone:
                 _vectorize(func, lanes, varying)
         items = _product(lanes.work_group_size) // lanes.count
         for kernel in kernels:
@@ -97,6 +98,14 @@ class VectorizeSubgroupPass(ModulePass):
                 f"expected a work-group size that is a multiple of {size}, got {items}",
             )
         return Lanes(items if whole else size, size, group)
+
+
+def is_alone(kernel: simt.Kernel) -> bool:
+    """Whether a kernel is of one lane already, and asks for nothing else."""
+    return kernel.subgroup_size == 1 and not any(
+        isinstance(op, CallOp | simt.LaneOp) or op.dialect_name() == "row_slice"
+        for op in kernel.func.walk()
+    )
 
 
 def shares_work_group(module: ModuleOp) -> bool:

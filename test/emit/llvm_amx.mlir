@@ -6,9 +6,9 @@
 
 // Rows, bytes of a row, and bytes from row to row; a loop carries tiles.
 // CHECK-LABEL: define void @bytes(ptr %a, ptr %b, i64 %b_n0, i64 %b_n1, ptr %c, i64 %i, i64 %n)
-// CHECK-SAME: nounwind "target-features"="+amx-int8,+amx-tile" {
+// CHECK-SAME: nounwind "no-builtins" "target-features"="+amx-int8,+amx-tile" {
 // CPU-LABEL: define void @bytes(
-// CPU-SAME: nounwind "target-cpu"="sapphirerapids" "target-features"="+amx-int8,+amx-tile" {
+// CPU-SAME: nounwind "target-cpu"="sapphirerapids" "no-builtins" "target-features"="+amx-int8,+amx-tile" {
 func.func @bytes(%a: memref<5x64xi8>, %b: memref<?x?xi8>, %c: memref<5x7xi32>, %i: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

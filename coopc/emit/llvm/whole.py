@@ -79,7 +79,8 @@ class ModuleEmission:
             found.append(f'"target-cpu"="{cpu}"')
         if callee is not None and (needed := features(callee)):
             words = ",".join(f"+{feature}" for feature in needed)
-            found.append(f'"target-features"="{words}"')
+            # A call of memset would spill all tiles.
+            found += ['"no-builtins"', f'"target-features"="{words}"']
         return " ".join(found)
 
     def flat(self, type: Attribute) -> list[Type]:

@@ -1,0 +1,74 @@
+"""Decide how a multiplication of matrices is blocked for tiles of AMX and for caches.
+
+A panel is 32 rows of A, or 32 columns of B: two tiles.  A step is as much of K as a row
+of a tile of A holds, 64 bytes.  Four tiles accumulate the product of a panel of A and
+one of B; two hold a step of either: all eight tiles.
+
+A and B are packed first, so that a step of a panel is 2 KiB without gaps.  A block of
+C, `rows` panels by `cols` panels, is the work of one work-group, `steps` of K at a
+time: its sums stay in the second cache, and so do the panels that it needs.
+
+Law: a block has at most `SUM_BYTES` of sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PANEL = 32
+"""Rows or columns of a panel."""
+STEP_BYTES = 64
+"""Of K, in a row of A."""
+UNROLL = 4
+"""Steps that the innermost loop is unrolled by."""
+SUM_BYTES = 1 << 20
+"""Of the sums of a block, at most: half of the second cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a work-group computes at a time."""
+
+    rows: int
+    """Panels of A."""
+    cols: int
+    """Panels of B."""
+    steps: int
+    """Of K."""
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.cols, self.steps) < 1:
+            raise ValueError(f"expected a block of panels and steps, got {self}")
+        size = self.rows * self.cols * PANEL * PANEL * 4
+        if size > SUM_BYTES:
+            raise ValueError(
+                f"expected at most {SUM_BYTES} bytes of sums in a block, got {size}"
+            )
+
+
+WHOLE = Block(8, 8, 16)
+"""The block of large matrices."""
+
+
+def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
+    """Return the block of a multiplication.
+
+    Args:
+        m: rows of C; None where they are not known.
+        n: columns of C.
+        threads: that share the blocks; each is to have some.
+
+    >>> block_of(4096, 4096), block_of(512, 512, threads=16)
+    (Block(rows=8, cols=8, steps=16), Block(rows=4, cols=4, steps=16))
+    """
+    rows, cols = WHOLE.rows, WHOLE.cols
+    if m is None or n is None:
+        return WHOLE
+    across, down = -(-n // PANEL), -(-m // PANEL)
+    rows, cols = min(rows, down), min(cols, across)
+    while rows * cols > 1 and -(-down // rows) * -(-across // cols) < threads:
+        if rows >= cols:
+            rows = -(-rows // 2)
+        else:
+            cols = -(-cols // 2)
+    return Block(rows, cols, WHOLE.steps)

@@ -1,0 +1,210 @@
+"""tile-matmul-amx: multiplications of whole matrices become kernels for tiles of AMX.
+
+Before:  a func.func of one linalg.matmul on memrefs that are its arguments, of types
+         that AMX multiplies, perhaps after a linalg.fill of the output with a constant
+After:   two kernels in its place, @f.pack and @f.multiply, which take A and B packed as
+         two more arguments; the module's `cpu.kernels` says how they are run
+Fails:   never: what it does not know, as transposed or batched operands, it leaves
+
+    cpu.kernels = {f = {stages = [{name = "f.pack", groups = affine_map<..>}, ..],
+                        scratch = [affine_map<..>, ..]}}
+
+Maps are of the sizes of @f, as those of `simt.grid`: to work-groups along x, y, z, and
+to numbers whose product is the bytes of an argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import simt
+from coopc.passes.front.convert_linalg_to_coopmatrix import (
+    Plan,
+    Tile,
+    planned,
+    signs,
+)
+from coopc.plan.amx_gemm import PANEL, Block, block_of
+from coopc.rewrite.amx_gemm import Gemm, text
+from coopc.rewrite.multiplication import Operand
+
+KERNELS = "cpu.kernels"
+"""The attribute of a module that says which kernels run in stages."""
+PACKED_BYTES = 64 * PANEL
+"""Of a step of a panel."""
+PRODUCTS = (
+    ("bf16", "bf16", "f32"),
+    ("f16", "f16", "f32"),
+    ("i8", "i8", "i32"),
+)
+
+
+@dataclass(frozen=True)
+class TileMatmulAmxPass(ModulePass):
+    """Make kernels for tiles of multiplications."""
+
+    name = "tile-matmul-amx"
+
+    block: tuple[int, ...] = ()
+    """Panels of A and of B, and steps of K, that a work-group computes at a time."""
+    threads: int = 1
+    """That share the work."""
+
+    def __post_init__(self) -> None:
+        if self.block:
+            Block(*self.block)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite the functions that are known."""
+        found: dict[str, Attribute] = {}
+        for func in [x for x in op.ops if isinstance(x, FuncOp)]:
+            plan = (
+                planned(func, Tile(PANEL, PANEL, PANEL)) if func.body.blocks else None
+            )
+            if not isinstance(plan, Plan) or why_not(plan) is not None:
+                continue
+            gemm = self._gemm(func, plan)
+            made = Parser(ctx, text(gemm)).parse_module()
+            for kernel in list(made.ops):
+                kernel.detach()
+                for inner in kernel.walk():
+                    inner.location = func.location
+                Rewriter.insert_op(kernel, InsertPoint.before(func))
+            found[gemm.name] = stages(func, plan, gemm)
+            Rewriter.erase_op(func)
+        if found:
+            op.attributes[KERNELS] = DictionaryAttr(found)
+
+    def _gemm(self, func: FuncOp, plan: Plan) -> Gemm:
+        """Return what is multiplied, and how it is blocked."""
+        product = plan.multiplication
+        operands = (product.a, product.b, product.c)
+        m, n = (None if x == DYNAMIC_INDEX else x for x in product.c.type.get_shape())
+        block = Block(*self.block) if self.block else block_of(m, n, self.threads)
+        strides = product.c.type.get_strides()
+        assert strides is not None, product.c.type
+        signed = signs(product)
+        names = [str(each) for each in signed.data] if signed else []
+        a, b, c = (str(each.type) for each in operands)
+        return Gemm(
+            func.sym_name.data,
+            str(product.a.type.get_element_type()),
+            (a, b, c),
+            strides[0],
+            f"signed({', '.join(sorted(names))})" if names else "",
+            None if plan.fill is None else constant_text(plan.fill),
+            block,
+        )
+
+
+def why_not(plan: Plan) -> str | None:
+    """Return why a multiplication is not one of tiles as a whole, or None."""
+    product = plan.multiplication
+    operands = (product.a, product.b, product.c)
+    types = tuple(str(x.type.get_element_type()) for x in operands)
+    if types not in PRODUCTS:
+        return f"AMX does not multiply {types[0]} * {types[1]} + {types[2]}"
+    if product.batched:
+        return "there is a batch"
+    if any(x.transposed for x in operands):
+        return "an operand is transposed"
+    if not all(is_in_rows(x) for x in operands):
+        return "elements of a row are not consecutive"
+    if plan.fill is not None and constant_text(plan.fill) is None:
+        return "C is filled with what is not constant"
+    return None
+
+
+def is_in_rows(operand: Operand) -> bool:
+    """Whether the elements of a row are consecutive."""
+    strides = operand.type.get_strides()
+    return strides is not None and strides[-1] == 1
+
+
+def constant_text(value: SSAValue) -> str | None:
+    """Return a constant as a dense attribute writes it; None for other values."""
+    if not isinstance(owner := value.owner, arith.ConstantOp):
+        return None
+    match owner.value:
+        case IntegerAttr() as attr:
+            return str(attr.value.data)
+        case FloatAttr() as attr:
+            return repr(attr.value.data)
+        case _:
+            assert isinstance(owner.value, DenseIntOrFPElementsAttr), owner
+            return None
+
+
+def stages(func: FuncOp, plan: Plan, gemm: Gemm) -> DictionaryAttr:
+    """Return how the kernels of a multiplication are run."""
+    product = plan.multiplication
+    rows = extent(func, product.c, 0).ceil_div(PANEL)
+    cols = extent(func, product.c, 1).ceil_div(PANEL)
+    steps = extent(func, product.a, 1).ceil_div(gemm.step)
+    count = len(simt.kernel_sizes(func))
+    block = gemm.block
+
+    def mapped(*numbers: AffineExpr) -> AffineMapAttr:
+        return AffineMapAttr(AffineMap(count, 0, tuple(map(folded, numbers))))
+
+    size = AffineConstantExpr(PACKED_BYTES)
+    runs = (
+        ("pack", (rows + steps,)),
+        ("multiply", (cols.ceil_div(block.cols), rows.ceil_div(block.rows))),
+    )
+    return DictionaryAttr(
+        {
+            "stages": ArrayAttr(
+                DictionaryAttr(
+                    {
+                        "name": StringAttr(f"{gemm.name}.{name}"),
+                        "groups": mapped(*groups),
+                    }
+                )
+                for name, groups in runs
+            ),
+            "scratch": ArrayAttr(
+                (mapped(rows, steps, size), mapped(cols, steps, size))
+            ),
+        }
+    )
+
+
+def folded(number: AffineExpr) -> AffineExpr:
+    """Return an expression of constants as one."""
+    try:
+        return AffineConstantExpr(number.eval([], []))
+    except IndexError:
+        return number
+
+
+def extent(func: FuncOp, operand: Operand, dimension: int) -> AffineExpr:
+    """Return the size of a dimension, as an expression of the sizes of a function."""
+    size = operand.type.get_shape()[dimension]
+    if size != DYNAMIC_INDEX:
+        return AffineConstantExpr(size)
+    at = list(func.body.block.args).index(operand.memory)  # pyright: ignore[reportArgumentType]
+    for number, each in enumerate(simt.kernel_sizes(func)):
+        if (each.argument, each.dimension) == (at, dimension):
+            return AffineDimExpr(number)
+    raise AssertionError(operand)

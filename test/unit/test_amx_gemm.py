@@ -1,0 +1,136 @@
+"""coopc-amx of linalg.matmul: exact for sizes of all kinds, and what LLVM writes."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from coopc.compiler import new_context
+from coopc.device import device
+from coopc.emit.llvm.facts import Facts
+from coopc.emit.llvm.module import emit_module
+from coopc.llvm.text import text
+from coopc.parsing import parse
+from coopc.pipeline import Run, flatten
+from coopc.pipelines import CoopcAmxPass
+from coopc.plan.amx_gemm import SUM_BYTES, Block, block_of
+from coopc.run.cpu import Program
+from coopc.run.native import optimised
+from coopc.run.tiles import Tiles, best
+from coopc.sim.formats import to_bf16
+from coopc.source import Source
+from coopc.universe import everything
+
+pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+
+Array = np.ndarray[Any, Any]
+SUMS = {"bf16": "f32", "f16": "f32", "i8": "i32"}
+INSTRUCTIONS = 13.5
+"""Of the innermost loop for four products of tiles, at most; upstream has 15."""
+
+
+def compiled(element: str, fill: bool, block: tuple[int, ...] = ()) -> ModuleOp:
+    """`C = A * B`, or `C += A * B`, as functions."""
+    sum = SUMS[element]
+    memory, total = f"memref<?x?x{element}>", f"memref<?x?x{sum}>"
+    zero = "0.0" if sum == "f32" else "0"
+    filled = f"linalg.fill ins(%z : {sum}) outs(%c : {total})" if fill else ""
+    source = Source(
+        f"""func.func @mm(%a: {memory}, %b: {memory}, %c: {total}) {{
+          %z = arith.constant {zero} : {sum}
+          {filled}
+          linalg.matmul ins(%a, %b : {memory}, {memory}) outs(%c : {total})
+          func.return
+        }}""",
+        "test",
+    )
+    ctx = new_context(everything())
+    module = parse(ctx, source)
+    Run(ctx, source).apply(module, flatten([CoopcAmxPass(block=block)]))
+    return module
+
+
+def matrix(rng: np.random.Generator, shape: tuple[int, int], element: str) -> Any:
+    """A matrix as it is in memory, and as whole numbers."""
+    if element == "i8":
+        numbers = rng.integers(-128, 128, shape)
+        return numbers.astype(np.int8), numbers
+    numbers = rng.integers(-4, 5, shape)
+    memory = numbers.astype(np.float16 if element == "f16" else np.float32)
+    return to_bf16(memory) if element == "bf16" else memory, numbers
+
+
+@pytest.fixture(scope="module")
+def tiles() -> Tiles:
+    if (found := best()) is Tiles.NONE:
+        pytest.skip("the AMX emulator needs a C compiler")
+    return found
+
+
+SHAPES = [(64, 64, 64), (33, 70, 100), (1, 1, 1), (128, 96, 257), (5, 40, 0)]
+"""M, N and K."""
+
+
+@pytest.mark.parametrize("fill", [True, False])
+@pytest.mark.parametrize("element", SUMS)
+def test_sizes_of_all_kinds(element: str, fill: bool, tiles: Tiles) -> None:
+    """Whole panels and edges, one block and several, along M, N and K."""
+    program = Program.of(compiled(element, fill, (2, 2, 2)), tiles, level=2)
+    rng = np.random.default_rng(0)
+    for m, n, k in SHAPES:
+        a, whole_a = matrix(rng, (m, k), element)
+        b, whole_b = matrix(rng, (k, n), element)
+        c = np.full((m, n), 7, np.int32 if element == "i8" else np.float32)
+        given = [x for array in (a, b, c) for x in (array, *map(np.int64, array.shape))]
+        sizes = [m, k, k, n, m, n]
+        for threads in (1, 3):
+            found = program.run("mm", given, (1, 1, 1), sizes=sizes, threads=threads)
+            expected = whole_a @ whole_b + (0 if fill else 7)
+            np.testing.assert_array_equal(found.buffers[2], expected, f"{m} {n} {k}")
+
+
+def assembly(element: str) -> str:
+    """What the function that multiplies is compiled to, for Sapphire Rapids."""
+    ir = text(emit_module(compiled(element, True), Facts(device("amx"))))
+    module, machine = optimised(ir, 3, "graniterapids")
+    found = str(machine.emit_assembly(module))
+    body = found[re.search(r'^"?mm\.multiply"?:$', found, re.MULTILINE).end() :]  # pyright: ignore
+    return body[: body.index("\tretq")]
+
+
+@pytest.mark.parametrize("element", SUMS)
+def test_instructions_of_the_innermost_loop(element: str) -> None:
+    """At most 13.5 for four products of tiles, and no tile is spilled anywhere."""
+    body = assembly(element)
+    blocks = re.split(r"^(?=\.LBB)", body, flags=re.MULTILINE)
+    loops: list[tuple[int, int]] = []
+    for block in blocks:
+        lines = [x.strip() for x in block.splitlines() if x.startswith("\t")]
+        code = [x for x in lines if not x.startswith((".", "#"))]
+        products = sum(x.startswith("tdp") for x in code)
+        if products:
+            loops.append((products, len(code)))
+    products, instructions = max(loops)
+    assert products == 16
+    assert 4 * instructions / products <= INSTRUCTIONS
+    # Loads: the sums, and A and B of each step of both loops; stores: the sums.
+    assert body.count("tileloadd") == 4 + 4 * sum(n // 4 for n, _ in loops)
+    assert body.count("tilestored") == 4
+    assert "tilezero" not in body
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16, 64])
+@pytest.mark.parametrize("size", [1, 31, 512, 1024, 2048, 4096])
+def test_blocks_are_enough_for_the_threads(size: int, threads: int) -> None:
+    block = block_of(size, size, threads)
+    panels = -(-size // 32)
+    blocks = -(-panels // block.rows) * -(-panels // block.cols)
+    assert blocks >= min(threads, panels * panels)
+    assert block.rows * block.cols * 4096 <= SUM_BYTES
+
+
+def test_a_block_that_is_too_large() -> None:
+    with pytest.raises(ValueError, match="at most 1048576 bytes of sums in a block"):
+        Block(32, 32, 4)
