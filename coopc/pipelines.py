@@ -179,6 +179,7 @@ class CoopcAmxPass(Pipeline):
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
+        from coopc.passes.coopmatrix.inline_matrix_calls import InlineMatrixCallsPass
         from coopc.passes.cpu.convert_coopmatrix_to_amx import (
             ConvertCoopmatrixToAmxPass,
         )
