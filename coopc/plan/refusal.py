@@ -25,7 +25,7 @@ class Reason(Enum):
     PITCH = "the pitch breaks the rules of surfaces"
     WIDTH = "the width breaks the rules of surfaces"
     BASE = "the base address breaks the rules of surfaces"
-    POSITION = "the position in a row is not known to be a multiple of 4 bytes"
+    POSITION = "too little is known of the position"
     UNKNOWN_MEMORY = "nothing says that the addresses are a matrix"
 
 

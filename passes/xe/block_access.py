@@ -18,7 +18,6 @@ from coopc.dialects import simt, tt, xe
 from coopc.dialects.tt.types import is_tensor
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.payloads import PayloadLoads
-from coopc.passes.xe.positions import origin
 from coopc.passes.xe.registers import (
     bit_width,
     bitcast,
@@ -29,6 +28,7 @@ from coopc.passes.xe.registers import (
     unpacked,
     vector_type,
 )
+from coopc.passes.xe.row_steps import place
 from coopc.passes.xe.spread import MAX_COMPONENTS, Spread, spread_of
 from coopc.passes.xe.surface import Surface
 from coopc.plan.block2d import BlockPlan
@@ -76,15 +76,17 @@ class BlockAccess:
         type = slot_vector(plan, spread.run)
         count = plan.values * plan.element_bits // bit_width(type)
         messages: list[Values] = []
-        if self.payloads is not None and self.payloads.suits(op, type, count):
-            messages = self.payloads.load(op, s, plan, surface, [type] * count)
+        payloads = self.payloads if plan.row_step == 1 else None
+        if payloads is not None and payloads.suits(op, type, count):
+            messages = payloads.load(op, s, plan, surface, [type] * count)
             return self.arranged(s, plan, spread, messages)
         for first in plan.firsts:
-            place = self._place(plan, first, op.indices)
+            y, x = op.indices
+            part, at = place(self.entry, s, plan, surface, first, (y, x))
             block = xe.BlockLoad2DOp(
-                surface.base,
-                place,
-                (surface.width, surface.height, surface.pitch),
+                part.base,
+                at,
+                part.sizes,
                 xe.BlockAttr(plan.shape),
                 [type] * count,
             )
@@ -125,29 +127,18 @@ class BlockAccess:
             wanted = [held[message, value] for value in range(plan.values)]
             chosen = gathered(s, vectors, wanted, length)
             pieces = joined(s, chosen, type)
-            place = self._place(plan, first, op.indices)
+            y, x = op.indices
+            _, corner = place(self.entry, s, plan, surface, first, (y, x))
             s.insert(
                 xe.BlockStore2DOp(
                     pieces,
                     surface.base,
-                    place,
+                    corner,
                     (surface.width, surface.height, surface.pitch),
                     xe.BlockAttr(plan.shape),
                 )
             )
         return ()
-
-    def _place(
-        self, plan: BlockPlan, register: int, indices: Values
-    ) -> tuple[SSAValue, SSAValue]:
-        """Return x and y of a message, by its first register."""
-        y, x = indices
-        shift = plan.packed.bit_length() - 1
-        args = (self.entry, plan.layout)
-        return (
-            origin(*args, plan.cols, register, x, shift),
-            origin(*args, plan.rows, register, y),
-        )
 
     def _swapped(
         self,

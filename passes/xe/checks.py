@@ -22,6 +22,7 @@ from coopc.passes.xe.exchanges import why_not_convert
 from coopc.passes.xe.pointers import base_of, origin_of
 from coopc.passes.xe.products import why_not_dot
 from coopc.passes.xe.reductions import why_not_reduce
+from coopc.passes.xe.row_steps import refuse_steps
 from coopc.passes.xe.tensors import view_sources
 
 KNOWN = (
@@ -120,7 +121,8 @@ def _block_access(op: tt.DescriptorLoadOp | tt.DescriptorStoreOp) -> str | None:
     if plan is not None and made.padding_option is not Padding.ZERO:
         return "expected zeros outside of a descriptor, got NaN: settle-tt-descriptors"
     if plan is not None and plan.row_step != 1:
-        return f"expected messages of neighbouring rows, got every {plan.row_step}nd"
+        refusal = refuse_steps(plan, op.indices[-2], op.indices[-1])
+        return None if refusal is None else str(refusal)
     return None
 
 

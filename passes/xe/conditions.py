@@ -85,7 +85,7 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
         if made is None or xe.PLAN not in op.attributes:
             continue
         values, size = numbers_of(made), element_bytes(made)
-        for rule in rules(io):
+        for rule in rules(io, step_of(op)):
             value = values.get(rule.part)
             if value is None or not isinstance(value.owner, Block):
                 continue
@@ -96,6 +96,12 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
             at = func.body.block.args.index(value)
             found[at] = each if at not in found else together(found[at], each)
     return ArrayAttr([attribute(at, found[at]) for at in sorted(found)])
+
+
+def step_of(op: Operation) -> int:
+    """Return the rows from one row of the messages of an access to the next."""
+    attr = op.attributes.get(xe.PLAN)
+    return attr.data.row_step if isinstance(attr, xe.PlanAttr) else 1
 
 
 def together(one: Rule, other: Rule) -> Rule:

@@ -20,6 +20,7 @@ from coopc.passes.xe.matrix_pieces import Pieces, Tile
 from coopc.passes.xe.matrix_plans import Moves, Part2D, element_bytes
 from coopc.passes.xe.positions import fields, origin
 from coopc.passes.xe.registers import gathered, joined, packed, unpacked
+from coopc.passes.xe.row_steps import place
 from coopc.passes.xe.spread import Spread
 from coopc.passes.xe.surface import Surface
 from coopc.plan.block2d import BlockPlan
@@ -85,7 +86,7 @@ class MatrixBlocks:
             messages: list[Values] = []
             for first in plan.firsts:
                 block = xe.BlockLoad2DOp(
-                    *self._where(op, part, plan, first),
+                    *self._where(op, s, part, plan, first),
                     xe.BlockAttr(plan.shape),
                     [type] * count,
                 )
@@ -111,7 +112,7 @@ class MatrixBlocks:
             for message, first in enumerate(plan.firsts):
                 wanted = [known[message, value] for value in range(plan.values)]
                 stored = joined(s, gathered(s, vectors, wanted, length), type)
-                where = self._where(op, part, plan, first)
+                where = self._where(op, s, part, plan, first)
                 s.insert(xe.BlockStore2DOp(stored, *where, xe.BlockAttr(plan.shape)))
 
     def prefetch(self, op: coopmatrix.PrefetchOp, s: Splitter, moves: Moves) -> None:
@@ -122,32 +123,29 @@ class MatrixBlocks:
             y, x = self._start(op, part)
             surface = self._surface(op)
             for register in range(plan.messages):
-                place = (
+                at = (
                     origin(self.entry, plan.layout, 1, register, x),
                     origin(self.entry, plan.layout, 0, register, y),
                 )
                 shape = xe.BlockAttr(plan.shape)
                 s.insert(
-                    xe.BlockPrefetch2DOp(
-                        surface.base, place, surface.sizes, shape, CACHE
-                    )
+                    xe.BlockPrefetch2DOp(surface.base, at, surface.sizes, shape, CACHE)
                 )
 
     def _where(
-        self, op: coopmatrix.AccessOp, part: Part2D, plan: BlockPlan, first: int
+        self,
+        op: coopmatrix.AccessOp,
+        s: Splitter,
+        part: Part2D,
+        plan: BlockPlan,
+        first: int,
     ) -> tuple[
         SSAValue, tuple[SSAValue, SSAValue], tuple[SSAValue, SSAValue, SSAValue]
     ]:
         """Return base, position and sizes of a message, by its first register."""
-        y, x = self._start(op, part)
-        shift = plan.packed.bit_length() - 1
-        args = (self.entry, plan.layout)
-        surface = self._surface(op)
-        place = (
-            origin(*args, plan.cols, first, x, shift),
-            origin(*args, plan.rows, first, y),
-        )
-        return surface.base, place, surface.sizes
+        start, surface = self._start(op, part), self._surface(op)
+        where, at = place(self.entry, s, plan, surface, first, start)
+        return where.base, at, where.sizes
 
     def _surface(self, op: coopmatrix.AccessOp) -> Surface:
         memory = op.memory

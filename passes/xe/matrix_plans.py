@@ -31,6 +31,7 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout
 from coopc.dialects.narrow import is_memref
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.matrix_pieces import Pieces
+from coopc.passes.xe.row_steps import refuse_steps
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
@@ -113,9 +114,8 @@ def _planned(
         ),
         io,
     )
-    if isinstance(found, BlockPlan) and found.row_step > 1:
-        what = f"only every {found.row_step}nd row, of a surface of its own"
-        return Refusal(Reason.REGISTERS, what)
+    if isinstance(found, BlockPlan):
+        return refuse_steps(found, *op.positions) or found
     return found
 
 
@@ -167,7 +167,8 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     if (known := multiple_of(op.positions[-1])) * bits % CHANNEL_BITS:
         return Refusal(
             Reason.POSITION,
-            f"a multiple of {known} elements of {bits} bits, as far as is known",
+            f"a column that is a multiple of {known} elements of {bits} bits, expected "
+            "one of 4 bytes",
         )
     return refuse_surface(io, known_numbers(type))
 
@@ -227,13 +228,15 @@ class Where:
     dimension: int
 
 
-def conditions(memory: SSAValue, io: BlockIO) -> Iterator[tuple[Where, Rule]]:
-    """Yield what must hold of the memref that is a surface."""
+def conditions(
+    memory: SSAValue, io: BlockIO, step: int = 1
+) -> Iterator[tuple[Where, Rule]]:
+    """Yield what must hold of the memref that is a surface of every step-th row."""
     type, argument = memory.type, kernel_argument(memory)
     assert is_memref(type), memory
     assert argument is not None, memory
     size, shape = element_bytes(type), type.get_shape()
-    for rule in rules(io):
+    for rule in rules(io, step):
         match rule.part:
             case "base":
                 yield Where(argument, "address", 0), rule

@@ -25,6 +25,7 @@ from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.accesses import Access, access_of, request_of
 from coopc.passes.xe.conditions import descriptor_of, known_numbers
 from coopc.passes.xe.remarks import remark
+from coopc.passes.xe.row_steps import refuse_steps
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
@@ -45,10 +46,8 @@ def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
         if refusal is not None:
             return refusal
     decided = plan(request, io)
-    if isinstance(decided, BlockPlan) and decided.row_step > 1:
-        # Their surfaces would begin in the middle of a row of the matrix.
-        what = f"only every {decided.row_step}nd row, of a surface of its own"
-        return Refusal(Reason.REGISTERS, what)
+    if isinstance(decided, BlockPlan) and made is not None:
+        return refuse_steps(decided, *access.op.operands[-2:]) or decided
     return decided
 
 

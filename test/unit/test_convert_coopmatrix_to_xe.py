@@ -199,7 +199,7 @@ MESSAGES = {
     "b_col": (1 + 4, 16, 8),
     "b_packed": (1 + 2, 16, 8),
     "b_packed_i8": (1 + 2, 8, 8),
-    "a_col_i8": (1, 8, 8),
+    "a_col_i8": (2 + 1, 8, 8),  # even rows, odd rows
     "b_col_i8": (1 + 2, 8, 8),
     "c_col": (2, 16, 0),
     "lanes": (2, 16, 8),
