@@ -102,6 +102,7 @@ class CoopcXePass(Pipeline):
         from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
         from coopc.passes.xe.emulate_xe import EmulateXePass
         from coopc.passes.xe.fuse_split_dpas import FuseSplitDpasPass
+        from coopc.passes.xe.inline_tt_calls import InlineTtCallsPass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
         from coopc.passes.xe.settle_tt_descriptors import SettleTtDescriptorsPass
@@ -111,6 +112,7 @@ class CoopcXePass(Pipeline):
         shared = FuseSplitDpasPass(assumed=True, explain=self.explain)
         return (
             SetTargetPass(self.device, None if self.device is None else "opencl"),
+            InlineTtCallsPass(),
             *second,  # which needs no prefetches, nor has it plans
             ConvertTtPointersToDescriptorsPass(self.explain),  # not of `.any`
             SettleTtDescriptorsPass(),

@@ -38,6 +38,7 @@ PASSES: dict[str, str] = {
     "pack-coopmatrix-b": "coopc.passes.khr.pack_coopmatrix_b:PackCoopmatrixBPass",
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
+    "inline-tt-calls": "coopc.passes.xe.inline_tt_calls:InlineTtCallsPass",
     "add-any-entry": "coopc.passes.xe.add_any_entry:AddAnyEntryPass",
     "convert-tt-pointers-to-descriptors": "coopc.passes.xe"
     ".convert_tt_pointers_to_descriptors:ConvertTtPointersToDescriptorsPass",

@@ -8,6 +8,7 @@
 // STEPS-NEXT: check-dominance
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
+// STEPS-NEXT: inline-tt-calls
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: settle-tt-descriptors
 // STEPS-NEXT: plan-block-io
