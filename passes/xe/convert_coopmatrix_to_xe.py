@@ -152,17 +152,8 @@ def demand(moves: dict[Operation, Moves], io: devices.BlockIO) -> None:
         func = owner.parent_op()
         assert isinstance(func, Operation), op
         rules = found.setdefault(func, {})
-        if op in moves:
-            assert io is not None, op
-            steps = [getattr(part.plan, "row_step", 1) for part in moves[op]]
-            wanted = list(conditions(op.memory, io, max(steps)))
-        else:
-            assert isinstance(op, coopmatrix.LoadOp), op
-            wanted = [
-                (Where(argument, what, dimension), Rule(part, multiple))
-                for what, dimension, part, multiple in demands(op)
-            ]
-        for where, rule in wanted:
+        steps = [getattr(part.plan, "row_step", 1) for part in moves[op]]
+        for where, rule in conditions(op.memory, io, max(steps)):
             rules[where] = together(rules[where], rule) if where in rules else rule
     for func, rules in found.items():
         ordered = sorted(rules, key=lambda x: (x.argument, x.what, x.dimension))
