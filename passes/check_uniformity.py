@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects import coopmatrix, simt
+from coopc.dialects import coopmatrix, simt, xe
 from coopc.dialects.traits import Collective
 from coopc.rewrite.uniformity import Uniformity, Variation
 from coopc.xdsl_gaps import note_at
@@ -115,6 +115,8 @@ def uniform_operands(op: Operation) -> Sequence[tuple[str, SSAValue]]:
             return (("the lane", op.lane),)
         case simt.BlockReadOp() | simt.BlockWriteOp():
             return accessed(op.memory, op.positions)
+        case xe.BlockLoadOp():
+            return (("the base", op.base), ("the offset", op.offset))
         case _:
             return ()
 

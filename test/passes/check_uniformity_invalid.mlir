@@ -90,3 +90,15 @@ func.func @caller() attributes {simt.kernel} {
 func.func @full() attributes {simt.kernel, simt.work_group_size = array<i32: 48>, simt.subgroup_size = 32 : i32} {
   func.return
 }
+
+// -----
+
+// One address for all lanes: the message adds the lane itself.
+
+func.func @offset(%p: memref<f16>) attributes {simt.kernel, simt.subgroup_size = 8 : i32} {
+  %lane = simt.lane_id : index
+  %at = arith.index_cast %lane : index to i32
+  %a = xe.block_load %p[%at] : memref<f16> -> vector<8xi32>
+  func.return
+}
+// CHECK: xe.block_load: expected the offset to be the same for all lanes of the subgroup, got one that may differ between lanes
