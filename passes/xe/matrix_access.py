@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
-from xdsl.dialects.memref import DimOp, LoadOp, StoreOp
-from xdsl.dialects.vector import ExtractOp, InsertOp
+from xdsl.dialects.memref import DimOp
 from xdsl.ir import SSAValue
 
 from coopc.dialects import coopmatrix, xe
@@ -18,18 +17,13 @@ from coopc.passes.xe.block_access import BlockAccess, slot_vector
 from coopc.passes.xe.entry import Entry, constant_of
 from coopc.passes.xe.matrix_pieces import Pieces, Tile
 from coopc.passes.xe.matrix_plans import Moves, Part2D, element_bytes
-from coopc.passes.xe.positions import fields, origin
-from coopc.passes.xe.registers import gathered, joined, packed, unpacked
+from coopc.passes.xe.positions import origin
+from coopc.passes.xe.registers import gathered, joined, unpacked
 from coopc.passes.xe.row_steps import place
 from coopc.passes.xe.spread import Spread
 from coopc.passes.xe.surface import Surface
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.prefetch import PrefetchPlan
-from coopc.rewrite.lane_builder import LaneBuilder
-from coopc.rewrite.lane_memory import Access
-from coopc.rewrite.lane_numbers import Num
-from coopc.rewrite.lane_places import Element
-from coopc.rewrite.lane_values import Held
 from coopc.rewrite.one_to_many import Splitter
 
 Values: TypeAlias = Sequence[SSAValue]
@@ -175,67 +169,3 @@ def places(spread: Spread, part: Part2D) -> list[Tile]:
     row, col = part.origin
     found = (spread.first(piece) for piece in range(spread.pieces))
     return [(row + each[0], col + each[1]) for each in found]
-
-
-@dataclass(slots=True)
-class MatrixLanes:
-    """Accesses lane by lane: each element through an address of its own."""
-
-    held: Held
-    """Of a tile, for its type alone."""
-    pieces: Pieces
-
-    def load(
-        self, op: coopmatrix.LoadOp, s: Splitter, b: LaneBuilder
-    ) -> list[SSAValue]:
-        """Load a matrix; return its tiles."""
-        spread, zero = self.pieces.spread, b.constant(self.held.element, 0)
-        found: list[SSAValue] = []
-        for tile in self.pieces.tiles:
-            vectors: list[SSAValue] = []
-            for start in range(0, spread.run, spread.length):
-                vector = b.constant(spread.vector, 0)
-                for at in range(spread.length):
-                    place = self._place(b, tile, spread.registers[start + at])
-                    value = self._read(op, b, place, zero)
-                    vector = b.effect(InsertOp(value, vector, [at])).results[0]
-                vectors.append(vector)
-            found += packed(s, spread, vectors)
-        return found
-
-    def _read(
-        self, op: coopmatrix.LoadOp, b: LaneBuilder, place: Element, zero: SSAValue
-    ) -> SSAValue:
-        """Read an element; 0 where it is outside of what is checked."""
-        access = Access(b, op, self.held)
-        positions = access.positions(place)
-        wanted = b.both(*access.checks(positions))
-        read = LoadOp.get(op.memory, positions)
-        return b.branch(wanted, lambda: b.effect(read).results, (zero,))[0]
-
-    def store(self, op: coopmatrix.StoreOp, s: Splitter, b: LaneBuilder) -> None:
-        """Store the tiles of a matrix."""
-        spread, access = self.pieces.spread, Access(b, op, self.held)
-        for tile, piece in zip(self.pieces.tiles, s.parts(op.value), strict=True):
-            vectors = unpacked(s, spread, [piece])
-            for number, register in enumerate(spread.registers):
-                vector, at = divmod(number, spread.length)
-                positions = access.positions(self._place(b, tile, register))
-                wanted = b.both(*access.checks(positions))
-                value = b.effect(ExtractOp(vectors[vector], [at], spread.element))
-                write = StoreOp.get(value.results[0], op.memory, positions)
-                b.branch(wanted, lambda write=write: b.effect(write).results)
-
-    def _place(self, b: LaneBuilder, tile: Tile, register: int) -> Element:
-        """Return which element of the matrix a lane has in a register of a tile."""
-        spread, lanes = self.pieces.spread, self.pieces.encoding.threads_per_warp
-        numbers: list[Num] = []
-        for dimension, start in enumerate(tile):
-            number = Num(start + spread.coordinates[register][dimension])
-            bases = [x[dimension] for x in spread.layout.bases("lane")]
-            for each in fields(bases):
-                part = b.divided(b.lane(lanes), 1 << each.start)
-                part = b.remainder(part, 1 << each.width)
-                number = b.add(number, b.times(part, 1 << each.to))
-            numbers.append(number)
-        return Element(*numbers)

@@ -20,8 +20,9 @@ from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.narrow import is_memref
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.xe.entry import Entry
-from coopc.passes.xe.matrix_access import MatrixBlocks, MatrixLanes
+from coopc.passes.xe.matrix_access import MatrixBlocks
 from coopc.passes.xe.matrix_channels import Channels, MatrixChannels
+from coopc.passes.xe.matrix_lanes import MatrixLanes
 from coopc.passes.xe.matrix_pieces import Pieces
 from coopc.passes.xe.matrix_plans import Moves
 from coopc.passes.xe.registers import gathered, packed, unpacked
@@ -134,7 +135,7 @@ class Matrices:
             return [MatrixBlocks(self.entry(op)).load(op, s, pieces, moves)]
         if (channels := self.channels.get(op)) is not None:
             return [self.loads.load(op, pieces, channels)]
-        lanes = MatrixLanes(held_of(pieces), pieces)
+        lanes = MatrixLanes(pieces)
         return [lanes.load(op, s, self.builder(op))]
 
     def store(self, op: coopmatrix.StoreOp, s: Splitter) -> Results:
@@ -143,7 +144,7 @@ class Matrices:
         if (moves := self.moves.get(op)) is not None:
             MatrixBlocks(self.entry(op)).store(op, s, pieces, moves)
         else:
-            MatrixLanes(held_of(pieces), pieces).store(op, s, self.builder(op))
+            MatrixLanes(pieces).store(op, s, self.builder(op))
         return []
 
     def fill(self, op: coopmatrix.FillOp, s: Splitter) -> Results:
