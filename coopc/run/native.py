@@ -10,6 +10,7 @@ the processor or to be emulated: `coopc.run.tiles` says which.
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
 import re
 from collections.abc import Callable, Sequence
@@ -28,11 +29,16 @@ Argument: TypeAlias = "Array | np.generic"
 SLOT = 8
 """Bytes of an argument on its way to a function."""
 FEATURES = re.compile(r'"target-features"="([^"]*)"')
-FAILED_CALLS = re.compile(r"^LLVM ERROR: (.*)$", re.MULTILINE)
 
 
+OPTIONS = ("--break-anti-dependencies=none",)
+"""Of LLVM: else it renames registers after it has assigned them, for some processors,
+and gives tiles that are not configured."""
+
+
+@functools.cache
 def binding() -> Any:
-    """Llvmlite's binding, which has no type hints.
+    """The binding of llvmlite, which has no type hints.
 
     Raises:
         ToolMissing: it is not installed.
@@ -43,6 +49,8 @@ def binding() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    for option in OPTIONS:
+        llvm.set_option("", option)
     return llvm
 
 
