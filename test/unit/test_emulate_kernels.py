@@ -25,7 +25,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 INPUTS = Path(__file__).parents[1] / "inputs"
 IS_ALL = os.environ.get("COOPC_EMULATE") == "all"
-LARGE, RAGGED, SMALL = (256, 256, 128), (72, 80, 80), (16, 64, 64)
+LARGE, RAGGED, SMALL = (256, 256, 128), (200, 208, 80), (16, 64, 64)
 """M, N and K: rows, columns and steps that end within tiles are the second ones."""
 
 
