@@ -7,6 +7,12 @@ messages that fit, the cheapest is taken by an estimate of instructions: a messa
 what its payload costs, registers that are not where DPAS wants its operands cost a move
 each, and those that are swapped four instructions a pair.  Only the one that is taken
 becomes a `BlockPlan`, and proves itself.
+
+So B transposed comes in one message for each operand of DPAS, 8 for 32 x 256 of f16 and
+not 4: two operands in one message interleave their registers, and a step of the layout
+document's kernel would take Intel's compiler 242 instructions on BMG, not 49.  And tf32
+A transposed comes in blocks of 8 x 8, as K of one DPAS is 8: of 16 x 8 half would have
+to change lanes, 129 instructions a step, not 53.
 """
 
 from __future__ import annotations
@@ -152,17 +158,17 @@ def refuse_early(request: Request, io: BlockIO | None) -> Refusal | None:
 def candidates(request: Request, io: BlockIO) -> Iterator[tuple[BlockShape, int]]:
     """Yield the messages of the device that could move elements of this width."""
     bits = request.element_bits
+    # Neighbours can be one wider element, where a lane holds them together.
+    wide = tuple(x for x in (16, 32, 64) if x > bits)
     if request.store:
-        yield from ((x, 1) for x in shapes(io.store, BlockMode.PLAIN, (bits,)))
+        yield from ((x, 1) for x in shapes(io.store, BlockMode.PLAIN, (bits, *wide)))
         return
     yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, (bits,)))
     yield from ((x, 1) for x in shapes(io.transform, BlockMode.TRANSFORM, (bits,)))
     wider = tuple(x for x in (32, 64) if x >= bits)
     transposes = shapes(io.transpose, BlockMode.TRANSPOSE, wider)
     yield from product(transposes, ROW_STEPS)
-    # Neighbours can be one wider element, where a lane is to hold them together.
-    wider = tuple(x for x in (16, 32, 64) if x > bits)
-    yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, wider))
+    yield from ((x, 1) for x in shapes(io.load, BlockMode.PLAIN, wide))
 
 
 def shapes(
