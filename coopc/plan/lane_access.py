@@ -1,23 +1,37 @@
 """Block reads and writes: when consecutive elements of memory are what lanes hold.
 
-A block read (`simt.block_read`, SPV_INTEL_subgroups) gives lane l element p + l.  That
-is what component v is in all lanes, if lanes count along what is contiguous in memory:
+A block read (`simt.block_read`, SPV_INTEL_subgroups) of n components gives lane l, as
+component c, element p + c S + l.  That is what some components are in all lanes, if
+lanes count along what is contiguous in memory:
 
-    I = S, rows contiguous in memory        lane = row, column by column
+    I = S, rows contiguous in memory        lane = row, K blocks of rows in a column
     I = 1, columns contiguous in memory     lane = column, S columns at a time
 
-and if nothing of it is padding, or checked along the lanes.  A plan is
-`BlockAccess`, or a `Refusal` with the reason against one.
+and if nothing of it is padding, or checked along the lanes.  Components that follow one
+another in memory are a *run*:
 
->>> x = CoopmatrixLayout.of(16, 8, 32, "acc", lanes=16)
+    K components     the rows of a column
+    K U components   all columns, where the next one begins where one ends
+    U components     the only row, where I = 1
+
+A run is cut into messages of 8, 4, 2 and 1 components, of 16 too if they are bytes.  A
+plan is `BlockAccess`, or a `Refusal` with the reason against one.
+
+>>> x = CoopmatrixLayout.of(32, 8, 32, "acc", lanes=16)
 >>> plan_block(x, Memory(rows_last=True, strides=(64, 1), element_bytes=4))
-BlockAccess(checked_across=False)
+BlockAccess(runs=8, lengths=(2,), checked_across=False, joined=False)
+>>> plan_block(x, Memory(True, (32, 1), 4, is_placed=True))
+BlockAccess(runs=1, lengths=(8, 8), checked_across=False, joined=True)
 >>> print(plan_block(x, Memory(rows_last=False, strides=(64, 1), element_bytes=4)))
 lanes are not along the contiguous dimension: lanes hold 16 rows, columns are contiguous
+
+Laws (test/unit/test_lane_access.py): the components of the messages are all of the
+matrix's, each once; what lane l has as component c of a message is element p + c S + l.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -27,6 +41,8 @@ READ_BYTES = 4
 """What SPV_INTEL_subgroups wants the address of a read to be a multiple of."""
 WRITE_BYTES = 16
 """The same of a write."""
+LONGEST, LONGEST_OF_BYTES = 8, 16
+"""Components of the longest message."""
 
 
 class Reason(Enum):
@@ -56,10 +72,35 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class BlockAccess:
-    """Each component is one block, that all lanes access together."""
+    """Messages that all lanes access memory by together."""
 
+    runs: int
+    """How many runs there are: columns, if each is one."""
+    lengths: tuple[int, ...]
+    """The components of the messages of each run, in the order of memory."""
     checked_across: bool
-    """Whether the other axis is checked, by a branch that all lanes take."""
+    """Whether the other axis is checked, by branches that all lanes take."""
+    joined: bool
+    """Whether a run goes on from column to column."""
+
+    def __str__(self) -> str:
+        lengths = " + ".join(map(str, self.lengths))
+        return f"by {self.messages} blocks: {self.runs} x ({lengths}) components"
+
+    @property
+    def messages(self) -> int:
+        """How many messages there are."""
+        return self.runs * len(self.lengths)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where messages begin in a run, in components."""
+        return tuple(sum(self.lengths[:n]) for n in range(len(self.lengths)))
+
+    def places(self, x: CoopmatrixLayout) -> Iterator[tuple[int, int]]:
+        """Yield the block of rows and the step of each component of the first run."""
+        for number in range(sum(self.lengths)):
+            yield number % x.blocks, number // x.blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +120,52 @@ class Memory:
     is_special: bool = False
     """Whether it is volatile or nontemporal."""
     is_packed: bool = False
+    is_placed: bool = False
+    """Whether shape, strides and offset of the memref are all known."""
     checked_rows: bool = False
     checked_cols: bool = False
 
+    @property
+    def checked_across(self) -> bool:
+        """Whether the axis is checked that lanes are not along."""
+        return self.checked_cols if self.rows_last else self.checked_rows
 
-def plan_block(x: CoopmatrixLayout, memory: Memory) -> BlockAccess | Refusal:
-    """Return how lanes access a matrix by blocks, or why they do not."""
+
+def plan_block(
+    x: CoopmatrixLayout, memory: Memory, max_vector: int = 16
+) -> BlockAccess | Refusal:
+    """Return how lanes access a matrix by blocks, or why they do not.
+
+    Args:
+        x: who holds which element.
+        memory: where the elements are.
+        max_vector: components of the longest vector of the device.
+    """
+    found = _cut(x, memory, max_vector)
     return (
         _refused_kind(x, memory)
         or _refused_lanes(x, memory)
         or _refused_mask(x, memory)
-        or _refused_alignment(x, memory)
-        or BlockAccess(memory.checked_cols if memory.rows_last else memory.checked_rows)
+        or _refused_alignment(x, memory, found)
+        or found
     )
+
+
+def _cut(x: CoopmatrixLayout, memory: Memory, max_vector: int) -> BlockAccess:
+    """Return the messages, whatever is known of the address."""
+    longest = LONGEST_OF_BYTES if memory.element_bytes == 1 else LONGEST
+    follows = memory.strides[0] == x.lanes * x.blocks and memory.is_placed
+    joined = memory.rows_last and follows and not memory.checked_across and x.steps > 1
+    one = joined or not memory.rows_last
+    run, runs = (x.components, 1) if one else (x.blocks, x.steps)
+    lengths: list[int] = []
+    length = min(longest, max_vector)
+    while run:
+        while length > run:
+            length //= 2
+        lengths.append(length)
+        run -= length
+    return BlockAccess(runs, tuple(lengths), memory.checked_across, joined)
 
 
 def _refused_kind(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
@@ -127,17 +201,17 @@ def _refused_mask(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
     return None
 
 
-def _refused_alignment(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
+def _refused_alignment(
+    x: CoopmatrixLayout, memory: Memory, plan: BlockAccess
+) -> Refusal | None:
     wanted = WRITE_BYTES if memory.is_write else READ_BYTES
     size = memory.element_bytes
-    steps = {memory.alignment}
-    # From component to component: S elements along the lanes, or one row or column.
-    if (x.blocks if memory.rows_last else x.steps) > 1:
-        steps.add(x.lanes * size)
-    if (x.steps if memory.rows_last else x.blocks) > 1:
+    offsets = [start * x.lanes * size for start in plan.starts]
+    if plan.runs > 1:
         pitch = memory.strides[0]
-        steps.add(size if pitch is None else pitch * size)
-    found = max(size, min(_two_power(step) for step in steps))
+        offsets.append(size if pitch is None else pitch * size)
+    offsets.append(memory.alignment)
+    found = max(size, min(_two_power(offset) for offset in offsets))
     if found < wanted:
         return Refusal(
             Reason.ALIGNMENT, f"to {wanted} bytes, only to {found} in every block"

@@ -12,12 +12,13 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IntegerAttr,
+    MemRefType,
     ModuleOp,
     StridedLayoutAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.scf import ForOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Axis, Layout, MatrixType
@@ -87,6 +88,8 @@ def _why_not_op(op: Operation) -> str | None:
     """Say why an operation has no form for lanes."""
     if isinstance(op, coopmatrix.SpecConstantOp):
         return None
+    if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
+        return f"expected a layout that is known, got {op.layout_name}"
     is_pointer = isinstance(op, coopmatrix.FillOp) and op.is_pointer
     if is_pointer and not is_memref(op.operands[0].type):
         return f"expected a memref to fill from, got {op.operands[0].type}"
@@ -137,9 +140,16 @@ def memory_of(
         is_atomic=not is_plain,
         is_special=is_plain and (op.volatile or op.nontemporal) is not None,
         is_packed=op.layout.data == Layout.PACKED,
+        is_placed=is_placed(op.memory_type),
         checked_rows=Axis.ROWS in checked,
         checked_cols=Axis.COLS in checked,
     )
+
+
+def is_placed(type: MemRefType[Attribute]) -> bool:
+    """Whether all is known of where the elements of a memref are."""
+    numbers = (*type.get_shape(), *(type.get_strides() or (None,)), type.get_offset())
+    return all(number not in (None, DYNAMIC_INDEX) for number in numbers)
 
 
 def alignment_of(op: coopmatrix.AccessOp) -> int:

@@ -9,19 +9,18 @@ the memref's.  What is not accessed is 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, StringAttr, i64
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
 from coopc.dialects.narrow import is_integer
 from coopc.plan.lane_access import BlockAccess
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
+from coopc.rewrite.lane_access import Access
+from coopc.rewrite.lane_blocks import read_blocks, write_blocks
+from coopc.rewrite.lane_builder import LaneBuilder, Values
 from coopc.rewrite.lane_numbers import Num
-from coopc.rewrite.lane_places import Element, digits, element, inside
 from coopc.rewrite.lane_values import Held, for_components, get, made, put
 
 _ATOMICS = {
@@ -39,71 +38,6 @@ _ATOMICS = {
 floats those that take the number of a number and a NaN."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Where the elements of one matrix are in memory."""
-
-    b: LaneBuilder
-    op: coopmatrix.AccessOp
-    held: Held
-
-    def guarded(self, at: Num) -> tuple[SSAValue | bool, Values]:
-        """Return whether a component is to be accessed, and its positions."""
-        b, x = self.b, self.held.layout
-        place = element(b, x, digits(b, x, at))
-        positions = self.positions(place)
-        return b.both(inside(b, x, place), *self.checks(positions)), positions
-
-    def positions(self, place: Element) -> Values:
-        """Return where an element is, in the coordinates of the memref."""
-        *leading, first, second = self.op.positions
-        rows, cols = self._steps(place)
-        return (*leading, self._moved(first, rows), self._moved(second, cols))
-
-    def _steps(self, place: Element) -> tuple[Num, Num]:
-        b = self.b
-        match self.op.layout.data:
-            case Layout.ROW_MAJOR:
-                return place.row, place.col
-            case Layout.COL_MAJOR:
-                return place.col, place.row
-            case Layout.PACKED:
-                packed = CHANNEL_BITS // self.op.matrix.element_bits
-                channel = b.remainder(place.row, packed)
-                return b.divided(place.row, packed), b.add(
-                    b.times(place.col, packed), channel
-                )
-
-    def _moved(self, position: SSAValue, by: Num) -> SSAValue:
-        b = self.b
-        if by.constant:
-            step = b.constant(INDEX, by.constant)
-            position = b.pure(arith.AddiOp, position, step)
-        return position if by.part is None else b.pure(arith.AddiOp, position, by.part)
-
-    def checks(self, positions: Sequence[SSAValue]) -> list[SSAValue]:
-        """Return what has to hold of the positions along the axes that are checked."""
-        checked = () if self.op.checked is None else self.op.checked.data
-        axes = [Axis.ROWS, Axis.COLS]
-        if self.op.layout.data == Layout.COL_MAJOR:
-            axes.reverse()
-        rank = self.op.memory_type.get_num_dims()
-        return [
-            # A negative position is a great number without sign.
-            self.b.compare("ult", positions[dimension], self.size(dimension))
-            for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
-            if axis in checked
-        ]
-
-    def size(self, dimension: int) -> SSAValue:
-        """Return a size of the memref."""
-        size = self.op.memory_type.get_shape()[dimension]
-        if size != DYNAMIC_INDEX:
-            return self.b.constant(INDEX, size)
-        number = self.b.constant(INDEX, dimension)
-        return self.b.pure(memref.DimOp, self.op.memory, number)
-
-
 def load(
     b: LaneBuilder,
     op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp,
@@ -114,7 +48,7 @@ def load(
     access = Access(b, op, held)
     zero = b.constant(held.element, 0)
     if block is not None:
-        return made(b, held, lambda at: _block_read(access, at, zero))
+        return read_blocks(access, block)
 
     def one(at: Num) -> SSAValue:
         wanted, positions = access.guarded(at)
@@ -134,13 +68,13 @@ def store(
 ) -> None:
     """Write what a lane holds of a matrix to memory."""
     access = Access(b, op, held)
+    if block is not None:
+        write_blocks(access, block, values)
+        return
 
     def body(places: Sequence[Num], now: Values) -> Values:
         for at in places:
             value = get(b, held, values, at)
-            if block is not None:
-                _block_write(access, at, value)
-                continue
             wanted, positions = access.guarded(at)
             made = _store(op, value, positions)
             b.branch(wanted, lambda made=made: b.effect(made).results)
@@ -213,29 +147,3 @@ def _atomic_kind(op: coopmatrix.AtomicUpdateOp) -> int:
     is_ordered = isinstance(op, coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp)
     signed = is_ordered and op.signed is not None
     return _ATOMICS[name, "signed" if signed else "unsigned"]
-
-
-def _block_place(access: Access, at: Num) -> tuple[SSAValue | bool, Values]:
-    """Return whether the lanes access a component, and where that of lane 0 is."""
-    b, x = access.b, access.held.layout
-    found = digits(b, x, at)
-    place = Element(
-        b.times(found.block, x.block_rows), b.times(found.step, x.lanes_per_row)
-    )
-    positions = access.positions(place)
-    return b.both(*access.checks(positions)), positions
-
-
-def _block_read(access: Access, at: Num, zero: SSAValue) -> SSAValue:
-    """Return the components that consecutive elements are for the lanes."""
-    wanted, positions = _block_place(access, at)
-    op, b = access.op, access.b
-    read = simt.BlockReadOp(op.memory, positions, access.held.element)
-    return b.branch(wanted, lambda: b.effect(read).results, (zero,))[0]
-
-
-def _block_write(access: Access, at: Num, value: SSAValue) -> None:
-    """Write components to consecutive elements."""
-    wanted, positions = _block_place(access, at)
-    write = simt.BlockWriteOp(value, access.op.memory, positions)
-    access.b.branch(wanted, lambda: access.b.effect(write).results)

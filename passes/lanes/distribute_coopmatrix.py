@@ -78,8 +78,8 @@ class DistributeCoopmatrixPass(ModulePass):
         if (found := refusal(op, lanes)) is not None:
             where, reason = found
             where.emit_error(reason, PassFailedException(reason))
-        blocks = self._blocks(op, lanes)
         longest = self._longest(op)
+        blocks = self._blocks(op, lanes, longest)
         distributor = Distributor(op, lanes, longest, self.unroll, blocks)
         known = functions(op)
         spread = [x for x in known.values() if has_matrices(x, known)]
@@ -112,7 +112,9 @@ class DistributeCoopmatrixPass(ModulePass):
             return 16
         return min(16, devices.device(target.device.data).limits.max_vector)
 
-    def _blocks(self, module: ModuleOp, lanes: int) -> dict[Operation, BlockAccess]:
+    def _blocks(
+        self, module: ModuleOp, lanes: int, longest: int
+    ) -> dict[Operation, BlockAccess]:
         """Return the accesses that are done by blocks."""
         found: dict[Operation, BlockAccess] = {}
         family = CoopmatrixFamily()
@@ -120,10 +122,10 @@ class DistributeCoopmatrixPass(ModulePass):
             if not isinstance(op, PlainAccess):
                 continue
             held = family.distribution(matrix_of(op.matrix), lanes)
-            plan = plan_block(held, memory_of(op))
+            plan = plan_block(held, memory_of(op), longest)
             if isinstance(plan, BlockAccess) and self.block_access:
                 found[op] = plan
-                self._tell(op, "by blocks")
+                self._tell(op, str(plan))
             else:
                 self._tell(op, f"element by element: {plan}")
         return found

@@ -13,9 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix
-from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
-from coopc.plan.lane_access import BlockAccess, Memory, Reason, Refusal, plan_block
 from coopc.sim.simulate import simulate
 from coopc.testing.lane_cases import Case, pairwise_cases
 from coopc.testing.lane_programs import kernel
@@ -127,10 +125,6 @@ def test_long_matrices_are_several_vectors() -> None:
     check(Case("f32", 4, 16, 9, 4, "acc"), ["memory", "elementwise"])
 
 
-BLOCK = Memory(rows_last=True, strides=(64, 1), element_bytes=4)
-ROWS = CoopmatrixLayout.of(16, 8, 32, "acc", lanes=16)
-
-
 def test_quotients_are_multiples_of_nothing() -> None:
     """7.9: what divides x and y says nothing of x / y."""
     from xdsl.dialects import arith
@@ -145,60 +139,6 @@ def test_quotients_are_multiples_of_nothing() -> None:
     x = arith.MuliOp(some, number)
     assert multiple_of(x.result) == 32
     assert multiple_of(arith.DivUIOp(x, number).result) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"is_global": False}, Reason.SPACE),
-        ({"is_atomic": True}, Reason.ATOMIC),
-        ({"is_special": True}, Reason.VOLATILE),
-        ({"is_packed": True}, Reason.PACKED),
-        ({"strides": (1, 64)}, Reason.STRIDE),
-        ({"rows_last": False}, Reason.LANES),
-        ({"checked_rows": True}, Reason.CHECKED),
-        ({"is_write": True}, Reason.ALIGNMENT),
-        ({"is_write": True, "alignment": 16, "strides": (None, 1)}, Reason.ALIGNMENT),
-        ({"element_bytes": 2}, Reason.ALIGNMENT),
-    ],
-    ids=str,
-)
-def test_why_no_blocks(change: dict[str, Any], reason: Reason) -> None:
-    """7.4, 7.10: each reason against blocks; alignment has to be known."""
-    from dataclasses import replace
-
-    found = plan_block(ROWS, replace(BLOCK, **change))
-    assert isinstance(found, Refusal)
-    assert found.reason == reason
-
-
-def test_padding_has_no_blocks() -> None:
-    """Padded rows are not read."""
-    found = plan_block(CoopmatrixLayout.of(15, 8, 32, "acc", 16), BLOCK)
-    assert isinstance(found, Refusal)
-    assert found.reason == Reason.PADDING
-
-
-def test_blocks() -> None:
-    """What can be done by blocks is, and gives the same."""
-    aligned = Memory(True, (64, 1), 4, alignment=16, is_write=True)
-    assert plan_block(ROWS, aligned) == BlockAccess(checked_across=False)
-    held = "!coopmatrix.matrix<32x3xf32, acc>"
-    memory = "memref<4x64xf32>"
-    module = program(
-        f"%a: {memory}, %b: {memory}",
-        f"""%z = arith.constant 0 : index
-        %x = coopmatrix.load %a[%z, %z] col_major checked(cols) : {memory} -> {held}
-        coopmatrix.store %x, %b[%z, %z] col_major alignment = 64 : {held}, {memory}""",
-    )
-    new = spread(module, 16)
-    names = {op.name for op in new.walk()}
-    assert {"simt.block_read", "simt.block_write"} <= names
-    given, found = ones(4, 64), np.zeros((4, 64), np.float32)
-    simulate(new, "f", [given, found])
-    assert np.array_equal(found[:3, :32], given[:3, :32])
-    assert not found[3].any()
-    assert not found[:, 32:].any()
 
 
 @pytest.mark.parametrize(

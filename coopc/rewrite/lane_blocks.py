@@ -1,0 +1,242 @@
+"""Accesses to memory by blocks: messages that all lanes send together, as planned.
+
+    %m = simt.block_read %memory[%p0, %p1] : memref<8x32xf32> -> vector<2xf32>
+    %v = vector.shuffle %now, %m [0, 8, 2, 3, 4, 9, 6, 7]
+
+A message of the plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
+components are moved to where lanes have them, by one shuffle a vector where their
+numbers are known, and one by one in loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    MemRefType,
+    StridedLayoutAttr,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import simt
+from coopc.plan.lane_access import BlockAccess
+from coopc.rewrite.lane_access import Access
+from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
+from coopc.rewrite.lane_numbers import Num
+from coopc.rewrite.lane_places import Digits, Element, component
+from coopc.rewrite.lane_values import Held, get, put
+
+WRITTEN_OUT = 8
+"""So many messages, or fewer, are not worth a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One block, that lanes access together."""
+
+    memory: SSAValue
+    positions: Values
+    """Of the element that lane 0 has as the first component."""
+    wanted: SSAValue | bool
+    """Whether it is to be accessed."""
+    type: Attribute
+    """A scalar or a vector."""
+    numbers: Sequence[Num]
+    """Where lanes have the components."""
+
+
+def read_blocks(access: Access, plan: BlockAccess) -> Values:
+    """Return what a lane holds of a matrix in memory."""
+    b, held = access.b, access.held
+
+    def body(run: Num, now: Values) -> Values:
+        for message in _messages(access, plan, run):
+            read = simt.BlockReadOp(message.memory, message.positions, message.type)
+            zero = b.constant(message.type, 0)
+
+            def found(read: simt.BlockReadOp = read) -> Values:
+                return tuple(b.effect(read).results)
+
+            (value,) = b.branch(message.wanted, found, (zero,))
+            now = _put_all(b, held, now, message.numbers, value)
+        return now
+
+    return _for_runs(b, held, plan, held.nothing(b), body)
+
+
+def write_blocks(access: Access, plan: BlockAccess, values: Values) -> None:
+    """Write what a lane holds of a matrix to memory."""
+    b, held = access.b, access.held
+
+    def body(run: Num, now: Values) -> Values:
+        for message in _messages(access, plan, run):
+            value = _get_all(b, held, values, message.numbers)
+            write = simt.BlockWriteOp(value, message.memory, message.positions)
+
+            def done(write: simt.BlockWriteOp = write) -> Values:
+                return tuple(b.effect(write).results)
+
+            b.branch(message.wanted, done)
+        return now
+
+    _for_runs(b, held, plan, (), body)
+
+
+def _for_runs(
+    b: LaneBuilder,
+    held: Held,
+    plan: BlockAccess,
+    carried: Values,
+    body: Callable[[Num, Values], Values],
+) -> Values:
+    """Run a body for all runs; return what is carried at the end.
+
+    A round of a loop does one run in each vector, as far as vectors end with runs.
+    """
+    values = carried
+    if plan.messages <= WRITTEN_OUT:
+        for number in range(plan.runs):
+            values = body(Num(number), values)
+        return values
+    chunk = max(1, held.width // held.layout.k1)
+    full, rest = divmod(plan.runs, chunk)
+    for length, chunks in ((chunk, range(full)), (rest, range(full, full + 1))):
+
+        def round(t: Num, now: Values, chunks: range = chunks) -> Values:
+            for each in chunks:
+                now = body(b.add(t, Num(each * chunk)), now)
+            return now
+
+        if chunks and length:
+            values = b.loop(length, values, round)
+    return values
+
+
+def _messages(access: Access, plan: BlockAccess, run: Num) -> Iterator[Message]:
+    """Yield the messages of a run."""
+    b, held, x = access.b, access.held, access.held.layout
+    places = list(plan.places(x))
+    memory = _joined(access) if plan.joined else access.op.memory
+    for start, length in zip(plan.starts, plan.lengths, strict=True):
+        block, step = places[start]
+        column = b.times(b.add(run, Num(step)), x.lanes_per_row)
+        positions = access.positions(Element(Num(block * x.block_rows), column))
+        wanted = b.both(*access.checks(positions))
+        if plan.joined:
+            first = access.positions(Element(Num(), Num()))
+            positions = (_linear(access, first, start * x.lanes),)
+        numbers = [
+            component(b, x, Digits(Num(), Num(block), b.add(run, Num(step))))
+            for block, step in places[start : start + length]
+        ]
+        type = held.element if length == 1 else VectorType(held.element, [length])
+        yield Message(memory, positions, wanted, type, numbers)
+
+
+def _joined(access: Access) -> SSAValue:
+    """Return a memref as one dimension; all of it is known."""
+    type = access.op.memory_type
+    offset, strides = type.get_offset(), type.get_strides()
+    assert offset is not None
+    assert strides is not None
+    ends = zip(type.get_shape(), strides, strict=True)
+    size = 1 + sum((n - 1) * (stride or 0) for n, stride in ends)
+    layout = StridedLayoutAttr([1], offset)
+    flat = MemRefType(type.element_type, [size], layout, type.memory_space)
+    return access.b.pure(_flattened, access.op.memory, offset, size, flat)
+
+
+def _flattened(memory: SSAValue, offset: int, size: int, type: Attribute) -> Operation:
+    return memref.ReinterpretCastOp.from_dynamic(memory, [offset], [size], [1], type)
+
+
+def _linear(access: Access, positions: Values, more: int) -> SSAValue:
+    """Return where an element is, counted in one dimension."""
+    b, strides = access.b, access.op.memory_type.get_strides()
+    assert strides is not None
+    found: SSAValue | None = None
+    for position, stride in zip(positions, strides, strict=True):
+        factor = b.constant(INDEX, stride or 0)
+        step = position if stride == 1 else b.pure(arith.MuliOp, position, factor)
+        found = step if found is None else b.pure(arith.AddiOp, found, step)
+    assert found is not None
+    return b.pure(arith.AddiOp, found, b.constant(INDEX, more)) if more else found
+
+
+# From messages to what lanes hold, and back
+
+
+def _put_all(
+    b: LaneBuilder, held: Held, now: Values, numbers: Sequence[Num], value: SSAValue
+) -> Values:
+    """Return vectors of which the components of a message are replaced."""
+    if len(numbers) == 1:
+        return put(b, held, now, numbers[0], value)
+    known = [number.known for number in numbers]
+    if None in known:
+        for at, number in enumerate(numbers):
+            now = put(b, held, now, number, b.pure(_extracted, value, at, held.element))
+        return now
+    found = list(now)
+    for each in range(held.count):
+        mask = list(range(held.width))
+        for at, number in enumerate(known):
+            assert number is not None
+            if number // held.width == each:
+                mask[number % held.width] = held.width + at
+        found[each] = _shuffled(b, held, found[each], value, mask)
+    return tuple(found)
+
+
+def _get_all(
+    b: LaneBuilder, held: Held, values: Values, numbers: Sequence[Num]
+) -> SSAValue:
+    """Return some components, as the value of a message."""
+    if len(numbers) == 1:
+        return get(b, held, values, numbers[0])
+    known = [number.known for number in numbers]
+    vectors = sorted({n // held.width for n in known if n is not None})
+    if None in known or len(vectors) > 2:
+        found = b.constant(VectorType(held.element, [len(numbers)]), 0)
+        for at, number in enumerate(numbers):
+            found = b.pure(_inserted, get(b, held, values, number), found, at)
+        return found
+    mask = [
+        held.width * vectors.index(n // held.width) + n % held.width
+        for n in known
+        if n is not None
+    ]
+    return _shuffled(b, held, values[vectors[0]], values[vectors[-1]], mask)
+
+
+def _shuffled(
+    b: LaneBuilder, held: Held, one: SSAValue, other: SSAValue, mask: Sequence[int]
+) -> SSAValue:
+    """Return components of a vector that lanes hold, and of another vector."""
+    whole = list(range(held.width))
+    if list(mask) == whole:
+        return one
+    if other.type == held.type and list(mask) == [held.width + n for n in whole]:
+        return other
+    return b.pure(_shuffle, one, other, tuple(mask), held.element)
+
+
+def _shuffle(
+    one: SSAValue, other: SSAValue, mask: Sequence[int], element: Attribute
+) -> Operation:
+    type = VectorType(element, [len(mask)])
+    numbers = DenseArrayBase.from_list(i64, mask)
+    return vector.ShuffleOp(one, other, numbers, result_type=type)
+
+
+def _extracted(value: SSAValue, at: int, element: Attribute) -> Operation:
+    return vector.ExtractOp(value, [at], element)
+
+
+def _inserted(new: SSAValue, value: SSAValue, at: int) -> Operation:
+    return vector.InsertOp(new, value, [at])
