@@ -39,3 +39,12 @@
 // CHECK: func.func private @xe_store_32_8x16x1_plain_8xi32_of_1
 // CHECK-NOT: func.func
 // CHECK-NOT: = xe.
+
+// The plans are a device's: one with DPAS.
+
+// RUN: not coopc-opt %s -p 'coopc-xe{device=lavapipe emulate=true}' 2>&1 | filecheck %s --check-prefix LAVAPIPE
+// RUN: not coopc-opt %s -p 'coopc-xe{device=intel-cpu emulate=true}' 2>&1 | filecheck %s --check-prefix CPU
+// RUN: not coopc-opt %root/test/inputs/ttgir/gemm_axb.ttgir -p 'coopc-xe{emulate=true}' 2>&1 | filecheck %s --check-prefix NONE
+// LAVAPIPE: coopc-xe: expected a flavour of lavapipe, which has vulkan, got 'opencl'
+// CPU: coopc-xe: expected a device with DPAS, dg2, pvc, bmg, lnl or ptl, got intel-cpu
+// NONE: expected a device, set-target{device=..}, or simt.target on the module, got neither
