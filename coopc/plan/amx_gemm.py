@@ -46,8 +46,9 @@ class Block:
             )
 
 
-WHOLE = Block(8, 8, 16)
-"""The block of large matrices."""
+WHOLE = Block(8, 8, 64)
+"""The block of large matrices: the best of 12 on an Emerald Rapids Xeon, of 2 MiB of
+second cache, for bf16 and i8 of 512 to 4096."""
 
 
 def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
@@ -59,7 +60,7 @@ def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
         threads: that share the blocks; each is to have some.
 
     >>> block_of(4096, 4096), block_of(512, 512, threads=16)
-    (Block(rows=8, cols=8, steps=16), Block(rows=4, cols=4, steps=16))
+    (Block(rows=8, cols=8, steps=64), Block(rows=4, cols=4, steps=64))
     """
     rows, cols = WHOLE.rows, WHOLE.cols
     if m is None or n is None:

@@ -49,9 +49,10 @@ def binding() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    found: Any = llvm
     for option in OPTIONS:
-        llvm.set_option("", option)
-    return llvm
+        found.set_option("", option)
+    return found
 
 
 def version() -> str:

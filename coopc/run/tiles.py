@@ -50,6 +50,13 @@ def why_not_emulated() -> str | None:
     return None
 
 
+def has(tiles: Tiles, feature: str) -> bool:
+    """Whether tiles have a feature, as LLVM names it."""
+    if tiles is Tiles.AMX:
+        return not lacking({feature}, cpu_flags())
+    return tiles is Tiles.EMULATED and feature in EMULATED
+
+
 def lacking(needed: Collection[str], flags: Collection[str]) -> list[str]:
     """What code needs and a processor has not, as LLVM names it.
 
@@ -77,12 +84,17 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
             if missing := lacking(needed, cpu_flags()):
                 raise ValueError(
                     f"expected a processor with {', '.join(missing)}, which the kernel "
-                    "needs, or --tiles emulated, got one without"
+                    "needs, got one without; --tiles none does without tiles"
                 )
             permit()
         case Tiles.EMULATED:
             if missing := sorted(set(needed) - EMULATED):
                 raise ValueError(f"the emulator has no {', '.join(missing)}")
+            if "amx_tile" in cpu_flags():
+                raise ValueError(
+                    "expected a processor without AMX, whose instructions trap, to "
+                    "emulate tiles, got one with tiles of its own"
+                )
             emulation().amxemu_install()
         case Tiles.NONE:
             raise ValueError(
@@ -100,7 +112,7 @@ def permit() -> None:
     if library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA):
         raise ValueError(
             "expected the kernel to let this process use tiles of AMX, got error "
-            f"{ctypes.get_errno()}; --tiles emulated does without"
+            f"{ctypes.get_errno()}; --tiles none does without"
         )
 
 

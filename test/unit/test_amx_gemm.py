@@ -18,7 +18,7 @@ from coopc.pipelines import CoopcAmxPass
 from coopc.plan.amx_gemm import SUM_BYTES, Block, block_of
 from coopc.run.cpu import Program
 from coopc.run.native import optimised
-from coopc.run.tiles import Tiles, best
+from coopc.run.tiles import Tiles, best, has
 from coopc.sim.formats import to_bf16
 from coopc.source import Source
 from coopc.universe import everything
@@ -27,6 +27,7 @@ pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
 Array = np.ndarray[Any, Any]
 SUMS = {"bf16": "f32", "f16": "f32", "i8": "i32"}
+FEATURES = {"bf16": "amx-bf16", "f16": "amx-fp16", "i8": "amx-int8"}
 INSTRUCTIONS = 13.5
 """Of the innermost loop for four products of tiles, at most; upstream has 15."""
 
@@ -77,6 +78,8 @@ SHAPES = [(64, 64, 64), (33, 70, 100), (1, 1, 1), (128, 96, 257), (5, 40, 0)]
 @pytest.mark.parametrize("element", SUMS)
 def test_sizes_of_all_kinds(element: str, fill: bool, tiles: Tiles) -> None:
     """Whole panels and edges, one block and several, along M, N and K."""
+    if not has(tiles, FEATURES[element]):
+        pytest.skip(f"the processor has no {FEATURES[element]}")
     program = Program.of(compiled(element, fill, (2, 2, 2)), tiles, level=2)
     rng = np.random.default_rng(0)
     for m, n, k in SHAPES:

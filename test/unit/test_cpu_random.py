@@ -16,7 +16,7 @@ from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass
-from coopc.run.tiles import Tiles, best
+from coopc.run.tiles import Tiles, best, has
 from coopc.sim.formats import from_bf16, to_bf16
 from coopc.source import Source
 from coopc.testing.native import run_native
@@ -223,6 +223,8 @@ def test_random_kernel(seed: int) -> None:
     scope = ", scope = workgroup" if subgroups > 1 else ""
     matrices = operands(rng, scope)
     a, b, c = matrices
+    if a.element == "f16" and not has(tiles, "amx-fp16"):
+        pytest.skip("the processor has no amx-fp16")
     signs = (bool(rng.integers(2)), bool(rng.integers(2)))
     signed = ""
     if c.is_whole:
