@@ -39,6 +39,10 @@ ORDERING_SCOPE = "simt.ordering_scope"
 VOLATILE = "simt.volatile"
 """On an access to an element of a memref: it is done as often as it says (unit)."""
 
+UNROLL = "simt.unroll"
+"""On a loop: whether the driver is to write it out (true) or not to (false); without
+it, the driver does as it likes."""
+
 
 class Dimension(StrEnum):
     """An axis of the grid and of the work-group."""

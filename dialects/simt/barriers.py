@@ -5,9 +5,21 @@ No access to memory moves across them.
 
 from abc import ABC
 
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+)
+from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.simt.attributes import FenceScope, FenceScopeAttr
+from coopc.dialects.simt.attributes import (
+    FenceScope,
+    FenceScopeAttr,
+    MemoryAttr,
+    MemorySpace,
+)
 from coopc.dialects.traits import Collective, ReadsAndWrites
 
 
@@ -31,12 +43,34 @@ class BarrierOp(WaitingOp):
     Every work-item of the scope must execute it.  What was written before it, in global
     and in work-group memory, is seen after it.
 
+    With `memory`, only what was written in that memory is.
+
     ```mlir
     simt.barrier workgroup
+    simt.barrier workgroup memory = <workgroup>
     ```
     """
 
     name = "simt.barrier"
+
+    memory = opt_prop_def(MemoryAttr)
+
+    assembly_format = "$scope (`memory` `=` $memory^)? attr-dict"
+
+    def __init__(
+        self,
+        scope: FenceScope = FenceScope.WORKGROUP,
+        memory: MemorySpace | None = None,
+    ) -> None:
+        super().__init__(scope)
+        self.memory = None if memory is None else MemoryAttr.of(memory)
+
+    def verify_(self) -> None:
+        """Check that others see the memory."""
+        if self.memory is not None and self.memory.data is MemorySpace.PRIVATE:
+            raise VerifyException(
+                "expected memory that others see, global or workgroup, got private"
+            )
 
 
 @irdl_op_definition

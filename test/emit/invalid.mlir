@@ -142,3 +142,14 @@ func.func @no_body(%n: i32) attributes {simt.kernel} {
   func.call @elsewhere(%n) : (i32) -> ()
   func.return
 }
+
+// -----
+
+func.func @unroll(%n: index) attributes {simt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: :{{[0-9]+}}:3: error: scf.for: expected simt.unroll to be true or false, got 4 : i64
+  scf.for %i = %c0 to %n step %c1 {
+  } {simt.unroll = 4 : i64}
+  func.return
+}

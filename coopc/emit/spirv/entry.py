@@ -47,14 +47,12 @@ def begin_vulkan(
                 _set_scalar(e, arg, e.index.id(number))
             continue
         binding = interface.binding(position)
-        variable = _buffer(
-            whole, arg.type.element_type, name_of(arg, position), binding
-        )
+        variable = buffer(whole, arg.type.element_type, name_of(arg, position), binding)
         e.set(arg, _view(arg.type, position, variable, "StorageBuffer", numbers))
     return e
 
 
-def _buffer(whole: ModuleEmission, element: Attribute, name: str, binding: int) -> Id:
+def buffer(whole: ModuleEmission, element: Attribute, name: str, binding: int) -> Id:
     """The variable of a storage buffer.
 
     Two memrefs may be the same memory, which the Vulkan memory model assumes they are
@@ -66,6 +64,7 @@ def _buffer(whole: ModuleEmission, element: Attribute, name: str, binding: int) 
     whole.module.decorate(variable, "Binding", binding)
     whole.module.decorate(variable, "Aliased")
     whole.buffers.append(variable)
+    whole.bindings[variable] = binding
     return variable
 
 

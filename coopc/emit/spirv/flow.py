@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Operation, SSAValue
 
+from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv.index import Index
 from coopc.emit.spirv.view import Form, Num, View
@@ -39,9 +41,11 @@ class SpirvFlow(Flow[Id, Value]):
         """Matrices that are in a variable, from there on."""
         self.on_control: tuple[Callable[[Operation], None], ...] = ()
         """What is done before an operation of `scf`, and after it."""
+        self._loop_control = "None"
 
     def begin_control(self, op: Operation) -> None:
         """Put the matrices whose elements it changes into variables."""
+        self._loop_control = loop_control(op)
         if self.on_control:
             self.on_control[0](op)
 
@@ -81,7 +85,7 @@ class SpirvFlow(Flow[Id, Value]):
 
     def open_loop(self, done: Id, again: Id) -> None:
         """Emit OpLoopMerge."""
-        self.function.emit("OpLoopMerge", done, again, "None")
+        self.function.emit("OpLoopMerge", done, again, self._loop_control)
 
     def open_selection(self, done: Id) -> None:
         """Emit OpSelectionMerge."""
@@ -152,6 +156,21 @@ class SpirvFlow(Flow[Id, Value]):
     def leave(self) -> None:
         """It ends."""
         self.index.leave()
+
+
+def loop_control(op: Operation) -> str:
+    """The loop control that an operation asks for.
+
+    Raises:
+        Refusal: it asks for something else than true or false.
+    """
+    match op.attributes.get(simt.UNROLL):
+        case None:
+            return "None"
+        case IntegerAttr(value=value, type=type) if type == i1:
+            return "Unroll" if value.data else "DontUnroll"
+        case found:
+            raise Refusal(f"expected {simt.UNROLL} to be true or false, got {found}")
 
 
 def numbers(view: View) -> tuple[Num, ...]:

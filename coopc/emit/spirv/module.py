@@ -87,8 +87,9 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
 
 def _finish(whole: ModuleEmission) -> None:
     """Declare what is known only of the whole module."""
+    same = {words: base for (base, _), words in whole.as_words.items()}
     for variable in whole.buffers:
-        if variable not in whole.written:
+        if same.get(variable, variable) not in whole.written:
             whole.module.decorate(variable, "NonWritable")
     for kernel in whole.kernels if whole.strict else ():
         if not whole.facts.vulkan:

@@ -91,9 +91,13 @@ _BUFFERS = {True: 0x40, False: 0x200}
 _MAKE_AVAILABLE, _MAKE_VISIBLE = 0x2000, 0x4000
 
 
-def _semantics(e: Emission, order: int) -> Id:
-    """Memory semantics for buffers and work-group memory."""
-    bits = order | _WORKGROUP_MEMORY | _BUFFERS[e.facts.vulkan]
+def _semantics(e: Emission, order: int, memory: simt.MemorySpace | None) -> Id:
+    """Memory semantics for buffers and work-group memory, or for one of them."""
+    bits = order
+    if memory is not simt.MemorySpace.GLOBAL:
+        bits |= _WORKGROUP_MEMORY
+    if memory is not simt.MemorySpace.WORKGROUP:
+        bits |= _BUFFERS[e.facts.vulkan]
     if e.facts.vulkan:
         bits |= _MAKE_AVAILABLE | _MAKE_VISIBLE
     return e.types.enumerant(bits)
@@ -102,7 +106,8 @@ def _semantics(e: Emission, order: int) -> Id:
 @handlers.on(simt.BarrierOp)
 def barrier(e: Emission, op: simt.BarrierOp) -> None:
     """OpControlBarrier."""
-    _wait(e, "OpControlBarrier", op.scope.data, _ACQUIRE_RELEASE)
+    memory = None if op.memory is None else op.memory.data
+    _wait(e, "OpControlBarrier", op.scope.data, _ACQUIRE_RELEASE, memory)
 
 
 @handlers.on(simt.BarrierArriveOp)
@@ -126,9 +131,15 @@ def has_split_barrier(e: Emission) -> bool:
     return e.facts.device.family == "xe"
 
 
-def _wait(e: Emission, opcode: str, scope: simt.FenceScope, order: int) -> None:
-    number = e.types.enumerant(_SCOPES[scope])
+def _wait(
+    e: Emission,
+    opcode: str,
+    scope: simt.FenceScope,
+    order: int,
+    memory: simt.MemorySpace | None = None,
+) -> None:
+    number, semantics = e.types.enumerant(_SCOPES[scope]), _semantics(e, order, memory)
     if scope is simt.FenceScope.SUBGROUP and e.facts.device.lockstep:
-        e.do("OpMemoryBarrier", number, _semantics(e, order))
+        e.do("OpMemoryBarrier", number, semantics)
         return
-    e.do(opcode, number, number, _semantics(e, order))
+    e.do(opcode, number, number, semantics)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects.narrow import is_integer, is_vector
@@ -162,6 +162,9 @@ def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     if bits == wanted:
         same_bits(e, op)
         return
+    if (found := _as_words(e, op)) is not None:
+        e.set(op.result, found)
+        return
     atom = min(bits, wanted)
     atoms: list[Id] = []
     for scalar in e.scalars(op.source):
@@ -170,6 +173,20 @@ def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     groups = [atoms[at : at + step] for at in range(0, len(atoms), step)]
     element = e.element(result)
     e.set(op.result, e.gathered(result, [joined(e, g, element) for g in groups]))
+
+
+def _as_words(e: Emission, op: vector.BitcastOp) -> tuple[Id, ...] | None:
+    """Integers of 32 bits from parts that are so many each; None for other types."""
+    source, result = op.source.type, op.result.type
+    bits = e.types.bits(element_of(source))
+    sizes = [width * bits for width in e.types.widths(source)]
+    if element_of(result) != i32 or any(size % 32 for size in sizes):
+        return None
+    words: list[Id] = []
+    for part, size in zip(e.parts(op.source), sizes, strict=True):
+        to = e.types.vector(e.types.u32, size // 32)
+        words += e.components(e.emit("OpBitcast", part, type=to))
+    return e.gathered(result, words)
 
 
 def split_bits(e: Emission, scalar: Id, bits: int, atom: int) -> list[Id]:

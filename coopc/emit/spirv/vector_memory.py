@@ -1,7 +1,9 @@
 """`vector` and memory: consecutive elements of a memref, some of them masked.
 
 OpenCL accesses them as one vector through a pointer to one.  Vulkan, which has none,
-does so one by one, as do masked accesses, under a branch each.
+does so one by one, as do masked accesses, under a branch each.  Vulkan loads 4, 8 or 16
+bytes of a buffer at once where the operation has an attribute `alignment` that says so:
+see `words`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects.narrow import is_vector
+from coopc.emit.spirv import words
 from coopc.emit.spirv.address import linear, memory_operands, pointer, strides
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
@@ -43,6 +46,9 @@ def load(e: Emission, op: vector.LoadOp) -> None:
     view, type = e.view(op.base), op.result.type
     at = _consecutive(e, view, type, op.indices)
     nontemporal = is_true(op.nontemporal)
+    if (count := words.of(e, op, view)) is not None:
+        e.set(op.result, words.load(e, type, view, at, count, nontemporal))
+        return
     found: list[Id] = []
     for to, width in zip(e.types.parts(type), e.types.widths(type), strict=True):
         found.append(_load_part(e, view, at, to, width, nontemporal))

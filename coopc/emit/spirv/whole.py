@@ -56,6 +56,10 @@ class ModuleEmission:
         """The functions of the entry points."""
         self.buffers: list[Id] = []
         """The variables of all buffers."""
+        self.bindings: dict[Id, int] = {}
+        """The binding of each variable of a buffer under Vulkan."""
+        self.as_words: dict[tuple[Id, int], Id] = {}
+        """Other variables of the same buffers: see `coopc.emit.spirv.words`."""
         self.emitted: dict[str, Function] = {}
         """Functions that are called, by name."""
         self.calling: list[str] = []

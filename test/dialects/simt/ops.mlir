@@ -33,6 +33,10 @@ func.func @barriers() {
   simt.barrier workgroup
   // CHECK-NEXT: simt.barrier subgroup {note}
   simt.barrier subgroup {note}
+  // CHECK-NEXT: simt.barrier workgroup memory = <workgroup>
+  simt.barrier workgroup memory = <workgroup>
+  // CHECK-NEXT: simt.barrier subgroup memory = <global> {note}
+  simt.barrier subgroup memory = <global> {note}
   // CHECK-NEXT: simt.barrier_arrive workgroup
   simt.barrier_arrive workgroup
   // CHECK-NEXT: simt.barrier_wait workgroup {note}

@@ -97,3 +97,8 @@ simt.block_write %v, %m[%i] : vector<2x2xf32>, memref<64xf32>
 %m, %i, %v = "test.op"() : () -> (memref<64xi4>, index, vector<2xi4>)
 simt.block_write %v, %m[%i] : vector<2xi4>, memref<64xi4>
 // CHECK: simt.block_write: expected a memref of f16, bf16, f32, f64 or integers of 8, 16, 32 or 64 bits, which blocks have, got i4
+
+// -----
+
+simt.barrier workgroup memory = <private>
+// CHECK: simt.barrier: expected memory that others see, global or workgroup, got private
