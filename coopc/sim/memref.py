@@ -19,6 +19,7 @@ from xdsl.ir import SSAValue
 from coopc.dialects import simt
 from coopc.dialects.simt import MemorySpace
 from coopc.sim.atomic import combination, update
+from coopc.sim.coopmatrix_pointees import in_elements
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef, memref_type, type_sizes, whole
@@ -31,7 +32,9 @@ from coopc.sim.values import (
     Array,
     element_of,
     number,
+    scalar_of,
     shape_of,
+    trailing,
 )
 
 _ATOMICS: tuple[tuple[str, bool], ...] = (
@@ -169,7 +172,8 @@ class MemrefFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Read an element."""
         memory, *indices = args
-        return (self.machine.load(memory, indices, self.machine.mask),)
+        memory, indices, active = self._whole(memory, indices)
+        return (self.machine.load(memory, indices, active),)
 
     @impl(memref.StoreOp)
     def store(
@@ -177,8 +181,25 @@ class MemrefFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Write an element."""
         value, memory, *indices = args
-        self.machine.store(memory, indices, value, self.machine.mask)
+        memory, indices, active = self._whole(memory, indices)
+        self.machine.store(memory, indices, value, active)
         return ()
+
+    def _whole(
+        self, memory: MemRef, indices: Sequence[Array]
+    ) -> tuple[MemRef, list[Array], Array | None]:
+        """Return where an element is and who is active; of a vector, all components."""
+        mask = self.machine.mask
+        shape = shape_of(memory.element_type)
+        if not shape:
+            return memory, [*indices], mask
+        steps = np.arange(prod(shape), dtype=np.int64)
+        component = steps.reshape((1,) * AXES + (-1,))
+        return (
+            in_elements(memory, scalar_of(memory.element_type)),
+            [*(trailing(index, 1) for index in indices), component],
+            None if mask is None else trailing(mask, 1),
+        )
 
     @impl(memref.AtomicRMWOp)
     def atomic_rmw(

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import BoolAttr
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.hints import isa
 
-from coopc.sim.errors import SimulationError
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
-from coopc.sim.memory import MemRef
+from coopc.sim.memory import MemRef, linear_index
 from coopc.sim.values import AXES, Array, choose, shape_of, trailing
+
+ALIGNMENT = "alignment"
+"""On a load: bytes that divide the address of its first element."""
 
 
 def component(shape: tuple[int, ...], axis: int) -> Array:
@@ -31,6 +34,23 @@ def consecutive(indices: Sequence[Array], shape: tuple[int, ...]) -> list[Array]
     for axis in range(axes):
         found[axis - axes] = found[axis - axes] + component(shape, axis)
     return found
+
+
+def check_aligned(
+    memory: MemRef, indices: Sequence[Array], active: Array | None, bytes: int
+) -> None:
+    """Check the address of an element, in bytes from the beginning of its buffer.
+
+    Raises:
+        UndefinedBehaviour: it is no multiple of what an operation says.
+    """
+    size = memory.buffer.data.dtype.itemsize
+    wrong = linear_index(memory, indices, active) * size % bytes != 0
+    if wrong.any():
+        raise UndefinedBehaviour(
+            f"expected an address in {memory.buffer.name} that is a multiple of "
+            f"{bytes} bytes, as {ALIGNMENT} says"
+        )
 
 
 @register_impls
@@ -50,6 +70,8 @@ class VectorMemoryFunctions(SimulatorFunctions):
         memory, *indices = interpreter.get_values((op.base, *op.indices))
         shape = shape_of(op.result.type)
         where = consecutive(indices, shape)
+        if isinstance(aligned := op.attributes.get(ALIGNMENT), IntegerAttr):
+            check_aligned(memory, indices, self.machine.mask, aligned.value.data)
         return (self.machine.load(memory, where, self._active(len(shape))),)
 
     @impl(vector.StoreOp)

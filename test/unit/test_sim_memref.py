@@ -172,6 +172,51 @@ def test_view_of_bytes() -> None:
     assert (z == x.view(np.int16)[:2]).all()
 
 
+def test_elements_that_are_vectors() -> None:
+    module = kernel(
+        "%x: memref<2x3xvector<4xi32>>, %y: memref<24xi32>",
+        """
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c2 = arith.constant 2 : index
+        %c4 = arith.constant 4 : index
+        %slm = memref.alloca() : memref<2x2xvector<4xi32>, #simt.memory<workgroup>>
+        %v = memref.load %x[%c1, %c2] : memref<2x3xvector<4xi32>>
+        memref.store %v, %slm[%c1, %c0]
+          : memref<2x2xvector<4xi32>, #simt.memory<workgroup>>
+        %part = memref.subview %slm[1, 0] [1, 2] [1, 1]
+          : memref<2x2xvector<4xi32>, #simt.memory<workgroup>>
+          to memref<2xvector<4xi32>, strided<[1], offset: 2>, #simt.memory<workgroup>>
+        %w = memref.load %part[%c0]
+          : memref<2xvector<4xi32>, strided<[1], offset: 2>, #simt.memory<workgroup>>
+        vector.store %w, %y[%c4] : memref<24xi32>, vector<4xi32>
+        """,
+    )
+    x = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    y = np.zeros(24, np.int32)
+    simulate(module, "f", [x, y])
+    assert y.tolist() == [0] * 4 + [20, 21, 22, 23] + [0] * 16
+
+
+@pytest.mark.parametrize("at", [0, 4, 3])
+def test_alignment_of_a_vector_is_checked(at: int) -> None:
+    module = kernel(
+        "%x: memref<16xf32>",
+        f"""
+        %at = arith.constant {at} : index
+        %v = vector.load %x[%at] {{alignment = 16 : i64}}
+          : memref<16xf32>, vector<4xf32>
+        """,
+    )
+    x = np.zeros(16, np.float32)
+    if at % 4 == 0:
+        simulate(module, "f", [x])
+        return
+    message = "expected an address in .* that is a multiple of 16 bytes"
+    with pytest.raises(UndefinedBehaviour, match=message):
+        simulate(module, "f", [x])
+
+
 def test_globals_are_shared_by_work_groups() -> None:
     module = module_of(
         """
