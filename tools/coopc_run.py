@@ -113,7 +113,12 @@ def execute(args: argparse.Namespace, job: Job) -> Outcome:
             amx = b"SPV_KHR_cooperative_matrix" in job.binary
             with opencl.Session.start(amx=amx) as session:
                 return on_opencl(
-                    job.binary, job.call, session, repeats=repeats, seconds=SECONDS
+                    job.binary,
+                    job.call,
+                    session,
+                    spec=job.spec,
+                    repeats=repeats,
+                    seconds=SECONDS,
                 )
         lavapipe = (args.device or ON["vulkan"]) == "lavapipe"
         with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:

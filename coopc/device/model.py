@@ -22,6 +22,9 @@ ZeroMatrix: TypeAlias = Literal["constant-composite", "composite-construct"]
 """The instruction that makes a matrix of zeros: OpConstantComposite, or
 OpCompositeConstruct of 0."""
 
+Specialised: TypeAlias = Literal["sizes", "scope", "use", "layout"]
+"""What of a matrix can be set when a module is loaded, not when it is made."""
+
 Fills: TypeAlias = Literal["any", "zero"]
 """Which values a device fills a matrix with natively; others go another way."""
 
@@ -130,6 +133,8 @@ class Device:
     """Whether arithmetic on whole matrices works: add, negate, convert, scale."""
     element_access: bool = True
     """Whether a work-item can reach its elements, through a matrix variable."""
+    specialised: frozenset[Specialised] = frozenset({"sizes", "scope", "use", "layout"})
+    """What of matrices specialisation constants may set."""
     branched_matrices: bool = True
     """Whether a matrix may be what one of two branches made."""
     lane_products: bool = True

@@ -90,8 +90,8 @@ def unsupported(op: Operation, scopes: tuple[Scope, ...]) -> str | None:
             return _product(op)
         case coopmatrix.FillOp():
             return _fill(op)
-        case coopmatrix.LoadOp() | coopmatrix.StoreOp() if op.volatile is not None:
-            return "AMX has no volatile access to memory"
+        case coopmatrix.LoadOp() | coopmatrix.StoreOp():
+            return _access(op)
         case _ if isinstance(op, OF_WORK_ITEMS):
             return (
                 f"{op.name} is of one work-item: expected row slices, as "
@@ -103,6 +103,15 @@ def unsupported(op: Operation, scopes: tuple[Scope, ...]) -> str | None:
             return None
         case _:
             return f"there is no rule for {op.name} on tiles"
+
+
+def _access(op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> str | None:
+    """Say why an access to memory cannot be one of tiles, or None."""
+    if op.volatile is not None:
+        return "AMX has no volatile access to memory"
+    if op.layout_name is not None:
+        return f"expected a layout that is known, got {op.layout_name}"
+    return None
 
 
 def _passing_on(op: Operation) -> str | None:

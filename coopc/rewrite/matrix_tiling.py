@@ -161,6 +161,8 @@ def is_cut(op: Operation, known: Functions) -> bool:
     """Whether there is a way to cut the matrices of `op`."""
     if isinstance(op, CallOp):
         return callee(op, known) is not None
+    if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
+        return False
     return isinstance(op, CUT) and not isinstance(op, SLOTS)
 
 
@@ -170,6 +172,8 @@ def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
     why = "there is no rule for it"
     if isinstance(op, (*SLOTS, coopmatrix.LengthOp)):
         why = "which elements a work-item owns would change"
+    if isinstance(op, coopmatrix.PlainAccessOp):
+        why = "where its tiles are in memory is not known until its layout is"
     return f"cannot cut {rows} x {cols} here, as {device.name} needs it: {why}"
 
 

@@ -86,6 +86,7 @@ def on_opencl(
     call: Call,
     session: OpenCLSession,
     *,
+    spec: Mapping[str, int] | None = None,
     repeats: int = 1,
     seconds: float = 60.0,
 ) -> Outcome:
@@ -95,12 +96,14 @@ def on_opencl(
         binary: the SPIR-V module.
         call: the kernel's interface and its arguments.
         session: the device.
+        spec: values of specialisation constants, by name.
         repeats: how often to run it.
         seconds: how long compiling and running may take.
 
     Raises:
         ToolMissing: there is no spirv-val.
         RunFailed: the device cannot run it, or did not.
+        ValueError: no such specialisation constant.
     """
     interface = call.interface
     size = interface.work_group_size
@@ -110,6 +113,7 @@ def on_opencl(
         call.opencl_arguments,
         global_size=[n * items for n, items in zip(call.groups, size, strict=True)],
         local_size=size,
+        spec=spec_values(interface, spec or {}),
         repeats=repeats,
         seconds=seconds,
     )

@@ -16,7 +16,7 @@ import importlib.util
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeAlias
@@ -119,6 +119,7 @@ class Session:
         *,
         global_size: Sequence[int],
         local_size: Sequence[int],
+        spec: Mapping[int, bytes] | None = None,
         repeats: int = 1,
         validate: bool = True,
         seconds: float = 60.0,
@@ -131,6 +132,7 @@ class Session:
             arguments: those of the kernel: arrays for pointers, numpy scalars.
             global_size: numbers of work-items, one to three.
             local_size: work-items in a work-group along each of these axes.
+            spec: values of specialization constants by SpecId.
             repeats: number of dispatches, all timed; each sees what the one before it
                 wrote, and the result holds what the first wrote.
             validate: let spirv-val check the module first.
@@ -152,7 +154,8 @@ class Session:
             to_blob(x, i) if isinstance(x, np.ndarray) else x.tobytes()
             for i, x in enumerate(arguments)
         ]
-        facts = spirv_facts(binary)
+        spec = spec or {}
+        facts = spirv_facts(binary, spec)
         facts.check_entry(entry)
         reason = None
         if validate:
@@ -164,6 +167,7 @@ class Session:
             "do": "run",
             "entry": entry,
             "is_buffer": [isinstance(x, np.ndarray) for x in arguments],
+            "spec": {str(id): value.hex() for id, value in spec.items()},
             "global_size": list(global_size),
             "local_size": list(local_size),
             "repeats": repeats,
@@ -204,6 +208,8 @@ def why_unsupported(
     if lanes is not None and lanes not in info.subgroup_sizes:
         has = ", ".join(map(str, info.subgroup_sizes))
         return f"expected a subgroup size of {has} on {info.name}, got {lanes}"
+    if facts.mistakes:
+        return facts.mistakes[0]
     if facts.matrix_types and not info.amx:
         return f"{info.name} has cooperative matrices only with AMX"
     return None

@@ -47,7 +47,7 @@ class OpenclWorker:
     ) -> tuple[Header, Sequence[Blob]]:
         """Run a kernel: the blobs are code and arguments, "is_buffer" says which."""
         code, *values = blobs
-        kernel = cl.Kernel(self._build(code), request["entry"])
+        kernel = cl.Kernel(self._build(code, request["spec"]), request["entry"])
         if kernel.num_args != len(values):
             raise Refusal(f"expected {kernel.num_args} arguments, got {len(values)}")
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -67,12 +67,15 @@ class OpenclWorker:
         times += [self._dispatch(kernel, *sizes) for _ in range(request["repeats"] - 1)]
         return {"milliseconds": times}, results
 
-    def _build(self, code: bytes) -> Any:
+    def _build(self, code: bytes, spec: dict[str, str]) -> Any:
         """The program of a module; a refusal is cut down to what the compiler said."""
+        program = cl.Program(self.context, code)
+        for id, value in spec.items():
+            program._prg.set_specialization_constant(int(id), bytes.fromhex(value))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
             try:
-                return cl.Program(self.context, code).build()
+                return program.build()
             except cl.RuntimeError as e:
                 lines = str(e).partition("Build on")[2].splitlines()[1:]
                 said = [x for x in lines if x and not x.startswith(PROGRESS)]

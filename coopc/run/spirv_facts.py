@@ -18,11 +18,15 @@ HEADER_WORDS = 5
 OP_ENTRY_POINT, OP_EXECUTION_MODE, OP_EXECUTION_MODE_ID = 15, 16, 331
 OP_TYPE_INT, OP_TYPE_FLOAT, OP_CONSTANT, OP_SPEC_CONSTANT = 21, 22, 43, 50
 OP_DECORATE, OP_TYPE_MATRIX, OP_MUL_ADD = 71, 4456, 4459
+OP_MATRIX_LOAD, OP_MATRIX_STORE = 4457, 4458
 LOCAL_SIZE, LOCAL_SIZE_ID, SUBGROUP_SIZE = 17, 38, 35
 SPEC_ID, BINDING = 1, 33
 SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
 FLOATS = {(16, 0): "bf16", (8, 4214): "e4m3", (8, 4215): "e5m2"}
 SATURATING = 0x10
+USES = "abc"
+LAYOUTS = range(3)
+"""Row major, column major, and what Intel has packed."""
 
 Words: TypeAlias = tuple[int, ...]
 
@@ -45,6 +49,8 @@ class SpirvFacts:
     """The cooperative matrix types that the module declares."""
     multiplications: set[MatrixShape] = field(default_factory=set[MatrixShape])
     """The cooperative matrix multiplications that it contains."""
+    mistakes: list[str] = field(default_factory=list[str])
+    """What its specialization constants make of matrices that no module may have."""
 
     def check_entry(self, entry: str) -> None:
         """Refuse the name of an entry point that the module does not have.
@@ -117,6 +123,8 @@ class _Reader:
             OP_SPEC_CONSTANT: self._constant,
             OP_TYPE_MATRIX: self._type_matrix,
             OP_MUL_ADD: self._mul_add,
+            OP_MATRIX_LOAD: self._load,
+            OP_MATRIX_STORE: self._store,
         }
 
     def visit(self, opcode: int, words: Words) -> None:
@@ -169,21 +177,49 @@ class _Reader:
     def _type_matrix(self, words: Words) -> None:
         result, component, *sizes = words
         scope, rows, cols, use = (self._constants[x] for x in sizes)
+        if use >= len(USES):
+            self._mistake(f"a use of {USES}, 0 to {len(USES) - 1}, got {use}")
+            use = 0
         matrix = MatrixType(
             rows=rows,
             cols=cols,
             component=self._components[component],
-            use="abc"[use],
+            use=USES[use],
             scope=SCOPES.get(scope, f"scope {scope}"),
         )
         self._types[result] = matrix
         self.facts.matrix_types.add(matrix)
+
+    def _mistake(self, text: str) -> None:
+        self.facts.mistakes.append(f"expected constants that give {text}")
+
+    def _layout(self, constant: int) -> None:
+        if (layout := self._constants[constant]) not in LAYOUTS:
+            self._mistake(f"a layout of {LAYOUTS[0]} to {LAYOUTS[-1]}, got {layout}")
+
+    def _load(self, words: Words) -> None:
+        self._values[words[1]] = self._types[words[0]]
+        self._layout(words[3])
+
+    def _store(self, words: Words) -> None:
+        self._layout(words[2])
 
     def _mul_add(self, words: Words) -> None:
         type_, value, *operands = words
         result = self._types[type_]
         self._values[value] = result
         a, b, c = (self._values[x] for x in operands[:3])
+        matrices = (a, b, c, result)
+        if (
+            a.cols != b.rows
+            or {(a.rows, b.cols)} != {(x.rows, x.cols) for x in (c, result)}
+            or len({x.scope for x in matrices}) != 1
+            or [x.use for x in matrices] != list("abcc")
+        ):
+            self._mistake(
+                "a multiplication of M x K as a and K x N as b to M x N as c, of one "
+                f"scope, got {'; '.join(map(str, matrices))}"
+            )
         flags = operands[3] if len(operands) > 3 else 0
         names = [
             "s" + x.component[1:] if flags >> bit & 1 else x.component

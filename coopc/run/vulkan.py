@@ -273,6 +273,8 @@ def why_unsupported(
                 f"expected a subgroup size of {low} to {high} on {info.name}, "
                 f"got {subgroup_size}"
             )
+    if facts.mistakes:
+        return facts.mistakes[0]
     return check_matrix_shapes(info, facts.multiplications, facts.matrix_types)
 
 

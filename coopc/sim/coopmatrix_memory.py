@@ -104,7 +104,7 @@ def access(
     rows, cols = machine.matrices.shape(matrix)
     row = np.arange(rows, dtype=np.int64).reshape(1, 1, 1, rows, 1)
     col = np.arange(cols, dtype=np.int64).reshape(1, 1, 1, 1, cols)
-    match op.layout.data:
+    match machine.matrices.layout(op):
         case Layout.ROW_MAJOR:
             steps, axes = (row, col), (Axis.ROWS, Axis.COLS)
         case Layout.COL_MAJOR:

@@ -6,10 +6,12 @@ import numpy as np
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import Operand
+from coopc.dialects.coopmatrix import Operand, Use
 from coopc.sim.coopmatrix_memory import together
+from coopc.sim.errors import SimulationError
 from coopc.sim.integers import saturating_add
 from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.matrices import Matrices
 from coopc.sim.values import (
     Array,
     bits_of,
@@ -33,6 +35,7 @@ class CoopmatrixMultiplyFunctions(SimulatorFunctions):
         a, b, c = interpreter.get_values((op.a, op.b, op.c))
         types = {key: type.element_type for key, type in op.matrices.items()}
         together(self.machine, op.matrices[Operand.A])
+        verify_specialised(self.machine.matrices, op)
         if is_float(types[Operand.RESULT]):
             element_types = (
                 types[Operand.A],
@@ -42,6 +45,30 @@ class CoopmatrixMultiplyFunctions(SimulatorFunctions):
             )
             return (self.machine.numerics.multiply_add((a, b, c), element_types),)
         return (multiply_add_integers(op, a, b, c),)
+
+
+def verify_specialised(matrices: Matrices, op: coopmatrix.MulAddOp) -> None:
+    """Check the matrices, which constants may have made others.
+
+    Raises:
+        SimulationError: their sizes, scopes or uses do not fit.
+    """
+    if all(type.is_static for type in op.matrices.values()):
+        return  # checked when the operation was made
+    found = {key: matrices.static(type) for key, type in op.matrices.items()}
+    (m, k), (depth, n) = found[Operand.A].shape, found[Operand.B].shape
+    shapes = [found[key].shape for key in (Operand.C, Operand.RESULT)]
+    uses = [type.use.data for type in found.values()]
+    if (
+        depth != k
+        or shapes != [(m, n)] * 2
+        or uses != [Use.A, Use.B, Use.ACC, Use.ACC]
+        or len({type.scope for type in found.values()}) != 1
+    ):
+        raise SimulationError(
+            "expected constants that make a an M x K, b a K x N, c and the result an "
+            f"M x N matrix of one scope, got {', '.join(map(str, found.values()))}"
+        )
 
 
 def multiply_add_integers(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, SymbolRefAttr
@@ -19,7 +19,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, Use
+from coopc.dialects.coopmatrix import (
+    LAYOUT_NUMBERS,
+    USE_NUMBERS,
+    Layout,
+    MatrixType,
+    Scope,
+    Use,
+)
 from coopc.dialects.layout import rule_in
 from coopc.dialects.layout.matrices import distribution_of
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
@@ -27,6 +34,8 @@ from coopc.layout.distribution import Distribution
 from coopc.layout.row_slice import RowSlices
 from coopc.sim.errors import SimulationError
 from coopc.sim.values import Array
+
+T = TypeVar("T")
 
 Provider: TypeAlias = Callable[[MatrixType, int], Distribution]
 """From a matrix type and the lanes that share it to who owns which element."""
@@ -143,18 +152,38 @@ class Matrices:
                 self._constant(size) if isinstance(size, str) else size
                 for size in matrix.sizes
             )
-            scope = matrix.scope
-            if isinstance(scope, SymbolRefAttr):
-                value = self._constant(scope.root_reference.data)
-                if not 0 <= value < len(_SCOPES):
-                    raise SimulationError(f"expected a scope of SPIR-V, got {value}")
-                found = MatrixType.of(
-                    rows, cols, matrix.element_type, matrix.use.data, _SCOPES[value]
+            scope, use = matrix.scope, matrix.use.data
+            if min(rows, cols) < 1:
+                raise SimulationError(
+                    f"expected sizes of at least 1 for {matrix}, got {rows} x {cols}"
                 )
+            if isinstance(scope, SymbolRefAttr):
+                named = self._chosen(scope, dict(enumerate(_SCOPES)), "a scope")
             else:
-                found = matrix.with_shape(rows, cols)
+                named = scope.data
+            if isinstance(matrix.use_name, SymbolRefAttr):
+                uses = {number: each for each, number in USE_NUMBERS.items()}
+                use = self._chosen(matrix.use_name, uses, "a use")
+            found = MatrixType.of(rows, cols, matrix.element_type, use, named)
             self._static[matrix] = found
         return found
+
+    def layout(self, op: coopmatrix.AccessOp) -> Layout:
+        """Return the layout of an access, which may name a constant."""
+        if not isinstance(op, coopmatrix.PlainAccessOp) or op.layout_name is None:
+            return op.layout.data
+        layouts = {number: each for each, number in LAYOUT_NUMBERS.items()}
+        return self._chosen(op.layout_name, layouts, "a layout")
+
+    def _chosen(self, name: SymbolRefAttr, known: Mapping[int, T], what: str) -> T:
+        """Return what the value of a constant means."""
+        value = self._constant(name.root_reference.data)
+        if value not in known:
+            raise SimulationError(
+                f"expected {name} to be {what} of SPIR-V, 0 to {max(known)}, "
+                f"got {value}"
+            )
+        return known[value]
 
     def shape(self, matrix: MatrixType) -> tuple[int, int]:
         """Return M and N."""

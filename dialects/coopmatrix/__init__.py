@@ -46,6 +46,8 @@ from coopc.dialects.coopmatrix.elementwise import (
     UnaryOp,
 )
 from coopc.dialects.coopmatrix.enums import (
+    LAYOUT_NUMBERS,
+    USE_NUMBERS,
     Axis,
     AxisAttr,
     CheckedAttr,
@@ -148,8 +150,10 @@ __all__ = [
     "CHANNEL_BITS",
     "DISTRIBUTION",
     "ELEMENT_BITS",
+    "LAYOUT_NUMBERS",
     "OPAQUE_POINTERS",
     "OPERATIONS",
+    "USE_NUMBERS",
     "AbsOp",
     "AccessOp",
     "AddOp",

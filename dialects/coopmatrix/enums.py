@@ -44,6 +44,13 @@ class Layout(StrEnum):
     """VNNI: `mem[p0 + i / w, p1 + j * w + i % w]`, w = 32 / bits of an element."""
 
 
+USE_NUMBERS = {Use.A: 0, Use.B: 1, Use.ACC: 2}
+"""What SPIR-V calls the uses that it has."""
+
+LAYOUT_NUMBERS = {Layout.ROW_MAJOR: 0, Layout.COL_MAJOR: 1, Layout.PACKED: 2}
+"""What SPIR-V calls the layouts; 2 is PackedINTEL of SPV_INTEL_joint_matrix."""
+
+
 class Axis(StrEnum):
     """The rows or the columns of a *matrix*, whatever its layout in memory."""
 

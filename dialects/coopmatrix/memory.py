@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
+    SymbolRefAttr,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -62,8 +63,8 @@ from coopc.dialects.narrow import is_memref, is_vector
 from coopc.dialects.traits import Collective, FillsCache
 
 _ACCESS = (
-    "$memory `[` $positions `]` $layout (`checked` `` $checked^)? "
-    "(`volatile` $volatile^)? (`nontemporal` $nontemporal^)? "
+    "$memory `[` $positions `]` $layout (`=` $layout_name^)? "
+    "(`checked` `` $checked^)? (`volatile` $volatile^)? (`nontemporal` $nontemporal^)? "
     "(`alignment` `=` $alignment^)? "
     "(`available` `=` $available^)? (`visible` `=` $visible^)? "
 )
@@ -149,7 +150,8 @@ class AccessOp(IRDLOperation, ABC):
         layout = self.layout.data
         if cols == 1:
             return layout
-        if rows != 1 or layout is Layout.PACKED:
+        named = isinstance(self, PlainAccessOp) and self.layout_name is not None
+        if rows != 1 or layout is Layout.PACKED or named:
             return None
         by_rows = layout is Layout.ROW_MAJOR
         return Layout.COL_MAJOR if by_rows else Layout.ROW_MAJOR
@@ -162,8 +164,12 @@ class PlainAccessOp(AccessOp, ABC):
     (as an array of `vec4` in a shader).  Positions and strides count what the memref
     holds; a row of a row-major matrix, a column of a column-major one, lies without
     gaps in memory, from the position of its first element on.
+
+    The layout may name a `coopmatrix.spec_constant`: `row_major = @L` is by rows unless
+    @L is set to what SPIR-V calls another layout, 1 for columns.
     """
 
+    layout_name = opt_prop_def(SymbolRefAttr)
     volatile = opt_prop_def(UnitAttr)
     nontemporal = opt_prop_def(UnitAttr)
     alignment = opt_prop_def(IntegerAttr[I64])

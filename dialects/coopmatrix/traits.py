@@ -13,6 +13,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.coopmatrix.constants import SpecConstantOp
+from coopc.dialects.coopmatrix.enums import LAYOUT_NUMBERS, USE_NUMBERS, LayoutAttr
 from coopc.dialects.coopmatrix.types import MatrixType
 
 PATTERNS = "coopc.dialects.coopmatrix.canonicalize"
@@ -39,7 +40,8 @@ class Canonicalized(HasCanonicalizationPatternsTrait):
 class NamesConstants(SymbolUserOpInterface):
     """Each constant that a matrix type of the operation names is in its module.
 
-    A size is at least 1, a scope the number that SPIR-V gives one.
+    A size is at least 1, a scope the number that SPIR-V gives one; a use or a layout is
+    by default what the operation says.
     """
 
     def verify(self, op: Operation) -> None:
@@ -48,6 +50,9 @@ class NamesConstants(SymbolUserOpInterface):
             _verify_names(op, value.type)
         for attr in op.properties.values():
             _verify_names(op, attr)
+        name, layout = (op.properties.get(x) for x in ("layout_name", "layout"))
+        if isinstance(name, SymbolRefAttr) and isinstance(layout, LayoutAttr):
+            _verify_number(op, name, LAYOUT_NUMBERS[layout.data], str(layout.data))
 
 
 SCOPES = range(6)
@@ -61,17 +66,34 @@ def _verify_names(op: Operation, type: Attribute) -> None:
     if not isinstance(_top(op), ModuleOp):
         return
     for name in type.sizes:
-        if isinstance(name, str) and (value := _constant(op, type, name)) < 1:
+        if isinstance(name, str) and (value := _constant(op, name, str(type))) < 1:
             raise VerifyException(
                 f"expected @{name} to be at least 1, as a size of {type}, got {value}"
             )
     if isinstance(type.scope, SymbolRefAttr):
         name = type.scope.root_reference.data
-        if (value := _constant(op, type, name)) not in SCOPES:
+        if (value := _constant(op, name, str(type))) not in SCOPES:
             raise VerifyException(
                 f"expected @{name} to be one of SPIR-V's scopes, 0 to {SCOPES[-1]}, "
                 f"as the scope of {type}, got {value}"
             )
+    if isinstance(type.use_name, SymbolRefAttr):
+        use = type.use.data
+        _verify_number(op, type.use_name, USE_NUMBERS.get(use), str(use))
+
+
+def _verify_number(
+    op: Operation, name: SymbolRefAttr, number: int | None, what: str
+) -> None:
+    """Check that a constant is by default what stands beside its name."""
+    if not isinstance(_top(op), ModuleOp):
+        return
+    found = _constant(op, name.root_reference.data, f"{what} = {name}")
+    if found != number:
+        raise VerifyException(
+            f"expected {name} to be {number} by default, which SPIR-V calls {what}, "
+            f"got {found}"
+        )
 
 
 def _top(op: Operation) -> Operation:
@@ -81,12 +103,12 @@ def _top(op: Operation) -> Operation:
     return op
 
 
-def _constant(op: Operation, type: MatrixType, name: str) -> int:
-    """Return the default of the constant that `type` calls `name`."""
+def _constant(op: Operation, name: str, what: str) -> int:
+    """Return the default of the constant `name`, which `what` names."""
     found = SymbolTable.lookup_symbol(op, name)
     if isinstance(found, SpecConstantOp):
         return found.value.value.data
     kind = "nothing" if found is None else found.name
     raise VerifyException(
-        f"expected a coopmatrix.spec_constant @{name}, which {type} names, got {kind}"
+        f"expected a coopmatrix.spec_constant @{name}, which {what} names, got {kind}"
     )

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IntAttr,
     IntegerType,
+    NoneAttr,
     Signedness,
     SymbolRefAttr,
 )
@@ -45,7 +46,8 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
     `!coopmatrix.matrix<8x16xf16, a>` is held by a subgroup;
     `!coopmatrix.matrix<8x16xi32, none, scope = workgroup>` by a work-group.  Sizes and
     the scope may name a `coopmatrix.spec_constant`:
-    `!coopmatrix.matrix<@M x @N x f16, a, scope = @S>`.
+    `!coopmatrix.matrix<@M x @N x f16, a, scope = @S>`.  So may the use,
+    `!coopmatrix.matrix<8x8xf16, a = @U>`, which is `a` unless @U is set to another.
 
     Which work-item holds which element is open: see `coopmatrix.distribution`.
     """
@@ -59,7 +61,9 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
     element_type: Attribute
     """An `ElementType`; integers are signless."""
     use: UseAttr
+    """What it is by default where `use_name` is a constant."""
     scope: ScopeAttr | SymbolRefAttr
+    use_name: SymbolRefAttr | NoneAttr
 
     @classmethod
     def of(
@@ -69,6 +73,7 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
         element_type: Attribute,
         use: Use,
         scope: Scope | str = Scope.SUBGROUP,
+        use_name: str | None = None,
     ) -> "MatrixType":
         """Return the type from plain values; a `str` names a specialisation constant.
 
@@ -80,6 +85,7 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
             element_type,
             UseAttr(use),
             ScopeAttr(scope) if isinstance(scope, Scope) else SymbolRefAttr(scope),
+            NoneAttr() if use_name is None else SymbolRefAttr(use_name),
         )
 
     @property
@@ -89,11 +95,8 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def is_static(self) -> bool:
-        """Whether rows, columns and scope are numbers, not names of constants."""
-        return not any(
-            isinstance(attr, SymbolRefAttr)
-            for attr in (self.rows, self.cols, self.scope)
-        )
+        """Whether rows, columns, use and scope are known, not names of constants."""
+        return not self.names
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -110,21 +113,25 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
 
     def with_shape(self, rows: Size, cols: Size) -> "MatrixType":
         """Return this type with other sizes."""
+        sizes = size_attr(rows), size_attr(cols)
         return MatrixType(
-            size_attr(rows), size_attr(cols), self.element_type, self.use, self.scope
+            *sizes, self.element_type, self.use, self.scope, self.use_name
         )
 
     def with_element(self, element_type: Attribute) -> "MatrixType":
         """Return this type with elements of another type."""
-        return MatrixType(self.rows, self.cols, element_type, self.use, self.scope)
+        sizes = self.rows, self.cols
+        return MatrixType(*sizes, element_type, self.use, self.scope, self.use_name)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The specialisation constants that the type names."""
-        sizes = tuple(size for size in self.sizes if isinstance(size, str))
-        if isinstance(self.scope, SymbolRefAttr):
-            return *sizes, self.scope.root_reference.data
-        return sizes
+        attrs = self.rows, self.cols, self.scope, self.use_name
+        return tuple(
+            attr.root_reference.data
+            for attr in attrs
+            if isinstance(attr, SymbolRefAttr)
+        )
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -140,8 +147,11 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
                 )
             parser.parse_punctuation(",")
             use = UseAttr(parser.parse_str_enum(Use))
+            use_name: SymbolRefAttr | NoneAttr = NoneAttr()
+            if parser.parse_optional_punctuation("=") is not None:
+                use_name = SymbolRefAttr(parser.parse_symbol_name())
             scope = _parse_scope(parser)
-        return *sizes, element_type, use, scope
+        return *sizes, element_type, use, scope, use_name
 
     def print_parameters(self, printer: Printer) -> None:
         """Print `<8x16xf16, a>`, with the scope where it is not the subgroup."""
@@ -156,6 +166,9 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(delimiter)
             printer.print_attribute(self.element_type)
             printer.print_string(f", {self.use.data}")
+            if isinstance(self.use_name, SymbolRefAttr):
+                printer.print_string(" = ")
+                printer.print_symbol_name(self.use_name.root_reference.data)
             if isinstance(self.scope, SymbolRefAttr):
                 printer.print_string(", scope = ")
                 printer.print_symbol_name(self.scope.root_reference.data)
@@ -171,11 +184,16 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
                     f"expected a static number of {what}, 1 or more: who holds what is "
                     f"decided when a kernel is compiled, got {found}"
                 )
-        for attr in (self.rows, self.cols, self.scope):
+        for attr in (self.rows, self.cols, self.scope, self.use_name):
             if isinstance(attr, SymbolRefAttr) and attr.nested_references.data:
                 raise VerifyException(
                     f"expected the name of a constant in the module, got {attr}"
                 )
+        if isinstance(self.use_name, SymbolRefAttr) and self.use.data is Use.NONE:
+            raise VerifyException(
+                f"expected a use of SPIR-V beside {self.use_name}, a, b or acc, "
+                f"got {self.use.data}"
+            )
         if reason := unsupported_element(self.element_type):
             raise VerifyException(reason)
 

@@ -144,6 +144,11 @@ def _decision(op: Operation, device: Device) -> Decision:
 
 def why_not_staged(op: Operation) -> str:
     """Why matrices cannot go through memory of a known size; empty if they can."""
+    if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
+        return (
+            "expected a layout that is known for a matrix that goes through "
+            f"work-group memory, got {op.layout_name}"
+        )
     for matrix in _matrices(op):
         if not matrix.is_static:
             return (

@@ -49,6 +49,8 @@ def wants_packed(op: Operation, device: Device) -> bool:
     if not isinstance(op, coopmatrix.LoadOp) or op.matrix.use.data is not Use.B:
         return False
     has = layouts_of(op.matrix, device)
+    if op.layout_name is not None:
+        return False
     return Layout.PACKED in has and op.layout_in_memory not in has
 
 

@@ -143,3 +143,53 @@ func.func @layout(%m: memref<16x16xf16>) attributes {simt.kernel} {
   func.return
 }
 }
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+coopmatrix.spec_constant @U = 0 : i32
+func.func @named_use(%n: f16) attributes {simt.kernel} {
+  %a = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<8x8xf16, a = @U>
+  %b = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<8x8xf16, b>
+  %c = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<8x8xf16, acc>
+  // CHECK: error: coopmatrix.mul_add: expected known uses in a multiplication, as SPIR-V's validator takes no other, got !coopmatrix.matrix<8x8xf16, a = @U>
+  %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x8xf16, a = @U>, !coopmatrix.matrix<8x8xf16, b>, !coopmatrix.matrix<8x8xf16, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+coopmatrix.spec_constant @L = 0 : i32
+func.func @named_layout(%m: memref<8x8xf32, strided<[1, 8]>>) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  // CHECK: error: coopmatrix.load: expected a memref of which the last stride is 1, as its layout is set later, got memref<8x8xf32, strided<[1, 8]>>
+  %a = coopmatrix.load %m[%0, %0] row_major = @L : memref<8x8xf32, strided<[1, 8]>> -> !coopmatrix.matrix<8x8xf32, acc>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, intel-cpu>} {
+coopmatrix.spec_constant @S = 3 : i32
+func.func @named_scope() attributes {simt.kernel} {
+  %n = arith.constant 0.0 : f32
+  // CHECK: error: coopmatrix.fill: intel-cpu takes no specialisation constant for the scope of a matrix, got !coopmatrix.matrix<8x16xf32, acc, scope = @S>
+  %a = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x16xf32, acc, scope = @S>
+  func.return
+}
+}
+
+// -----
+
+module attributes {simt.target = #simt.target<opencl, intel-cpu>} {
+coopmatrix.spec_constant @L = 0 : i32
+func.func @named_layout(%m: memref<8x16xf32>) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  // CHECK: error: coopmatrix.load: intel-cpu takes no specialisation constant for the layout of a matrix, got @L
+  %a = coopmatrix.load %m[%0, %0] row_major = @L : memref<8x16xf32> -> !coopmatrix.matrix<8x16xf32, acc>
+  func.return
+}
+}

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     IntAttr,
     MemRefType,
     ModuleOp,
+    NoneAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -75,8 +76,9 @@ def test_type_of_plain_values() -> None:
 
 def test_a_size_is_one_name() -> None:
     nested = SymbolRefAttr("a", [StringAttr("b")])
+    scope = ScopeAttr(Scope.SUBGROUP)
     with pytest.raises(VerifyException) as error:
-        MatrixType(nested, IntAttr(8), f16, UseAttr(Use.A), ScopeAttr(Scope.SUBGROUP))
+        MatrixType(nested, IntAttr(8), f16, UseAttr(Use.A), scope, NoneAttr())
     message = "expected the name of a constant in the module, got @a::@b"
     assert str(error.value) == message
 

@@ -107,8 +107,19 @@ def _access(
         available=_scope(e, op.available),
         visible=_scope(e, op.visible),
     )
-    layout = e.types.enumerant(LAYOUTS[name])
-    return pointer, layout, e.index.id(stride), *operands
+    return pointer, _layout(e, op, name), e.index.id(stride), *operands
+
+
+def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:
+    """The constant that says which layout a matrix has in memory."""
+    if op.layout_name is None:
+        return e.types.enumerant(LAYOUTS[name])
+    if "layout" not in e.facts.device.specialised:
+        raise Refusal(
+            f"{e.facts.device.name} takes no specialisation constant for the layout "
+            f"of a matrix, got {op.layout_name}"
+        )
+    return e.types.named(op.layout_name.root_reference.data)
 
 
 def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
@@ -129,6 +140,12 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
     name = str(op.layout.data)
     if inner == 1:
         return name, outer
+    named = isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None
+    if named:
+        raise Refusal(
+            "expected a memref of which the last stride is 1, as its layout is set "
+            f"later, got {op.memory_type}"
+        )
     if outer == 1 and name != "packed":
         return ("col_major" if name == "row_major" else "row_major"), inner
     raise Refusal(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type
+from xdsl.dialects.builtin import BFloat16Type, SymbolRefAttr
 from xdsl.ir import Operation
 
 from coopc.device import MatrixShape
@@ -44,6 +44,12 @@ _BINARY: dict[type[Operation], tuple[str, str, str]] = {
 @handlers.on(coopmatrix.MulAddOp)
 def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
     """OpCooperativeMatrixMulAddKHR, of a shape that the device has."""
+    for matrix in op.matrices.values():
+        if isinstance(matrix.use_name, SymbolRefAttr):
+            raise Refusal(
+                "expected known uses in a multiplication, as SPIR-V's validator takes "
+                f"no other, got {matrix}"
+            )
     known, key = e.whole.shapes, _key(op)
     if key not in known:
         known[key] = listed_shape(op, e.facts)

@@ -28,9 +28,11 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
+    SymbolRefAttr,
 )
 from xdsl.ir import Attribute
 
+from coopc.device.model import Specialised
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.emit.facts import Facts
@@ -289,13 +291,16 @@ class Types:
         if (reason := why_no_matrix(type, self.facts)) is not None:
             raise Refusal(reason)
         component = self.number(type.element_type)
-        use = self.enumerant(_USES[type.use.data])
+        if isinstance(type.use_name, SymbolRefAttr):
+            use = self.named(type.use_name.root_reference.data)
+        else:
+            use = self.enumerant(_USES[type.use.data])
         if isinstance(type.scope, coopmatrix.ScopeAttr):
             scope = self.enumerant(_SCOPES[type.scope.data])
         else:
-            scope = self._named(type.scope.root_reference.data)
+            scope = self.named(type.scope.root_reference.data)
         rows, cols = (
-            self._named(size) if isinstance(size, str) else self.enumerant(size)
+            self.named(size) if isinstance(size, str) else self.enumerant(size)
             for size in type.sizes
         )
         return self.module.type(
@@ -342,7 +347,7 @@ class Types:
             raise Refusal(f"{self.facts.device.name} has no bf16")
         return self.int(16)
 
-    def _named(self, name: str) -> Id:
+    def named(self, name: str) -> Id:
         """The specialisation constant of that name."""
         if (found := self.spec_constants.get(name)) is None:
             raise Refusal(f"expected a coopmatrix.spec_constant @{name} in the module")
@@ -364,8 +369,27 @@ def why_no_matrix(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
             f"expected a matrix of scope subgroup, which {facts.device.name} has under "
             f"{facts.flavour}, got {type.scope.data}"
         )
+    if reason := why_not_named(type, facts):
+        return reason
     if type.element_bits < 8:
         return f"expected elements of at least 8 bits, got {type.element_type}"
+    return None
+
+
+def why_not_named(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
+    """Why a device has no matrix type with such specialisation constants, or None."""
+    named: tuple[tuple[Specialised, Attribute], ...] = (
+        ("sizes", type.rows),
+        ("sizes", type.cols),
+        ("scope", type.scope),
+        ("use", type.use_name),
+    )
+    for what, attr in named:
+        if isinstance(attr, SymbolRefAttr) and what not in facts.device.specialised:
+            return (
+                f"{facts.device.name} takes no specialisation constant for the {what} "
+                f"of a matrix, got {type}"
+            )
     return None
 
 

@@ -64,3 +64,30 @@ func.func @f() {
 
 coopmatrix.spec_constant @M = 16 : i64
 // CHECK: :36: error: Expected 'i32'
+
+// -----
+
+// A use or a layout that a constant sets is by default what stands before its name.
+
+coopmatrix.spec_constant @U = 0 : i32
+%n = coopmatrix.length !coopmatrix.matrix<8x8xf16, b = @U> : index
+// CHECK: coopmatrix.length: expected @U to be 1 by default, which SPIR-V calls b, got 0
+
+// -----
+
+coopmatrix.spec_constant @U = 0 : i32
+%n = coopmatrix.length !coopmatrix.matrix<8x8xf16, none = @U> : index
+// CHECK: error: expected a use of SPIR-V beside @U, a, b or acc, got none
+
+// -----
+
+coopmatrix.spec_constant @L = 1 : i32
+%m, %i = "test.op"() : () -> (memref<8x8xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_major = @L : memref<8x8xf16> -> !coopmatrix.matrix<8x8xf16, a>
+// CHECK: coopmatrix.load: expected @L to be 0 by default, which SPIR-V calls row_major, got 1
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xf16>, index)
+%a = coopmatrix.load %m[%i, %i] row_major = @L : memref<8x8xf16> -> !coopmatrix.matrix<8x8xf16, a>
+// CHECK: coopmatrix.load: expected a coopmatrix.spec_constant @L, which row_major = @L names, got nothing

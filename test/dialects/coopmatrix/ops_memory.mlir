@@ -13,6 +13,17 @@ func.func @load_layouts(%m: memref<64x64xf16>, %p: memref<32x128xf16>, %i: index
   func.return
 }
 
+// A constant may set the layout, which has its default before the name.
+coopmatrix.spec_constant @L = 1 : i32
+// CHECK-LABEL: func.func @named_layouts(
+func.func @named_layouts(%m: memref<64x64xf16>, %i: index) {
+  // CHECK:      %a = coopmatrix.load %m[%i, %i] col_major = @L checked(rows) volatile : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+  %a = coopmatrix.load %m[%i, %i] col_major = @L checked(rows) volatile : memref<64x64xf16> -> !coopmatrix.matrix<8x16xf16, a>
+  // CHECK-NEXT: coopmatrix.store %a, %m[%i, %i] col_major = @L : !coopmatrix.matrix<8x16xf16, a>, memref<64x64xf16>
+  coopmatrix.store %a, %m[%i, %i] col_major = @L : !coopmatrix.matrix<8x16xf16, a>, memref<64x64xf16>
+  func.return
+}
+
 // Bits are packed in groups of 32: 8 of i4, 4 of i8, one of f32.
 // CHECK-LABEL: func.func @load_packed(
 func.func @load_packed(%i4: memref<8x8xi4>, %i8: memref<8x8xi8>, %f32: memref<8x8xf32>, %i: index) {

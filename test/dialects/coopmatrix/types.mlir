@@ -80,6 +80,9 @@ func.func @names_of_constants() {
   %3 = "test.op"() : () -> !coopmatrix.matrix<8x16xf16, a, scope = @S>
   // CHECK-NEXT: %4 = "test.op"() : () -> !coopmatrix.matrix<@M x @"a b" x i8, b, scope = @S>
   %4 = "test.op"() : () -> !coopmatrix.matrix<@M x @"a b" x i8, b, scope = @S>
+  // A use has its default before its name.
+  // CHECK-NEXT: %5 = "test.op"() : () -> !coopmatrix.matrix<8x8xf16, b = @U, scope = @S>
+  %5 = "test.op"() : () -> !coopmatrix.matrix<8x8xf16, b = @U, scope = @S>
   func.return
 }
 
