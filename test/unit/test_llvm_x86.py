@@ -4,7 +4,6 @@ What is run is what both flavours of SPIR-V run: the tests of emission in test/u
 that need no work-items, with another runner.
 """
 
-import ctypes
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -22,13 +21,11 @@ import coopc
 from coopc.interface import Interface
 from coopc.interface_call import Given, pack
 from coopc.rounding import FORMATS
+from coopc.run.native import Native
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
 Array: TypeAlias = npt.NDArray[Any]
-
-SLOT = 8
-"""Bytes of an argument on its way to a function."""
 
 NUMPY = {
     **{"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32},
@@ -49,51 +46,9 @@ def emitted(text: str) -> str:
     return coopc.compile(text, "", "llvm-ir{device=amx}").text
 
 
-def trampoline(text: str, name: str) -> str:
-    """A function that calls another with arguments from consecutive slots."""
-    found = re.search(rf"^define void @{name}\((.*)\) ", text, re.MULTILINE)
-    assert found is not None, text
-    types = [each.split()[0] for each in found[1].split(", ") if each]
-    lines: list[str] = []
-    for at, type in enumerate(types):
-        lines.append(f"  %p{at} = getelementptr i8, ptr %slots, i64 {SLOT * at}")
-        lines.append(f"  %a{at} = load {type}, ptr %p{at}")
-    given = ", ".join(
-        f"{type} {'zeroext ' if type == 'i1' else ''}%a{at}"
-        for at, type in enumerate(types)
-    )
-    body = "\n".join(lines)
-    call = f"  call void @{name}({given})\n  ret void"
-    return f"{text}\ndefine void @trampoline(ptr %slots) {{\n{body}\n{call}\n}}\n"
-
-
 def call(text: str, name: str, arguments: Sequence[Any], level: int = 2) -> None:
     """Compile LLVM IR, and call a function with arrays and numpy scalars."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = verified(trampoline(text, name))
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=level,
-    )
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    llvm.create_pass_builder(machine, options).getModulePassManager().run(
-        module, llvm.create_pass_builder(machine, options)
-    )
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    slots = bytearray()
-    for argument in arguments:
-        data = (
-            argument.ctypes.data.to_bytes(SLOT, "little")
-            if isinstance(argument, np.ndarray)
-            else np.asarray(argument).tobytes()
-        )
-        slots += data.ljust(SLOT, b"\0")
-    buffer = (ctypes.c_char * len(slots)).from_buffer(slots)
-    address = engine.get_function_address("trampoline")
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(ctypes.addressof(buffer))
+    Native.compile(text, level=level).call(name, arguments)
 
 
 LOOP = """
