@@ -1,11 +1,12 @@
-"""Plans of channels: when what lanes hold is 32 bits after 32 bits of memory.
+"""Plans of slots: when what lanes hold follows each other in memory.
 
-A block load (`xe.block_load`) gives lane l, as channel c, the 4 bytes at p + 4 (c S +
-l), S the number of lanes.  So registers of a matrix come from memory in one message if
+A block load (`xe.block_load`) gives lane l, as slot c, the s bytes at p + s (c S + l),
+S the number of lanes and s 1, 2 or 4.  So registers of a matrix come from memory in one
+message if
 
-    the elements of a channel        follow each other, and begin at a multiple of 4
-    the channels of the lanes        follow each other
-    those of the next register       follow these, for 1, 2, 4 or 8 registers
+    the elements of a slot           follow each other
+    the slots of the lanes           follow each other, from a multiple of 4 bytes on
+    those of other registers         follow these, for 1, 2, 4 or 8 registers
 
 Memory is lines of bytes, a pitch apart that need not be known.  An A of 8 x 16 elements
 of 16 bits, packed in 8 channels of 8 lanes, is
@@ -14,18 +15,20 @@ of 16 bits, packed in 8 channels of 8 lanes, is
     row-major                        8 messages of 1 channel, a pitch apart
     column-major                     no message: a channel is two columns
 
+and of a row-major B, a channel of which is two rows, slots are of 16 bits: a row of two
+tiles side by side is one message of 2 slots.
+
 >>> import numpy as np
 >>> row, col = np.indices((2, 4))
 >>> elements = np.stack([row, col], -1).reshape(2, 2, 2, 2)  # 2 lanes, pairs of columns
->>> rows = Lines(row_bytes=None, across=0, element_bytes=2)
->>> for message in plan_channels(elements, rows):
+>>> for message in plan_slots(elements, Lines(None, across=0, element_bytes=2)):
 ...     print(message)
-Message(register=0, channels=1, line=0, byte=0)
-Message(register=1, channels=1, line=1, byte=0)
->>> plan_channels(elements, Lines(row_bytes=8, across=0, element_bytes=2))
-(Message(register=0, channels=2, line=0, byte=0),)
->>> print(plan_channels(elements, Lines(row_bytes=None, across=1, element_bytes=2)))
-the elements of a channel do not follow each other in memory: (0, 0) and (0, 1)
+Message(registers=(0,), line=0, byte=0)
+Message(registers=(1,), line=1, byte=0)
+>>> plan_slots(elements, Lines(row_bytes=8, across=0, element_bytes=2))
+(Message(registers=(0, 1), line=0, byte=0),)
+>>> print(plan_slots(elements, Lines(None, across=1, element_bytes=2)))
+the elements of a slot do not follow each other in memory: (0, 0) and (0, 1)
 
 Law (`test_plan_channels.py`): the bytes that messages bring are those of the elements.
 """
@@ -40,9 +43,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-CHANNEL_BYTES = 4
+ALIGNMENT = 4
+"""Bytes that a message begins at a multiple of."""
 LENGTHS = (8, 4, 2, 1)
-"""Channels of a message, the best first."""
+"""Slots of a message, the best first."""
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -56,8 +60,9 @@ class Reason(Enum):
     POINTEE = "memory holds something else than elements of the matrix"
     STRIDE = "no dimension is known to be contiguous"
     ALIGNMENT = "addresses are not known to be multiples of 4 bytes"
-    CHANNEL = "the elements of a channel do not follow each other in memory"
-    LANES = "the channels of the lanes do not follow each other in memory"
+    SLOT = "the elements of a slot do not follow each other in memory"
+    LANES = "the slots of the lanes do not follow each other in memory"
+    WIDTH = "no slot is as wide as this"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,36 +102,39 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One load: registers that follow each other."""
+    """One load."""
 
-    register: int
-    """The first of them."""
-    channels: int
+    registers: tuple[int, ...]
+    """Which register each of its slots is."""
     line: int
     """How many lines further on than the first element it begins."""
     byte: int
     """How many bytes further on, in the line."""
 
 
-def plan_channels(elements: Array, lines: Lines) -> tuple[Message, ...] | Refusal:
+def plan_slots(elements: Array, lines: Lines) -> tuple[Message, ...] | Refusal:
     """Return the loads of what lanes hold of a matrix, or why there are none.
 
     Args:
         elements: (row, column) of what lanes hold, of shape (registers, lanes,
-            elements of a channel, 2).
+            elements of a slot, 2).
         lines: where they are in memory.
     """
     line, byte = lines.places(elements)
     if (at := _apart(line, byte, lines.element_bytes)) is not None:
         register, lane, which = at
-        return _refused(Reason.CHANNEL, elements[register, lane, [0, which]])
+        return _refused(Reason.SLOT, elements[register, lane, [0, which]])
     line, byte = line[..., 0], byte[..., 0]
-    if (at := _apart(line, byte, CHANNEL_BYTES)) is not None:
+    slot_bytes = elements.shape[2] * lines.element_bytes
+    if (at := _apart(line, byte, slot_bytes)) is not None:
         register, lane = at
         return _refused(Reason.LANES, elements[register, [0, lane], 0])
-    if (byte[:, 0] % CHANNEL_BYTES).any():
-        return Refusal(Reason.ALIGNMENT, f"bytes {byte[:, 0].tolist()}")
-    return tuple(_messages(line[:, 0], byte[:, 0], elements.shape[1]))
+    step = elements.shape[1] * slot_bytes
+    found = tuple(_messages(line[:, 0], byte[:, 0], step))
+    for message in found:
+        if message.byte % ALIGNMENT:
+            return Refusal(Reason.ALIGNMENT, f"byte {message.byte} of a line")
+    return found
 
 
 def _apart(line: Array, byte: Array, step: int) -> tuple[int, ...] | None:
@@ -143,24 +151,22 @@ def _refused(reason: Reason, pair: Array) -> Refusal:
     return Refusal(reason, f"{tuple(one)} and {tuple(other)}")
 
 
-def _messages(line: Array, byte: Array, lanes: int) -> Iterator[Message]:
-    """Yield the longest messages there are, from the first register on."""
-    register = 0
-    while register < len(line):
-        length = next(
-            length
-            for length in LENGTHS
-            if _follow(
-                line[register:][:length], byte[register:][:length], length, lanes
-            )
-        )
-        yield Message(register, length, int(line[register]), int(byte[register]))
-        register += length
-
-
-def _follow(line: Array, byte: Array, length: int, lanes: int) -> bool:
-    """Whether there are so many registers, one after the other in memory."""
-    if len(line) < length:
-        return False
-    wanted = byte[0] + lanes * CHANNEL_BYTES * np.arange(length)
-    return bool((line[:length] == line[0]).all() and (byte[:length] == wanted).all())
+def _messages(line: Array, byte: Array, step: int) -> Iterator[Message]:
+    """Yield the longest messages there are, in the order of memory."""
+    places = sorted(
+        (int(line[register]), int(byte[register]), register)
+        for register in range(len(line))
+    )
+    start = 0
+    while start < len(places):
+        first = places[start]
+        run = 1
+        while start + run < len(places) and places[start + run][:2] == (
+            first[0],
+            first[1] + run * step,
+        ):
+            run += 1
+        length = next(length for length in LENGTHS if length <= run)
+        registers = tuple(place[2] for place in places[start : start + length])
+        yield Message(registers, first[0], first[1])
+        start += length

@@ -37,7 +37,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.plan.block_shape import CHANNEL_BITS, BlockShape
+from coopc.plan.block_shape import BlockShape
 from coopc.rewrite.emulation_blocks import Piece, load_piece, store_piece
 from coopc.rewrite.emulation_dpas import (
     Multiplication,
@@ -48,7 +48,7 @@ from coopc.rewrite.emulation_dpas import (
 from coopc.rewrite.lane_builder import INDEX, LaneBuilder
 from coopc.rewrite.lane_numbers import Num
 
-ALL_BYTES, ALL_ROWS = -4, 1 << 25
+ALL_BYTES, ALL_ROWS = -4, 1 << 27
 """A row that no offset of 32 bits leaves, extended by its sign; rows enough for all
 memory, whatever the number of lanes."""
 
@@ -133,14 +133,16 @@ class Emulator:
 
     def _load_channels(self, op: xe.BlockLoadOp, lanes: int) -> None:
         """Load a block of lanes in rows, from a surface whose rows overlap."""
-        shape, pitch = channel_block(op, lanes), 4 * lanes
+        shape = channel_block(op, lanes)
+        bytes = op.slot_bits // 8
 
         def number(value: int) -> SSAValue:
             return self._before(op, arith.ConstantOp(IntegerAttr(value, i32)))
 
-        x = self._before(op, arith.ShRUIOp(op.offset, number(2)))
+        shift = number(bytes.bit_length() - 1)
+        x = self._before(op, arith.ShRUIOp(op.offset, shift))
         width, height = number(ALL_BYTES), number(ALL_ROWS)
-        operands = [op.base, x, number(0), width, height, number(pitch)]
+        operands = [op.base, x, number(0), width, height, number(bytes * lanes)]
         types = [op.result.type]
         found = self._load(op, shape, operands, types, lanes)
         Rewriter.replace_op(op, [], found)
@@ -311,8 +313,8 @@ def piece_of(
 
 
 def channel_block(op: xe.BlockLoadOp, lanes: int) -> BlockShape:
-    """Return the block of 32-bit elements that channels are."""
-    return BlockShape(CHANNEL_BITS, op.channels, lanes)
+    """Return the block that slots are, a row for each of a lane."""
+    return BlockShape(op.slot_bits, op.slots, lanes)
 
 
 def multiplication(

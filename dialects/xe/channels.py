@@ -1,6 +1,6 @@
-"""The operation of `xe` that loads channels of 32 bits which follow each other."""
+"""The operation of `xe` that loads slots of lanes which follow each other in memory."""
 
-from xdsl.dialects.builtin import MemRefType, VectorType, i32
+from xdsl.dialects.builtin import IntegerType, MemRefType, VectorType, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -12,22 +12,25 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective
 
 BLOCK_LENGTHS = (1, 2, 4, 8)
-"""Channels of a lane, as SPV_INTEL_subgroups has them."""
-CHANNEL_BYTES = 4
+"""Slots of a lane, as SPV_INTEL_subgroups has them."""
+SLOT_BITS = (8, 16, 32)
+ALIGNMENT = 4
+"""Bytes that every address is a multiple of."""
 
 
 @irdl_op_definition
 class BlockLoadOp(IRDLOperation):
-    """Load channels of 32 bits that follow each other, with the whole subgroup.
+    """Load slots of 8, 16 or 32 bits that follow each other, with the whole subgroup.
 
     | value  | what                                                             |
     |--------|------------------------------------------------------------------|
     | base   | any memref of global memory: where it begins                     |
     | offset | bytes from there, without sign, a multiple of 4; uniform         |
-    | result | 1, 2, 4 or 8 channels a lane: channel c of lane l is c S + l     |
+    | result | 1, 2, 4 or 8 slots a lane: slot c of lane l is c S + l           |
 
     S is the number of lanes.  It needs no surface: devices without 2D blocks have it,
     too.  An offset of 32 bits is what messages to memory of less than 4 GiB take.
@@ -35,6 +38,7 @@ class BlockLoadOp(IRDLOperation):
     ```mlir
     %p, %offset = "test.op"() : () -> (memref<f16>, i32)
     %a = xe.block_load %p[%offset] : memref<f16> -> vector<8xi32>
+    %b = xe.block_load %p[%offset] : memref<f16> -> vector<2xi16>
     ```
     """
 
@@ -50,22 +54,35 @@ class BlockLoadOp(IRDLOperation):
         "$base `[` $offset `]` attr-dict `:` type($base) `->` type($result)"
     )
 
-    def __init__(self, base: SSAValue, offset: SSAValue, channels: int) -> None:
-        super().__init__(
-            operands=[base, offset], result_types=[VectorType(i32, [channels])]
-        )
+    def __init__(
+        self, base: SSAValue, offset: SSAValue, slots: int, slot_bits: int = 32
+    ) -> None:
+        type = VectorType(IntegerType(slot_bits), [slots])
+        super().__init__(operands=[base, offset], result_types=[type])
 
     @property
-    def channels(self) -> int:
+    def slots(self) -> int:
         """How many each lane gets."""
-        assert isinstance(self.result.type, VectorType), self.result
+        assert is_vector(self.result.type), self.result
         return self.result.type.get_shape()[0]
 
+    @property
+    def slot_bits(self) -> int:
+        """The width of each."""
+        assert is_vector(self.result.type), self.result
+        element = self.result.type.get_element_type()
+        assert is_integer(element), element
+        return element.width.data
+
     def verify_(self) -> None:
-        """Check that each lane gets as many channels as messages have."""
-        allowed = [VectorType(i32, [length]) for length in BLOCK_LENGTHS]
+        """Check that each lane gets as many slots as messages have."""
+        allowed = [
+            VectorType(IntegerType(bits), [length])
+            for bits in SLOT_BITS
+            for length in BLOCK_LENGTHS
+        ]
         if self.result.type not in allowed:
             raise VerifyException(
-                "expected vectors of 1, 2, 4 or 8 x i32, which block loads give a "
-                f"lane, got {self.result.type}"
+                "expected a vector of 1, 2, 4 or 8 integers of 8, 16 or 32 bits, which "
+                f"block loads give a lane, got {self.result.type}"
             )

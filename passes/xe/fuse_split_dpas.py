@@ -25,7 +25,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt, xe
-from coopc.dialects.xe.channels import CHANNEL_BYTES
 from coopc.dialects.xe.dpas import SPLIT_LANES
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.plan_block_io import device_of, remark
@@ -35,8 +34,8 @@ from coopc.rewrite.emulation import kernel_around
 from coopc.rewrite.nested_builder import Builders, NestedBuilder
 from coopc.rewrite.uniformity import Uniformity
 
-ROW_BYTES = SPLIT_LANES * CHANNEL_BYTES
-"""Of a row of A, which the lanes hold a channel each of."""
+ROW_BYTES = SPLIT_LANES * 4
+"""Of a row of A, of which each lane holds a channel of 32 bits."""
 
 
 def operands_of(module: ModuleOp) -> list[SSAValue]:

@@ -1,14 +1,19 @@
-"""Loads of matrices as channels that follow each other: `xe.block_load`.
+"""Loads of matrices as slots that follow each other in memory: `xe.block_load`.
 
 They need no surface, so devices without 2D blocks have them; and memory may have more
 than two dimensions, as where a matrix lies in tiles.  Offsets are of 32 bits, as the
 messages of dg2 take them: memory is of less than 4 GiB.
+
+Slots are channels, where memory has what a channel holds as it is, and are loaded tile
+by tile.  Else they are single elements: those of all tiles are loaded together, and
+packed in registers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -28,68 +33,93 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import coopmatrix, simt, xe
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.passes.xe.matrix_pieces import Pieces
+from coopc.passes.xe.matrix_pieces import Pieces, Tile
 from coopc.passes.xe.matrix_plans import kernel_argument
-from coopc.passes.xe.registers import length_of
+from coopc.passes.xe.registers import bit_width, length_of, vector_type
+from coopc.passes.xe.spread import MAX_COMPONENTS
 from coopc.plan.channels import (
-    CHANNEL_BYTES,
+    ALIGNMENT,
     Array,
     Lines,
     Message,
     Reason,
     Refusal,
-    plan_channels,
+    plan_slots,
 )
 from coopc.plan.surface import Part
 from coopc.rewrite.index_polynomial import Polynomial
 from coopc.rewrite.lane_facts import multiple_of
 from coopc.rewrite.nested_builder import Builders, NestedBuilder
 
+Slot: TypeAlias = tuple[SSAValue, int]
+"""A component of what a message gave."""
+
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """How a matrix is loaded: the messages of each tile."""
+    """How a matrix is loaded."""
 
-    tiles: tuple[tuple[Message, ...], ...]
+    messages: tuple[Message, ...]
+    """Their registers are counted through all tiles."""
+    slot_bits: int
+    slots: int
+    """Of a lane, in each tile."""
 
     def __str__(self) -> str:
-        messages = [message for tile in self.tiles for message in tile]
-        sizes = sorted({message.channels for message in messages}, reverse=True)
-        many = "s" * (len(messages) > 1)
+        sizes = sorted({len(x.registers) for x in self.messages}, reverse=True)
+        many = "s" * (len(self.messages) > 1)
         lengths = " or ".join(map(str, sizes))
-        return f"{len(messages)} block load{many} of {lengths} channels a lane"
+        return (
+            f"{len(self.messages)} block load{many} of {lengths} x {self.slot_bits} "
+            "bits a lane"
+        )
 
 
 def decide_channels(op: coopmatrix.LoadOp, pieces: Pieces) -> Channels | Refusal:
-    """Return how a matrix is loaded, or why not as channels."""
+    """Return how a matrix is loaded, or why not as slots that follow each other."""
     if (refusal := _refused_access(op) or _refused_alignment(op)) is not None:
         return refusal
-    elements = tile_elements(pieces)
-    if isinstance(elements, Refusal):
-        return elements
-    lines = lines_of(op)
-    found: list[tuple[Message, ...]] = []
-    for tile in pieces.tiles:
-        messages = plan_channels(elements + np.array(tile), lines)
+    bits, width = pieces.type.element_bits, _channel_bits(pieces)
+    if width != CHANNEL_BITS:
+        return Refusal(Reason.WIDTH, f"lanes hold channels of {width} bits")
+    channels = _by_tiles(pieces, lines_of(op))
+    if not isinstance(channels, Refusal) or bits == width:
+        return channels
+    found = plan_slots(_elements(pieces, bits, pieces.tiles), lines_of(op))
+    if isinstance(found, Refusal):
+        return channels
+    return Channels(found, bits, pieces.spread.run)
+
+
+def _by_tiles(pieces: Pieces, lines: Lines) -> Channels | Refusal:
+    """Return how channels of 32 bits are loaded, tile by tile."""
+    slots = pieces.spread.run * pieces.type.element_bits // CHANNEL_BITS
+    found: list[Message] = []
+    for number, tile in enumerate(pieces.tiles):
+        messages = plan_slots(_elements(pieces, CHANNEL_BITS, (tile,)), lines)
         if isinstance(messages, Refusal):
             return messages
-        found.append(messages)
-    return Channels(tuple(found))
+        for each in messages:
+            registers = tuple(number * slots + x for x in each.registers)
+            found.append(replace(each, registers=registers))
+    return Channels(tuple(found), CHANNEL_BITS, slots)
 
 
-def tile_elements(pieces: Pieces) -> Array | Refusal:
-    """Return what the channels of a tile hold, as `plan_channels` wants it."""
-    bits = pieces.type.element_bits
-    width = CHANNEL_BITS if pieces.spread.packed is None else 0
-    if pieces.spread.packed is not None:
-        width = getattr(pieces.spread.packed.get_element_type(), "bitwidth", 0)
-    if width != CHANNEL_BITS or (pieces.spread.packed is None and bits != width):
-        return Refusal(Reason.CHANNEL, f"lanes hold elements of {bits} bits")
-    table = pieces.encoding.tile(pieces.operand).table()
-    row, col = table.values()
-    per, lanes = CHANNEL_BITS // bits, row.shape[1]
+def _channel_bits(pieces: Pieces) -> int:
+    """Return the width of the integers that lanes hold, or of their elements."""
+    packed = pieces.spread.packed
+    if packed is None:
+        return pieces.type.element_bits
+    return getattr(packed.get_element_type(), "bitwidth", 0)
+
+
+def _elements(pieces: Pieces, slot_bits: int, tiles: Sequence[Tile]) -> Array:
+    """Return what the slots of tiles hold, as `plan_slots` wants it."""
+    row, col = pieces.encoding.tile(pieces.operand).table().values()
+    per, lanes = slot_bits // pieces.type.element_bits, row.shape[1]
     tags = np.stack([row, col], axis=-1)
-    return tags.reshape(-1, per, lanes, 2).transpose(0, 2, 1, 3)
+    one = tags.reshape(-1, per, lanes, 2).transpose(0, 2, 1, 3)
+    return np.concatenate([one + np.array(tile) for tile in tiles])
 
 
 def lines_of(op: coopmatrix.LoadOp) -> Lines:
@@ -100,7 +130,7 @@ def lines_of(op: coopmatrix.LoadOp) -> Lines:
         row_bytes=None if outer in (None, DYNAMIC_INDEX) else outer * size,
         across=1 if order is Layout.COL_MAJOR else 0,
         element_bytes=size,
-        packed=CHANNEL_BYTES // size if order is Layout.PACKED else 1,
+        packed=CHANNEL_BITS // 8 // size if order is Layout.PACKED else 1,
     )
 
 
@@ -133,16 +163,16 @@ def _refused_alignment(op: coopmatrix.LoadOp) -> Refusal | None:
     if not isinstance(type.layout, NoneAttr):
         for stride in strides[:-1]:
             unknown = stride in (None, DYNAMIC_INDEX)
-            if unknown or (stride or 0) * size % CHANNEL_BYTES:
+            if unknown or (stride or 0) * size % ALIGNMENT:
                 what = "not known" if unknown else f"{stride} elements"
                 return Refusal(Reason.ALIGNMENT, f"a stride is {what}")
     elif (last := type.get_shape()[-1]) != DYNAMIC_INDEX and (
-        len(strides) > 1 and last * size % CHANNEL_BYTES
+        len(strides) > 1 and last * size % ALIGNMENT
     ):
         return Refusal(Reason.ALIGNMENT, f"rows are of {last} elements")
     said = 1 if op.alignment is None else op.alignment.value.data
     known = multiple_of(op.positions[-1])
-    if said % CHANNEL_BYTES and known * size % CHANNEL_BYTES:
+    if said % ALIGNMENT and known * size % ALIGNMENT:
         return Refusal(Reason.ALIGNMENT, f"a position is a multiple of {known}")
     return None
 
@@ -153,12 +183,12 @@ def demands(op: coopmatrix.LoadOp) -> Iterator[tuple[str, int, Part, int]]:
     That is what, of which dimension, for which part of its lines, and what it has to be
     a multiple of.
     """
-    yield "address", 0, "base", CHANNEL_BYTES
+    yield "address", 0, "base", ALIGNMENT
     type, size = op.memory_type, op.matrix.element_bits // 8
     last = len(type.get_shape()) - 1
     is_open = type.get_shape()[last] == DYNAMIC_INDEX
-    if is_open and isinstance(type.layout, NoneAttr) and size < CHANNEL_BYTES:
-        yield "size", last, "pitch", CHANNEL_BYTES // size
+    if is_open and isinstance(type.layout, NoneAttr) and size < ALIGNMENT:
+        yield "size", last, "pitch", ALIGNMENT // size
 
 
 @dataclass(slots=True)
@@ -177,19 +207,22 @@ class MatrixChannels:
         start = Polynomial()
         for position, stride in zip(op.positions, strides, strict=True):
             start += Polynomial.of(position) * stride
-        found: list[SSAValue] = []
-        for messages in channels.tiles:
-            loads: list[SSAValue] = []
-            for message in messages:
-                at = start + strides[-2] * Polynomial.constant(message.line)
-                bytes = at * Polynomial.constant(size)
-                bytes += Polynomial.constant(message.byte)
-                load = xe.BlockLoadOp(op.memory, bytes.build(b), message.channels)
-                load.result.name_hint = op.result.name_hint
-                b.effect(load)
-                loads.append(load.result)
-            found.append(_as(b, _joined(b, loads), pieces.spread.types[0]))
-        return found
+        slots: dict[int, Slot] = {}
+        for message in channels.messages:
+            at = start + strides[-2] * Polynomial.constant(message.line)
+            bytes = at * Polynomial.constant(size) + Polynomial.constant(message.byte)
+            load = xe.BlockLoadOp(
+                op.memory, bytes.build(b), len(message.registers), channels.slot_bits
+            )
+            load.result.name_hint = op.result.name_hint
+            b.effect(load)
+            for number, register in enumerate(message.registers):
+                slots[register] = load.result, number
+        count, type = channels.slots, pieces.spread.types[0]
+        return [
+            _as(b, _vector(b, [slots[x] for x in range(first, first + count)]), type)
+            for first in range(0, len(slots), count)
+        ]
 
     def _builder(self, op: Operation) -> NestedBuilder:
         func = op.parent_op()
@@ -220,19 +253,54 @@ def strides_of(b: NestedBuilder, memory: SSAValue) -> list[Polynomial]:
     return found
 
 
+def _vector(b: NestedBuilder, slots: Sequence[Slot]) -> SSAValue:
+    """Return slots as one vector of channels, or of what they are."""
+    bits = bit_width(vector_type(slots[0][0])) // length_of(slots[0][0])
+    parts: list[SSAValue] = []
+    for start in range(0, len(slots), MAX_COMPONENTS):
+        some = _gathered(b, slots[start : start + MAX_COMPONENTS])
+        if bits != CHANNEL_BITS:
+            channels = length_of(some) * bits // CHANNEL_BITS
+            some = b.effect(BitcastOp(some, VectorType(i32, [channels]))).results[0]
+        parts.append(some)
+    return _joined(b, parts)
+
+
+def _gathered(b: NestedBuilder, slots: Sequence[Slot]) -> SSAValue:
+    """Return components of vectors as one vector: the first two joined, and so on."""
+    first = slots[0][0]
+    if slots == [(first, at) for at in range(length_of(first))]:
+        return first
+    if len(slots) == 1 or any(length_of(x) != length_of(first) for x, _ in slots):
+        return _joined(b, [_shuffled(b, x, x, [at]) for x, at in slots])
+    pairs = zip(slots[::2], slots[1::2], strict=True)
+    return _joined(
+        b,
+        [
+            _shuffled(b, one, other, [at, length_of(one) + to])
+            for (one, at), (other, to) in pairs
+        ],
+    )
+
+
 def _joined(b: NestedBuilder, vectors: list[SSAValue]) -> SSAValue:
-    """Return the components of vectors of channels as one vector."""
+    """Return the components of vectors as one vector."""
     while len(vectors) > 1:
         pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [_both(b, one, other) for one, other in pairs]
+        vectors = [
+            _shuffled(b, x, y, range(length_of(x) + length_of(y))) for x, y in pairs
+        ]
     return vectors[0]
 
 
-def _both(b: NestedBuilder, one: SSAValue, other: SSAValue) -> SSAValue:
-    length = length_of(one) + length_of(other)
-    mask = DenseArrayBase.from_list(i64, list(range(length)))
-    shuffle = ShuffleOp(one, other, mask, result_type=VectorType(i32, [length]))
-    return b.effect(shuffle).results[0]
+def _shuffled(
+    b: NestedBuilder, one: SSAValue, other: SSAValue, mask: Sequence[int]
+) -> SSAValue:
+    if one is other and list(mask) == list(range(length_of(one))):
+        return one
+    type = VectorType(vector_type(one).get_element_type(), [len(mask)])
+    chosen = DenseArrayBase.from_list(i64, list(mask))
+    return b.effect(ShuffleOp(one, other, chosen, result_type=type)).results[0]
 
 
 def _as(b: NestedBuilder, value: SSAValue, type: Attribute) -> SSAValue:

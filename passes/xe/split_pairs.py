@@ -226,8 +226,8 @@ def halves_of(a: SSAValue) -> tuple[tuple[Rows, Rows], ...] | Refusal:
 def rows_of(value: SSAValue) -> list[tuple[xe.BlockLoadOp, int]] | None:
     """Return the load and the channel that each component of a vector is, if known."""
     match value.owner:
-        case xe.BlockLoadOp() as load:
-            return [(load, channel) for channel in range(load.channels)]
+        case xe.BlockLoadOp(slot_bits=32) as load:
+            return [(load, channel) for channel in range(load.slots)]
         case vector.ShuffleOp() as shuffle:
             sources = [rows_of(x) for x in (shuffle.v1, shuffle.v2)]
             if sources[0] is None or sources[1] is None:

@@ -1,6 +1,7 @@
 """GEMMs for dg2 whose subgroups share A: simulated, emulated on a CPU, compiled."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -80,7 +81,9 @@ def inputs(name: str, sizes: tuple[int, int, int]) -> tuple[Array, Array, Array,
     return with_pitch(a), with_pitch(b), c, product
 
 
-def module_of(name: str, passes: str) -> ModuleOp:
+@cache
+def module_of(name: str, passes: str, mistake: str = "") -> ModuleOp:
+    """Return a kernel after some passes; once, but for each mistake in them."""
     text = (KERNELS / f"{name}.mlir").read_text()
     compiled = coopc.compile(text, passes, "mlir").text
     return parse(new_context(everything()), Source(compiled, name))
@@ -110,7 +113,7 @@ def test_simulated(name: str, passes: str, sizes: tuple[int, int, int]) -> None:
 def channels_of(module: ModuleOp, memory: str) -> int:
     """Return how many channels of a memref a lane loads."""
     return sum(
-        op.channels
+        op.slots * op.slot_bits // 32
         for op in module.walk()
         if isinstance(op, xe.BlockLoadOp) and op.base.name_hint == memory
     )
@@ -144,13 +147,15 @@ def test_mistakes_are_caught(
     name: str, mistake: Callable[[NestedBuilder], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fuse_split_dpas, "parity", mistake)
-    assert not is_right(module_of(name, SPLIT), name, (32, 64, 32))
+    module = module_of(name, SPLIT, mistake.__name__)
+    assert not is_right(module, name, (32, 64, 32))
 
 
 def test_a_row_too_short_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = fuse_split_dpas.ROW_BYTES - 4
     monkeypatch.setattr(fuse_split_dpas, "ROW_BYTES", wrong)
-    assert not is_right(module_of("gemm_tiled", SPLIT), "gemm_tiled", (32, 64, 32))
+    module = module_of("gemm_tiled", SPLIT, "short")
+    assert not is_right(module, "gemm_tiled", (32, 64, 32))
 
 
 @pytest.mark.parametrize("passes", [PLAIN, SPLIT])

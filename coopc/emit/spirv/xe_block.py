@@ -67,14 +67,15 @@ def block_load(e: Emission, op: xe.BlockLoadOp) -> None:
     Bytes: Intel's compiler shifts an index of wider elements for each message.
     """
     lanes_of(e)
-    base, u8, u32 = base_pointer(e, op.base), e.types.int(8), e.types.u32
+    base, u8, slot = base_pointer(e, op.base), e.types.int(8), e.types.int(op.slot_bits)
     bytes = e.types.pointer("CrossWorkgroup", u8)
     if base.type is not bytes:
         base = e.emit("OpBitcast", base, type=bytes)
     at = e.emit("OpUConvert", e.id(op.offset), type=e.types.int(64))
     place = e.emit("OpInBoundsPtrAccessChain", base, at, type=bytes)
-    channels = e.types.pointer("CrossWorkgroup", u32)
-    place = e.emit("OpBitcast", place, type=channels)
+    slots = e.types.pointer("CrossWorkgroup", slot)
+    if slots is not bytes:
+        place = e.emit("OpBitcast", place, type=slots)
     (type,) = e.types.parts(op.result.type)
     e.set(op.result, (e.emit("OpSubgroupBlockReadINTEL", place, type=type),))
 

@@ -138,14 +138,14 @@ xe.payload_prefetch %p[0, 0] : !xe.payload<32, 16x8x1, transpose>
 
 // -----
 
-// A message gives each lane 1, 2, 4 or 8 channels.
+// A message gives each lane 1, 2, 4 or 8 slots, which are bits.
 
 %p, %at = "test.op"() : () -> (memref<f16>, i32)
 %a = xe.block_load %p[%at] : memref<f16> -> vector<3xi32>
-// CHECK: xe.block_load: expected vectors of 1, 2, 4 or 8 x i32, which block loads give a lane, got vector<3xi32>
+// CHECK: xe.block_load: expected a vector of 1, 2, 4 or 8 integers of 8, 16 or 32 bits, which block loads give a lane, got vector<3xi32>
 
 // -----
 
 %p, %at = "test.op"() : () -> (memref<f16>, i32)
-%a = xe.block_load %p[%at] : memref<f16> -> vector<8xi16>
-// CHECK: xe.block_load: expected vectors of 1, 2, 4 or 8 x i32, which block loads give a lane, got vector<8xi16>
+%a = xe.block_load %p[%at] : memref<f16> -> vector<8xf16>
+// CHECK: xe.block_load: expected a vector of 1, 2, 4 or 8 integers of 8, 16 or 32 bits, which block loads give a lane, got vector<8xf16>

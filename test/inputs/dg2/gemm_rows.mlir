@@ -1,136 +1,37 @@
-// C = A * B as in gemm_tiled.mlir, but A and B are row-major, in rows of 4096 elements.  A is
-// loaded row by row, B lane by lane: two rows of it make a channel.
+// C = A * B as in gemm_tiled.mlir, but A and B are row-major, in rows of 4096 elements: 32 x 16
+// of C a subgroup, 32 of K a step.  A is loaded row by row, as channels; two rows of B make a
+// channel, so its elements are packed in registers.
 
 #grid = affine_map<(a_m, b_k, c_m, c_n) -> (c_n floordiv 64, a_m floordiv 32)>
 
 func.func @gemm(%a: memref<?x4096xf16>, %b: memref<?x4096xf16>, %c: memref<?x?xf32>)
     attributes {simt.kernel, simt.grid = #grid, simt.subgroup_size = 8 : i32,
                 simt.work_group_size = array<i32: 32>} {
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  %c2 = arith.constant 2 : i32
-  %c3 = arith.constant 3 : i32
-  %c4 = arith.constant 4 : i32
-  %c8 = arith.constant 8 : i32
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
   %zero = arith.constant 0.0 : f32
-  %origin = arith.constant 0 : index
-  %one = arith.constant 1 : index
   %subgroup = simt.subgroup_id : index
   %group_n = simt.workgroup_id x : index
   %group_m = simt.workgroup_id y : index
-  %s = arith.index_cast %subgroup : index to i32
-  %x = arith.index_cast %group_n : index to i32
-  %y = arith.index_cast %group_m : index to i32
-  // Tiles: four of M, and two of N.
-  %m0 = arith.muli %y, %c4 : i32
-  %m1 = arith.addi %m0, %c1 : i32
-  %m2 = arith.addi %m0, %c2 : i32
-  %m3 = arith.addi %m0, %c3 : i32
-  %first = arith.muli %x, %c4 : i32
-  %pair = arith.addi %first, %s : i32
-  %n0 = arith.muli %pair, %c2 : i32
-  %n1 = arith.addi %n0, %c1 : i32
-  %row0 = arith.muli %m0, %c8 : i32
-  %row1 = arith.muli %m1, %c8 : i32
-  %row2 = arith.muli %m2, %c8 : i32
-  %row3 = arith.muli %m3, %c8 : i32
-  %col0 = arith.muli %n0, %c8 : i32
-  %col1 = arith.muli %n1, %c8 : i32
-  %r0 = arith.index_cast %row0 : i32 to index
-  %r1 = arith.index_cast %row1 : i32 to index
-  %r2 = arith.index_cast %row2 : i32 to index
-  %r3 = arith.index_cast %row3 : i32 to index
-  %q0 = arith.index_cast %col0 : i32 to index
-  %q1 = arith.index_cast %col1 : i32 to index
-  %rows = memref.dim %b, %origin : memref<?x4096xf16>
-  %end = arith.index_cast %rows : index to i32
-  %step = arith.constant 32 : i32
-  %half = arith.constant 16 : i32
-  %init = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<8x8xf32, acc>
-  %sum:8 = scf.for %k0 = %c0 to %end step %step
-      iter_args(%s00 = %init, %s01 = %init, %s10 = %init, %s11 = %init,
-                %s20 = %init, %s21 = %init, %s30 = %init, %s31 = %init)
-      -> (!coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>) : i32 {
-    %k1 = arith.addi %k0, %half : i32
-    %kk0 = arith.index_cast %k0 : i32 to index
-    %kk1 = arith.index_cast %k1 : i32 to index
-    %a00 = coopmatrix.load %a[%r0, %kk0] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<8x16xf16, a>
-    %a10 = coopmatrix.load %a[%r1, %kk0] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<8x16xf16, a>
-    %a20 = coopmatrix.load %a[%r2, %kk0] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<8x16xf16, a>
-    %a30 = coopmatrix.load %a[%r3, %kk0] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<8x16xf16, a>
-    %b00 = coopmatrix.load %b[%kk0, %q0] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<16x8xf16, b>
-    %b01 = coopmatrix.load %b[%kk0, %q1] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<16x8xf16, b>
-    %a01 = coopmatrix.load %a[%r0, %kk1] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<8x16xf16, a>
-    %a11 = coopmatrix.load %a[%r1, %kk1] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<8x16xf16, a>
-    %a21 = coopmatrix.load %a[%r2, %kk1] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<8x16xf16, a>
-    %a31 = coopmatrix.load %a[%r3, %kk1] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<8x16xf16, a>
-    %b10 = coopmatrix.load %b[%kk1, %q0] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<16x8xf16, b>
-    %b11 = coopmatrix.load %b[%kk1, %q1] row_major : memref<?x4096xf16> -> !coopmatrix.matrix<16x8xf16, b>
-    %d000 = coopmatrix.mul_add %a00, %b00, %s00
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d010 = coopmatrix.mul_add %a10, %b00, %s10
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d020 = coopmatrix.mul_add %a20, %b00, %s20
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d030 = coopmatrix.mul_add %a30, %b00, %s30
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d001 = coopmatrix.mul_add %a00, %b01, %s01
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d011 = coopmatrix.mul_add %a10, %b01, %s11
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d021 = coopmatrix.mul_add %a20, %b01, %s21
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d031 = coopmatrix.mul_add %a30, %b01, %s31
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d100 = coopmatrix.mul_add %a01, %b10, %d000
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d110 = coopmatrix.mul_add %a11, %b10, %d010
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d120 = coopmatrix.mul_add %a21, %b10, %d020
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d130 = coopmatrix.mul_add %a31, %b10, %d030
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d101 = coopmatrix.mul_add %a01, %b11, %d001
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d111 = coopmatrix.mul_add %a11, %b11, %d011
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d121 = coopmatrix.mul_add %a21, %b11, %d021
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    %d131 = coopmatrix.mul_add %a31, %b11, %d031
-        : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
-    scf.yield %d100, %d101, %d110, %d111,
-              %d120, %d121, %d130, %d131
-        : !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>,
-          !coopmatrix.matrix<8x8xf32, acc>
+  %row = arith.muli %group_m, %c32 : index
+  %first = arith.muli %group_n, %c4 : index
+  %n = arith.addi %first, %subgroup : index
+  %col = arith.muli %n, %c16 : index
+  %end = memref.dim %b, %c0 : memref<?x4096xf16>
+  %init = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<32x16xf32, acc>
+  %sum = scf.for %k = %c0 to %end step %c32 iter_args(%acc = %init)
+      -> (!coopmatrix.matrix<32x16xf32, acc>) {
+    %x = coopmatrix.load %a[%row, %k] row_major
+      : memref<?x4096xf16> -> !coopmatrix.matrix<32x32xf16, a>
+    %y = coopmatrix.load %b[%k, %col] row_major
+      : memref<?x4096xf16> -> !coopmatrix.matrix<32x16xf16, b>
+    %next = coopmatrix.mul_add %x, %y, %acc : !coopmatrix.matrix<32x32xf16, a>,
+      !coopmatrix.matrix<32x16xf16, b>, !coopmatrix.matrix<32x16xf32, acc>
+    scf.yield %next : !coopmatrix.matrix<32x16xf32, acc>
   }
-  coopmatrix.store %sum#0, %c[%r0, %q0] row_major
-      : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
-  coopmatrix.store %sum#1, %c[%r0, %q1] row_major
-      : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
-  coopmatrix.store %sum#2, %c[%r1, %q0] row_major
-      : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
-  coopmatrix.store %sum#3, %c[%r1, %q1] row_major
-      : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
-  coopmatrix.store %sum#4, %c[%r2, %q0] row_major
-      : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
-  coopmatrix.store %sum#5, %c[%r2, %q1] row_major
-      : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
-  coopmatrix.store %sum#6, %c[%r3, %q0] row_major
-      : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
-  coopmatrix.store %sum#7, %c[%r3, %q1] row_major
-      : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
+  coopmatrix.store %sum, %c[%row, %col] row_major
+    : !coopmatrix.matrix<32x16xf32, acc>, memref<?x?xf32>
   func.return
 }

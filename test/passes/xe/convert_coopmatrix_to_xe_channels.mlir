@@ -7,8 +7,8 @@
 // A in tiles of 8 x 16 is one message of 8 channels a lane: 256 bytes.  What does not
 // change in the loop is computed before it, and so is what is added to it.
 
-// REMARK: remark: coopmatrix.load: 1 block load of 8 channels a lane
-// REMARK: remark: coopmatrix.load: 1 block load of 8 channels a lane
+// REMARK: remark: coopmatrix.load: 1 block load of 8 x 32 bits a lane
+// REMARK: remark: coopmatrix.load: 1 block load of 8 x 32 bits a lane
 // CHECK-LABEL: func.func @tiles(
 // CHECK-SAME: simt.conditions = [{argument = 0 : i64, what = "address", multiple_of = 4 : i64, why = "base of a surface"}]
 // CHECK:       [[TILES:%.*]] = memref.dim %p, %c1 : memref<?x?x8x16xf16>
@@ -59,7 +59,7 @@ func.func @tiles(%p: memref<?x?x8x16xf16>, %m: i32, %end: i32, %out: memref<8x8x
 // is the pitch, has to be a multiple of 4 bytes, and the host checks it.
 
 // REMARK: remark: coopmatrix.store: moved lane by lane
-// REMARK: remark: coopmatrix.load: 8 block loads of 1 channels a lane
+// REMARK: remark: coopmatrix.load: 8 block loads of 1 x 32 bits a lane
 // CHECK-LABEL: func.func @packed(
 // CHECK-SAME: argument = 0 : i64, what = "size", multiple_of = 4 : i64, why = "pitch of a surface", dimension = 1 : i64
 // CHECK-COUNT-8: xe.block_load %p[{{%.*}}] : memref<?x?xi8> -> vector<1xi32>
@@ -73,9 +73,33 @@ func.func @packed(%p: memref<?x?xi8>, %out: memref<32x8xi8>)
   func.return
 }
 
+// Row-major B: a channel is two rows, so elements are loaded as such, a row of both tiles
+// in one message.  They are packed in registers: row 0 and 1 of the first tile are slots 0
+// of two messages, those of the second their slots 1.
+
+// REMARK: remark: coopmatrix.load: 16 block loads of 2 x 16 bits a lane
+// CHECK-LABEL: func.func @row_major_b(
+// CHECK:       [[R0:%.*]] = xe.block_load %p[{{%.*}}] : memref<64x64xf16> -> vector<2xi16>
+// CHECK:       [[R1:%.*]] = xe.block_load %p[{{%.*}}] : memref<64x64xf16> -> vector<2xi16>
+// CHECK-COUNT-14: xe.block_load
+// CHECK-NOT:   xe.block_load
+// CHECK:       vector.shuffle [[R0]], [[R1]] [0, 2] : vector<2xi16>, vector<2xi16>
+// CHECK:       vector.bitcast {{%.*}} : vector<16xi16> to vector<8xi32>
+// CHECK:       vector.shuffle [[R0]], [[R1]] [1, 3] : vector<2xi16>, vector<2xi16>
+// CHECK:       vector.bitcast {{%.*}} : vector<16xi16> to vector<8xi32>
+func.func @row_major_b(%p: memref<64x64xf16>, %out: memref<16x16xf16>)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32} {
+  %c0 = arith.constant 0 : index
+  %b = coopmatrix.load %p[%c0, %c0] row_major
+    : memref<64x64xf16> -> !coopmatrix.matrix<16x16xf16, b>
+  coopmatrix.store %b, %out[%c0, %c0] row_major
+    : !coopmatrix.matrix<16x16xf16, b>, memref<16x16xf16>
+  func.return
+}
+
 // An accumulator whose rows follow each other is one message, of f32 as they are.
 
-// REMARK: remark: coopmatrix.load: 1 block load of 8 channels a lane
+// REMARK: remark: coopmatrix.load: 1 block load of 8 x 32 bits a lane
 // CHECK-LABEL: func.func @accumulator(
 // CHECK: [[C:%.*]] = xe.block_load %p[{{%.*}}] : memref<64x8xf32> -> vector<8xi32>
 // CHECK: vector.bitcast [[C]] : vector<8xi32> to vector<8xf32>
@@ -93,12 +117,12 @@ func.func @accumulator(%p: memref<64x8xf32>, %row: index, %out: memref<8x8xf32>)
 
 // REMARK: remark: coopmatrix.load: {{.*}}nor by channels: a block is not checked against the edges of memory: along rows
 // REMARK: remark: coopmatrix.load: {{.*}}nor by channels: a block is not accessed as volatile or nontemporal: it is one of them
-// REMARK: remark: coopmatrix.load: {{.*}}nor by channels: the elements of a channel do not follow each other in memory: (0, 0) and (0, 1)
+// REMARK: remark: coopmatrix.load: {{.*}}nor by channels: the elements of a slot do not follow each other in memory: (0, 0) and (0, 1)
 // REMARK: remark: coopmatrix.load: {{.*}}nor by channels: addresses are not known to be multiples of 4 bytes: a position is a multiple of 1
 // REMARK: remark: coopmatrix.load: {{.*}}nor by channels: addresses are not known to be multiples of 4 bytes: rows are of 33 elements
 // REMARK: remark: coopmatrix.load: {{.*}}nor by channels: addresses are not known to be multiples of 4 bytes: a stride is not known
 // REMARK: remark: coopmatrix.load: {{.*}}nor by channels: no dimension is known to be contiguous
-// REMARK: remark: coopmatrix.load: 8 block loads of 1 channels a lane
+// REMARK: remark: coopmatrix.load: 8 block loads of 1 x 32 bits a lane
 // CHECK-LABEL: func.func @refused(
 // CHECK-COUNT-8: xe.block_load %p[
 // CHECK-NOT: xe.block_load
