@@ -71,8 +71,8 @@ func.func @lanes(%a: vector<8xi16>, %b: vector<8xi32>, %c: vector<8xf32>)
 // CHECK: expected a kernel with simt.subgroup_size of 8, 16 or 32, got 4
 func.func @four(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i32)
     attributes {simt.kernel, simt.subgroup_size = 4 : i32} {
-  %a0, %a1 = xe.block_load_2d %p[%x, %y] surface(%w, %h, %pitch) block <16, 8x16x1>
-    : memref<f16> -> vector<16xi16>, vector<16xi16>
+  %a = xe.block_load_2d %p[%x, %y] surface(%w, %h, %pitch) block <16, 8x16x1>
+    : memref<f16> -> vector<8xi16>
   func.return
 }
 
@@ -115,11 +115,11 @@ func.func @three(%a: vector<2xi32>, %b: vector<8xi32>, %c: vector<4xi32>)
 
 // Pieces that are not what the lanes get of a block.
 
-// CHECK: expected pieces of i32, in which 16 lanes get 16 bits, 32x16x1, transform, got i16: the elements of a slot would be those of other lanes
+// CHECK: expected pieces of i32, in which 16 lanes get 16 bits, 8x32x1, got i16: the elements of a slot would be those of other lanes
 func.func @slots(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch: i32)
     attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
-  %a0, %a1 = xe.block_load_2d %p[%x, %y] surface(%w, %h, %pitch)
-    block <16, 32x16x1, transform> : memref<f16> -> vector<16xi16>, vector<16xi16>
+  %a0, %a1 = xe.block_load_2d %p[%x, %y] surface(%w, %h, %pitch) block <16, 8x32x1>
+    : memref<f16> -> vector<8xi16>, vector<8xi16>
   func.return
 }
 
