@@ -34,6 +34,9 @@ class CoopcKhrPass(Pipeline):
     pack_b: bool = False
     """Whether a kernel of its own packs B where the device wants it packed, rather than
     each work-group what it needs."""
+    staged: bool = False
+    """Whether a linalg.matmul becomes a kernel of work-groups of several subgroups,
+    with tiles in work-group memory that suit the device."""
 
     def __post_init__(self) -> None:
         self.steps()  # checks the device's name
@@ -43,10 +46,12 @@ class CoopcKhrPass(Pipeline):
         from coopc.passes.front.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
         )
+        from coopc.passes.khr.tile_matmul_khr import TileMatmulKhrPass
 
         return (
             SetTargetPass(self.device, self.flavour),
-            ConvertLinalgToCoopmatrixPass(self.tile),  # for the target
+            *((TileMatmulKhrPass(),) if self.staged else ()),  # for the target
+            ConvertLinalgToCoopmatrixPass(self.tile),  # what is left of them
             *((PackCoopmatrixBPass(kernel=True),) if self.pack_b else ()),
             CanonicalizePass(),  # what is dead or constant need not be cut
             LegalizeCoopmatrixKhrPass(products_only=True),  # else not to be split
