@@ -81,13 +81,18 @@ def test_every_combination_compiles(device: Device, tool: Callable[[str], Path])
     tool("ocloc")
     tool("spirv-val")
     found = 0
-    for text in combinations(device, (1, 8)):
+    rows = tuple({shape.m for shape in device.matrix_shapes})
+    for text in combinations(device, rows):
         isa = compile_kernel(compiled(text, device), device.name)
         for name, each in isa.kernels.items():
             assert each.whole.dpas > 0, name
             assert each.whole.calls == 0, name
             found += 1
-    assert found == sum(x.count("simt.kernel") for x in combinations(device, (1, 8)))
+    assert found == sum(x.count("simt.kernel") for x in combinations(device, rows))
+    assert {1, 2, 3, 4, 5, 6, 7, 8} <= set(rows)
+    types = {shape.types for shape in device.matrix_shapes}
+    listed = ("f16 * f16 + f32 -> f32", "s8 * s8 + s32 -> s32", "u8 * u8 + u32 -> u32")
+    assert types >= set(listed)
 
 
 def test_every_combination_of_nvidia_is_valid(tool: Callable[[str], Path]):
@@ -132,6 +137,18 @@ REFUSED = {
         "col_major",
         "got col_major",
     ),
+    "col_major A of u8 on dg2": (
+        "dg2",
+        MatrixShape(8, 8, 32, "u8", "u8", "u32", "u32"),
+        "col_major",
+        "got col_major",
+    ),
+    "f16 + f32 -> f16 on dg2": (
+        "dg2",
+        MatrixShape(8, 8, 16, "f16", "f16", "f32", "f16"),
+        "row_major",
+        "dg2 does not multiply f16 * f16 + f32 -> f16",
+    ),
     "bf16 on intel-cpu": ("intel-cpu", BFLOAT16, "row_major", "bf16"),
 }
 
@@ -140,7 +157,7 @@ REFUSED = {
 def test_what_a_device_lacks_is_named(case: str):
     device, shape, layout, reason = REFUSED[case]
     b_layout = "packed" if device == "intel-cpu" else "row_major"
-    if device == "dg2" and shape.a == "s8":
+    if device == "dg2" and shape.a in ("s8", "u8"):
         b_layout = "packed"
     text = kernel(shape, layout, b_layout)
     with pytest.raises(CompileError) as caught:
