@@ -9,6 +9,7 @@ Fails:  naming the first operation that cannot be converted; nothing is changed 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -31,6 +32,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.passes.xe.conditions import together
 from coopc.passes.xe.matrix_access import MatrixBlocks
+from coopc.passes.xe.matrix_channels import Channels, decide_channels, demands
 from coopc.passes.xe.matrix_checks import why_not
 from coopc.passes.xe.matrix_counters import narrow_loops
 from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
@@ -83,14 +85,13 @@ class ConvertCoopmatrixToXePass(ModulePass):
             assert isinstance(found, Pieces), found
             return found
 
-        moves = self._decided(op, device, lanes)
+        moves, channels = self._decided(op, device, lanes)
         known = functions(op)
         for func in known.values():
             if simt.KERNEL in func.attributes and has_matrices(func, known):
                 func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-        if device.block_io is not None:
-            demand(moves, device.block_io)
-        rules = Matrices(pieces, moves)
+        demand(moves, channels, device.block_io)
+        rules = Matrices(pieces, moves, channels)
         for func in known.values():
             narrow_loops(func, moves, rules.entry(func))
         _fetch(op, rules, moves)
@@ -103,22 +104,29 @@ class ConvertCoopmatrixToXePass(ModulePass):
 
     def _decided(
         self, module: ModuleOp, device: devices.Device, lanes: int
-    ) -> dict[Operation, Moves]:
-        """Return the messages of each access that has them."""
+    ) -> tuple[dict[Operation, Moves], dict[Operation, Channels]]:
+        """Return the messages of each access that has them, of blocks or channels."""
         found: dict[Operation, Moves] = {}
+        channels: dict[Operation, Channels] = {}
         for op in module.walk():
             if not isinstance(op, Accesses):
                 continue
             held = pieces_of(op.matrix, device, lanes)
             assert isinstance(held, Pieces), held
             decided = decide(op, held, device)
-            if isinstance(decided, Refusal):
-                self._tell(op, summary(decided))
+            if not isinstance(decided, Refusal):
+                found[op] = decided
+                for part in decided:
+                    self._tell(op, summary(part.plan))
                 continue
-            found[op] = decided
-            for part in decided:
-                self._tell(op, summary(part.plan))
-        return found
+            text = summary(decided)
+            if isinstance(op, coopmatrix.LoadOp):
+                loads = decide_channels(op, held)
+                text = f"{text}; nor by channels: {loads}"
+                if isinstance(loads, Channels):
+                    channels[op], text = loads, str(loads)
+            self._tell(op, text)
+        return found, channels
 
     def _tell(self, op: Operation, text: str) -> None:
         if self.explain:
@@ -142,18 +150,32 @@ def values_in(module: ModuleOp) -> list[SSAValue]:
     return found
 
 
-def demand(moves: dict[Operation, Moves], io: devices.BlockIO) -> None:
+def demand(
+    moves: Mapping[Operation, Moves],
+    channels: Mapping[Operation, Channels],
+    io: devices.BlockIO | None,
+) -> None:
     """Write on kernels what must hold of their arguments."""
     found: dict[Operation, dict[Where, Rule]] = {}
-    for op in moves:
+    for op in (*moves, *channels):
         assert isinstance(op, Accesses), op
-        assert kernel_argument(op.memory) is not None, op
+        argument = kernel_argument(op.memory)
+        assert argument is not None, op
         owner = op.memory.owner
         func = owner.parent_op()
         assert isinstance(func, Operation), op
         rules = found.setdefault(func, {})
-        steps = [getattr(part.plan, "row_step", 1) for part in moves[op]]
-        for where, rule in conditions(op.memory, io, max(steps)):
+        if op in moves:
+            assert io is not None, op
+            steps = [getattr(part.plan, "row_step", 1) for part in moves[op]]
+            wanted = list(conditions(op.memory, io, max(steps)))
+        else:
+            assert isinstance(op, coopmatrix.LoadOp), op
+            wanted = [
+                (Where(argument, what, dimension), Rule(part, multiple))
+                for what, dimension, part, multiple in demands(op)
+            ]
+        for where, rule in wanted:
             rules[where] = together(rules[where], rule) if where in rules else rule
     for func, rules in found.items():
         ordered = sorted(rules, key=lambda x: (x.argument, x.what, x.dimension))
