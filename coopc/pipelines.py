@@ -168,6 +168,10 @@ class CoopcLanesPass(Pipeline):
         )
 
 
+CPU_TILE = (32, 32)
+"""Rows and columns that a work-group computes of a linalg.matmul on a processor."""
+
+
 @dataclass(frozen=True)
 class CoopcAmxPass(Pipeline):
     """To functions on tiles of AMX that loop over work-groups, for `-t llvm-ir`."""
@@ -199,7 +203,7 @@ class CoopcAmxPass(Pipeline):
 
         return (
             TileMatmulAmxPass(self.block, self.threads),
-            ConvertLinalgToCoopmatrixPass((32, 32, 64)),  # what it has left
+            ConvertLinalgToCoopmatrixPass((*CPU_TILE, 64)),  # what it has left
             InlineMatrixCallsPass(),  # tiles are of one function
             *vectorising(self.subgroup_size),
             ConvertCoopmatrixToAmxPass(),
@@ -225,6 +229,7 @@ class CoopcCpuPass(Pipeline):
         from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
 
         return (
+            ConvertLinalgToCoopmatrixPass((*CPU_TILE, 16)),
             *vectorising(self.subgroup_size),
             StageRowSlicesPass(),  # lanes have none
             DistributeCoopmatrixPass(1, max_vector=16, block_access=False),

@@ -101,7 +101,7 @@ def prepare(args: argparse.Namespace) -> Job:
         known = interfaces(program, args.device or ON["sim"])
     elif args.on == "cpu":
         program = after(module, source, steps)
-        known = interfaces(module, ON["cpu"])
+        known = interfaces(with_kernels(module), ON["cpu"])
     else:
         artifact = compile(source.text, passes, "spirv-binary", name=source.name)
         binary = artifact.bytes
@@ -157,6 +157,20 @@ def interfaces(module: ModuleOp, device: str) -> list[Interface]:
         return [interface_of(each, module, facts) for each in kernels(module)]
     except (Refusal, ValueError) as error:
         raise wrong_call(TOOL, str(error)) from error
+
+
+def with_kernels(module: ModuleOp) -> ModuleOp:
+    """Return a module in which functions of linalg, too, are kernels."""
+    from xdsl.context import Context
+
+    from coopc.passes.front.convert_linalg_to_coopmatrix import (
+        ConvertLinalgToCoopmatrixPass,
+    )
+    from coopc.pipelines import CPU_TILE
+
+    found = module.clone()
+    ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32)).apply(Context(), found)
+    return found
 
 
 def simulated_facts(name: str) -> Facts:
