@@ -40,6 +40,13 @@
 // CHECK-NOT: func.func
 // CHECK-NOT: = xe.
 
+// In SPIR-V they stay functions: a run-time that inlined each call would take minutes.
+
+// RUN: coopc-opt %root/test/inputs/ttgir/gemm_axb_32x32.ttgir -p 'coopc-xe{device=bmg emulate=true}' -t spirv | filecheck %s --check-prefix SPIRV
+// SPIRV: %gemm_axb_32x32 = OpFunction %void None
+// SPIRV: %xe_load_16_32x16x2_plain_8xi16_of_8 = OpFunction %v8ushort DontInline
+// SPIRV: %xe_dpas_f16_f16_f32_repeat_8_lanes_16 = OpFunction %v8float DontInline
+
 // The plans are a device's: one with DPAS.
 
 // RUN: not coopc-opt %s -p 'coopc-xe{device=lavapipe emulate=true}' 2>&1 | filecheck %s --check-prefix LAVAPIPE
