@@ -27,6 +27,7 @@ from coopc.xdsl_gaps import note_at
 
 WHO = {
     Variation.NONE: "all work-items of the work-group",
+    Variation.PAIRS: "both subgroups of the pair",
     Variation.SUBGROUPS: "all lanes of the subgroup",
 }
 """For whom something is the same that varies as the key says, at most."""
@@ -81,6 +82,8 @@ def allowed(op: Operation) -> Variation:
     if isinstance(op, simt.WaitingOp):
         subgroup = op.scope.data is simt.FenceScope.SUBGROUP
         return Variation.SUBGROUPS if subgroup else Variation.NONE
+    if isinstance(op, xe.SplitDpasOp):
+        return Variation.PAIRS
     most = Variation.SUBGROUPS
     if isinstance(op, coopmatrix.AccessOp):
         return of_scope(op.matrix)

@@ -28,6 +28,7 @@ from enum import IntEnum
 from math import prod
 
 from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
@@ -140,6 +141,8 @@ class Uniformity:
             ):
                 self._visit_division(op)
             case arith.AndIOp() if _is_without_bit_0(op):
+                self._raise(op.results, Variation.PAIRS)
+            case arith.CmpiOp() if _is_between_pairs(op):
                 self._raise(op.results, Variation.PAIRS)
             case _:
                 self._visit_other(op)
@@ -256,6 +259,15 @@ def _is_without_bit_0(op: arith.AndIOp) -> bool:
         if isinstance(id_of(value), simt.SubgroupIdOp) and mask is not None:
             return mask % 2 == 0
     return False
+
+
+def _is_between_pairs(op: arith.CmpiOp) -> bool:
+    """Whether an operation tells the subgroups below 2 n from the others."""
+    limit = constant_of(op.rhs)
+    if limit is None or not isinstance(id_of(op.lhs), simt.SubgroupIdOp):
+        return False
+    name = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    return name[1:] in (("lt", "ge") if limit % 2 == 0 else ("le", "gt"))
 
 
 SOURCES: dict[type[Operation], Variation] = {

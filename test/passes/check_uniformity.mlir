@@ -77,3 +77,19 @@ func.func @elements(%m : memref<?x?xf32>) attributes {simt.kernel} {
   coopmatrix.store %b, %m[%zero, %zero] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32>
   func.return
 }
+
+// Other pairs need not execute a multiplication of a pair.
+
+// CHECK-LABEL: func.func @pairs(
+func.func @pairs(%a: vector<4xi32>, %b: vector<8xi32>, %c: vector<8xf32>)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32,
+                simt.work_group_size = array<i32: 32>} {
+  %s = simt.subgroup_id : index
+  %two = arith.constant 2 : index
+  %first = arith.cmpi ult, %s, %two : index
+  scf.if %first {
+    %d = xe.split_dpas f16 x f16 repeat 8 %a, %b, %c
+      : vector<4xi32>, vector<8xi32>, vector<8xf32>
+  }
+  func.return
+}

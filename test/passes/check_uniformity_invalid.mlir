@@ -102,3 +102,21 @@ func.func @offset(%p: memref<f16>) attributes {simt.kernel, simt.subgroup_size =
   func.return
 }
 // CHECK: xe.block_load: expected the offset to be the same for all lanes of the subgroup, got one that may differ between lanes
+
+// -----
+
+// Two subgroups multiply together: one of them is not enough.
+
+func.func @one_of_a_pair(%a: vector<4xi32>, %b: vector<8xi32>, %c: vector<8xf32>)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32,
+                simt.work_group_size = array<i32: 32>} {
+  %s = simt.subgroup_id : index
+  %one = arith.constant 1 : index
+  %first = arith.cmpi ult, %s, %one : index
+  scf.if %first {
+    %d = xe.split_dpas f16 x f16 repeat 8 %a, %b, %c
+      : vector<4xi32>, vector<8xi32>, vector<8xf32>
+  }
+  func.return
+}
+// CHECK: xe.split_dpas: expected control flow that is the same for both subgroups of the pair, got one that differs between subgroups

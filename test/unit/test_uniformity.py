@@ -103,6 +103,24 @@ def test_local_id(
             "%w = arith.shrui %t, %c : i32\n%v = arith.index_cast %w : i32 to index",
             Variation.PAIRS,
         ),
+        *(
+            (
+                f"%c = arith.constant {number} : index\n%s = simt.subgroup_id : index\n"
+                f"%v = arith.cmpi {name}, %s, %c : index",
+                expected,
+            )
+            for name, number, expected in (
+                ("ult", 2, Variation.PAIRS),
+                ("sge", 4, Variation.PAIRS),
+                ("ule", 1, Variation.PAIRS),
+                ("sgt", 3, Variation.PAIRS),
+                ("ult", 3, Variation.SUBGROUPS),
+                ("sge", 1, Variation.SUBGROUPS),
+                ("ule", 2, Variation.SUBGROUPS),
+                ("ugt", 2, Variation.SUBGROUPS),
+                ("eq", 2, Variation.SUBGROUPS),
+            )
+        ),
         ("%v = simt.lane_id : index", Variation.LANES),
         ("%v = simt.local_id x : index", Variation.LANES),
         ("%v = arith.addi %n, %n : index", Variation.NONE),
