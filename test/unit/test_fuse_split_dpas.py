@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -288,12 +289,30 @@ FIGURES = {
 that experts need by hand, and those that the locked compiler makes of ours."""
 
 
+def through_llvm(text: str, passes: str) -> bytes:
+    """Return SPIR-V that LLVM makes of a kernel."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    path = Path(__file__).with_name("test_llvm_spir64.py")
+    spec = spec_from_file_location("llvm_for_split", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.spirv(coopc.compile(text, passes, "llvm-ir").text)
+
+
 @pytest.mark.parametrize(("name", "passes"), FIGURES)
-def test_loop_is_short(name: str, passes: str, tool: Callable[[str], Path]) -> None:
+@pytest.mark.parametrize("way", ["spirv", "llvm"])
+def test_loop_is_short(
+    name: str, passes: str, way: str, tool: Callable[[str], Path]
+) -> None:
     tool("ocloc")
     expected, by_hand, total = FIGURES[name, passes]
     text = (KERNELS / f"{name}.mlir").read_text()
-    binary = coopc.compile(text, passes, "spirv-binary").bytes
+    if way == "llvm":
+        binary = through_llvm(text, passes)
+    else:
+        binary = coopc.compile(text, passes, "spirv-binary").bytes
     isa = compile_kernel(binary, "dg2", registers=256)
     other = "inner.dpasw" if passes == PLAIN else "inner.dpas"
     checked = {**CLEAN, **expected, other: 0, "simd": 8, "registers": 256}
