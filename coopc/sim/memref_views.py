@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 from xdsl.dialects import memref
@@ -186,17 +187,22 @@ def _groups(op: memref.CollapseShapeOp | memref.ExpandShapeOp) -> list[list[int]
 
 def _kept(op: memref.SubviewOp) -> list[int]:
     """Return the dimensions that the result has; of size 1 are those that it drops."""
-    type = memref_type(op.result.type)
-    static = op.static_sizes.get_values()
-    kept = list(range(len(static)))
-    wanted = list(type.get_shape())
-    spare = len(static) - len(wanted)
-    for dimension in reversed(range(len(static))):
-        if not spare:
-            break
-        place = kept.index(dimension)
-        ends = [static[each] for each in kept[place + 1 :]]
-        if static[dimension] == 1 and ends == wanted[len(wanted) - len(ends) :]:
-            del kept[place]
-            spare -= 1
-    return kept
+    source, result = memref_type(op.source.type), memref_type(op.result.type)
+    static, wanted = op.static_sizes.get_values(), list(result.get_shape())
+    every = range(len(static))
+    found = [
+        kept
+        for kept in combinations(every, len(wanted))
+        if [static[each] for each in kept] == wanted
+        and all(static[each] == 1 for each in every if each not in kept)
+    ]
+    # Of several, those with the strides that the result has.
+    before, after = source.get_strides(), result.get_strides()
+    if before is not None and after is not None:
+        steps = op.static_strides.get_values()
+        scaled = [
+            None if stride is None or step == DYNAMIC_INDEX else stride * step
+            for stride, step in zip(before, steps, strict=True)
+        ]
+        found.sort(key=lambda kept: [scaled[each] for each in kept] != [*after])
+    return [*found[0]] if found else [*every]
