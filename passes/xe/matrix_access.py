@@ -28,7 +28,12 @@ from coopc.rewrite.one_to_many import Splitter
 
 Values: TypeAlias = Sequence[SSAValue]
 
-CACHE = xe.CacheAttr.of(xe.CacheControl.CACHED, xe.CacheControl.CACHED)
+CACHES = {
+    1: xe.CacheAttr.of(xe.CacheControl.CACHED, xe.CacheControl.CACHED),
+    2: xe.CacheAttr.of(xe.CacheControl.UNCACHED, xe.CacheControl.CACHED),
+}
+"""What is filled by a prefetch for a level: from there on outwards.  There is no third
+level, and a hint for it is ignored."""
 
 
 def surface_of(entry: Entry, memory: SSAValue) -> Surface:
@@ -110,8 +115,9 @@ class MatrixBlocks:
                 s.insert(xe.BlockStore2DOp(stored, *where, xe.BlockAttr(plan.shape)))
 
     def prefetch(self, op: coopmatrix.PrefetchOp, s: Splitter, moves: Moves) -> None:
-        """Fetch a matrix into the caches."""
-        for part in moves:
+        """Fetch a matrix into the caches, if there is one of that level."""
+        cache = CACHES.get(1 if op.level is None else op.level.value.data)
+        for part in moves if cache is not None else ():
             plan = part.plan
             assert isinstance(plan, PrefetchPlan), plan
             y, x = self._start(op, part)
@@ -123,7 +129,7 @@ class MatrixBlocks:
                 )
                 shape = xe.BlockAttr(plan.shape)
                 s.insert(
-                    xe.BlockPrefetch2DOp(surface.base, at, surface.sizes, shape, CACHE)
+                    xe.BlockPrefetch2DOp(surface.base, at, surface.sizes, shape, cache)
                 )
 
     def _where(

@@ -1,0 +1,411 @@
+"""What an existing implementation gets wrong, one test for each defect, or more.
+
+tinytc v0.4.0 is a compiler with the same matrices; its defects are numbered 7.1 to 7.13
+here.  `DEFECTS` says which tests would catch each; `PLANTED` puts the like of some into
+coopc, one at a time, and sees that their tests do.
+"""
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects import arith
+from xdsl.utils.exceptions import VerifyException
+
+import coopc
+from coopc.diagnostic import CompileError
+from coopc.dialects import coopmatrix, simt
+from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.plan.lane_access import Memory
+from coopc.rewrite import lane_exchange, lane_facts, lane_multiply, lane_values
+from coopc.rewrite.lane_distribution import Distributor
+from coopc.run import toolchain
+from coopc.sim.simulate import simulate
+from coopc.testing.lane_cases import Case
+from coopc.testing.lane_checks import check, spread
+from coopc.testing.lane_programs import kernel
+from coopc.testing.programs import kernel as program
+from coopc.testing.spirv_hints import widest_vector
+
+LANES = 16
+
+DEFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "7.1": (
+        "padding is masked by the size of the memref, not of the matrix",
+        ("test_lane_defects::test_7_1_padding", "test_lane_defects::test_7_2_columns"),
+    ),
+    "7.2": (
+        "columns beyond the lanes are reduced from the first ones again",
+        ("test_lane_defects::test_7_2_columns",),
+    ),
+    "7.3": (
+        "packed registers of a are stored as they are",
+        ("test_lane_defects::test_7_3_packed_a",),
+    ),
+    "7.4": (
+        "2D blocks are used with a pitch or a width that the device has not",
+        ("test_plan_surface::test_refused", "test_lane_access::test_why_no_blocks"),
+    ),
+    "7.5": (
+        "a of columns that do not fill channels is an invalid module",
+        ("test_lane_defects::test_7_5_odd_a",),
+    ),
+    "7.6": (
+        "a constant that is not 0 has the wrong number of constituents",
+        ("test_lane_defects::test_7_6_fills",),
+    ),
+    "7.7": (
+        "a result of another type than c is an invalid module",
+        ("test_lane_defects::test_7_7_results",),
+    ),
+    "7.8": (
+        "reductions of columns crash for types other than f32 and i32",
+        ("test_lane_defects::test_7_8_reductions",),
+    ),
+    "7.9": (
+        "a quotient of multiples is taken for a multiple",
+        ("test_lane_defects::test_7_9_quotients",),
+    ),
+    "7.10": (
+        "the offset of a memref is forgotten when its alignment is computed",
+        (
+            "test_lane_defects::test_7_10_offsets",
+            "test_lane_blocks::test_offsets_count_for_alignment",
+        ),
+    ),
+    "7.11": (
+        "prefetches are cut to powers of two; those for levels beyond are not ignored",
+        ("test_lane_defects::test_7_11_prefetch",),
+    ),
+    "7.12": (
+        "what is said of an alignment has no effect",
+        ("test_lane_defects::test_7_12_alignment",),
+    ),
+    "7.13": (
+        "vectors have more than 16 components",
+        (
+            "test_lane_defects::test_7_13_vectors",
+            "test_lanes_opencl::test_all_operations",
+            "test_lanes_vulkan::test_section",
+        ),
+    ),
+    "7, also": (
+        "what an atomic update skips is undefined; its result is the updated value",
+        ("test_lane_defects::test_7_atomics",),
+    ),
+}
+"""What is wrong there, and the tests here that would catch it."""
+
+
+def test_every_defect_has_a_test() -> None:
+    """Of 7.1 to 7.13, and the tests exist."""
+    assert [*DEFECTS] == [*(f"7.{n}" for n in range(1, 14)), "7, also"]
+    for _, tests in DEFECTS.values():
+        assert tests
+        for module, name in (test.split("::") for test in tests):
+            tree = ast.parse(Path(__file__).with_name(f"{module}.py").read_text())
+            found = {x.name for x in tree.body if isinstance(x, ast.FunctionDef)}
+            assert name in found
+
+
+def ones(rows: int, cols: int) -> Any:
+    """An array that says where it was written: numbers from 1."""
+    return np.arange(1, rows * cols + 1, dtype=np.float32).reshape(rows, cols)
+
+
+def test_7_1_padding() -> None:
+    """A 4 x 15 matrix does not touch column 15 of an 8 x 32 memref."""
+    held = "!coopmatrix.matrix<4x15xf32, acc>"
+    module = program(
+        "%a: memref<8x32xf32>, %b: memref<8x32xf32>",
+        f"""%z = arith.constant 0 : index
+        %x = coopmatrix.load %a[%z, %z] row_major : memref<8x32xf32> -> {held}
+        coopmatrix.store %x, %b[%z, %z] row_major : {held}, memref<8x32xf32>""",
+    )
+    given, found = ones(8, 32), np.zeros((8, 32), np.float32)
+    simulate(spread(module, LANES), "f", [given, found])
+    expected = np.zeros_like(found)
+    expected[:4, :15] = given[:4, :15]
+    assert np.array_equal(found, expected)
+
+
+def test_7_2_columns() -> None:
+    """16 x 32 to 1 x 32 over 16 lanes, and nothing beside it."""
+    x, y = "!coopmatrix.matrix<16x32xf32, acc>", "!coopmatrix.matrix<1x32xf32, acc>"
+    module = program(
+        "%a: memref<16x32xf32>, %b: memref<2x40xf32>",
+        f"""%z = arith.constant 0 : index
+        %x = coopmatrix.load %a[%z, %z] row_major : memref<16x32xf32> -> {x}
+        %y = coopmatrix.reduce add cols %x : {x} -> {y}
+        coopmatrix.store %y, %b[%z, %z] row_major : {y}, memref<2x40xf32>""",
+    )
+    given, found = ones(16, 32), np.zeros((2, 40), np.float32)
+    simulate(spread(module, LANES), "f", [given, found])
+    expected = np.zeros_like(found)
+    expected[0, :32] = given.sum(0)
+    assert np.array_equal(found, expected)
+
+
+def test_7_3_packed_a() -> None:
+    """Stores of a whose elements are packed in channels."""
+    for element in ("f16", "bf16", "s8", "u8"):
+        check(Case(element, LANES, 16, 16, 4, "a"), ["memory", "conversions"])
+        check(Case(element, LANES, 4, 16, 4, "a"), ["memory", "conversions"])
+
+
+def is_valid(case: Case, sections: list[str]) -> bool:
+    """Whether the SPIR-V of a kernel is valid."""
+    pipeline = f"coopc-lanes{{subgroup-size={LANES} device=intel-cpu}}"
+    binary = coopc.compile(kernel(case, sections).text, pipeline).bytes
+    return toolchain.validate_spirv(binary, "spv1.4") is None
+
+
+def test_7_5_odd_a() -> None:
+    """15 columns of f16, and 6 of i8, are not packed, right and valid."""
+    for element, cols in (("f16", 15), ("bf16", 15), ("s8", 6), ("u8", 15)):
+        case = Case(element, LANES, 16, cols, 4, "a")
+        check(case, ["memory", "conversions", "elements"])
+        assert is_valid(case, ["memory", "conversions", "elements"])
+
+
+def test_7_6_fills() -> None:
+    """Fills of 5 and 6, of packed a too; the module is valid."""
+    for element in ("f16", "bf16", "s8"):
+        case = Case(element, LANES, 16, 16, 4, "a")
+        check(case, ["conversions"])
+        assert is_valid(case, ["conversions"])
+
+
+def test_7_7_results() -> None:
+    """The type of the result is not that of c."""
+    for element in ("f16", "bf16", "s8", "s16"):
+        case = Case(element, LANES, 16, 4, 8, "acc")
+        check(case, ["products"])
+        assert is_valid(case, ["products"])
+
+
+def test_7_8_reductions() -> None:
+    """Columns of types that are not 32 bits wide."""
+    for element in ("bf16", "f16", "f64", "s8", "s64"):
+        for variant in range(3):
+            check(Case(element, LANES, 16, 5, 4, "acc", variant), ["reductions"])
+        assert is_valid(Case(element, LANES, 16, 5, 4, "acc"), ["reductions"])
+
+
+def writes_blocks(position: str, offset: str = "0", more: str = "") -> bool:
+    """Whether a matrix is written by blocks, at a position in a memref of an offset."""
+    memory = f"memref<64x64xf32, strided<[64, 1], offset: {offset}>>"
+    held = "!coopmatrix.matrix<16x4xf32, acc>"
+    aligned = "" if more else f"%b = memref.assume_alignment %a, 64 : {memory}"
+    module = program(
+        f"%a: {memory}, %v: f32, %some: i32",
+        f"""%n = arith.index_cast %some : i32 to index
+        %zero = arith.constant 0 : index
+        %four = arith.constant 4 : index
+        %many = arith.constant 32 : index
+        %x = arith.muli %n, %many : index
+        %y = arith.muli %n, %four : index
+        %quotient = arith.divui %x, %y : index
+        {aligned}
+        %m = coopmatrix.fill %v : f32 -> {held}
+        coopmatrix.store %m, {"%a" if more else "%b"}[%zero, %{position}] col_major
+          {more} : {held}, {memory}""",
+    )
+    return any(isinstance(op, simt.BlockWriteOp) for op in spread(module, LANES).walk())
+
+
+def test_7_9_quotients() -> None:
+    """32 n is a multiple of 16 bytes; what divides x and y says nothing of x / y."""
+    assert writes_blocks("x")
+    assert not writes_blocks("quotient")
+
+
+def test_7_10_offsets() -> None:
+    """An offset counts: 64 is a multiple of 16 bytes, 66 is not, nor is any number."""
+    assert writes_blocks("zero", "64")
+    assert not writes_blocks("zero", "66")
+    assert not writes_blocks("zero", "?")
+
+
+PREFETCH = """
+  %z = arith.constant 0 : index
+  coopmatrix.prefetch %m[%z, %z] row_major level = {level} : memref<64x64xf16>,
+    !coopmatrix.matrix<{rows}x{cols}xf16, a>
+"""
+
+
+def prefetched(rows: int, cols: int, level: int) -> list[str]:
+    """The sizes and caches of the messages that prefetch a matrix on bmg."""
+    body = PREFETCH.format(rows=rows, cols=cols, level=level)
+    module = program("%m: memref<64x64xf16>", body)
+    pipeline = "set-target{device=bmg},convert-coopmatrix-to-xe"
+    text = coopc.compile(module, pipeline, "mlir").text
+    lines = [x for x in text.splitlines() if "xe.block_prefetch_2d" in x]
+    return [x.partition("block ")[2].partition(" :")[0] for x in lines]
+
+
+def test_7_11_prefetch() -> None:
+    """24 x 48 are 24 x 48; level 2 is not level 1, and there is no level 3."""
+    near, far = (f"cache <l1 = {x}, l3 = cached>" for x in ("cached", "uncached"))
+    shapes = ("16x32x1", "16x16x1", "8x32x1", "8x16x1")
+    assert prefetched(24, 48, 1) == [f"<16, {x}> {near}" for x in shapes]
+    assert prefetched(32, 32, 1) == [f"<16, 32x32x1> {near}"]
+    assert prefetched(32, 32, 2) == [f"<16, 32x32x1> {far}"]
+    assert prefetched(32, 32, 3) == []
+
+
+def test_7_12_alignment() -> None:
+    """What an access says of its address decides."""
+    assert writes_blocks("zero", more="alignment = 16")
+    assert not writes_blocks("zero", more="alignment = 8")
+
+
+def test_7_13_vectors() -> None:
+    """36 and 64 components are several vectors."""
+    check(Case("f32", 4, 16, 9, 4, "acc"), ["memory", "elementwise"])
+    case = Case("f32", 4, 16, 16, 16, "acc")
+    pipeline = "coopc-lanes{subgroup-size=4 device=intel-cpu}"
+    binary = coopc.compile(kernel(case).text, pipeline).bytes
+    assert widest_vector(binary) == 16
+
+
+def test_7_atomics() -> None:
+    """Old values, and 0 of what is not updated: rows that are checked."""
+    held, memory = "!coopmatrix.matrix<16x2xi32, acc>", "memref<12x2xi32>"
+    module = program(
+        f"%a: {memory}, %b: memref<16x2xi32>",
+        f"""%z = arith.constant 0 : index
+        %one = arith.constant 1 : i32
+        %x = coopmatrix.fill %one : i32 -> {held}
+        %old = coopmatrix.atomic_add %x, %a[%z, %z] row_major checked(rows) relaxed :
+          {held}, {memory} -> {held}
+        coopmatrix.store %old, %b[%z, %z] row_major : {held}, memref<16x2xi32>""",
+    )
+    memory_before = np.arange(24, dtype=np.int32).reshape(12, 2)
+    updated, found = memory_before.copy(), np.full((16, 2), 9, np.int32)
+    simulate(spread(module, LANES), "f", [updated, found])
+    assert np.array_equal(updated, memory_before + 1)
+    assert np.array_equal(found[:12], memory_before)
+    assert not found[12:].any()
+
+
+# Mistakes that are put in
+
+
+def no_mask(patch: pytest.MonkeyPatch) -> None:
+    """7.1: columns are not masked by N."""
+    patch.setattr(CoopmatrixLayout, "needs_mask", False)
+
+
+def first_columns(patch: pytest.MonkeyPatch) -> None:
+    """7.2: the first columns are offered again."""
+    chosen = lane_exchange._chosen  # pyright: ignore[reportPrivateUsage]
+
+    def wrong(b: Any, values: Any, at: Any, start: int, count: int) -> Any:
+        return chosen(b, values, at, 0, count)
+
+    patch.setattr(lane_exchange, "_chosen", wrong)
+
+
+def unpacked_stores(patch: pytest.MonkeyPatch) -> None:
+    """7.3: a store takes packed components for unpacked ones."""
+    store = Distributor.store
+
+    def wrong(self: Distributor, op: coopmatrix.StoreOp, splitter: Any) -> Any:
+        type = op.value.type
+        assert isinstance(type, coopmatrix.MatrixType)
+        held = self.held(type)
+        layout = replace(held.layout, channels=1)
+        if layout.components == held.layout.components:
+            self.held_by_type[type] = replace(held, layout=layout)
+        result = store(self, op, splitter)
+        self.held_by_type[type] = held
+        return result
+
+    patch.setattr(Distributor, "store", wrong)
+
+
+def always_packed(patch: pytest.MonkeyPatch) -> None:
+    """7.5: a is packed whatever its columns are."""
+
+    def wrong(use: str, cols: int, element_bits: int) -> int:
+        return max(1, 32 // element_bits) if use == "a" else 1
+
+    patch.setattr("coopc.layout.coopmatrix.channels", wrong)
+
+
+def unconverted(patch: pytest.MonkeyPatch) -> None:
+    """7.7: sums are not converted to the type of the result."""
+
+    def wrong(b: Any, product: Any, total: Any, z: Any, at: Any) -> Any:
+        return total
+
+    patch.setattr(lane_multiply, "_end", wrong)
+
+
+def divisible(patch: pytest.MonkeyPatch) -> None:
+    """7.9: quotients of multiples are multiples."""
+    multiple = lane_facts.multiple_of
+
+    def wrong(value: Any) -> int:
+        match value.owner:
+            case arith.DivUIOp(lhs=lhs, rhs=rhs):
+                return max(1, multiple(lhs) // multiple(rhs))
+            case _:
+                return multiple(value)
+
+    patch.setattr(lane_facts, "multiple_of", wrong)
+
+
+def no_offset(patch: pytest.MonkeyPatch) -> None:
+    """7.10: alignments know no offset."""
+    memory_of = lane_facts.memory_of
+
+    def wrong(op: Any) -> Memory:
+        return replace(memory_of(op), alignment=64)
+
+    patch.setattr("coopc.passes.lanes.distribute_coopmatrix.memory_of", wrong)
+
+
+def long_vectors(patch: pytest.MonkeyPatch) -> None:
+    """7.13: a lane holds one vector, as long as it may be."""
+    of = lane_values.Held.of
+
+    def wrong(layout: CoopmatrixLayout, element: Any, max_vector: int) -> Any:
+        held = of(layout, element, max_vector)
+        return replace(held, width=held.width * held.count, count=1)
+
+    patch.setattr(lane_values.Held, "of", wrong)
+
+
+CAUGHT = (AssertionError, ValueError, VerifyException, CompileError)
+"""How mistakes are found: wrong bits, a wrong layout, a bad module."""
+PLANTED: list[tuple[Callable[[pytest.MonkeyPatch], None], Callable[[], None]]] = [
+    (no_mask, test_7_1_padding),
+    (first_columns, test_7_2_columns),
+    (unpacked_stores, test_7_3_packed_a),
+    (always_packed, test_7_5_odd_a),
+    (unconverted, test_7_7_results),
+    (divisible, test_7_9_quotients),
+    (no_offset, test_7_10_offsets),
+    (long_vectors, test_7_13_vectors),
+]
+
+
+@pytest.mark.parametrize(
+    ("plant", "test"), PLANTED, ids=[x.__name__ for x, _ in PLANTED]
+)
+def test_planted(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    test: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The test of a defect fails if the like of it is there, and only then."""
+    test()
+    plant(monkeypatch)
+    with pytest.raises(CAUGHT):
+        test()
