@@ -6,7 +6,8 @@ can share an operand A if
     both are there          the kernel's subgroups are full, and even in number
     both execute it         control flow is the same for both, as often, in all lanes
     both have the same A    it is loaded by blocks from offsets that are the same for
-                            both, out of memory that the kernel does not write
+                            both, out of an argument that the kernel does not write;
+                            arguments are memory of their own
     nothing else reads A    but multiplications that split DPAS has
 
 What is the same for both follows from how the kernel spreads the tile of a work-group
@@ -189,6 +190,8 @@ def _refused_load(load: xe.BlockLoadOp, uniformity: Uniformity) -> Refusal | Non
 
 def _refused_memory(load: xe.BlockLoadOp, kernel: FuncOp) -> Refusal | None:
     base = root_of(load.base)
+    if base.owner is not kernel.body.blocks[0]:
+        return Refusal(Reason.WRITTEN, "it is no argument of the kernel")
     for op in kernel.walk():
         if isinstance(op, READS):
             continue

@@ -307,6 +307,23 @@ func.func @called(%p: memref<f16>, %at: i32, %b: vector<8xi32>, %c: vector<8xf32
 // CHECK-NOT: xe.split_dpas
 // CHECK: xe.dpas
 
+// Nor is it known what is written of memory that is one or the other.
+
+func.func @either(%p: memref<f16>, %q: memref<f16>, %which: i1, %at: i32,
+                  %b: vector<8xi32>, %c: vector<8xf32>, %out: memref<?xf32>)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32, simt.work_group_size = array<i32: 16>} {
+  %m = arith.select %which, %p, %q : memref<f16>
+  %a = xe.block_load %m[%at] : memref<f16> -> vector<8xi32>
+  %d = xe.dpas f16 x f16 repeat 8 %a, %b, %c : vector<8xi32>, vector<8xi32>, vector<8xf32>
+  %to = arith.constant 0 : index
+  simt.block_write %d, %out[%to] : vector<8xf32>, memref<?xf32>
+  func.return
+}
+// REMARK: remark: xe.dpas: not shared: the kernel may write the memory of A: it is no argument of the kernel
+// CHECK-LABEL: func.func @either(
+// CHECK-NOT: xe.split_dpas
+// CHECK: xe.dpas
+
 // Of a function it is not known which subgroups call it.
 
 func.func @other(%p: memref<f16>) {
