@@ -23,7 +23,8 @@ from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.accesses import Access, access_of, request_of
-from coopc.passes.xe.conditions import descriptor_of, known_numbers
+from coopc.passes.xe.conditions import descriptor_of, known_numbers, source_of
+from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.remarks import remark
 from coopc.passes.xe.row_steps import refuse_steps
 from coopc.plan.block2d import BlockPlan
@@ -42,13 +43,21 @@ def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
         return request
     made, io = descriptor_of(access.op), device.block_io
     if made is not None and io is not None:
-        refusal = refuse_surface(io, known_numbers(made))
+        refusal = refuse_stride(made) or refuse_surface(io, known_numbers(made))
         if refusal is not None:
             return refusal
     decided = plan(request, io)
     if isinstance(decided, BlockPlan) and made is not None:
         return refuse_steps(decided, *access.op.operands[-2:]) or decided
     return decided
+
+
+def refuse_stride(made: tt.MakeTensorDescriptorOp) -> Refusal | None:
+    """Return why the rows of a descriptor are not contiguous, where that is known."""
+    stride = constant_of(source_of(made.strides[-1]))
+    if stride in (None, 1):
+        return None
+    return Refusal(Reason.STRIDE, f"an inner stride of {stride}, expected 1")
 
 
 def decide_prefetch(

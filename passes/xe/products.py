@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 
-from coopc.dialects import tt, xe
+from coopc import device as devices
+from coopc.device import Device
+from coopc.dialects import simt, tt, xe
 from coopc.dialects.tt.layouts import dpas_of
+from coopc.dialects.xe.dpas import EXECUTION_SIZES
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.spread import Spread, precision_of
 from coopc.rewrite.one_to_many import Splitter
@@ -27,6 +31,13 @@ def why_not_dot(op: tt.DotOp) -> str | None:
     encoding = dpas_of(op.d.type)
     if encoding is None:
         return f"expected a result in #ttig.dpas, which DPAS gives, got {op.d.type}"
+    lanes = encoding.threads_per_warp
+    if (lanes, size := encoding.execution_size) not in EXECUTION_SIZES:
+        wanted = " or ".join(str(n) for has, n in EXECUTION_SIZES if has == lanes)
+        return f"expected executionSize = {wanted}, that of {lanes} lanes, got {size}"
+    if (device := device_of(op)) is not None and size not in columns(device):
+        found = " or ".join(map(str, columns(device))) or "none"
+        return f"expected executionSize = {found}, that of {device.name}, got {size}"
     a, b, c = (spread_of_value(value) for value in (op.a, op.b, op.c))
     if a.packed is None or b.packed is None:
         wide = op.a.type if a.packed is None else op.b.type
@@ -42,6 +53,20 @@ def why_not_dot(op: tt.DotOp) -> str | None:
     if precision_of(a.element) != precision_of(b.element):
         return f"expected a and b of one type, got {a.element} and {b.element}"
     return None
+
+
+def device_of(op: Operation) -> Device | None:
+    """Return the device that an operation is compiled for, if its module says so."""
+    top: Operation | None = op
+    while top is not None and not isinstance(top, ModuleOp):
+        top = top.parent_op()
+    target = None if top is None else simt.target_of(top)
+    return None if target is None else devices.device(target.device.data)
+
+
+def columns(device: Device) -> tuple[int, ...]:
+    """Return the execution sizes of the DPAS of a device."""
+    return () if device.dpas is None else (device.dpas.lanes,)
 
 
 def tiles(spread: Spread) -> dict[Tile, int]:
