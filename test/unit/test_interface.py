@@ -24,6 +24,7 @@ from coopc.interface import (
     fields_of,
 )
 from coopc.interface_call import groups_of, pack, row_major, sizes_of
+from coopc.run.arguments import make_arguments, read_word
 
 SIZES = st.none() | st.integers(1, 64)
 BUFFERS = st.builds(
@@ -208,6 +209,23 @@ def test_memory_of_a_view(data: st.DataObject):
     for (i, j), value in np.ndenumerate(view):
         assert memory[offset + i * s0 + j * s1] == value
     np.testing.assert_array_equal(call.unpack([memory * 2])[0], view * 2)
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (1, 3, 2)])
+def test_a_pointer_is_to_all_of_an_array(shape: tuple[int, ...]):
+    made = interface(Buffer("p", "f32", ()))
+    array = np.arange(6, dtype="f4").reshape(shape)
+    call = pack(made, [array])
+    np.testing.assert_array_equal(call.buffers[0], array.ravel())
+    np.testing.assert_array_equal(call.unpack(call.buffers)[0], array)
+
+
+def test_a_pointer_needs_a_shape():
+    made = interface(Buffer("p", "f32", ()))
+    (array,) = make_arguments(made, {"p": read_word("ones:2x3")})
+    np.testing.assert_array_equal(array, np.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"a shape for p, a pointer, as in p=rand:64"):
+        make_arguments(made, {})
 
 
 def test_row_major_memory_is_copied():

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import f32
 
 from coopc.sim.simulate import simulate
-from coopc.sim.tracked import Inputs, product_bound
+from coopc.sim.tracked import Inputs, Tracked, errors_of, product_bound
 from coopc.testing.programs import kernel, lane_kernel
 
 few = settings(max_examples=25, deadline=None)
@@ -198,3 +199,38 @@ def test_a_divisor_that_may_be_zero_has_no_bound() -> None:
     errors = simulate(module, "f", [x, found], track=Inputs.REAL).errors[1]
     assert errors is not None
     assert np.isinf(errors).all()
+
+
+@few
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 1e-4, 0.5]))
+def test_bounds_of_what_is_cut(seed: int, error: float) -> None:
+    """Of a number, and of any that is as near to it as its own bound says."""
+    random, bits = np.random.default_rng(seed), 13
+    tracked = Tracked(Inputs.REAL)
+    exactly = random.normal(size=64).astype(np.float32)
+    other = (exactly + error * random.uniform(-1, 1, 64)).astype(np.float32)
+    off = np.abs(other.astype(np.float64) - exactly)
+    found = tracked.cut(other + 1j * off, bits)
+    distance = np.abs(tracked.plain(found, f32).astype(np.float64) - exactly)
+    assert (distance <= errors_of(found)).all()
+    small = np.arange(-64, 64).astype(np.float32)
+    assert (tracked.cut(tracked.given(small, f32), bits) == small).all()
+
+
+def test_what_is_infinite_is_not_off() -> None:
+    """As in a softmax, where what is masked is minus infinity."""
+    body = """
+      %third = arith.constant 3.0 : f32
+      %masked = arith.constant 0xFF800000 : f32
+      %p = arith.divf %x0, %third : f32
+      %below = arith.subf %masked, %p : f32
+      %none = math.exp2 %below : f32
+      %r0 = arith.addf %p, %none : f32
+    """
+    x = np.arange(16, dtype=np.float32)
+    found = np.zeros_like(x)
+    module = lane_kernel(body, ["f32"], ["f32"])
+    errors = simulate(module, "f", [x, found], track=Inputs.REAL).errors[1]
+    assert errors is not None
+    assert (np.abs(found - x.astype(np.float64) / 3) <= errors).all()
+    assert (errors <= 1e-5).all()

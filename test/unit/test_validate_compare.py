@@ -62,6 +62,15 @@ def test_no_bound_is_counted() -> None:
     assert difference.largest == 4.0
 
 
+def test_what_may_be_anything_is_said() -> None:
+    expected, bounds = np.zeros(3), np.array([0.0, np.inf, 1.0])
+    assert str(compare(expected, expected, bound=bounds)) == "the same, largest error 0"
+    found = np.array([0.0, 4.0, 0.5])
+    assert str(compare(found, expected, bound=bounds)) == (
+        "within rounding, largest error 4; 1 of 3 may differ by anything"
+    )
+
+
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint64])
 def test_integers_are_compared_exactly(dtype: type[np.generic]) -> None:
     expected = np.ones(3, dtype)
