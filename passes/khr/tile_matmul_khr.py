@@ -336,7 +336,7 @@ class TileMatmulKhrPass(ModulePass):
                 case Decision() as decision:
                     decisions.append((func, decision))
                 case front.Refused(culprit, reason):
-                    error = PassFailedException(f"{culprit.name}: {reason}")
+                    error = PassFailedException(reason)
                     culprit.emit_error(reason, error)
         for func, decision in decisions:
             rewrite(func, decision)

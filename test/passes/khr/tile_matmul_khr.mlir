@@ -1,0 +1,76 @@
+// RUN: coopc-opt %s -p 'tile-matmul-khr{device=nvidia},canonicalize' | filecheck %s
+// RUN: coopc-opt %s -p 'tile-matmul-khr{device=lavapipe group=16,16 subgroup=8,8 step=16},canonicalize' | filecheck %s --check-prefix SMALL
+
+// All tiles are inside of memory: 8 subgroups, each with 64 x 64 of C in 4 parts, one
+// stage with gaps, and a barrier before and after the next tiles are stored.
+
+// CHECK-LABEL: func.func @inside
+// CHECK-SAME:  simt.grid = affine_map<() -> (4, 8)>
+// CHECK-SAME:  simt.work_group_size = array<i32: 256, 1, 1>, simt.subgroup_size = 32 : i32
+// CHECK:       %a_tiles = memref.alloca() : memref<1x128x5xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK:       %b_tiles = memref.alloca() : memref<1x32x33xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK-NOT:   scf.if
+// CHECK-COUNT-6: memref.store {{.*}} : memref<1x{{.*}}xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK:       simt.barrier workgroup memory = <workgroup>
+// CHECK:       scf.for
+// CHECK-COUNT-4: coopmatrix.mul_add {{.*}} : !coopmatrix.matrix<64x16xf16, a>, !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<64x16xf32, acc>
+// CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
+// CHECK-NEXT:    coopmatrix.mul_add
+// CHECK-NEXT:    coopmatrix.mul_add
+// CHECK-COUNT-6: memref.store
+// CHECK-COUNT-6: vector.load {{.*}} {alignment = 16 : i64} : memref<{{.*}}xf16>, vector<8xf16>
+// CHECK:         coopmatrix.mul_add
+// CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
+// CHECK:         coopmatrix.load {{.*}} row_major : memref<64x4xvector<4xi32>, strided<[5, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<64x16xf16, a>
+// CHECK-COUNT-4: coopmatrix.load {{.*}} row_major : memref<32x8xvector<4xi32>, strided<[33, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<16x16xf16, b>
+// CHECK:         coopmatrix.mul_add
+// CHECK-NEXT:    scf.yield
+// CHECK-NEXT:  } {simt.unroll = false}
+// CHECK-COUNT-4: coopmatrix.store {{.*}} row_major : !coopmatrix.matrix<64x16xf32, acc>, memref<1024x1024xf32>
+// CHECK-NEXT:  func.return
+
+// Two stages: one barrier a step.
+// SMALL-LABEL: func.func @inside
+// SMALL:       %a_tiles = memref.alloca() : memref<2x16x3xvector<4xi32>, #simt.memory<workgroup>>
+func.func @inside(%a: memref<1024x256xf16>, %b: memref<256x1024xf16>, %c: memref<1024x1024xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<1024x1024xf32>)
+  linalg.matmul ins(%a, %b : memref<1024x256xf16>, memref<256x1024xf16>) outs(%c : memref<1024x1024xf32>)
+  func.return
+}
+
+// Sizes that are not known: the fast way where all pieces are inside, else with checks.
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK-SAME:  simt.grid = affine_map<(d0, d1, d2, d3, d4, d5) -> ((d5 ceildiv 256), (d4 ceildiv 128))>
+// CHECK:       scf.if
+// CHECK:         vector.load {{.*}} {alignment = 16 : i64}
+// CHECK:       } else {
+// CHECK:         coopmatrix.load %c{{.*}} checked(rows, cols)
+// CHECK:         vector.create_mask
+// CHECK:         vector.maskedload %a
+// CHECK:         vector.maskedload %b
+// CHECK:         coopmatrix.store {{.*}} checked(rows, cols)
+func.func @dynamic(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>) outs(%c : memref<?x?xf32>)
+  func.return
+}
+
+// Rows of which none is a number of whole pieces: the slow way only.
+
+// CHECK-LABEL: func.func @odd
+// CHECK-NOT:   vector.load
+// CHECK:       vector.maskedload
+func.func @odd(%a: memref<256x256xf16>, %b: memref<256x255xf16>, %c: memref<256x255xf32>) {
+  linalg.matmul ins(%a, %b : memref<256x256xf16>, memref<256x255xf16>) outs(%c : memref<256x255xf32>)
+  func.return
+}
+
+// Other functions stay as they are.
+
+// CHECK-LABEL: func.func @other
+// CHECK-NEXT:    %x = memref.load
+func.func @other(%m: memref<f32>) -> f32 {
+  %x = memref.load %m[] : memref<f32>
+  func.return %x : f32
+}
