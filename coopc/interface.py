@@ -158,7 +158,7 @@ class Condition:
     """What must hold of the arguments for the kernel to be right."""
 
     what: str
-    """address, in bytes, or a member of `What`."""
+    """address, in bytes; bytes, of a memref's memory; or a member of `What`."""
     argument: int
     dimension: int = 0
     multiple_of: int = 1

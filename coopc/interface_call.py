@@ -20,7 +20,15 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from coopc.interface import Argument, Buffer, Field, Interface, Scalar, What
+from coopc.interface import (
+    Argument,
+    Buffer,
+    Condition,
+    Field,
+    Interface,
+    Scalar,
+    What,
+)
 
 Array: TypeAlias = npt.NDArray[Any]
 Given: TypeAlias = "Array | np.generic | float | int | bool"
@@ -265,14 +273,23 @@ def _check_conditions(interface: Interface, given: Sequence[Given]) -> None:
     for condition in interface.conditions:
         if condition.what == "address":
             continue
-        field = Field(
-            What(condition.what), condition.argument, condition.dimension, "", 0
-        )
-        if reason := condition.violated(int(_value(interface, given, field))):
+        if reason := condition.violated(_demanded(interface, given, condition)):
             argument = interface.arguments[condition.argument]
             raise ValueError(
                 f"{condition.what} {condition.dimension} of {argument.name}: {reason}"
             )
+
+
+def _demanded(
+    interface: Interface, given: Sequence[Given], condition: Condition
+) -> int:
+    """Return the number that a condition is about."""
+    if condition.what == "bytes":
+        array = np.asarray(given[condition.argument])
+        steps = zip(array.shape, array.strides, strict=True)
+        return array.itemsize + sum((size - 1) * step for size, step in steps)
+    field = Field(What(condition.what), condition.argument, condition.dimension, "", 0)
+    return int(_value(interface, given, field))
 
 
 def _value(interface: Interface, given: Sequence[Given], field: Field) -> Any:
