@@ -71,7 +71,8 @@ def _check(func: FuncOp, reason: str) -> None:
     for op in func.walk():
         why = _unsupported(op)
         if why is not None:
-            op.emit_error(f"{reason}: {why}", PassFailedException(reason))
+            whole = f"{reason}: {why}"
+            op.emit_error(whole, PassFailedException(whole))
 
 
 def _unsupported(op: Operation) -> str | None:

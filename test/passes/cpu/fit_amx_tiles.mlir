@@ -1,0 +1,51 @@
+// RUN: coopc-opt %s -p fit-amx-tiles | filecheck %s
+
+// A function of LLVM has eight registers for tiles, each of one shape.
+
+// Loads go down to their first use, but not past what may write.
+// CHECK-LABEL: func.func @sunk(
+// CHECK-NEXT:    %x = amx.tile_load %a
+// CHECK-NEXT:    amx.tile_store %a{{.*}}, %x
+// CHECK-NEXT:    %y = amx.tile_load %a
+// CHECK-NEXT:    %z = amx.tile_load %c
+// CHECK-NEXT:    %t = amx.tile_mulf %x, %y, %z
+// CHECK-NEXT:    %w = amx.tile_load %a
+// CHECK-NEXT:    %u = amx.tile_mulf %x, %w, %t
+func.func @sunk(%a: memref<?x?xbf16>, %c: memref<?x?xf32>, %i: index, %j: index) {
+  %x = amx.tile_load %a[%i, %i] : memref<?x?xbf16> into !amx.tile<16x32xbf16>
+  amx.tile_store %a[%j, %j], %x : memref<?x?xbf16>, !amx.tile<16x32xbf16>
+  %w = amx.tile_load %a[%j, %j] : memref<?x?xbf16> into !amx.tile<16x32xbf16>
+  %z = amx.tile_load %c[%i, %i] : memref<?x?xf32> into !amx.tile<16x16xf32>
+  %y = amx.tile_load %a[%i, %j] : memref<?x?xbf16> into !amx.tile<16x32xbf16>
+  %t = amx.tile_mulf %x, %y, %z : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+  %u = amx.tile_mulf %x, %w, %t : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+  amx.tile_store %c[%i, %i], %u : memref<?x?xf32>, !amx.tile<16x16xf32>
+  func.return
+}
+
+// Tiles of several shapes that may live across a call: all in memory, as 16 rows of 64
+// bytes; what a loop carries, too.
+// CHECK-LABEL: func.func @crowd(
+// CHECK:         [[T:%.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x16xf32>
+// CHECK:         [[X:%.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x32xbf16>
+// CHECK:         amx.tile_zero : !amx.tile<16x32xbf16>
+// CHECK:         scf.for %row = {{.*}} {
+// CHECK:           vector.load %a{{.*}} : memref<?x?xbf16>, vector<8xbf16>
+// CHECK-NEXT:      vector.store
+// CHECK:         scf.for %k = %i to %j step %i {
+// CHECK-NOT:       !amx.tile<3x8xbf16>
+// CHECK:           amx.tile_mulf {{.*}} : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+// CHECK:         scf.for %row_{{.*}} {
+// CHECK:           vector.store {{.*}} %c{{.*}} : memref<?x?xf32>, vector<5xf32>
+func.func @crowd(%a: memref<?x?xbf16>, %c: memref<?x?xf32>, %i: index, %j: index, %f: f32) -> f32 {
+  %x = amx.tile_load %a[%i, %i] : memref<?x?xbf16> into !amx.tile<3x8xbf16>
+  %y = amx.tile_load %a[%i, %j] : memref<?x?xbf16> into !amx.tile<4x10xbf16>
+  %z = amx.tile_zero : !amx.tile<3x5xf32>
+  %e = math.exp %f : f32
+  %r = scf.for %k = %i to %j step %i iter_args(%t = %z) -> (!amx.tile<3x5xf32>) {
+    %u = amx.tile_mulf %x, %y, %t : !amx.tile<3x8xbf16>, !amx.tile<4x10xbf16>, !amx.tile<3x5xf32>
+    scf.yield %u : !amx.tile<3x5xf32>
+  }
+  amx.tile_store %c[%i, %i], %r : memref<?x?xf32>, !amx.tile<3x5xf32>
+  func.return %e : f32
+}

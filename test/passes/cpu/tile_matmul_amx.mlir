@@ -1,0 +1,43 @@
+// RUN: coopc-opt %s -p 'tile-matmul-amx{block=4,2,8}' | filecheck %s
+// RUN: not coopc-opt %s -p 'tile-matmul-amx{block=64,64,8}' 2>&1 | filecheck %s --check-prefix LARGE
+
+// A multiplication is two kernels: one packs A and B once, one multiplies what is packed.
+// LARGE: expected at most 1048576 bytes of sums in a block, got 16777216
+
+// CHECK: builtin.module attributes {cpu.kernels = {matmul = {
+// CHECK-SAME: stages = [
+// CHECK-SAME: {name = "matmul.pack", groups = affine_map<(d0, d1, d2, d3, d4, d5) -> (((d4 ceildiv 32) + (d1 ceildiv 64)))>},
+// CHECK-SAME: {name = "matmul.multiply", groups = affine_map<(d0, d1, d2, d3, d4, d5) -> (((d5 ceildiv 32) ceildiv 2), ((d4 ceildiv 32) ceildiv 4))>}],
+// CHECK-SAME: scratch = [affine_map<(d0, d1, d2, d3, d4, d5) -> ((d4 ceildiv 32), (d1 ceildiv 64), 2048)>, affine_map<{{.*}} -> ((d5 ceildiv 32), (d1 ceildiv 64), 2048)>]
+
+// B: four rows of K by turns, into two tiles side by side.
+// CHECK-LABEL: func.func @matmul.pack(%a: memref<?x?xi8>, %b: memref<?x?xi8>, %c: memref<?x?xi32>, %pa: memref<32x?xi8, strided<[64, 1]>>, %pb: memref<32x?xi8, strided<[64, 1]>>) attributes {simt.kernel, simt.subgroup_size = 1 : i32
+// CHECK:         vector.load %a[{{.*}}] : memref<?x?xi8>, vector<64xi8>
+// CHECK:         vector.store {{.*}}, %pa[
+// CHECK:         vector.load %b[{{.*}}] : memref<?x?xi8>, vector<32xi8>
+// CHECK:         [[L:%.*]] = vector.shuffle {{.*}} [0, 32, 1, 33, 2, 34, {{.*}}, 15, 47] : vector<32xi8>, vector<32xi8>
+// CHECK:         vector.shuffle {{.*}} [0, 16, 1, 17, {{.*}}, 15, 31] : vector<16xi16>, vector<16xi16>
+// CHECK:         vector.shuffle {{.*}} [16, 48, {{.*}}, 31, 63] : vector<32xi8>, vector<32xi8>
+// CHECK-COUNT-2: vector.store {{.*}}, %pb[
+
+// Four steps of K at a time, on two tiles of A, two of B and four sums; then the rest.
+// CHECK-LABEL: func.func @matmul.multiply(
+// CHECK:         memref.alloca() {alignment = 64 : i64} : memref<256x32xi32>
+// CHECK:         scf.for {{.*}} iter_args({{.*}}) -> (!coopmatrix.matrix<32x16xi32, acc>, !coopmatrix.matrix<32x16xi32, acc>) {
+// CHECK-COUNT-8:   coopmatrix.mul_add {{.*}} signed(a, b, c, result) : !coopmatrix.matrix<32x64xi8, a>, !coopmatrix.matrix<64x16xi8, b>, !coopmatrix.matrix<32x16xi32, acc>
+// CHECK-NEXT:      scf.yield
+// CHECK:         scf.for {{.*}} iter_args(
+// CHECK-COUNT-2:   coopmatrix.mul_add
+// CHECK-NEXT:      scf.yield
+func.func @matmul(%a: memref<?x?xi8>, %b: memref<?x?xi8>, %c: memref<?x?xi32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xi8>, memref<?x?xi8>) outs(%c : memref<?x?xi32>)
+  func.return
+}
+
+// What AMX does not multiply stays.
+// CHECK-LABEL: func.func @left(
+// CHECK:         linalg.matmul
+func.func @left(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+  func.return
+}

@@ -1,0 +1,58 @@
+// RUN: coopc-opt %s -p coopc-amx | filecheck %s
+// RUN: xdsl-opt %s -p coopc-amx | filecheck %s
+// RUN: coopc-opt %s -p coopc-amx -t 'llvm-ir{device=amx}' | filecheck %s --check-prefix LLVM
+// RUN: coopc-opt %s -p coopc-cpu | filecheck %s --check-prefix CPU
+// RUN: coopc-opt --list-pipelines | filecheck %s --check-prefix STEPS
+
+// The whole way to a processor: work-items are vectors, matrices tiles, the grid a loop.
+
+// STEPS:      coopc-amx
+// STEPS:      check-uniformity
+// STEPS-NEXT: tile-matmul-amx
+// STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
+// STEPS-NEXT: inline-matrix-calls
+// STEPS-NEXT: settle-kernels
+// STEPS-NEXT: canonicalize
+// STEPS-NEXT: resolve-matrix-fill
+// STEPS-NEXT: resolve-matrix-wi-slice
+// STEPS-NEXT: vectorize-subgroup
+// STEPS-NEXT: resolve-subgroup-wi-call
+// STEPS-NEXT: canonicalize
+// STEPS-NEXT: convert-coopmatrix-to-amx
+// STEPS-NEXT: canonicalize
+// STEPS-NEXT: fit-amx-tiles
+// STEPS-NEXT: convert-simt-to-loops
+// STEPS-NEXT: coopc-cpu
+
+// The 4 x 5 matrix over four lanes: five full row slices, no masks.
+// CHECK-LABEL: func.func @scale(%m: memref<4x5xi32>, %alpha: i32, %groups_x: index, %groups_y: index, %groups_z: index, %first: index, %last: index) {
+// CHECK:         %scratch = memref.alloca() {alignment = 64 : i64} : memref<4x5xi32>
+// CHECK:         scf.for %group = %first to %last step %c1 {
+// CHECK:           %x = amx.tile_load %m
+// CHECK:           amx.tile_store %scratch[{{.*}}], %x
+// CHECK:           scf.for %i = %{{.*}} to %n step
+// CHECK:             vector.maskedload
+// CHECK-NEXT:        vector.broadcast %alpha : i32 to vector<4xi32>
+// CHECK-NEXT:        arith.muli {{.*}} : vector<4xi32>
+// CHECK:             vector.maskedstore
+// CHECK:           amx.tile_load %scratch
+// CHECK:           amx.tile_store %m
+// LLVM-LABEL:  define void @scale(ptr %m, i32 %alpha, i64 %groups_x, i64 %groups_y, i64 %groups_z, i64 %first, i64 %last)
+// LLVM-SAME:   "target-features"="+amx-tile"
+// LLVM:        call x86_amx @llvm.x86.tileloadd64.internal(i16 4, i16 20,
+// CPU-LABEL:   func.func @scale(
+// CPU-NOT:     amx.
+func.func @scale(%m: memref<4x5xi32>, %alpha: i32) attributes {simt.kernel, simt.subgroup_size = 4 : i32} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = coopmatrix.load %m[%c0, %c0] row_major : memref<4x5xi32> -> !coopmatrix.matrix<4x5xi32, none>
+  %n = coopmatrix.length !coopmatrix.matrix<4x5xi32, none> : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%it = %x) -> (!coopmatrix.matrix<4x5xi32, none>) {
+    %e = coopmatrix.extract %it[%i] : !coopmatrix.matrix<4x5xi32, none>
+    %s = arith.muli %e, %alpha : i32
+    %next = coopmatrix.insert %s, %it[%i] : !coopmatrix.matrix<4x5xi32, none>
+    scf.yield %next : !coopmatrix.matrix<4x5xi32, none>
+  }
+  coopmatrix.store %r, %m[%c0, %c0] row_major : !coopmatrix.matrix<4x5xi32, none>, memref<4x5xi32>
+  func.return
+}
