@@ -172,8 +172,8 @@ def demand(
         else:
             assert isinstance(op, coopmatrix.LoadOp), op
             wanted = [
-                (Where(argument, what, dimension), Rule(part, multiple))
-                for what, dimension, part, multiple in demands(op)
+                (Where(argument, what, dimension), rule)
+                for what, dimension, rule in demands(op)
             ]
         for where, rule in wanted:
             rules[where] = together(rules[where], rule) if where in rules else rule
@@ -192,6 +192,8 @@ def _condition(where: Where, rule: Rule) -> DictionaryAttr:
         "multiple_of": IntegerAttr(rule.multiple_of, i64),
         "why": StringAttr(f"{rule.part} of a surface"),
     }
+    if where.what == "bytes":
+        entries["why"] = StringAttr("offsets of 32 bits")
     if where.what == "size":
         entries["dimension"] = IntegerAttr(where.dimension, i64)
     if rule.at_least:

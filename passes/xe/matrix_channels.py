@@ -46,10 +46,13 @@ from coopc.plan.channels import (
     Refusal,
     plan_slots,
 )
-from coopc.plan.surface import Part
+from coopc.plan.surface import Rule
 from coopc.rewrite.index_polynomial import Polynomial
 from coopc.rewrite.lane_facts import multiple_of
 from coopc.rewrite.nested_builder import Builders, NestedBuilder
+
+MOST_BYTES = 1 << 32
+"""Of memory that offsets of 32 bits reach."""
 
 Slot: TypeAlias = tuple[SSAValue, int]
 """A component of what a message gave."""
@@ -177,18 +180,15 @@ def _refused_alignment(op: coopmatrix.LoadOp) -> Refusal | None:
     return None
 
 
-def demands(op: coopmatrix.LoadOp) -> Iterator[tuple[str, int, Part, int]]:
-    """Yield what the host has to check of the memref.
-
-    That is what, of which dimension, for which part of its lines, and what it has to be
-    a multiple of.
-    """
-    yield "address", 0, "base", ALIGNMENT
+def demands(op: coopmatrix.LoadOp) -> Iterator[tuple[str, int, Rule]]:
+    """Yield what the host has to check of the memref: what, of which dimension, how."""
+    yield "address", 0, Rule("base", ALIGNMENT)
+    yield "bytes", 0, Rule("height", less_than=MOST_BYTES)
     type, size = op.memory_type, op.matrix.element_bits // 8
     last = len(type.get_shape()) - 1
     is_open = type.get_shape()[last] == DYNAMIC_INDEX
     if is_open and isinstance(type.layout, NoneAttr) and size < ALIGNMENT:
-        yield "size", last, "pitch", ALIGNMENT // size
+        yield "size", last, Rule("pitch", ALIGNMENT // size)
 
 
 @dataclass(slots=True)

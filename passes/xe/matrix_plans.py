@@ -224,7 +224,7 @@ class Where:
 
     argument: int
     what: str
-    """address or size."""
+    """address, size or bytes."""
     dimension: int
 
 

@@ -283,6 +283,21 @@ def test_conditions():
         pack(made, [np.zeros((3, 40), "f2")])
 
 
+def test_conditions_on_bytes():
+    """From the first to the last element, wherever they are."""
+    made = interface(
+        Buffer("a", "f16", (None, None), (None, None)),
+        conditions=(Condition("bytes", 0, less_than=80, why="short offsets"),),
+    )
+    pack(made, [np.zeros((3, 13), "f2")])
+    with pytest.raises(ValueError, match=r"a: expected less than 80 .short.*got 80"):
+        pack(made, [np.zeros((5, 8), "f2")])
+    view = np.zeros((5, 8), "f2")[::4, :1]
+    pack(made, [view])  # 66 bytes
+    with pytest.raises(ValueError, match="got 98"):
+        pack(made, [np.zeros((7, 8), "f2")[::6, :1]])
+
+
 def test_more_elements_than_an_index_numbers(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("coopc.interface_call.INDEX_LIMIT", 100)
     buffer = Buffer("a", "f16", (None, None), (None, None))
