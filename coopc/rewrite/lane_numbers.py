@@ -5,9 +5,8 @@
 Places in matrices are counted with such numbers: dividing `16 + %t` by 16 gives 1, no
 operation, as `%t` is at most 15.  Nothing here is negative.
 
-Laws, seen in what kernels do (`test_distribute_coopmatrix.py`): `divided` and
-`remainder` are those of Python on every value that the number can have; what `most`
-says is an upper bound.
+Laws (test/unit/test_lane_numbers.py): `divided` and `remainder` are those of Python on
+every value that the number can have; what `most` says is an upper bound.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def elements(x: CoopmatrixLayout, plan: BlockAccess, pitch: int) -> list[int]:
 
 def address(x: CoopmatrixLayout, lane: int, number: int, pitch: int) -> int:
     """Where in memory a lane's component is, in elements."""
-    row, col = x.element(lane, number) or (-1, -1)
+    row, col = x.element(lane, number)
     return row + col * pitch if x.block_rows == x.lanes else col
 
 

@@ -1,0 +1,148 @@
+"""Laws of numbers that are known in part: the numbers of Python, at every value."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import UnknownLoc
+from xdsl.ir import Block, SSAValue
+
+from coopc.rewrite.lane_builder import INDEX, LaneBuilder
+from coopc.rewrite.lane_numbers import Num
+from coopc.testing.index_values import value_of
+
+sizes = st.sampled_from([1, 2, 3, 4, 7, 8, 16, 20])
+partly = st.tuples(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 35)))
+"""A constant, and the greatest value of a part if there is one."""
+
+
+class Bench:
+    """A builder, numbers to count with, and what they are."""
+
+    def __init__(self) -> None:
+        self.block = Block(arg_types=[INDEX, INDEX])
+        self.b = LaneBuilder.in_function(self.block, UnknownLoc(), unroll=False)
+
+    def number(self, at: int, constant: int, most: int | None) -> Num:
+        """A number of which an argument is the part."""
+        if most is None:
+            return Num(constant)
+        return Num(constant, self.block.args[at], most)
+
+    def values(self, found: Num, x: int, y: int = 0) -> int:
+        """What a number is, of what the arguments are."""
+        first, second = self.block.args
+        known: dict[SSAValue, int] = {first: x, second: y}
+        return value_of(self.b.index(found), known)
+
+
+def check(
+    build: Callable[[LaneBuilder, Num], Num],
+    expected: Callable[[int], int],
+    one: tuple[int, int | None],
+) -> None:
+    """One number in, one out; `most` is a bound, maybe not met, but never passed."""
+    bench = Bench()
+    number = bench.number(0, *one)
+    found = build(bench.b, number)
+    constant, most = one
+    for part in range((most or 0) + 1):
+        result = bench.values(found, part)
+        assert result == expected(constant + part)
+        assert result <= found.most
+    if found.known is not None:
+        assert found.most == found.known
+
+
+@given(one=partly, by=sizes)
+def test_divided(one: tuple[int, int | None], by: int) -> None:
+    """Rounded down."""
+    check(lambda b, n: b.divided(n, by), lambda n: n // by, one)
+
+
+@given(one=partly, by=sizes)
+def test_remainder(one: tuple[int, int | None], by: int) -> None:
+    """That of Python."""
+    check(lambda b, n: b.remainder(n, by), lambda n: n % by, one)
+
+
+@given(one=partly, factor=st.integers(0, 20))
+def test_times(one: tuple[int, int | None], factor: int) -> None:
+    """0 too."""
+    check(lambda b, n: b.times(n, factor), lambda n: n * factor, one)
+
+
+@given(one=partly, by=sizes)
+def test_division_with_remainder(one: tuple[int, int | None], by: int) -> None:
+    """n = by (n / by) + n mod by."""
+
+    def again(b: LaneBuilder, n: Num) -> Num:
+        return b.add(b.times(b.divided(n, by), by), b.remainder(n, by))
+
+    check(again, lambda n: n, one)
+
+
+@given(one=partly, other=partly, swapped=st.booleans())
+def test_add(
+    one: tuple[int, int | None], other: tuple[int, int | None], swapped: bool
+) -> None:
+    """Both orders; the greatest values add up."""
+    bench = Bench()
+    x, y = bench.number(0, *one), bench.number(1, *other)
+    found = bench.b.add(y, x) if swapped else bench.b.add(x, y)
+    assert found.most == x.most + y.most
+    for part in range((one[1] or 0) + 1):
+        sum_of = one[0] + other[0] + part + (other[1] or 0)
+        assert bench.values(found, part, other[1] or 0) == sum_of
+
+
+@given(one=partly, end=st.integers(0, 60))
+def test_comparisons(one: tuple[int, int | None], end: int) -> None:
+    """`below` and `equal` are known where they are the same for every value."""
+    bench = Bench()
+    number = bench.number(0, *one)
+    parts = range((one[1] or 0) + 1)
+    for found, truth in (
+        (bench.b.below(number, end), [one[0] + part < end for part in parts]),
+        (bench.b.equal(number, end), [one[0] + part == end for part in parts]),
+    ):
+        for part, expected in zip(parts, truth, strict=True):
+            if isinstance(found, bool):
+                assert found == expected
+            else:
+                known: dict[SSAValue, int] = {bench.block.args[0]: part}
+                assert bool(value_of(found, known)) == expected
+    if len({one[0] + part < end for part in parts}) == 1:
+        assert isinstance(bench.b.below(number, end), bool)
+
+
+CHEAP: list[tuple[Callable[[LaneBuilder, Num], Num], int]] = [
+    (lambda b, n: b.divided(b.add(n, Num(16)), 16), 0),  # 1: the part is below 16
+    (lambda b, n: b.remainder(b.add(n, Num(32)), 16), 0),  # the part
+    (lambda b, n: b.divided(n, 4), 2),  # the number 4, the division
+    (lambda b, n: b.times(b.divided(n, 4), 1), 2),
+    (lambda b, n: b.times(n, 0), 0),
+    (lambda b, n: b.remainder(n, 1), 0),
+]
+
+
+@pytest.mark.parametrize(("build", "operations"), CHEAP)
+def test_no_operation_where_none_is_needed(
+    build: Callable[[LaneBuilder, Num], Num], operations: int
+) -> None:
+    """Of a part in [0, 15]."""
+    bench = Bench()
+    build(bench.b, bench.number(0, 0, 15))
+    assert len(bench.block.ops) == operations
+
+
+def test_the_same_is_computed_once() -> None:
+    """Operations on the same operands are one."""
+    bench = Bench()
+    number = bench.number(0, 3, 40)
+    assert bench.b.divided(number, 8) == bench.b.divided(number, 8)
+    count = len(bench.block.ops)
+    bench.b.remainder(number, 8)
+    bench.b.remainder(number, 8)
+    assert len(bench.block.ops) == count + 1
