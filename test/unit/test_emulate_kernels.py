@@ -41,6 +41,10 @@ class Gemm:
     """Of a work-group."""
     is_transposed: bool = False
 
+    def __str__(self) -> str:
+        """For pytest."""
+        return self.name
+
 
 GEMMS = [
     Gemm("gemm_axb", "f2", "f4", (256, 256)),
@@ -80,9 +84,10 @@ def run(
     arguments: Sequence[Any],
     groups: tuple[int, int, int] | None,
     session: opencl.Session,
+    options: str = "",
 ) -> tuple[Array, ...]:
     """Return what the arrays are after a kernel that is emulated."""
-    pipeline = f"coopc-xe{{device={device} emulate=true}}"
+    pipeline = f"coopc-xe{{device={device} {options} emulate=true any=false}}"
     artifact = coopc.compile(text, pipeline, "spirv-binary")
     (interface,) = artifact.interface
     call = pack(interface, arguments, groups)
@@ -123,6 +128,19 @@ def test_gemm(
     arguments = [a, b, c, m, n, k]
     text = of_lanes(gemm.name, lanes)
     after = run(text, device, arguments, groups, intel_cpu)
+    assert np.array_equal(after[2], product)
+
+
+@pytest.mark.parametrize("options", ["prefetch=3", "payload=all prefetch=2"])
+@pytest.mark.parametrize("gemm", [GEMMS[1], GEMMS[3]], ids=str)
+def test_prefetches_and_payloads(
+    gemm: Gemm, options: str, intel_cpu: opencl.Session
+) -> None:
+    a, b, c, product = factors(gemm, RAGGED)
+    m, n, k = RAGGED
+    groups = -(-m // gemm.tile[0]), -(-n // gemm.tile[1]), 1
+    text = of_lanes(gemm.name, 16)
+    after = run(text, "bmg", [a, b, c, m, n, k], groups, intel_cpu, options)
     assert np.array_equal(after[2], product)
 
 

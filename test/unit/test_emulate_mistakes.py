@@ -132,7 +132,8 @@ def plant(mistake: Mistake, monkeypatch: pytest.MonkeyPatch) -> list[BlockPlan]:
 def compiled(kernel: str) -> coopc.Artifact:
     """Compile a kernel that is emulated."""
     text = (INPUTS / f"{kernel}.ttgir").read_text()
-    return coopc.compile(text, "coopc-xe{device=bmg emulate=true}", "spirv-binary")
+    pipeline = "coopc-xe{device=bmg emulate=true any=false}"
+    return coopc.compile(text, pipeline, "spirv-binary")
 
 
 def is_right(kernel: str, artifact: coopc.Artifact, session: opencl.Session) -> bool:
