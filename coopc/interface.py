@@ -8,6 +8,8 @@ flavour of the module:
 | opencl  | a pointer, then its `Field`s, an i64 each       | as it is            |
 | vulkan  | binding n of set 0 for the n-th memref, and     | in the block of     |
 |         | its `Field`s in the block of push constants     | push constants      |
+| vulkan, | its address, an i64, before its other `Field`s, | the same            |
+| by addresses | in the block of push constants             |                     |
 
 The fields of a memref are its dynamic offset, sizes and strides, in that order; what
 the type says is left out, and a memref without a layout has dynamic sizes only.  The
@@ -39,6 +41,10 @@ SCALAR_BYTES = {
 }
 """Sizes in memory, in bytes; an i1 is a byte that is 0 or 1."""
 
+SECOND_ENTRY = ".any"
+"""What the name of a kernel's second entry point ends in: it has no conditions, and is
+called where one of the first's is violated."""
+
 
 class What(StrEnum):
     """What a field holds."""
@@ -51,6 +57,8 @@ class What(StrEnum):
     """Of a dimension of a memref, in elements."""
     STRIDE = auto()
     """Of a dimension of a memref, in elements."""
+    ADDRESS = auto()
+    """Of a memref's memory, where Vulkan binds no buffers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +234,15 @@ class Interface:
         ends = [field.byte_offset + SCALAR_BYTES[field.type] for field in self.fields]
         return max(ends, default=0)
 
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        """Where in the push constants the addresses of buffers are, in bytes.
+
+        There are none where buffers are bound.
+        """
+        found = (x for x in self.fields if x.what is What.ADDRESS)
+        return tuple(field.byte_offset for field in found)
+
     def binding(self, argument: int) -> int:
         """The binding of an argument that is a memref."""
         return sum(isinstance(each, Buffer) for each in self.arguments[:argument])
@@ -235,7 +252,8 @@ class Interface:
         arguments: list[Json] = []
         for position, argument in enumerate(self.arguments):
             json = _plain(argument)
-            if isinstance(argument, Buffer) and self.flavour == "vulkan":
+            bound = self.flavour == "vulkan" and not self.addresses
+            if isinstance(argument, Buffer) and bound:
                 json["binding"] = self.binding(position)
             arguments.append(json)
         return {
@@ -284,13 +302,24 @@ class Interface:
         )
 
 
-def fields_of(arguments: Sequence[Argument], flavour: str) -> tuple[Field, ...]:
-    """The fields of a kernel with these arguments, in the order of the arguments."""
+def fields_of(
+    arguments: Sequence[Argument], flavour: str, addresses: bool = False
+) -> tuple[Field, ...]:
+    """The fields of a kernel with these arguments, in the order of the arguments.
+
+    Args:
+        arguments: of the kernel.
+        flavour: opencl or vulkan.
+        addresses: whether memrefs are passed by their addresses.
+    """
     index = "i32" if flavour == "vulkan" else "i64"
     fields: list[Field] = []
     end = 0
     for position, argument in enumerate(arguments):
-        for what, dimension, type in _dynamic(argument, index):
+        parts = _dynamic(argument, index)
+        if addresses and isinstance(argument, Buffer):
+            parts.insert(0, (What.ADDRESS, 0, "i64"))
+        for what, dimension, type in parts:
             size = SCALAR_BYTES[type]
             start = -(-end // size) * size if flavour == "vulkan" else 0
             fields.append(Field(what, position, dimension, type, start))

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from coopc.interface import (
+    SECOND_ENTRY,
     Argument,
     Buffer,
     Condition,
@@ -128,7 +129,8 @@ def pack(
     given: list[Given] = []
     for argument, each in zip(interface.arguments, arguments, strict=True):
         given.append(_checked(argument, each))
-    _check_conditions(interface, given)
+    if (reason := violated_condition(interface, given)) is not None:
+        raise ValueError(reason)
     if interface.flavour == "vulkan":
         _check_extents(interface, given)
     buffers = tuple(
@@ -268,16 +270,34 @@ def _flat(argument: Buffer, array: Array) -> Array:
     return np.concatenate([np.zeros(argument.offset or 0, array.dtype), memory])
 
 
-def _check_conditions(interface: Interface, given: Sequence[Given]) -> None:
-    """Check what the host can check; addresses are the run-time's."""
+def entry_for(
+    known: Sequence[Interface], first: Interface, given: Sequence[Given]
+) -> Interface:
+    """Return the entry point of a kernel that takes some arguments.
+
+    The first, or its second one where a condition of the first is violated.
+    """
+    names = {each.name: each for each in known}
+    second = names.get(first.name + SECOND_ENTRY)
+    if second is None or violated_condition(first, given) is None:
+        return first
+    return second
+
+
+def violated_condition(interface: Interface, given: Sequence[Given]) -> str | None:
+    """Return which condition arguments violate, that the host can check, or None.
+
+    Addresses are the run-time's.
+    """
     for condition in interface.conditions:
         if condition.what == "address":
             continue
         if reason := condition.violated(_demanded(interface, given, condition)):
             argument = interface.arguments[condition.argument]
-            raise ValueError(
+            return (
                 f"{condition.what} {condition.dimension} of {argument.name}: {reason}"
             )
+    return None
 
 
 def _demanded(
@@ -297,6 +317,8 @@ def _value(interface: Interface, given: Sequence[Given], field: Field) -> Any:
     argument, each = interface.arguments[field.argument], given[field.argument]
     if field.what == What.VALUE:
         return each
+    if field.what == What.ADDRESS:
+        return 0  # the run-time writes it: see `Interface.addresses`
     if field.what == What.OFFSET:
         return argument.offset or 0 if isinstance(argument, Buffer) else 0
     array = np.asarray(each)

@@ -76,8 +76,8 @@ class CoopcXePass(Pipeline):
     """Whether the plan of each access is printed, or the reason against one."""
     prefetch: int = 0
     """How many steps of a loop ahead tiles are prefetched; 0 for no more than is."""
-    any: bool = False
-    """Whether kernels get a second entry point, `.any`, for memory of any pitch."""
+    any: bool = True
+    """Whether kernels with conditions get a second entry point, `.any`, for the rest."""
     payload: Literal["none", "prefetch", "all"] = "none"
     """Which addresses of messages are held in payloads, builtins of the compiler."""
     split: bool = False

@@ -20,6 +20,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from coopc.diagnostic import near_match
+from coopc.interface import SECOND_ENTRY
 from coopc.tools.driver import wrong_call
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ ON = {
 """Where a kernel can run, and the device that it is compiled for by default."""
 XE_DEVICE = "bmg"
 """The one that kernels of Triton are planned for by default."""
-SECOND_ENTRY = ".any"
-"""The end of the name of an entry point that the source does not have."""
 
 
 class Level(Enum):
@@ -81,7 +80,7 @@ class Job:
 def prepare(args: argparse.Namespace) -> Job:
     """Read, compile, and make the arguments."""
     from coopc.compiler import compile, new_context
-    from coopc.interface_call import pack
+    from coopc.interface_call import entry_for, pack
     from coopc.parsing import parse
     from coopc.pipeline import read_passes
     from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
@@ -110,6 +109,8 @@ def prepare(args: argparse.Namespace) -> Job:
         interface = choose(known, args.kernel)
         words = read_words(args.arg, interface)
         given = make_arguments(interface, words, args.seed, args.size)
+        if args.kernel is None:
+            interface = entry_for(known, interface, given)
         call = pack(interface, given, read_grid(args.grid))
         spec = read_spec(args.spec)
     emulated = emulated_device(steps, module)
@@ -213,20 +214,25 @@ def usage() -> Generator[None]:
 
 
 def choose(known: Sequence[Interface], name: str | None) -> Interface:
-    """Return the kernel of a name, or the only one.
+    """Return the kernel of a name, or the only one, second entry points aside.
 
     Raises:
         ValueError: there is none, or there are several and no name.
     """
     names = [interface.name for interface in known]
+    first = [
+        x
+        for x in names
+        if not x.endswith(SECOND_ENTRY) or x.removesuffix(SECOND_ENTRY) not in names
+    ]
     if not known:
         raise ValueError("expected a kernel: no function has simt.kernel")
-    if name is None and len(known) > 1:
+    if name is None and len(first) > 1:
         raise ValueError(f"expected --kernel, one of {', '.join(names)}")
     if name is not None and name not in names:
         near = near_match(name, names)
         raise ValueError(f"expected a kernel, one of {', '.join(names)}{near}")
-    return known[0 if name is None else names.index(name)]
+    return known[names.index(first[0] if name is None else name)]
 
 
 def family_of(name: str) -> str | None:

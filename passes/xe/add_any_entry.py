@@ -17,9 +17,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import tt
+from coopc.interface import SECOND_ENTRY
 from coopc.passes.xe.accesses import LANE_BY_LANE
-
-SUFFIX = ".any"
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class AddAnyEntryPass(ModulePass):
         for kernel in list(op.ops):
             if not isinstance(kernel, tt.FuncOp) or not kernel.is_kernel:
                 continue
-            name = kernel.sym_name.data + SUFFIX
+            name = kernel.sym_name.data + SECOND_ENTRY
             if name in names or LANE_BY_LANE in kernel.attributes:
                 continue
             copy = kernel.clone()

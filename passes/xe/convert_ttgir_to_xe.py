@@ -24,6 +24,7 @@ from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.types import TensorDescType, is_tensor
+from coopc.passes.xe.accesses import LANE_BY_LANE
 from coopc.passes.xe.block_access import BlockAccess, plan_of, spread_of_value
 from coopc.passes.xe.checks import why_not
 from coopc.passes.xe.counters import count_in_units
@@ -33,6 +34,7 @@ from coopc.passes.xe.exchanges import Exchanges
 from coopc.passes.xe.group_memory import GroupMemory
 from coopc.passes.xe.kernels import convert_functions
 from coopc.passes.xe.lane_access import LaneAccess
+from coopc.passes.xe.lane_loops import LaneLoops
 from coopc.passes.xe.payloads import Payload, PayloadLoads, Prefetches
 from coopc.passes.xe.pointers import Pointers, base_of, memref_of, origin_of
 from coopc.passes.xe.products import dot
@@ -89,6 +91,7 @@ class Conversion:
         bases: dict[Operation, SSAValue],
         payload: Payload,
         io: BlockIO | None,
+        in_loops: LaneLoops | None,
     ) -> None:
         """Start with what is at the entry, and the scalar pointers of accesses."""
         loads = None
@@ -98,7 +101,7 @@ class Conversion:
         self.pointers = Pointers(entry)
         self.blocks = BlockAccess(entry, loads)
         self.prefetches = Prefetches(entry, payload in ("prefetch", "all"))
-        self.lanes = LaneAccess(entry, self.pointers, bases)
+        self.lanes = LaneAccess(entry, self.pointers, bases, in_loops)
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
@@ -176,7 +179,11 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         if isinstance(op, tt.LoadOp | tt.StoreOp)
         and (base := base_of(op.ptr)) is not None
     }
-    split_values(func, parts, Conversion(entry, bases, payload, io).rules())
+    # The entry point for any memory is to be short, the others are to be fast.
+    in_loops = LaneLoops(entry) if LANE_BY_LANE in func.attributes else None
+    rules = Conversion(entry, bases, payload, io, in_loops).rules()
+    split_values(func, parts, rules)
+    func.attributes.pop(LANE_BY_LANE, None)
 
 
 @dataclass(frozen=True)

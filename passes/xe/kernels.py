@@ -26,6 +26,8 @@ from coopc.device import BlockIO
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.enums import ProgramAxis
 from coopc.dialects.tt.names import ModuleFacts
+from coopc.interface import SECOND_ENTRY
+from coopc.passes.xe.accesses import LANE_BY_LANE
 from coopc.passes.xe.conditions import conditions
 
 _DIMENSIONS = {
@@ -41,6 +43,7 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     lanes = facts.threads_per_warp
     assert facts.num_warps is not None, module
     found: list[FuncOp] = []
+    drop_second_entries(module, io)
     for op in list(module.ops):
         if not isinstance(op, tt.FuncOp):
             continue
@@ -55,6 +58,8 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
         func.attributes[simt.WORK_GROUP_SIZE] = size
         if needed is not None and needed.data:
             func.attributes[simt.CONDITIONS] = needed
+        if LANE_BY_LANE in op.attributes:
+            func.attributes[LANE_BY_LANE] = UnitAttr()
         Rewriter.replace_op(op, func, [])
         for each in list(func.body.walk()):
             convert_program(each)
@@ -63,6 +68,19 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
         if name.startswith(("ttg.", "ttig.")):
             del module.attributes[name]
     return found
+
+
+def drop_second_entries(module: ModuleOp, io: BlockIO | None) -> None:
+    """Erase entry points for any memory of kernels that take any memory themselves."""
+    named = {x.sym_name.data: x for x in module.ops if isinstance(x, tt.FuncOp)}
+    for name, func in named.items():
+        if LANE_BY_LANE not in func.attributes:
+            continue
+        first = named.get(name.removesuffix(SECOND_ENTRY))
+        if first is None or first is func:
+            continue
+        if io is None or not conditions(first, io).data:
+            Rewriter.erase_op(func)
 
 
 def convert_program(op: Operation) -> None:

@@ -36,6 +36,7 @@ from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.lane_loops import LaneLoops
 from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
 from coopc.passes.xe.registers import (
@@ -73,6 +74,8 @@ class LaneAccess:
     pointers: Pointers
     bases: dict[Operation, SSAValue]
     """The scalar pointer that the pointers of an access count from."""
+    loops: LaneLoops | None = None
+    """Where elements are accessed in loops; None where each by itself."""
 
     def through_pointers(self, op: tt.LoadOp | tt.StoreOp, s: Splitter) -> Where:
         """Return where the elements of a tensor of pointers are."""
@@ -213,6 +216,10 @@ class LaneAccess:
         for number, offsets in enumerate(where.offsets):
             start = zero if other is None else other[number]
             mask = None if where.masks is None else where.masks[number]
+            if self.loops is not None:
+                memory = where.memory
+                found.append(self.loops.load(s, memory, offsets, mask, start))
+                continue
             vector = start
             for at in range(spread.length):
                 index = element_index(s, offsets, at)
@@ -248,6 +255,10 @@ class LaneAccess:
         for number, (vector, offsets) in enumerate(
             zip(vectors, where.offsets, strict=True)
         ):
+            if self.loops is not None:
+                flags = None if where.masks is None else where.masks[number]
+                self.loops.store(s, where.memory, offsets, flags, vector)
+                continue
             for at in range(spread.length):
                 index = element_index(s, offsets, at)
                 one = s.insert(ExtractOp(vector, [at], spread.element)).result

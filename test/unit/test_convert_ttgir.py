@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
@@ -196,3 +197,13 @@ def test_attention(heads_length: tuple[int, int]) -> None:
     for out in found:
         assert np.abs(out - expected).max() <= bound
     assert np.array_equal(found[1], found[2])
+
+
+def entry_points(device: str, options: str = "") -> list[str]:
+    found = module("gemm_axb_32x32", f"coopc-xe{{device={device}{options}}}")
+    return [op.sym_name.data for op in found.ops if isinstance(op, FuncOp)]
+
+
+def test_second_entry_points_are_where_there_are_conditions() -> None:
+    assert entry_points("bmg") == ["gemm_axb_32x32", "gemm_axb_32x32.any"]
+    assert entry_points("bmg", " any=false") == ["gemm_axb_32x32"]
