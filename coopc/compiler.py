@@ -132,8 +132,13 @@ def compile(
         # Functions of LLVM IR are called as their types say.
         return Artifact(content)
     # What the target was told of the device, the interface depends on too.
-    told = {each: getattr(writer, each, None) for each in ("flavour", "device")}
-    options = " ".join(f"{each}={value}" for each, value in told.items() if value)
+    names = ("flavour", "device", "addresses")
+    told = {each: getattr(writer, each, None) for each in names}
+    options = " ".join(
+        f"{each}={str(value).lower() if value is True else value}"
+        for each, value in told.items()
+        if value
+    )
     abi = read_target(f"{INTERFACE_TARGET}{{{options}}}", universe.all_targets)
     kernels = json.loads(emit(ctx, module, abi, source))["kernels"]
     return Artifact(content, tuple(map(Interface.from_json, kernels)))

@@ -10,7 +10,7 @@ import lit.formats
 config.name = "coopc"
 config.test_format = lit.formats.ShTest()
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["unit", "device", "inputs"]
+config.excludes = ["unit", "device", "inputs", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 
 # The tools are those of the environment that runs lit, wherever that is; what checks

@@ -14,8 +14,16 @@ class Facts:
 
     flavour: Flavour
     device: Device
+    addresses: bool = False
+    """Whether kernels get addresses of physical storage buffers under Vulkan, not
+    bound ones."""
 
     def __post_init__(self) -> None:
+        if self.addresses and self.flavour != "vulkan":
+            raise ValueError(
+                "expected the flavour vulkan, which has physical storage buffers, "
+                f"got {self.flavour}"
+            )
         if self.flavour not in self.device.flavours:
             has = " or ".join(self.device.flavours) or "no flavour of SPIR-V"
             raise ValueError(

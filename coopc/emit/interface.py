@@ -146,7 +146,7 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         kernel.name,
         facts.flavour,
         arguments,
-        fields_of(arguments, facts.flavour),
+        fields_of(arguments, facts.flavour, facts.addresses),
         kernel.work_group_size,
         kernel.subgroup_size,
         None if grid is None else tuple(map(_expression, grid.results)),

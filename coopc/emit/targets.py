@@ -27,6 +27,9 @@ class DeviceTarget(Target):
     """opencl or vulkan; with a device that has one, that one."""
     device: str | None = None
     """A name in `coopc.device.DEVICES`."""
+    addresses: bool = False
+    """Whether Vulkan's kernels get addresses of physical storage buffers, not bound
+    buffers."""
 
     def facts(self, module: ModuleOp) -> Facts:
         """What a module is emitted for.
@@ -35,10 +38,15 @@ class DeviceTarget(Target):
             PassFailedException: nothing says so, or there is no such device, or the
                 device has no such flavour.
         """
-        return facts_of(module, self.flavour, self.device)
+        return facts_of(module, self.flavour, self.device, self.addresses)
 
 
-def facts_of(module: ModuleOp, flavour: str | None, device: str | None) -> Facts:
+def facts_of(
+    module: ModuleOp,
+    flavour: str | None,
+    device: str | None,
+    addresses: bool = False,
+) -> Facts:
     """What a module is emitted for; options go before what the module says.
 
     Raises:
@@ -62,7 +70,7 @@ def facts_of(module: ModuleOp, flavour: str | None, device: str | None) -> Facts
             if flavour is None and len(known.flavours) == 1:
                 (flavour,) = known.flavours
             if flavour is not None:
-                return Facts(as_flavour(flavour), known)
+                return Facts(as_flavour(flavour), known, addresses)
         except ValueError as error:
             reason = str(error)
     module.emit_error(reason, PassFailedException(reason))

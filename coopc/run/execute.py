@@ -75,6 +75,7 @@ def on_vulkan(
         push_constants=call.push_constants,
         spec=spec_values(interface, spec or {}),
         subgroup_size=interface.subgroup_size,
+        addresses=interface.addresses,
         repeats=repeats,
     )
     where = f"{session.info.name}, {session.info.driver}"

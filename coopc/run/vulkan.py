@@ -136,6 +136,7 @@ class Session:
         push_constants: bytes = b"",
         spec: Mapping[int, bytes] | None = None,
         subgroup_size: int | None = None,
+        addresses: Sequence[int] = (),
         repeats: int = 1,
         validate: bool = True,
         seconds: float = 60.0,
@@ -150,6 +151,8 @@ class Session:
             push_constants: the block of push constants.
             spec: values of specialization constants by SpecId, each of its type's size.
             subgroup_size: the subgroup size to require, in invocations.
+            addresses: where in the push constants the address of each buffer goes, in
+                bytes, for a kernel of physical storage buffers.
             repeats: number of dispatches, all timed; each sees what the one before it
                 wrote, and the result holds what the first wrote.
             validate: let spirv-val check the module first.
@@ -179,6 +182,7 @@ class Session:
             "spec_ids": list(spec),
             "subgroup_size": subgroup_size,
             "full_subgroups": self._full_subgroups(facts, entry, subgroup_size),
+            "addresses": list(addresses),
             "repeats": repeats,
         }
         sent: list[Blob] = [binary, push_constants, *spec.values(), *blobs]

@@ -9,7 +9,8 @@ from coopc.run.vulkan_driver import PhysicalDevice, VulkanError
 
 WHOLE_SIZE = 2**64 - 1
 COMPUTE_QUEUE = 0x2
-STORAGE_BUFFER_USAGE = 0x20
+STORAGE_BUFFER_USAGE, ADDRESS_USAGE = 0x20, 0x20000
+ALLOCATE_ADDRESS = 0x2
 DEVICE_LOCAL, HOST_VISIBLE, HOST_COHERENT = 0x1, 0x2, 0x4
 
 
@@ -70,14 +71,26 @@ class Device:
         stack.callback(self.call, f"vkDestroy{kind}", handle, None)
         return handle
 
-    def buffer(self, stack: ExitStack, data: bytes) -> tuple[ctypes.c_uint64, int]:
-        """A buffer with these contents, and the address it is mapped at."""
-        info = vk.BufferCreateInfo(size=len(data), usage=STORAGE_BUFFER_USAGE)
+    def buffer(
+        self, stack: ExitStack, data: bytes, *, addressed: bool = False
+    ) -> tuple[ctypes.c_uint64, int]:
+        """A buffer with these contents, and the address it is mapped at.
+
+        Args:
+            stack: which destroys it.
+            data: its contents.
+            addressed: whether the device may ask for its own address of it.
+        """
+        usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
+        flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
+        info = vk.BufferCreateInfo(size=len(data), usage=usage)
         buffer = self.make(stack, "Buffer", info)
         needs = vk.MemoryRequirements()
         self.call("vkGetBufferMemoryRequirements", buffer, ctypes.byref(needs))
         wanted = self._memory_type(needs.types)
-        info = vk.MemoryAllocateInfo(size=needs.size, memoryType=wanted)
+        info = vk.MemoryAllocateInfo(
+            flags if addressed else None, size=needs.size, memoryType=wanted
+        )
         memory = vk.HANDLE()
         self.check("vkAllocateMemory", ctypes.byref(info), None, ctypes.byref(memory))
         stack.callback(self.call, "vkFreeMemory", memory, None)
@@ -89,6 +102,12 @@ class Device:
             raise VulkanError("vkMapMemory gave no address")
         ctypes.memmove(address.value, data, len(data))
         return buffer, address.value
+
+    def address(self, buffer: ctypes.c_uint64) -> int:
+        """The address that the device has of a buffer."""
+        info = ctypes.byref(vk.BufferDeviceAddressInfo(buffer=buffer.value))
+        name = "vkGetBufferDeviceAddress"
+        return self.driver.call(name, self.handle, info, result=vk.U64)
 
     def _memory_type(self, allowed: int) -> int:
         """Host-visible memory, on the device if it has such."""

@@ -4,7 +4,7 @@ import ctypes
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coopc.run import vulkan_structures as vk
@@ -38,6 +38,8 @@ class Shader:
     """The subgroup size to require, in invocations."""
     full_subgroups: bool
     """Whether to require that no subgroup has idle invocations."""
+    addresses: tuple[int, ...] = ()
+    """Where in the push constants the address of each buffer goes, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ def dispatch(
         repeats: number of dispatches, each after the one before, at least 1.
     """
     with ExitStack() as stack:
-        mapped = [device.buffer(stack, data) for data in buffers]
+        addressed = bool(shader.addresses)
+        mapped = [device.buffer(stack, x, addressed=addressed) for x in buffers]
+        shader = _addressed(device, shader, [handle for handle, _ in mapped])
         set_layout, layout = _layouts(device, stack, len(buffers), shader)
         pipeline = _pipeline(device, stack, shader, layout)
         handles = [handle for handle, _ in mapped]
@@ -76,6 +80,16 @@ def dispatch(
         ]
         times += [timer.run(commands) for _ in range(repeats - 1)]
     return Result(contents, times)
+
+
+def _addressed(
+    device: Device, shader: Shader, buffers: Sequence[ctypes.c_uint64]
+) -> Shader:
+    """A shader with the addresses of its buffers among its push constants."""
+    constants = bytearray(shader.push_constants)
+    for at, buffer in zip(shader.addresses, buffers, strict=False):
+        constants[at : at + 8] = device.address(buffer).to_bytes(8, "little")
+    return replace(shader, push_constants=bytes(constants))
 
 
 class _Timer:

@@ -99,14 +99,14 @@ class Driver:
         self.check("vkCreateInstance", ctypes.byref(info), None, created)
         self.instance = instance
 
-    def call(self, name: str, *args: Any) -> int:
+    def call(self, name: str, *args: Any, result: Any = ctypes.c_int) -> int:
         """Call a function; the value means nothing if it returns void."""
         function = self._functions.get(name)
         if function is None:
             address = self._resolve(self.instance, name.encode())
             if not address:
                 raise VulkanError(f"{self.library} has no {name}")
-            function = self._functions[name] = ctypes.CFUNCTYPE(ctypes.c_int)(address)
+            function = self._functions[name] = ctypes.CFUNCTYPE(result)(address)
         return function(*args)
 
     def check(self, name: str, *args: Any) -> None:

@@ -122,6 +122,8 @@ DriverProperties = _chained(
 )
 SubgroupSizeProperties = _chained(1000225000, "smallest largest count stages")
 RequiredSubgroupSize = _chained(1000225001, "size")
+MemoryAllocateFlagsInfo = _chained(1000060000, "flags mask")
+BufferDeviceAddressInfo = _chained(1000244001, "buffer", buffer=HANDLE)
 CooperativeMatrixFeatures = _chained(1000506000, "matrix robustBufferAccess")
 CooperativeMatrixProperties = _chained(1000506001, "m n k a b c result sat scope")
 

@@ -53,6 +53,7 @@ class VulkanWorker:
             specialization=dict(zip(spec_ids, rest[:count], strict=True)),
             subgroup_size=request["subgroup_size"],
             full_subgroups=request["full_subgroups"],
+            addresses=tuple(request["addresses"]),
         )
         result = dispatch(self.device, shader, rest[count:], request["repeats"])
         return {"milliseconds": result.milliseconds}, result.buffers

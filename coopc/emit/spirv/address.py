@@ -75,11 +75,14 @@ def memory_operands(
 ) -> list[str | int | Id]:
     """The memory operands of an access; `available` and `visible` are scopes.
 
+    A physical storage buffer's elements are aligned by their size.
     Vulkan's accesses are private to the work-item unless they say otherwise: where the
     module has barriers, they do, for memory that others see.
     """
     flags: list[str] = []
     literals: list[int | Id] = []
+    if alignment_bytes is None and view.storage == "PhysicalStorageBuffer":
+        alignment_bytes = e.types.bytes_of(view.element)  # must be said there
     if volatile:
         flags.append("Volatile")
     if alignment_bytes is not None:

@@ -52,7 +52,12 @@ _HANDED_OVER = {
 }
 """Scopes of SPIR-V; the widest of Vulkan without another capability is 5."""
 
-MATRIX_STORAGE = ("StorageBuffer", "CrossWorkgroup", "Workgroup")
+MATRIX_STORAGE = (
+    "StorageBuffer",
+    "PhysicalStorageBuffer",
+    "CrossWorkgroup",
+    "Workgroup",
+)
 """Where matrices are loaded from and stored to."""
 
 

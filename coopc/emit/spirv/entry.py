@@ -1,6 +1,7 @@
 """Kernels as entry points: how they get their arguments, and what they declare.
 
-Vulkan: the n-th memref is the storage buffer at binding n of set 0; scalars, and what
+Vulkan: the n-th memref is the storage buffer at binding n of set 0, or its address a
+push constant (`Facts.addresses`); scalars, and what
 the types of memrefs leave to run time, are members of one block of push constants, and
 are loaded at the entry where something uses them.  OpenCL: they are parameters.
 """
@@ -19,6 +20,9 @@ from coopc.emit.spirv.view import Form, Later, Num, View
 from coopc.emit.spirv.whole import ModuleEmission
 from coopc.interface import Field, Interface, What
 from coopc.spirv.statement import Id
+
+PHYSICAL = "PhysicalStorageBuffer"
+"""The storage class of buffers that are addresses."""
 
 Numbers = dict[tuple[What, int, int], Num]
 """What is passed beside the buffers, by what it is, argument and dimension."""
@@ -46,6 +50,12 @@ def begin_vulkan(
             if arg.first_use is not None:
                 _set_scalar(e, arg, e.index.id(number))
             continue
+        if whole.facts.addresses:
+            address = e.index.id(numbers[What.ADDRESS, position, 0])
+            pointer = _physical(e, arg.type.element_type, address)
+            view = _view(arg.type, position, pointer, PHYSICAL, numbers)
+            e.set(arg, view)
+            continue
         binding = interface.binding(position)
         variable = buffer(whole, arg.type.element_type, name_of(arg, position), binding)
         e.set(arg, _view(arg.type, position, variable, "StorageBuffer", numbers))
@@ -66,6 +76,12 @@ def buffer(whole: ModuleEmission, element: Attribute, name: str, binding: int) -
     whole.buffers.append(variable)
     whole.bindings[variable] = binding
     return variable
+
+
+def _physical(e: Emission, element: Attribute, address: Id) -> Id:
+    """The pointer to a buffer that is an address."""
+    pointer = e.types.pointer(PHYSICAL, e.whole.block(element))
+    return e.at_entry(lambda: e.emit("OpConvertUToPtr", address, type=pointer))
 
 
 def _push_constants(e: Emission, interface: Interface) -> Numbers:
@@ -164,7 +180,8 @@ def field_name(field: Field, interface: Interface) -> str:
     name = interface.arguments[field.argument].name
     if field.what == What.VALUE:
         return name
-    dimension = "" if field.what == What.OFFSET else str(field.dimension)
+    whole = field.what in (What.OFFSET, What.ADDRESS)
+    dimension = "" if whole else str(field.dimension)
     return f"{name}_{field.what}{dimension}"
 
 

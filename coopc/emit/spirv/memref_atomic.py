@@ -50,6 +50,7 @@ _MEMORIES = {
     "CrossWorkgroup": 0x200,
     "Workgroup": 0x100,
     "StorageBuffer": 0x40,
+    "PhysicalStorageBuffer": 0x40,
     "Function": 0x0,
 }
 """Which memory an ordering is about, by storage class."""

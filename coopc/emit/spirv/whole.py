@@ -25,6 +25,13 @@ BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
 """What makes a work-item see what others wrote."""
 
 
+def _addressing(facts: Facts) -> str:
+    """The addressing model."""
+    if facts.addresses:
+        return "PhysicalStorageBuffer64"
+    return "Logical" if facts.vulkan else "Physical64"
+
+
 class ModuleEmission:
     """What the functions of a module share."""
 
@@ -34,7 +41,7 @@ class ModuleEmission:
         self.facts = facts
         self.module = Module(
             version=facts.device.spirv_version,
-            addressing="Logical" if facts.vulkan else "Physical64",
+            addressing=_addressing(facts),
             memory_model="Vulkan" if facts.vulkan else "OpenCL",
         )
         self.spec_constants: dict[str, Id] = {}
