@@ -119,7 +119,8 @@ def uniform_operands(op: Operation) -> Sequence[tuple[str, SSAValue]]:
         case simt.BlockReadOp() | simt.BlockWriteOp():
             return accessed(op.memory, op.positions)
         case xe.BlockLoadOp():
-            return (("the base", op.base), ("the offset", op.offset))
+            guard = () if op.guard is None else (("the guard", op.guard),)
+            return (("the base", op.base), ("the offset", op.offset), *guard)
         case _:
             return ()
 

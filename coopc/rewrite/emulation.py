@@ -142,6 +142,9 @@ class Emulator:
         shift = number(bytes.bit_length() - 1)
         x = self._before(op, arith.ShRUIOp(op.offset, shift))
         width, height = number(ALL_BYTES), number(ALL_ROWS)
+        if op.guard is not None:
+            none = number(0)
+            height = self._before(op, arith.SelectOp(op.guard, height, none))
         operands = [op.base, x, number(0), width, height, number(bytes * lanes)]
         types = [op.result.type]
         found = self._load(op, shape, operands, types, lanes)

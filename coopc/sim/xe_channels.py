@@ -11,7 +11,7 @@ from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
 from coopc.sim.numerics import Numerics
-from coopc.sim.values import Array
+from coopc.sim.values import LANE_AXIS, Array
 
 
 @register_impls
@@ -23,21 +23,41 @@ class XeChannelFunctions(SimulatorFunctions):
         self, interpreter: Interpreter, op: xe.BlockLoadOp, args: PythonValues
     ) -> PythonValues:
         """Read the slots of each lane."""
-        memory, offset = args
+        memory, offset, *guards = args
         assert isinstance(memory, MemRef), memory
-        if type(self.machine.numerics) is not Numerics:
+        machine = self.machine
+        if type(machine.numerics) is not Numerics:
             raise SimulationError("errors are not tracked through blocks")
-        self.machine.uniform_mask(1, 2)
+        machine.uniform_mask(LANE_AXIS)
+        check_uniform("the offset", offset)
+        read = machine.and_active(None)
+        for guard in guards:
+            check_uniform("the guard", guard)
+            read = machine.and_active(guard)
         size = memory.buffer.data.dtype.itemsize
         start = memory.offset * size + offset.view(np.uint32).astype(np.int64)
-        lanes = self.machine.launch.subgroup_size
         width = op.slot_bits // 8
-        places = slot_places(start, (op.slots, width), lanes)
-        check_places(memory, places, width, memory.buffer.data.size * size)
+        places = slot_places(start, (op.slots, width), machine.launch.subgroup_size)
+        if read is not None:
+            read, places = np.broadcast_arrays(read[..., None], places)
+            check_places(memory, places[read], width, memory.buffer.data.size * size)
+            places = np.where(read, places, 0)
+        else:
+            check_places(memory, places, width, memory.buffer.data.size * size)
         bytes = memory.buffer.flat.view(np.uint8)
         wanted = places[..., None] + np.arange(width)
-        found = np.ascontiguousarray(bytes[wanted]).view(np.dtype(f"i{width}"))
-        return (found[..., 0],)
+        found = np.ascontiguousarray(bytes[wanted]).view(np.dtype(f"i{width}"))[..., 0]
+        return (found if read is None else np.where(read, found, found.dtype.type(0)),)
+
+
+def check_uniform(what: str, value: Array) -> None:
+    """Check that the lanes of each subgroup agree on a value.
+
+    Raises:
+        UndefinedBehaviour: they do not.
+    """
+    if (value != value.take([0], LANE_AXIS)).any():
+        raise UndefinedBehaviour(f"expected {what} to be the same for all lanes")
 
 
 def slot_places(start: Array, slots: tuple[int, int], lanes: int) -> Array:
@@ -62,11 +82,12 @@ def check_places(memory: MemRef, places: Array, width: int, total: int) -> None:
     Raises:
         UndefinedBehaviour: one is not.
     """
-    first = places[..., 0, 0]
-    if (first % ALIGNMENT).any():
+    if not places.size:
+        return
+    first = places.min()
+    if first % ALIGNMENT:
         raise UndefinedBehaviour(
-            f"expected an offset that is a multiple of {ALIGNMENT} bytes, got "
-            f"{first.flat[0]}"
+            f"expected an offset that is a multiple of {ALIGNMENT} bytes, got {first}"
         )
     least, most = places.min(), places.max() + width
     if least < 0 or most > total:

@@ -1,11 +1,12 @@
 """The operation of `xe` that loads slots of lanes which follow each other in memory."""
 
-from xdsl.dialects.builtin import IntegerType, MemRefType, VectorType, i32
+from xdsl.dialects.builtin import IntegerType, MemRefType, VectorType, i1, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     result_def,
     traits_def,
 )
@@ -30,15 +31,16 @@ class BlockLoadOp(IRDLOperation):
     |--------|------------------------------------------------------------------|
     | base   | any memref of global memory: where it begins                     |
     | offset | bytes from there, without sign, a multiple of 4; uniform         |
+    | guard  | whether anything is read: else all slots are 0; uniform          |
     | result | 1, 2, 4 or 8 slots a lane: slot c of lane l is c S + l           |
 
     S is the number of lanes.  It needs no surface: devices without 2D blocks have it,
     too.  An offset of 32 bits is what messages to memory of less than 4 GiB take.
 
     ```mlir
-    %p, %offset = "test.op"() : () -> (memref<f16>, i32)
+    %p, %offset, %inside = "test.op"() : () -> (memref<f16>, i32, i1)
     %a = xe.block_load %p[%offset] : memref<f16> -> vector<8xi32>
-    %b = xe.block_load %p[%offset] : memref<f16> -> vector<2xi16>
+    %b = xe.block_load %p[%offset] where %inside : memref<f16> -> vector<2xi16>
     ```
     """
 
@@ -46,19 +48,26 @@ class BlockLoadOp(IRDLOperation):
 
     base = operand_def(MemRefType)
     offset = operand_def(i32)
+    guard = opt_operand_def(i1)
     result = result_def(VectorType)
 
     traits = traits_def(Collective(), MemoryReadEffect())
 
     assembly_format = (
-        "$base `[` $offset `]` attr-dict `:` type($base) `->` type($result)"
+        "$base `[` $offset `]` (`where` $guard^)? attr-dict "
+        "`:` type($base) `->` type($result)"
     )
 
     def __init__(
-        self, base: SSAValue, offset: SSAValue, slots: int, slot_bits: int = 32
+        self,
+        base: SSAValue,
+        offset: SSAValue,
+        slots: int,
+        slot_bits: int = 32,
+        guard: SSAValue | None = None,
     ) -> None:
         type = VectorType(IntegerType(slot_bits), [slots])
-        super().__init__(operands=[base, offset], result_types=[type])
+        super().__init__(operands=[base, offset, guard], result_types=[type])
 
     @property
     def slots(self) -> int:

@@ -71,11 +71,17 @@ def block_load_2d(e: Emission, op: xe.BlockLoad2DOp) -> None:
 def block_load(e: Emission, op: xe.BlockLoadOp) -> None:
     """A builtin of SPV_INTEL_subgroups, at a number of bytes from the base."""
     lanes_of(e)
-    at = e.f.cast("zext", e.value(op.offset), I64)
+    offset = e.value(op.offset)
+    if op.guard is not None:
+        # What is not wanted is read from where there is something.
+        offset = e.f.select(e.value(op.guard), offset, number(0))
+    at = e.f.cast("zext", offset, I64)
     place = e.f.address(Int(8), surface(e, op.base), at)
     type = e.type(op.result.type)
-    name = block_name("read", type)
-    e.set(op.result, e.call(name, type, [place], attributes=CONVERGENT))
+    found = e.call(block_name("read", type), type, [place], attributes=CONVERGENT)
+    if op.guard is not None:
+        found = e.f.select(e.value(op.guard), found, integer(type, 0))
+    e.set(op.result, found)
 
 
 @handlers.on(xe.BlockStore2DOp)

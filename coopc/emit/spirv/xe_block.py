@@ -71,13 +71,21 @@ def block_load(e: Emission, op: xe.BlockLoadOp) -> None:
     bytes = e.types.pointer("CrossWorkgroup", u8)
     if base.type is not bytes:
         base = e.emit("OpBitcast", base, type=bytes)
-    at = e.emit("OpUConvert", e.id(op.offset), type=e.types.int(64))
+    offset, guard = e.id(op.offset), None
+    if op.guard is not None:
+        # What is not wanted is read from where there is something.
+        guard, zero = e.id(op.guard), e.module.constant(e.types.u32, 0)
+        offset = e.emit("OpSelect", guard, offset, zero, type=e.types.u32)
+    at = e.emit("OpUConvert", offset, type=e.types.int(64))
     place = e.emit("OpInBoundsPtrAccessChain", base, at, type=bytes)
     slots = e.types.pointer("CrossWorkgroup", slot)
     if slots is not bytes:
         place = e.emit("OpBitcast", place, type=slots)
     (type,) = e.types.parts(op.result.type)
-    e.set(op.result, (e.emit("OpSubgroupBlockReadINTEL", place, type=type),))
+    found = e.emit("OpSubgroupBlockReadINTEL", place, type=type)
+    if guard is not None:
+        found = e.emit("OpSelect", guard, found, e.module.constant_null(type), type=type)
+    e.set(op.result, (found,))
 
 
 @handlers.on(xe.BlockStore2DOp)

@@ -69,11 +69,13 @@ func.func @payloads(%p: memref<f16>, %x: i32, %y: i32, %w: i32, %h: i32, %pitch:
 // Channels in a row need no surface.
 
 // CHECK-LABEL: func.func @channels(
-func.func @channels(%p: memref<f16>, %m: memref<?x16xi8>, %at: i32) {
+func.func @channels(%p: memref<f16>, %m: memref<?x16xi8>, %at: i32, %inside: i1) {
   // CHECK-NEXT: %a = xe.block_load %p[%at] : memref<f16> -> vector<8xi32>
   %a = xe.block_load %p[%at] : memref<f16> -> vector<8xi32>
   // CHECK-NEXT: %b = xe.block_load %m[%at] {note} : memref<?x16xi8> -> vector<1xi32>
   %b = xe.block_load %m[%at] {note} : memref<?x16xi8> -> vector<1xi32>
+  // CHECK-NEXT: %c = xe.block_load %p[%at] where %inside : memref<f16> -> vector<2xi16>
+  %c = xe.block_load %p[%at] where %inside : memref<f16> -> vector<2xi16>
   func.return
 }
 
