@@ -1,7 +1,7 @@
 """Block messages of `xe`, as calls of the builtins of Intel's extensions.
 
-Those of SPV_INTEL_2d_block_io load to memory and store from it: to a variable of the function, an array
-of the pieces, which Intel's compiler turns into registers.
+Those of SPV_INTEL_2d_block_io load to memory and store from it: to a variable of the
+function, an array of the pieces, which Intel's compiler turns into registers.
 """
 
 from __future__ import annotations

@@ -84,7 +84,9 @@ def block_load(e: Emission, op: xe.BlockLoadOp) -> None:
     (type,) = e.types.parts(op.result.type)
     found = e.emit("OpSubgroupBlockReadINTEL", place, type=type)
     if guard is not None:
-        found = e.emit("OpSelect", guard, found, e.module.constant_null(type), type=type)
+        found = e.emit(
+            "OpSelect", guard, found, e.module.constant_null(type), type=type
+        )
     e.set(op.result, (found,))
 
 
