@@ -1,0 +1,137 @@
+"""How fast 4096^3 multiplications are under Vulkan, and next to them those of cuBLAS.
+
+On the first GPU of the system's Vulkan loader; nothing is measured without one.
+Functions of linalg go through `coopc-khr{device=nvidia staged=true}`; times are by
+timestamps of the GPU, warm, and C is compared with a product in f64.  cuBLAS is what
+PyTorch calls, if that is installed.  The bounds are twice what the best published
+sample of the extension reaches on an H200 (185 and 184 TF/s), and 1.3 times for s8
+(459): that is with B transposed, the layout that cuBLAS has for bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+import coopc
+from bench.harness import Row
+from coopc.interface_call import pack
+from coopc.run.execute import on_vulkan
+from coopc.run.toolchain import ToolMissing
+from coopc.run.vulkan import Session
+from coopc.run.worker import RunFailed
+from coopc.testing.gemms import Gemm
+
+Array: TypeAlias = npt.NDArray[Any]
+
+SIZE = 4096
+OPERATIONS = 2 * SIZE**3
+PIPELINE = "coopc-khr{device=nvidia staged=true}"
+WARM, MEASURED = 1500, 101
+"""Runs before those that are measured, until the clocks are up, and runs measured."""
+FLOAT_ERROR = 1e-5
+"""Of f32 sums of 4096 products, relative, in the Frobenius norm."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One multiplication."""
+
+    name: str
+    gemm: Gemm
+    teraflops: float | None
+    """What is wanted, in 1e12 operations a second."""
+
+
+WHOLE = (SIZE, SIZE, SIZE)
+CASES = (
+    Case("f16 -> f32", Gemm(WHOLE), 370),
+    Case("bf16 -> f32", Gemm(WHOLE, types=("bf16", "f32")), 368),
+    Case("s8 -> s32, B transposed", Gemm(WHOLE, b="nk", types=("i8", "i32")), 597),
+    Case("f16 -> f32, B transposed", Gemm(WHOLE, b="nk"), None),
+    Case("s8 -> s32", Gemm(WHOLE, types=("i8", "i32")), None),
+)
+
+
+def milliseconds(teraflops: float) -> float:
+    """Return how long a multiplication takes at a rate, and the other way round."""
+    return OPERATIONS / teraflops * 1e-9
+
+
+def error(found: Array, expected: Array) -> float:
+    """Return the relative error in the Frobenius norm."""
+    difference = found.astype(np.float64) - expected.astype(np.float64)
+    return float(np.linalg.norm(difference) / np.linalg.norm(expected))
+
+
+def ours(session: Session, case: Case, arrays: list[Array]) -> tuple[float, Array]:
+    """Return the median time in ms, and C."""
+    artifact = coopc.compile(case.gemm.text, PIPELINE, "spirv-binary")
+    call = pack(artifact.interface[0], arrays)
+    outcome = on_vulkan(artifact.bytes, call, session, repeats=WARM + MEASURED)
+    return median(outcome.milliseconds[WARM:]), outcome.arrays[2]
+
+
+def cublas(case: Case, arrays: list[Array]) -> float | None:
+    """Return the median time of PyTorch's matrix product in ms, if it is installed."""
+    try:
+        import torch  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    torch_: Any = torch
+    a, b = (torch_.from_numpy(x).cuda() for x in arrays[:2])
+    if case.gemm.types[0] == "bf16":
+        a, b = (torch_.from_numpy(x.view(np.int16)).cuda() for x in arrays[:2])
+        a, b = a.view(torch_.bfloat16), b.view(torch_.bfloat16)
+    b = b.t() if case.gemm.b == "nk" else b
+    if case.gemm.types[0] == "i8":
+        run: Callable[[], object] = lambda: torch_._int_mm(a, b)  # noqa: E731
+    else:
+        run = lambda: torch_.mm(a, b, out_dtype=torch_.float32)  # noqa: E731
+    for _ in range(200):
+        run()
+    times: list[float] = []
+    for _ in range(MEASURED):
+        start, end = (torch_.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        run()
+        end.record()
+        torch_.cuda.synchronize()
+        times.append(start.elapsed_time(end))
+    return median(times)
+
+
+def rows(session: Session, case: Case) -> Iterator[Row]:
+    """Yield what is measured of one multiplication."""
+    arrays = case.gemm.arrays(random=True)
+    time, found = ours(session, case, arrays)
+    expected = case.gemm.expected(*arrays)
+    wrong = error(found, expected)
+    assert wrong <= (0 if found.dtype == np.int32 else FLOAT_ERROR), (case.name, wrong)
+    rate = f"{milliseconds(time):.0f} TF/s, error {wrong:.0e}"
+    bound = None if case.teraflops is None else milliseconds(case.teraflops)
+    yield Row(f"{case.name}: {rate}", time, "ms", bound)
+    if (theirs := cublas(case, arrays)) is not None:
+        name = f"  cuBLAS: {milliseconds(theirs):.0f} TF/s, coopc {theirs / time:.0%}"
+        yield Row(name, theirs, "ms")
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows; none where there is no GPU with the extension."""
+    try:
+        session = Session.start("system")
+    except (ToolMissing, RunFailed) as reason:
+        print(f"no Vulkan device: {reason}", file=sys.stderr)
+        return
+    with session:
+        if not session.info.matrix_shapes:
+            print(f"{session.info.name} has no cooperative matrices", file=sys.stderr)
+            return
+        for case in CASES:
+            yield from rows(session, case)
