@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
-from xdsl.dialects.memref import DimOp
+from xdsl.dialects.memref import DimOp, ExtractStridedMetaDataOp
 from xdsl.ir import SSAValue
 
 from coopc.dialects import coopmatrix, xe
@@ -16,7 +16,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.passes.xe.block_access import BlockAccess, slot_vector
 from coopc.passes.xe.entry import Entry, constant_of
 from coopc.passes.xe.matrix_pieces import Pieces, Tile
-from coopc.passes.xe.matrix_plans import Moves, Part2D, element_bytes
+from coopc.passes.xe.matrix_plans import Moves, Part2D, element_bytes, is_plain
 from coopc.passes.xe.positions import origin
 from coopc.passes.xe.registers import gathered, joined, unpacked
 from coopc.passes.xe.row_steps import place
@@ -45,9 +45,10 @@ def surface_of(entry: Entry, memory: SSAValue) -> Surface:
     width = entry.times(cols, size)
     strides = type.get_strides()
     assert strides is not None, type
-    pitch = width
     if strides[0] not in (None, DYNAMIC_INDEX):
         pitch = entry.number(strides[0] * size)
+    else:
+        pitch = width if is_plain(type) else entry.times(_stride(entry, memory), size)
     return Surface(memory, width, rows, pitch)
 
 
@@ -61,6 +62,15 @@ def _size(entry: Entry, memory: SSAValue, dimension: int) -> SSAValue:
     key = ("size", memory, dimension)
     size = entry.once(key, lambda: DimOp(memory, number))
     return entry.once((*key, i32), lambda: IndexCastOp(size, i32))
+
+
+def _stride(entry: Entry, memory: SSAValue) -> SSAValue:
+    """Return the first stride of a memref, as i32."""
+    key = ("strides", memory)
+    found = entry.once(key, lambda: ExtractStridedMetaDataOp(memory)).owner
+    assert isinstance(found, ExtractStridedMetaDataOp), found
+    stride = found.strides[0]
+    return entry.once((*key, i32), lambda: IndexCastOp(stride, i32))
 
 
 @dataclass(slots=True)

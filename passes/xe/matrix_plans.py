@@ -155,14 +155,11 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
         return Refusal(Reason.UNKNOWN_MEMORY, f"{type.memory_space}, not global")
     if type.get_num_dims() != 2:
         return Refusal(Reason.RANK, f"a memref of rank {type.get_num_dims()}")
-    outer, inner = op.matrix_strides
-    if inner != 1:
+    if (inner := op.matrix_strides[1]) != 1:
         return Refusal(Reason.STRIDE, f"{type} has an inner stride of {inner}")
     if kernel_argument(op.memory) is None or not is_at_start(type):
         what = "only the start of a kernel's argument can be checked by the host"
         return Refusal(Reason.BASE, what)
-    if outer in (None, DYNAMIC_INDEX) and not is_plain(type):
-        return Refusal(Reason.PITCH, f"that of {type} is not known")
     bits = op.matrix.element_bits
     if (known := multiple_of(op.positions[-1])) * bits % CHANNEL_BITS:
         return Refusal(
@@ -245,6 +242,7 @@ def conditions(
             case "width" if shape[1] == DYNAMIC_INDEX:
                 yield Where(argument, "size", 1), rule.in_units(size)
             case "pitch" if known_numbers(type).get("pitch") is None:
-                yield Where(argument, "size", 1), rule.in_units(size)
+                what = ("size", 1) if is_plain(type) else ("stride", 0)
+                yield Where(argument, *what), rule.in_units(size)
             case _:
                 pass

@@ -327,3 +327,25 @@ def test_each_function_has_its_own_lanes_and_places() -> None:
         expected = memory * (2 if chosen else 1)
         simulate(compiled(text, to_xe("bmg")), "f", [memory, chosen], grid=(1, 1))
         assert np.array_equal(memory, expected)
+
+
+def test_a_pitch_of_run_time() -> None:
+    """Rows that do not lie one behind the other: the pitch is a stride."""
+    strided = "memref<?x?xf16, strided<[?, 1]>>"
+    text = f"""
+    func.func @f(%a: {strided}, %b: memref<?x?xf16>) attributes {{simt.kernel}} {{
+      %c0 = arith.constant 0 : index
+      %x = coopmatrix.load %a[%c0, %c0] row_major checked(rows, cols)
+          : {strided} -> !coopmatrix.matrix<16x64xf16, a>
+      coopmatrix.store %x, %b[%c0, %c0] row_major checked(rows, cols)
+          : !coopmatrix.matrix<16x64xf16, a>, memref<?x?xf16>
+      func.return
+    }}"""
+    memory = np.arange(16 * 80, dtype="f2").reshape(16, 80)
+    part = memory[:12, :48]
+    out = np.zeros((12, 48), "f2")
+    module = compiled(text, to_xe("bmg"))
+    assert counts(module)["xe.block_load_2d"] == 2
+    assert 'what = "stride", multiple_of = 8' in str(module)
+    simulate(module, "f", [part, out], grid=(1, 1))
+    assert np.array_equal(out, part)
