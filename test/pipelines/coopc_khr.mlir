@@ -2,6 +2,8 @@
 // RUN: xdsl-opt %s -p 'coopc-khr{device=lavapipe}' | filecheck %s
 // RUN: coopc-opt --list-pipelines | filecheck %s --check-prefix STEPS
 
+// RUN: coopc-opt %s -p 'coopc-khr{device=lavapipe staged=true}' | filecheck %s --check-prefix STAGED
+
 // All matrices of one multiplication end in the device's shapes.
 
 // STEPS: coopc-khr
@@ -34,5 +36,16 @@ func.func @multiply(%m : memref<8x16xf16>, %n : memref<16x8xf16>, %p : memref<8x
   %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x8xf16, b>, !coopmatrix.matrix<8x8xf32, acc>
   // CHECK: coopmatrix.store
   coopmatrix.store %d, %p[%c0, %c0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
+  func.return
+}
+
+// With staged, tiles of a multiplication go through the memory of the work-group.
+
+// STAGED-LABEL: func.func @whole
+// STAGED-SAME:  simt.work_group_size = array<i32: 32, 1, 1>
+// STAGED:       memref.alloca() : memref<2x32x3xvector<4xi32>, #simt.memory<workgroup>>
+// STAGED:       coopmatrix.load {{.*}}vector<4xi32>{{.*}} -> !coopmatrix.matrix<8x8xf16, a>
+func.func @whole(%a: memref<32x64xf16>, %b: memref<64x32xf16>, %c: memref<32x32xf16>) {
+  linalg.matmul ins(%a, %b : memref<32x64xf16>, memref<64x32xf16>) outs(%c : memref<32x32xf16>)
   func.return
 }
