@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
@@ -34,6 +33,7 @@ from coopc.device import device
 from coopc.emit.llvm.facts import Facts
 from coopc.emit.llvm.module import emit_module
 from coopc.llvm.text import text
+from coopc.run.crew import Crew
 from coopc.run.native import Native, address_of, needed_features, slots, version
 from coopc.run.tiles import Tiles, prepare
 
@@ -225,15 +225,16 @@ class Program:
             slots([*arguments, *map(np.int64, (*groups, part.start, part.stop))])
             for part in parts(total, threads)
         ]
-        entry = self.code.entry(name)
         addresses = [address_of(each) for each in packed]
+        entry = self.code.entry(name)
+        where = self.code.address(f"{name}.slots")
 
         def run() -> None:
             assert len(packed) == len(addresses), arguments  # both are kept alive
             if len(addresses) == 1:
                 entry(addresses[0])
             else:
-                list(pool(threads).map(entry, addresses))
+                Crew.of(threads).run(where, addresses)
 
         return run
 
@@ -260,16 +261,6 @@ def parts(total: int, threads: int) -> list[range]:
     count = max(1, min(threads, total))
     ends = [-(-total * at // count) for at in range(count + 1)]
     return [range(a, b) for a, b in pairwise(ends)]
-
-
-_pools: dict[int, ThreadPoolExecutor] = {}
-
-
-def pool(threads: int) -> ThreadPoolExecutor:
-    """Threads, which wait for work from one call to the next."""
-    if threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads, "coopc")
-    return _pools[threads]
 
 
 def cores() -> int:

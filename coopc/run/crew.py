@@ -1,0 +1,172 @@
+"""Threads that wait in compiled code for the next parts of a kernel.
+
+    crew = Crew.of(4)            # three threads, and the one that calls
+    crew.run(entry, addresses)   # entry(addresses[n]) for each n, at once
+
+To wake them takes a few microseconds, which Python's own take for one.  A thread that
+waits spins for a while, then sleeps on a futex of Linux.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coopc.run.native import Native
+
+TICKET, DONE, STOP, COUNT, ENTRY, SLOTS = 0, 8, 16, 24, 32, 40
+"""Where things are in the memory that threads share, in words of 8 bytes."""
+SPINS = 4_000
+"""How often a thread looks for work before it sleeps: for about 0.2 ms."""
+
+CODE = f"""
+declare void @llvm.x86.sse2.pause()
+declare i64 @syscall(i64, ...)
+declare i32 @sched_yield()
+
+define void @wait(ptr %state, i64 %index) {{
+entry:
+  %done = getelementptr i64, ptr %state, i64 {DONE}
+  %stop = getelementptr i64, ptr %state, i64 {STOP}
+  %count = getelementptr i64, ptr %state, i64 {COUNT}
+  %entry_at = getelementptr i64, ptr %state, i64 {ENTRY}
+  %slots = getelementptr i64, ptr %state, i64 {SLOTS}
+  br label %idle
+idle:
+  %seen = phi i64 [ 0, %entry ], [ %ticket, %finished ]
+  br label %look
+look:
+  %spins = phi i64 [ 0, %idle ], [ %more, %spin ], [ 0, %sleep ]
+  %ticket = load atomic i64, ptr %state acquire, align 8
+  %new = icmp ne i64 %ticket, %seen
+  br i1 %new, label %work, label %again
+again:
+  %more = add i64 %spins, 1
+  %tired = icmp ugt i64 %more, {SPINS}
+  br i1 %tired, label %sleep, label %spin
+spin:
+  call void @llvm.x86.sse2.pause()
+  br label %look
+sleep:
+  %low = trunc i64 %seen to i32
+  %r = call i64 (i64, ...) @syscall(i64 202, ptr %state, i32 0, i32 %low, ptr null)
+  br label %look
+work:
+  %stopped = load atomic i64, ptr %stop acquire, align 8
+  %ends = icmp ne i64 %stopped, 0
+  br i1 %ends, label %exit, label %mine
+mine:
+  %n = load i64, ptr %count
+  %has = icmp ult i64 %index, %n
+  br i1 %has, label %run, label %finished
+run:
+  %f = load ptr, ptr %entry_at
+  %at = getelementptr i64, ptr %slots, i64 %index
+  %slot = load ptr, ptr %at
+  call void %f(ptr %slot)
+  br label %finished
+finished:
+  %before = atomicrmw add ptr %done, i64 1 release
+  br label %idle
+exit:
+  ret void
+}}
+
+define void @start(ptr %state, i64 %others) {{
+entry:
+  %done = getelementptr i64, ptr %state, i64 {DONE}
+  %entry_at = getelementptr i64, ptr %state, i64 {ENTRY}
+  %slots = getelementptr i64, ptr %state, i64 {SLOTS}
+  store atomic i64 0, ptr %done release, align 8
+  %old = atomicrmw add ptr %state, i64 1 release
+  %r = call i64 (i64, ...) @syscall(i64 202, ptr %state, i32 1, i32 2147483647)
+  %f = load ptr, ptr %entry_at
+  %slot = load ptr, ptr %slots
+  call void %f(ptr %slot)
+  br label %look
+look:
+  %spins = phi i64 [ 0, %entry ], [ %more, %spin ], [ 0, %yield ]
+  %now = load atomic i64, ptr %done acquire, align 8
+  %all = icmp uge i64 %now, %others
+  br i1 %all, label %exit, label %again
+again:
+  %more = add i64 %spins, 1
+  %tired = icmp ugt i64 %more, {SPINS}
+  br i1 %tired, label %yield, label %spin
+spin:
+  call void @llvm.x86.sse2.pause()
+  br label %look
+yield:
+  %y = call i32 @sched_yield()
+  br label %look
+exit:
+  ret void
+}}
+"""
+"""A ticket is drawn for each run; whoever sees a new one does its part, and says so."""
+
+
+@dataclass(eq=False)
+class Crew:
+    """Some threads, of which one is whoever calls `run`."""
+
+    size: int
+    code: Native
+    state: npt.NDArray[Any]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    threads: list[threading.Thread] = field(default_factory=list[threading.Thread])
+
+    @classmethod
+    @functools.cache
+    def of(cls, size: int) -> Crew:
+        """The crew of a size, which waits from one run to the next."""
+        crew = cls(size, compiled(), np.zeros(SLOTS + size, np.int64))
+        wait = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
+            crew.code.address("wait")
+        )
+        for index in range(1, size):
+            thread = threading.Thread(
+                target=wait, args=(crew.state.ctypes.data, index), daemon=True
+            )
+            thread.start()
+            crew.threads.append(thread)
+        atexit.register(crew.stop)
+        return crew
+
+    def run(self, entry: int, addresses: Sequence[int]) -> None:
+        """Call the function at an address with each of some addresses, at once."""
+        assert 0 < len(addresses) <= self.size, addresses
+        with self.lock:
+            self.state[COUNT], self.state[ENTRY] = len(addresses), entry
+            self.state[SLOTS : SLOTS + len(addresses)] = addresses
+            start(self.code)(self.state.ctypes.data, self.size - 1)
+
+    def stop(self) -> None:
+        """End the threads."""
+        with self.lock:
+            self.state[STOP] = 1
+            self.state[ENTRY] = self.code.address("nothing.slots")
+            start(self.code)(self.state.ctypes.data, 0)
+            for thread in self.threads:
+                thread.join()
+
+
+@functools.cache
+def compiled() -> Native:
+    """The code of threads that wait."""
+    text = f"{CODE}\ndefine void @nothing() {{\n  ret void\n}}\n"
+    return Native.compile(text)
+
+
+def start(code: Native) -> Any:
+    """The function that starts a run, and waits for its end."""
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+    return kind(code.address("start"))

@@ -1,0 +1,38 @@
+"""Threads that wait in compiled code: each part is run once, in every run."""
+
+import numpy as np
+import pytest
+
+from coopc.run.cpu import Program, parts
+from coopc.run.tiles import Tiles
+
+pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+
+COUNT = """
+define void @count(ptr %out, i64 %gx, i64 %gy, i64 %gz, i64 %first, i64 %last) {
+  %at = getelementptr i64, ptr %out, i64 %first
+  %old = load i64, ptr %at
+  %new = add i64 %old, 1
+  store i64 %new, ptr %at
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_each_part_once_a_run(threads: int) -> None:
+    program = Program.of_text(COUNT, Tiles.NONE)
+    for groups in (1, 3, 16):
+        out = np.zeros(16, np.int64)
+        run = program.prepared("count", [out], (groups, 1, 1), threads=threads)
+        for _ in range(20):
+            run()
+        expected = np.zeros(16, np.int64)
+        expected[[part.start for part in parts(groups, threads)]] = 20
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_arguments_are_counted() -> None:
+    program = Program.of_text(COUNT, Tiles.NONE)
+    with pytest.raises(ValueError, match="expected 1 arguments of @count, got 0"):
+        program.prepared("count", [], (1, 1, 1))
