@@ -4,14 +4,15 @@ Before:  coopmatrix operations on matrices of a subgroup
 After:   each matrix is the vectors that a lane holds of it, through loops, branches,
          calls and functions; the kernels say subgroup size and distribution
 Fails:   for specialisation constants as sizes, other scopes, elements of other than 8,
-         16, 32 or 64 bits, other distributions, subgroup sizes that kernels contradict.
-         Nothing is changed then
+         16, 32 or 64 bits, other distributions, subgroup sizes that kernels contradict
+         or that the target's device has not.  Nothing is changed then
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -62,13 +63,13 @@ class DistributeCoopmatrixPass(ModulePass):
 
     def __post_init__(self) -> None:
         if self.subgroup_size not in (None, *SUBGROUP_SIZES):
-            raise PassFailedException(
-                f"{self.name}: expected a subgroup size that is a power of two up to "
-                f"64, got {self.subgroup_size}"
+            raise ValueError(
+                "expected a subgroup size that is a power of two up to 64, got "
+                f"{self.subgroup_size}"
             )
         if self.max_vector not in (None, 4, 8, 16):
-            raise PassFailedException(
-                f"{self.name}: expected vectors of at most 4, 8 or 16 components, got "
+            raise ValueError(
+                "expected vectors of at most 4, 8 or 16 components, got "
                 f"{self.max_vector}"
             )
 
@@ -89,14 +90,30 @@ class DistributeCoopmatrixPass(ModulePass):
         split_values(op, distributor.parts(), distributor.rules)
 
     def _lanes(self, module: ModuleOp) -> int:
-        """Return the lanes of every subgroup."""
+        """Return the lanes of every subgroup, which the device must have."""
+        target = simt.target_of(module)
+        device = None if target is None else devices.device(target.device.data)
+        lanes = self._wanted(module)
+        if device is None:
+            return lanes or self._no_lanes()
+        lanes = lanes or device.subgroup_size
+        # One lane is no subgroup: any device has that.
+        if lanes not in (1, *device.subgroup_sizes):
+            sizes = " or ".join(map(str, device.subgroup_sizes))
+            raise PassFailedException(
+                f"{self.name}: expected subgroups of {sizes} lanes, as {device.name} "
+                f"has them, got {lanes}"
+            )
+        return lanes
+
+    def _wanted(self, module: ModuleOp) -> int | None:
+        """Return the lanes that the pass or a kernel is told to have."""
         if self.subgroup_size is not None:
             return self.subgroup_size
-        for kernel in simt.kernels(module):
-            if kernel.subgroup_size is not None:
-                return kernel.subgroup_size
-        if (target := simt.target_of(module)) is not None:
-            return devices.device(target.device.data).subgroup_size
+        sizes = (kernel.subgroup_size for kernel in simt.kernels(module))
+        return next((size for size in sizes if size is not None), None)
+
+    def _no_lanes(self) -> NoReturn:
         raise PassFailedException(
             f"{self.name}: expected a subgroup size, {self.name}{{subgroup-size=..}}, "
             f"{simt.SUBGROUP_SIZE} on a kernel, or {simt.TARGET} on the module, "

@@ -17,6 +17,57 @@ func.func @padding(%m: memref<8x32xf32>) attributes {simt.kernel} {
 // CHECK: vector.insert {{.*}} into vector<4xf32>
 // CHECK-NOT: coopmatrix.load
 
+// Values that loops, branches and functions carry are vectors.
+func.func @carried(%x: !coopmatrix.matrix<16x4xf32, acc>, %n: index, %p: i1) -> !coopmatrix.matrix<16x4xf32, acc> {
+  %z = arith.constant 0 : index
+  %o = arith.constant 1 : index
+  %f = scf.for %i = %z to %n step %o iter_args(%m = %x) -> (!coopmatrix.matrix<16x4xf32, acc>) {
+    %s = coopmatrix.add %m, %x : !coopmatrix.matrix<16x4xf32, acc>
+    scf.yield %s : !coopmatrix.matrix<16x4xf32, acc>
+  }
+  %i = scf.if %p -> (!coopmatrix.matrix<16x4xf32, acc>) {
+    %s = coopmatrix.neg %f : !coopmatrix.matrix<16x4xf32, acc>
+    scf.yield %s : !coopmatrix.matrix<16x4xf32, acc>
+  } else {
+    scf.yield %x : !coopmatrix.matrix<16x4xf32, acc>
+  }
+  %w:2 = scf.while (%k = %z, %m = %i) : (index, !coopmatrix.matrix<16x4xf32, acc>) -> (index, !coopmatrix.matrix<16x4xf32, acc>) {
+    %go = arith.cmpi ult, %k, %n : index
+    scf.condition(%go) %k, %m : index, !coopmatrix.matrix<16x4xf32, acc>
+  } do {
+  ^bb0(%k: index, %m: !coopmatrix.matrix<16x4xf32, acc>):
+    %next = arith.addi %k, %o : index
+    %s = coopmatrix.abs %m : !coopmatrix.matrix<16x4xf32, acc>
+    scf.yield %next, %s : index, !coopmatrix.matrix<16x4xf32, acc>
+  }
+  func.return %w#1 : !coopmatrix.matrix<16x4xf32, acc>
+}
+// CHECK-LABEL: func.func @carried
+// CHECK-SAME: (%x: vector<4xf32>, %n: index, %p: i1) -> vector<4xf32>
+// CHECK: scf.for {{.*}} -> (vector<4xf32>) {
+// CHECK-NEXT: arith.addf {{.*}} : vector<4xf32>
+// CHECK: scf.if %p -> (vector<4xf32>) {
+// CHECK-NEXT: arith.negf {{.*}} : vector<4xf32>
+// CHECK: scf.while {{.*}} : (index, vector<4xf32>) -> (index, vector<4xf32>)
+// CHECK: math.absf {{.*}} : vector<4xf32>
+// CHECK: func.return {{.*}} : vector<4xf32>
+
+// Two blocks of rows of a column are one message, of which lanes have neighbours.
+func.func @blocks(%m: memref<4x64xf32>, %o: memref<4x64xf32>) {
+  %z = arith.constant 0 : index
+  %x = coopmatrix.load %m[%z, %z] col_major : memref<4x64xf32> -> !coopmatrix.matrix<32x2xf32, acc>
+  coopmatrix.store %x, %o[%z, %z] col_major alignment = 16 : !coopmatrix.matrix<32x2xf32, acc>, memref<4x64xf32>
+  func.return
+}
+// CHECK-LABEL: func.func @blocks
+// CHECK: simt.block_read %m[%{{.*}}, %{{.*}}] : memref<4x64xf32> -> vector<2xf32>
+// CHECK: vector.shuffle {{.*}} [4, 1, 5, 3]
+// CHECK: simt.block_read %m[%{{.*}}, %{{.*}}] : memref<4x64xf32> -> vector<2xf32>
+// CHECK-NOT: simt.block_read
+// CHECK: simt.block_write {{.*}} : vector<2xf32>, memref<4x64xf32>
+// CHECK: simt.block_write {{.*}} : vector<2xf32>, memref<4x64xf32>
+// CHECK-NOT: simt.block_write
+
 // One function a shape multiplies.
 func.func @product(%a: !coopmatrix.matrix<16x8xf32, a>, %b: !coopmatrix.matrix<8x4xf32, b>, %c: !coopmatrix.matrix<16x4xf32, acc>) -> !coopmatrix.matrix<16x4xf32, acc> {
   %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<16x8xf32, a>, !coopmatrix.matrix<8x4xf32, b>, !coopmatrix.matrix<16x4xf32, acc>
