@@ -103,6 +103,12 @@ class BlockAccess:
             direct = direct_pieces(plan, spread.run, sources)
             if direct is not None:
                 return [flat[piece] for piece in direct]
+        if (slots := whole_slots(plan, spread.run, sources)) is not None:
+            count = spread.run * plan.element_bits // plan.slot_bits
+            whole = gathered(s, flat, slots, count)
+            if spread.packed is not None:
+                return joined(s, whole, spread.packed)
+            return [x for each in whole for x in elements(s, each, spread.vector)]
         length = min(spread.length, plan.values)
         vector = VectorType(spread.element, [length])
         values = [each for piece in flat for each in split_or_join(s, piece, vector)]
@@ -218,6 +224,27 @@ def direct_pieces(
         if value % run or list(sources[start : start + run]) != run_of:
             return None
         found.append((message * plan.values + value) // run)
+    return found
+
+
+def whole_slots(
+    plan: BlockPlan, run: int, sources: Sequence[tuple[int, int]]
+) -> list[int] | None:
+    """Return which slot of all messages each slot of a tensor's pieces is.
+
+    Then what is in a slot need not be taken apart.  None if some are not whole, or lie
+    in two pieces, or lanes exchange elements.
+    """
+    group = plan.slot_bits // plan.element_bits
+    if plan.swaps or group == 1 or run % group or run // group > MAX_COMPONENTS:
+        return None
+    found: list[int] = []
+    for start in range(0, len(sources), group):
+        message, value = sources[start]
+        slot = [(message, value + each) for each in range(group)]
+        if value % group or list(sources[start : start + group]) != slot:
+            return None
+        found.append((message * plan.values + value) // group)
     return found
 
 
