@@ -80,10 +80,8 @@ class Job:
 def prepare(args: argparse.Namespace) -> Job:
     """Read, compile, and make the arguments."""
     from coopc.compiler import compile, new_context
-    from coopc.interface_call import entry_for, pack
     from coopc.parsing import parse
     from coopc.pipeline import read_passes
-    from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
     from coopc.source import read_source
     from coopc.universe import everything
 
@@ -105,18 +103,30 @@ def prepare(args: argparse.Namespace) -> Job:
         artifact = compile(source.text, passes, "spirv-binary", name=source.name)
         binary = artifact.bytes
         known = list(artifact.interface)
+    call, spec = called(args, known)
+    interface = call.interface
+    if args.on == "opencl" and len(known) > 1:
+        binary = compiled_alone(module, source, steps, interface.name)
+    emulated = emulated_device(steps, module)
+    return Job(
+        plain, level, program, binary, interface, call.given, call, spec, emulated
+    )
+
+
+def called(
+    args: argparse.Namespace, known: Sequence[Interface]
+) -> tuple[Call, dict[str, int]]:
+    """Choose the entry point, and make its arguments and its constants."""
+    from coopc.interface_call import entry_for, pack
+    from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
+
     with usage():
         interface = choose(known, args.kernel)
         words = read_words(args.arg, interface)
         given = make_arguments(interface, words, args.seed, args.size)
         if args.kernel is None:
             interface = entry_for(known, interface, given)
-        call = pack(interface, given, read_grid(args.grid))
-        spec = read_spec(args.spec)
-    emulated = emulated_device(steps, module)
-    return Job(
-        plain, level, program, binary, interface, tuple(given), call, spec, emulated
-    )
+        return pack(interface, given, read_grid(args.grid)), read_spec(args.spec)
 
 
 def level_of(module: ModuleOp) -> Level:
@@ -145,6 +155,25 @@ def after(module: ModuleOp, source: Source, steps: Sequence[ModulePass]) -> Modu
     program = module.clone()
     Run(new_context(everything()), source).apply(program, steps)
     return simulated_form(program, level_of(program))
+
+
+def compiled_alone(
+    module: ModuleOp, source: Source, steps: Sequence[ModulePass], name: str
+) -> bytes:
+    """Return what passes make of a module, with one of its kernels alone.
+
+    OpenCL's compiler takes all kernels of a module, and long for each that is emulated.
+    """
+    from xdsl.rewriter import Rewriter
+
+    from coopc.compiler import compile
+    from coopc.dialects.simt import kernels
+
+    program = after(module, source, steps)
+    for kernel in list(kernels(program)):
+        if kernel.name != name:
+            Rewriter.erase_op(kernel.func)
+    return compile(program, "", "spirv-binary", name=source.name).bytes
 
 
 def interfaces(module: ModuleOp, device: str) -> list[Interface]:
