@@ -225,18 +225,32 @@ class Program:
             slots([*arguments, *map(np.int64, (*groups, part.start, part.stop))])
             for part in parts(total, threads)
         ]
-        addresses = [address_of(each) for each in packed]
-        entry = self.code.entry(name)
-        where = self.code.address(f"{name}.slots")
+        return Prepared(self.code, name, tuple(arguments), packed, threads)
 
-        def run() -> None:
-            assert len(packed) == len(addresses), arguments  # both are kept alive
-            if len(addresses) == 1:
-                entry(addresses[0])
-            else:
-                Crew.of(threads).run(where, addresses)
 
-        return run
+@dataclass(frozen=True)
+class Prepared:
+    """What runs one function over its grid; it keeps all that the function needs."""
+
+    code: Native
+    name: str
+    arguments: tuple[Argument, ...]
+    packed: list[bytearray]
+    """The arguments of each part of the grid, in slots."""
+    threads: int
+
+    def __post_init__(self) -> None:
+        if len(self.packed) > 1:
+            Crew.of(self.threads)  # not when it runs
+
+    def __call__(self) -> None:
+        """Run all parts, and wait for them."""
+        addresses = [address_of(each) for each in self.packed]
+        if len(addresses) == 1:
+            self.code.entry(self.name)(addresses[0])
+        else:
+            where = self.code.address(f"{self.name}.slots")
+            Crew.of(self.threads).run(where, addresses)
 
 
 def grid(map: AffineMap, sizes: Sequence[int]) -> tuple[int, int, int]:

@@ -26,6 +26,8 @@ from coopc.run.worker import RunFailed
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Array | np.generic"
 
+KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+"""A function that takes its arguments from slots."""
 SLOT = 8
 """Bytes of an argument on its way to a function."""
 FEATURES = re.compile(r'"target-features"="([^"]*)"')
@@ -127,8 +129,7 @@ class Native:
 
     def entry(self, name: str) -> Callable[[int], None]:
         """What calls a function with its arguments from slots at an address."""
-        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        return call(self.address(f"{name}.slots"))
+        return KIND(self.address(f"{name}.slots"))
 
     def call(self, name: str, arguments: Sequence[Argument]) -> None:
         """Call a function with arrays and numpy scalars."""
