@@ -207,12 +207,27 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
         return
     if not e.facts.device.whole_arithmetic:
         _check(e, op, source)
-    signed = op.signed is not None
-    opcode = conversion(source, result, signed)
+    opcode = conversion(source, result, op.signed is not None)
     id = e.id(op.value)
     if opcode is not None:
-        id = e.emit(opcode, id, type=e.types.matrix(result))
+        id = _converted(e, opcode, id, source, result)
     e.set(op.result, (id,))
+
+
+def _converted(
+    e: Emission, opcode: str, id: Id, source: MatrixType, result: MatrixType
+) -> Id:
+    """A conversion; of signed integers by way of types that say that they are.
+
+    Drivers (lavapipe 26.2.6, tried) go by the sign of the component type, not by that
+    of the instruction.
+    """
+    if opcode in ("OpConvertSToF", "OpSConvert"):
+        id = e.emit("OpBitcast", id, type=e.types.signed_matrix(source))
+    if opcode not in ("OpConvertFToS", "OpSConvert"):
+        return e.emit(opcode, id, type=e.types.matrix(result))
+    id = e.emit(opcode, id, type=e.types.signed_matrix(result))
+    return e.emit("OpBitcast", id, type=e.types.matrix(result))
 
 
 def conversion(source: MatrixType, result: MatrixType, signed: bool) -> str | None:

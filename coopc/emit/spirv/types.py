@@ -287,10 +287,15 @@ class Types:
         (found,) = self.parts(type)
         return found
 
-    def _matrix(self, type: coopmatrix.MatrixType) -> Id:
+    def signed_matrix(self, type: coopmatrix.MatrixType) -> Id:
+        """A cooperative matrix of integers that SPIR-V calls signed."""
+        return self._matrix(type, self.module.type("OpTypeInt", type.element_bits, 1))
+
+    def _matrix(self, type: coopmatrix.MatrixType, component: Id | None = None) -> Id:
         if (reason := why_no_matrix(type, self.facts)) is not None:
             raise Refusal(reason)
-        component = self.number(type.element_type)
+        if component is None:
+            component = self.number(type.element_type)
         if isinstance(type.use_name, SymbolRefAttr):
             use = self.named(type.use_name.root_reference.data)
         else:
