@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt, xe
 from coopc.dialects.tt.types import is_tensor
+from coopc.passes.xe.byte_pairs import paired, pairs_of
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.payloads import PayloadLoads
 from coopc.passes.xe.registers import (
@@ -103,6 +104,8 @@ class BlockAccess:
             direct = direct_pieces(plan, spread.run, sources)
             if direct is not None:
                 return [flat[piece] for piece in direct]
+        if (pairs := pairs_of(plan, spread)) is not None:
+            return paired(self.entry, s, spread, pairs, flat)
         if (slots := whole_slots(plan, spread.run, sources)) is not None:
             count = spread.run * plan.element_bits // plan.slot_bits
             whole = gathered(s, flat, slots, count)
