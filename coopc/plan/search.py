@@ -9,10 +9,10 @@ each, and those that are swapped four instructions a pair.  Only the one that is
 becomes a `BlockPlan`, and proves itself.
 
 So B transposed comes in one message for each operand of DPAS, 8 for 32 x 256 of f16 and
-not 4: two operands in one message interleave their registers, and a step of the layout
-document's kernel would take Intel's compiler 242 instructions on BMG, not 49.  And tf32
-A transposed comes in blocks of 8 x 8, as K of one DPAS is 8: of 16 x 8 half would have
-to change lanes, 129 instructions a step, not 53.
+not 4: two operands in one message interleave their registers, and Intel's compiler cuts
+such messages in two to save the moves.  And tf32 A transposed comes in blocks of 8 x 8,
+as K of one DPAS is 8: of 16 x 8 half would have to change lanes, and a step of a kernel
+of 32 x 64 would take 129 instructions on BMG, not 53.
 """
 
 from __future__ import annotations
