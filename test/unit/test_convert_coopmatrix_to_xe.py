@@ -349,3 +349,25 @@ def test_a_pitch_of_run_time() -> None:
     assert 'what = "stride", multiple_of = 8' in str(module)
     simulate(module, "f", [part, out], grid=(1, 1))
     assert np.array_equal(out, part)
+
+
+@pytest.mark.parametrize("sizes", [(64, 128, 64), (72, 80, 96)])
+def test_linalg(sizes: tuple[int, int, int]) -> None:
+    """C += A * B of any size, from one operation."""
+    text = """
+    func.func @mm(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>) {
+      linalg.matmul ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>)
+          outs(%c : memref<?x?xf32>)
+      func.return
+    }"""
+    passes = "convert-linalg-to-coopmatrix{tile=32,64,32},coopc-xe"
+    module = compiled(text, "set-target{device=bmg flavour=opencl}," + passes)
+    assert counts(module)["xe.dpas"] == 32
+    m, n, k = sizes
+    random = np.random.default_rng(k)
+    a = random.integers(-4, 5, (m, k)).astype("f2")
+    b = random.integers(-4, 5, (k, n)).astype("f2")
+    c = random.integers(-99, 99, (m, n)).astype("f4")
+    expected = c + a.astype("f4") @ b.astype("f4")
+    simulate(module, "mm", [a, b, c])
+    assert np.array_equal(c, expected)
