@@ -25,6 +25,10 @@ SUM_BYTES = 1 << 20
 """Of the sums of a block, at most: half of the second cache."""
 
 
+ROW_BYTES = 2048
+"""From row to row of an A that is not packed, at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """What a work-group computes at a time."""
@@ -76,3 +80,28 @@ def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
         else:
             cols = -(-cols // 2)
     return Block(rows, cols, whole.steps)
+
+
+def packs_a(
+    m: int | None, k: int | None, row_stride: int | None, element_bytes: int
+) -> bool:
+    """Return whether A is packed, too, and not read as it is.
+
+    Args:
+        m: rows of A; None where they are not known.
+        k: columns of A.
+        row_stride: from row to row, in elements.
+        element_bytes: 1 or 2.
+
+    It is where panels and steps of it are not whole, and where 16 rows of it would be
+    in more than 8 lines of a set of the first cache, which are 4 KiB apart.
+
+    >>> packs_a(512, 512, 512, 2), packs_a(500, 512, 512, 2)
+    (False, True)
+    >>> packs_a(512, 4096, 4096, 2)
+    True
+    """
+    if m is None or k is None or row_stride is None:
+        return True
+    whole = m % PANEL == 0 and k * element_bytes % STEP_BYTES == 0
+    return not whole or row_stride * element_bytes > ROW_BYTES

@@ -36,6 +36,8 @@ class Gemm:
     fill: str | None
     """A constant that C is filled with first; None to add to what is there."""
     block: Block
+    packs_a: bool = True
+    """Whether A is packed, too: else it is whole panels and steps, read as it is."""
 
     @property
     def sum(self) -> str:
@@ -46,6 +48,11 @@ class Gemm:
     def step(self) -> int:
         """Elements of K in a step."""
         return STEP_BYTES // self.bytes
+
+    @property
+    def unit(self) -> int:
+        """What the innermost loop counts a step as."""
+        return PANEL * self.step if self.packs_a else self.step
 
     @property
     def bytes(self) -> int:
@@ -100,7 +107,8 @@ def packing(g: Gemm) -> str:
     return f"""
 func.func @{g.name}.pack({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.sizes}
   %group = simt.workgroup_id x : index
-  %is_a = arith.cmpi ult, %group, %panels_a : index
+  %of_a = arith.muli %panels_a, %c{int(g.packs_a)} : index
+  %is_a = arith.cmpi ult, %group, %of_a : index
   scf.if %is_a {{
     %none = arith.constant dense<{zero(g.element)}> : {row}
     %row0 = arith.muli %group, %c32 : index
@@ -132,7 +140,7 @@ func.func @{g.name}.pack({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.sizes}
       }}
     }}
   }} else {{
-    %s = arith.subi %group, %panels_a : index
+    %s = arith.subi %group, %of_a : index
     %k0 = arith.muli %s, %cstep : index
     scf.for %p = %c0 to %panels_b step %c1 {{
       %n0 = arith.muli %p, %c32 : index
@@ -286,7 +294,8 @@ def multiplying(g: Gemm) -> str:
     return f"""
 func.func @{g.name}.multiply({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.sizes}
   %cu = arith.constant {UNROLL} : index
-  %cstride = arith.constant {UNROLL * PANEL * g.step} : index
+  %cunit = arith.constant {g.unit} : index
+  %cstride = arith.constant {UNROLL * g.unit} : index
   %cols = arith.constant {block.cols} : index
   %rows = arith.constant {block.rows} : index
   %depth = arith.constant {block.steps} : index
@@ -314,8 +323,8 @@ func.func @{g.name}.multiply({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.siz
     %some = arith.subi %s1, %s0 : index
     %rest = arith.remui %some, %cu : index
     %whole = arith.subi %some, %rest : index
-    %length = arith.muli %some, %csize : index
-    %whole_length = arith.muli %whole, %csize : index
+    %length = arith.muli %some, %cunit : index
+    %whole_length = arith.muli %whole, %cunit : index
     scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{
       %row = arith.muli %i, %c32 : index
       %col = arith.muli %j, %c32 : index
@@ -341,21 +350,14 @@ func.func @{g.name}.multiply({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.siz
         scf.yield %end : {part}
       }} else {{{of_sums}
       }}
-      %ja = arith.muli %i, %steps : index
-      %jb = arith.muli %j, %steps : index
-      %sa = arith.addi %ja, %s0 : index
-      %apart = arith.subi %jb, %ja : index
-      %from = arith.muli %sa, %csize : index
-      %to_b = arith.muli %apart, %csize : index
-      %middle = arith.addi %from, %whole_length : index
-      %to = arith.addi %from, %length : index
+{bounds(g)}
       %left = coopmatrix.load %source[%c0, %c0] row_major : {part} -> {acc}
       %right = coopmatrix.load %source[%c0, %c16] row_major : {part} -> {acc}
       %l:2 = scf.for %s = %from to %middle step %cstride
           iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{products(g, UNROLL)}
         scf.yield %t{UNROLL}, %v{UNROLL} : {acc}, {acc}
       }}
-      %e:2 = scf.for %s = %middle to %to step %csize
+      %e:2 = scf.for %s = %middle to %to step %cunit
           iter_args(%t0 = %l#0, %v0 = %l#1) -> ({acc}, {acc}) {{{products(g, 1)}
         scf.yield %t1, %v1 : {acc}, {acc}
       }}
@@ -378,20 +380,50 @@ def products(g: Gemm, unroll: int) -> str:
     acc = f"!coopmatrix.matrix<{PANEL}x{half}x{g.sum}, acc>"
     types = f"{g.signed} : {a}, {b}, {acc}"
     lines = """
+        %far = arith.muli %s, %c32 : index
+        %r = arith.addi %far, %to_b : index"""
+    if g.packs_a:
+        lines = """
         %r = arith.addi %s, %to_b : index"""
+    at, memory = ("%c0", g.rows) if g.packs_a else ("%row", g.types[0])
+    name = "pa" if g.packs_a else "a"
     for u in range(unroll):
         lines += f"""
+        %ua{u} = arith.constant {u * g.unit} : index
         %u{u} = arith.constant {u * PANEL * g.step} : index
         %w{u} = arith.constant {(u * PANEL + half) * g.step} : index
-        %ra{u} = arith.addi %s, %u{u} : index
+        %ra{u} = arith.addi %s, %ua{u} : index
         %rb{u} = arith.addi %r, %u{u} : index
         %rc{u} = arith.addi %r, %w{u} : index
-        %p{u} = coopmatrix.load %pa[%c0, %ra{u}] row_major : {g.rows} -> {a}
+        %p{u} = coopmatrix.load %{name}[{at}, %ra{u}] row_major : {memory} -> {a}
         %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.rows} -> {b}
         %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.rows} -> {b}
         %t{u + 1} = coopmatrix.mul_add %p{u}, %q{u}, %t{u} {types}
         %v{u + 1} = coopmatrix.mul_add %p{u}, %o{u}, %v{u} {types}"""
     return lines
+
+
+def bounds(g: Gemm) -> str:
+    """Return from where to where the innermost loop counts.
+
+    It counts elements of A: as it is packed, or along its rows.
+    """
+    if not g.packs_a:
+        return """
+      %from = arith.muli %s0, %cunit : index
+      %jb = arith.muli %j, %steps : index
+      %to_b = arith.muli %jb, %csize : index
+      %middle = arith.addi %from, %whole_length : index
+      %to = arith.addi %from, %length : index"""
+    return """
+      %ja = arith.muli %i, %steps : index
+      %jb = arith.muli %j, %steps : index
+      %sa = arith.addi %ja, %s0 : index
+      %apart = arith.subi %jb, %ja : index
+      %from = arith.muli %sa, %csize : index
+      %to_b = arith.muli %apart, %csize : index
+      %middle = arith.addi %from, %whole_length : index
+      %to = arith.addi %from, %length : index"""
 
 
 def edge_rows(g: Gemm, c: str, own: str, row: str, is_load: bool) -> str:

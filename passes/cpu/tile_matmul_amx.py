@@ -44,7 +44,7 @@ from coopc.passes.front.convert_linalg_to_coopmatrix import (
     planned,
     signs,
 )
-from coopc.plan.amx_gemm import PANEL, Block, block_of
+from coopc.plan.amx_gemm import PANEL, Block, block_of, packs_a
 from coopc.rewrite.amx_gemm import Gemm, text
 from coopc.rewrite.multiplication import Operand
 
@@ -106,14 +106,21 @@ class TileMatmulAmxPass(ModulePass):
         signed = signs(product)
         names = [str(each) for each in signed.data] if signed else []
         a, b, c = (str(each.type) for each in operands)
+        rows, depth = (
+            None if x == DYNAMIC_INDEX else x for x in product.a.type.get_shape()
+        )
+        along = product.a.type.get_strides()
+        assert along is not None, product.a.type
+        element = str(product.a.type.get_element_type())
         return Gemm(
             func.sym_name.data,
-            str(product.a.type.get_element_type()),
+            element,
             (a, b, c),
             strides[0],
             f"signed({', '.join(sorted(names))})" if names else "",
             None if plan.fill is None else constant_text(plan.fill),
             block,
+            packs_a(rows, depth, along[0], 1 if element == "i8" else 2),
         )
 
 
@@ -168,8 +175,9 @@ def stages(func: FuncOp, plan: Plan, gemm: Gemm) -> DictionaryAttr:
         return AffineMapAttr(AffineMap(count, 0, tuple(map(folded, numbers))))
 
     size = AffineConstantExpr(PACKED_BYTES)
+    of_a = rows if gemm.packs_a else AffineConstantExpr(0)
     runs = (
-        ("pack", (rows + steps,)),
+        ("pack", (of_a + steps,)),
         ("multiply", (cols.ceil_div(block.cols), rows.ceil_div(block.rows))),
     )
     return DictionaryAttr(
@@ -184,7 +192,7 @@ def stages(func: FuncOp, plan: Plan, gemm: Gemm) -> DictionaryAttr:
                 for name, groups in runs
             ),
             "scratch": ArrayAttr(
-                (mapped(rows, steps, size), mapped(cols, steps, size))
+                (mapped(of_a, steps, size), mapped(cols, steps, size))
             ),
         }
     )

@@ -32,10 +32,13 @@ INSTRUCTIONS = 13.5
 """Of the innermost loop for four products of tiles, at most; upstream has 15."""
 
 
-def compiled(element: str, fill: bool, block: tuple[int, ...] = ()) -> ModuleOp:
-    """`C = A * B`, or `C += A * B`, as functions."""
+def compiled(
+    element: str, fill: bool, block: tuple[int, ...] = (), size: int | None = None
+) -> ModuleOp:
+    """`C = A * B`, or `C += A * B`, as functions; of any size, or square matrices."""
     sum = SUMS[element]
-    memory, total = f"memref<?x?x{element}>", f"memref<?x?x{sum}>"
+    n = "?" if size is None else size
+    memory, total = f"memref<{n}x{n}x{element}>", f"memref<{n}x{n}x{sum}>"
     zero = "0.0" if sum == "f32" else "0"
     filled = f"linalg.fill ins(%z : {sum}) outs(%c : {total})" if fill else ""
     source = Source(
@@ -92,6 +95,23 @@ def test_sizes_of_all_kinds(element: str, fill: bool, tiles: Tiles) -> None:
             found = program.run("mm", given, (1, 1, 1), sizes=sizes, threads=threads)
             expected = whole_a @ whole_b + (0 if fill else 7)
             np.testing.assert_array_equal(found.buffers[2], expected, f"{m} {n} {k}")
+
+
+@pytest.mark.parametrize("element", ["bf16", "i8"])
+@pytest.mark.parametrize("size", [64, 96, 128])
+def test_rows_of_a_as_they_are(element: str, size: int, tiles: Tiles) -> None:
+    """Where panels and steps of A are whole, it is not packed; B is."""
+    module = compiled(element, True, (2, 2, 3), size)
+    whole = size % 64 == 0 or element == "bf16"
+    assert ("amx.tile_load %a[" in str(module)) == whole
+    program = Program.of(module, tiles, level=2)
+    scratch = [each.eval([], []) for each in program.staged["mm"].scratch]
+    assert (0 in scratch[0]) == whole
+    rng = np.random.default_rng(1)
+    (a, whole_a), (b, whole_b) = (matrix(rng, (size, size), element) for _ in "ab")
+    c = np.full((size, size), 7, np.int32 if element == "i8" else np.float32)
+    found = program.run("mm", [a, b, c], (1, 1, 1), threads=2)
+    np.testing.assert_array_equal(found.buffers[2], whole_a @ whole_b)
 
 
 def assembly(element: str) -> str:
