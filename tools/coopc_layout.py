@@ -20,6 +20,7 @@ from typing import NoReturn, TypeVar
 from xdsl.ir import Attribute
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
+from coopc.dialects.layout import rule_in
 from coopc.source import read_source
 from coopc.tools.driver import ArgumentParser, run_tool, write_output
 from coopc.tools.layout_output import (
@@ -187,6 +188,16 @@ class Show:
                 self.parser.error(f"{where}: {error.diagnostic.message}")
             raise
 
+    def read_layout(self, text: str, where: str) -> Attribute:
+        """Read a layout; what is none comes with the usage."""
+        return self.layout_of(self.read(text, where), where)
+
+    def layout_of(self, found: Attribute, where: str) -> Attribute:
+        """Return what was read, if it is a layout."""
+        if rule_in(found) is None:
+            self.parser.error(f"{where}: expected a layout, got {found}")
+        return found
+
     def subjects(self, shape: Attribute | None) -> list[Subject]:
         """Return what is shown: of the file first, then of -l."""
         return [self.laid_out(x, shape, name) for name, x in self.layouts(shape)]
@@ -201,7 +212,7 @@ class Show:
         text = args.distribution if args.layout is None else args.layout
         if text is not None:
             where = "--distribution" if args.layout is None else "-l"
-            found.append(("", self.read(text, where)))
+            found.append(("", self.read_layout(text, where)))
         if found:
             return found
         if shape is None:
@@ -244,10 +255,10 @@ class Show:
             layout = (
                 self.default_layout(found)
                 if given is None
-                else self.read(given, "--distribution")
+                else self.read_layout(given, "--distribution")
             )
             return self.laid_out(layout, found)
-        return self.laid_out(found, shape)
+        return self.laid_out(self.layout_of(found, "--compare"), shape)
 
     def laid_out(
         self, layout: Attribute, shape: Attribute | None, name: str = ""

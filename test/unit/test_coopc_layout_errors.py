@@ -82,6 +82,18 @@ def fails(capsys: Capture, *args: str) -> list[str]:
             "expected a layout (-l or -i) of tensor<4x4xf16>, got none",
         ),
         (
+            ["-t", "tensor<4x4xf16>", "-l", "42 : i32"],
+            "-l: expected a layout, got 42 : i32",
+        ),
+        (
+            ["-t", "tensor<4x4xf16>", "-l", "#ttg.nonsense<{}>"],
+            "-l: expected a layout, got #ttg.nonsense<{}>",
+        ),
+        (
+            ["-t", "tensor<4x4xf16>", "--compare", "#layout.row_slice", "#ttg.no<{}>"],
+            "--compare: expected a layout, got #ttg.no<{}>",
+        ),
+        (
             [MATRIX, "--compare", "dpas", "row_slice", "--format", "bases"],
             "expected table, json, svg or png of --compare, got bases",
         ),
@@ -122,10 +134,6 @@ def test_wrong_call(here: Path, capsys: Capture, args: list[str], message: str) 
         (
             ["-t", "tensor<8x16xf16>", "-l", DPAS.replace("Depth = 8", "Depth = 4")],
             "-l:1:11: error: expected systolicDepth 8, got 4 in #ttig.dpas",
-        ),
-        (
-            ["-t", "tensor<4x4xf16>", "-l", "42 : i32"],
-            "coopc-layout: error: expected a layout, got 42 : i32",
         ),
         (
             ["-t", "i32", "-l", "#layout.dpas"],
