@@ -26,6 +26,7 @@ from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.types import TensorDescType, is_tensor
 from coopc.passes.xe.accesses import LANE_BY_LANE
 from coopc.passes.xe.block_access import BlockAccess, plan_of, spread_of_value
+from coopc.passes.xe.channel_access import ChannelAccess, demand, plans_of
 from coopc.passes.xe.checks import why_not
 from coopc.passes.xe.counters import count_in_units
 from coopc.passes.xe.descriptors import Descriptors
@@ -42,6 +43,7 @@ from coopc.passes.xe.reductions import Reductions
 from coopc.passes.xe.registers import unpacked
 from coopc.passes.xe.spread import spread_of
 from coopc.passes.xe.tensors import Tensors
+from coopc.rewrite.nested_builder import Builders
 from coopc.rewrite.one_to_many import Parts, Rule, Splitter, split_values
 
 
@@ -92,6 +94,7 @@ class Conversion:
         payload: Payload,
         io: BlockIO | None,
         in_loops: LaneLoops | None,
+        channels: ChannelAccess,
     ) -> None:
         """Start with what is at the entry, and the scalar pointers of accesses."""
         loads = None
@@ -100,6 +103,7 @@ class Conversion:
         self.entry = entry
         self.pointers = Pointers(entry)
         self.blocks = BlockAccess(entry, loads)
+        self.channels = channels
         self.prefetches = Prefetches(entry, payload in ("prefetch", "all"))
         self.lanes = LaneAccess(entry, self.pointers, bases, in_loops)
 
@@ -123,9 +127,11 @@ class Conversion:
     def load_block(
         self, op: tt.DescriptorLoadOp, s: Splitter
     ) -> Sequence[Sequence[SSAValue]]:
-        """By blocks, or lane by lane."""
+        """By blocks, by slots in a row, or lane by lane."""
         if (plan := plan_of(op)) is not None:
             return [self.blocks.load(op, s, plan)]
+        if op in self.channels.plans:
+            return [self.channels.load(op, s)]
         spread = spread_of_value(op.result)
         where = self.lanes.through_descriptor(op, spread, s)
         other = None
@@ -181,7 +187,11 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
     }
     # The entry point for any memory is to be short, the others are to be fast.
     in_loops = LaneLoops(entry) if LANE_BY_LANE in func.attributes else None
-    rules = Conversion(entry, bases, payload, io, in_loops).rules()
+    channels = ChannelAccess(entry, Builders.of(func))
+    if io is None and in_loops is None:
+        channels.plans = plans_of(func)
+        demand(func, channels.plans)
+    rules = Conversion(entry, bases, payload, io, in_loops, channels).rules()
     split_values(func, parts, rules)
     func.attributes.pop(LANE_BY_LANE, None)
 

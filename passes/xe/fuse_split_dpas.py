@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, VectorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, VectorType, i1, i32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -99,10 +99,21 @@ def _load_half(b: NestedBuilder, first: Rows, second: Rows) -> SSAValue:
         offset = moved(b, offsets[0], begin)
     else:
         offset = chosen(b, *offsets)
-    load = xe.BlockLoadOp(first.load.base, offset, first.count)
+    guard = _guard(b, first.load, second.load)
+    load = xe.BlockLoadOp(first.load.base, offset, first.count, guard=guard)
     load.result.name_hint = first.load.result.name_hint
     b.effect(load)
     return load.result
+
+
+def _guard(
+    b: NestedBuilder, first: xe.BlockLoadOp, second: xe.BlockLoadOp
+) -> SSAValue | None:
+    """Return whether a subgroup reads its half of two loads; None if it always does."""
+    if first.guard is second.guard:
+        return first.guard
+    always = b.constant(i1, 1)
+    return chosen(b, first.guard or always, second.guard or always)
 
 
 def parity(b: NestedBuilder) -> SSAValue:
@@ -144,16 +155,19 @@ def moved(b: NestedBuilder, value: SSAValue, by: SSAValue) -> SSAValue:
 def chosen(b: NestedBuilder, first: SSAValue, second: SSAValue) -> SSAValue:
     """Return one value in the first subgroup of a pair, another one in the second.
 
-    What both are sums of is not chosen.
+    What both are sums of, or both depend on, is not chosen.
     """
     if first is second:
         return first
-    one, other = (_terms(x) for x in (first, second))
-    common = next((x for x in one if any(x is y for y in other)), None)
-    if common is not None:
-        rests = [_without(b, x, common) for x in (one, other)]
-        both = sorted((chosen(b, *rests), common), key=b.level_of)
-        return b.pure(arith.AddiOp, *both)
+    for kind, nothing in ((arith.AddiOp, number(b, 0)), (arith.AndIOp, None)):
+        one, other = (_terms(kind, x) for x in (first, second))
+        common = next((x for x in one if any(x is y for y in other)), None)
+        if common is None:
+            continue
+        rests = [next((y for y in x if y is not common), nothing) for x in (one, other)]
+        if rests[0] is not None and rests[1] is not None:
+            both = sorted((chosen(b, rests[0], rests[1]), common), key=b.level_of)
+            return b.pure(kind, *both)
     is_first = b.pure(_is_zero, parity(b), number(b, 0))
     return b.pure(arith.SelectOp, is_first, first, second)
 
@@ -162,19 +176,14 @@ def _is_zero(value: SSAValue, zero: SSAValue) -> Operation:
     return arith.CmpiOp(value, zero, "eq")
 
 
-def _terms(value: SSAValue) -> tuple[SSAValue, ...]:
-    """Return a value, or the two that it is the sum of."""
+def _terms(
+    kind: type[arith.AddiOp | arith.AndIOp], value: SSAValue
+) -> tuple[SSAValue, ...]:
+    """Return a value, or the two that it is the sum of, or the two conditions."""
     owner = value.owner
-    return (owner.lhs, owner.rhs) if isinstance(owner, arith.AddiOp) else (value,)
-
-
-def _without(
-    b: NestedBuilder, terms: tuple[SSAValue, ...], common: SSAValue
-) -> SSAValue:
-    """Return the rest of a sum."""
-    rest = list(terms)
-    rest.pop(next(at for at, x in enumerate(rest) if x is common))
-    return rest[0] if rest else number(b, 0)
+    if isinstance(owner, kind) and owner.lhs is not owner.rhs:
+        return owner.lhs, owner.rhs
+    return (value,)
 
 
 def _joined(one: SSAValue, other: SSAValue, before: Operation) -> SSAValue:

@@ -69,13 +69,19 @@ class Channels:
     """Of a lane, in each tile."""
 
     def __str__(self) -> str:
-        sizes = sorted({len(x.registers) for x in self.messages}, reverse=True)
-        many = "s" * (len(self.messages) > 1)
-        lengths = " or ".join(map(str, sizes))
-        return (
-            f"{len(self.messages)} block load{many} of {lengths} x {self.slot_bits} "
-            "bits a lane"
-        )
+        return told(self.messages, self.slot_bits)
+
+
+def told(messages: Sequence[Message], slot_bits: int) -> str:
+    """Return in one line which messages there are.
+
+    >>> told([Message((0, 1), 0, 0)], 32)
+    '1 block load of 2 x 32 bits a lane'
+    """
+    sizes = sorted({len(x.registers) for x in messages}, reverse=True)
+    lengths = " or ".join(map(str, sizes))
+    many = "s" * (len(messages) > 1)
+    return f"{len(messages)} block load{many} of {lengths} x {slot_bits} bits a lane"
 
 
 def decide_channels(op: coopmatrix.LoadOp, pieces: Pieces) -> Channels | Refusal:
@@ -220,7 +226,7 @@ class MatrixChannels:
                 slots[register] = load.result, number
         count, type = channels.slots, pieces.spread.types[0]
         return [
-            _as(b, _vector(b, [slots[x] for x in range(first, first + count)]), type)
+            _as(b, vector_of(b, [slots[x] for x in range(first, first + count)]), type)
             for first in range(0, len(slots), count)
         ]
 
@@ -253,7 +259,7 @@ def strides_of(b: NestedBuilder, memory: SSAValue) -> list[Polynomial]:
     return found
 
 
-def _vector(b: NestedBuilder, slots: Sequence[Slot]) -> SSAValue:
+def vector_of(b: NestedBuilder, slots: Sequence[Slot]) -> SSAValue:
     """Return slots as one vector of channels, or of what they are."""
     bits = bit_width(vector_type(slots[0][0])) // length_of(slots[0][0])
     parts: list[SSAValue] = []

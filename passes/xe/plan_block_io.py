@@ -23,6 +23,7 @@ from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.accesses import Access, access_of, request_of
+from coopc.passes.xe.channel_access import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import descriptor_of, known_numbers, source_of
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.remarks import remark
@@ -96,6 +97,20 @@ def summary(decided: Decision) -> str:
     return text
 
 
+def told(op: Operation, decided: Decision) -> str:
+    """Return in one line how a tensor is moved: by channels where there is no plan."""
+    text = summary(decided)
+    is_load = isinstance(op, tt.DescriptorLoadOp)
+    if is_load and isinstance(decided, Refusal):
+        if decided.reason is not Reason.NO_BLOCK_IO:
+            return text
+        channels = decide_channels(op)
+        if isinstance(channels, ChannelPlan):
+            return str(channels)
+        return f"{text}; nor by channels: {channels}"
+    return text
+
+
 def device_of(name: str | None, module: ModuleOp, who: str) -> devices.Device:
     """Return the device of an option, or the one that the module is compiled for.
 
@@ -154,4 +169,4 @@ class PlanBlockIoPass(ModulePass):
                 continue
             write(each, decided)
             if self.explain:
-                remark(each, summary(decided))
+                remark(each, told(each, decided))

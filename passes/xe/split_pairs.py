@@ -182,8 +182,12 @@ def _refused_flow(op: Operation, uniformity: Uniformity) -> Refusal | None:
 def _refused_load(load: xe.BlockLoadOp, uniformity: Uniformity) -> Refusal | None:
     if (refusal := _refused_flow(load, uniformity)) is not None:
         return refusal
-    for name, value in (("offset", load.offset), ("base", load.base)):
-        if uniformity.of(value) > Variation.PAIRS:
+    for name, value in (
+        ("offset", load.offset),
+        ("guard", load.guard),
+        ("base", load.base),
+    ):
+        if value is not None and uniformity.of(value) > Variation.PAIRS:
             return Refusal(Reason.ROWS, f"the {name} of {load.name} differs")
     return None
 

@@ -1,5 +1,6 @@
 """GEMMs for dg2 whose subgroups share A: simulated, emulated on a CPU, compiled."""
 
+import json
 from collections.abc import Callable
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
 
 import coopc
 from coopc.compiler import new_context
@@ -127,6 +129,81 @@ def test_half_of_a_is_loaded(name: str) -> None:
     assert channels_of(before, "b") == channels_of(after, "b")
 
 
+TRITON = "gemm_axb_dg2"
+TRITON_SIZES = ((64, 64, 32), (128, 80, 48), (70, 144, 112), (3, 16, 16))
+"""Rows are ragged; n and k are multiples of what a message spans, as is demanded."""
+
+
+@cache
+def triton_of(passes: str, mistake: str = "") -> ModuleOp:
+    """Return the GEMM from Triton after some passes; once, but for each mistake."""
+    text = (KERNELS / "gemm_axb.ttgir").read_text()
+    compiled = coopc.compile(text, passes, "mlir").text
+    return parse(new_context(everything()), Source(compiled, TRITON))
+
+
+def triton_is_right(module: ModuleOp, sizes: tuple[int, int, int]) -> bool:
+    m, n, k = sizes
+    random = np.random.default_rng(m + n + k)
+    a = random.integers(-8, 8, (m, k)).astype(np.float16)
+    b = random.integers(-8, 8, (k, n)).astype(np.float16)
+    c = np.full((m, n), -1, np.float32)
+    simulate(module, TRITON, [a, b, c, m, n, k], grid=(-(-m // 64), -(-n // 64)))
+    return np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.parametrize("passes", [PLAIN, SPLIT])
+@pytest.mark.parametrize("sizes", TRITON_SIZES)
+def test_triton_simulated(passes: str, sizes: tuple[int, int, int]) -> None:
+    assert triton_is_right(triton_of(passes), sizes)
+
+
+def test_triton_loads_half_of_a() -> None:
+    loaded: list[int] = []
+    for passes in (PLAIN, SPLIT):
+        (f,) = (op for op in triton_of(passes).ops if named(op) == TRITON)
+        a = [op for op in f.walk() if isinstance(op, xe.BlockLoadOp)]
+        loaded.append(sum(op.slots for op in a if op.slot_bits == 32))
+        assert all(op.guard is not None for op in a)
+        counts = [sum(isinstance(op, x) for op in f.walk()) for x in DPAS]
+        assert counts == ([16, 0] if passes == PLAIN else [0, 16])
+    assert loaded == [64, 32]
+
+
+DPAS = (xe.DpasOp, xe.SplitDpasOp)
+
+
+def named(op: Operation) -> str:
+    name = op.properties.get("sym_name")
+    return name.data if isinstance(name, StringAttr) else ""
+
+
+def test_triton_demands_what_guards_need() -> None:
+    text = (KERNELS / "gemm_axb.ttgir").read_text()
+    made = json.loads(coopc.compile(text, PLAIN, "abi-json").text)
+    kernels = {each["name"]: each["conditions"] for each in made["kernels"]}
+    found = [
+        (each["argument"], each["what"], each.get("multiple_of"), each.get("less_than"))
+        for each in kernels[TRITON]
+    ]
+    assert found == [
+        (0, "address", 4, None),
+        (1, "address", 4, None),
+        (4, "value", 16, None),
+        (5, "value", 16, None),
+        (0, "bytes", 1, 1 << 32),
+        (1, "bytes", 1, 1 << 32),
+    ]
+
+
+@pytest.mark.parametrize("sizes", [(128, 80, 48)])
+def test_triton_mistakes_are_caught(
+    sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuse_split_dpas, "parity", swapped_halves)
+    assert not triton_is_right(triton_of(SPLIT, "swapped"), sizes)
+
+
 def swapped_halves(b: NestedBuilder) -> Any:
     """The first subgroup of a pair takes the second half."""
     one = fuse_split_dpas.number(b, 1)
@@ -177,6 +254,27 @@ def test_emulated_on_cpu(passes: str, intel_cpu: opencl.Session) -> None:
     )
     found = next(x for x in result.buffers if x.size == c.size and x.dtype == c.dtype)
     assert np.array_equal(found.reshape(c.shape)[:72, :100], product)
+
+
+@pytest.mark.parametrize("passes", [PLAIN, SPLIT])
+def test_triton_emulated_on_cpu(passes: str, intel_cpu: opencl.Session) -> None:
+    m, n, k = 70, 80, 48
+    random = np.random.default_rng(m)
+    a = random.integers(-8, 8, (m, k)).astype(np.float16)
+    b = random.integers(-8, 8, (k, n)).astype(np.float16)
+    c = np.full((m, n), -1, np.float32)
+    text = (KERNELS / "gemm_axb.ttgir").read_text()
+    emulated = passes.replace("}", " emulate=true}")
+    binary = coopc.compile(text, emulated, "spirv-binary").bytes
+    result = intel_cpu.run(
+        binary,
+        TRITON,
+        [a, b, c, *map(np.int32, (m, n, k))],
+        global_size=(64 * 2, 2),
+        local_size=(64, 1),
+    )
+    found = result.buffers[2].reshape(c.shape)
+    assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
 
 
 FORMS = [

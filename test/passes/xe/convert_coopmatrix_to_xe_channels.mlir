@@ -10,7 +10,7 @@
 // REMARK: remark: coopmatrix.load: 1 block load of 8 x 32 bits a lane
 // REMARK: remark: coopmatrix.load: 1 block load of 8 x 32 bits a lane
 // CHECK-LABEL: func.func @tiles(
-// CHECK-SAME: simt.conditions = [{argument = 0 : i64, what = "address", multiple_of = 4 : i64, why = "base of a surface"}, {argument = 0 : i64, what = "bytes", multiple_of = 1 : i64, why = "offsets of 32 bits", less_than = 4294967296 : i64}]
+// CHECK-SAME: simt.conditions = [{argument = 0 : i64, what = "address", multiple_of = 4 : i64, why = "base of a surface"}, {argument = 0 : i64, what = "bytes", multiple_of = 1 : i64, why = "offsets of 32 bits", {{.*}}less_than = 4294967296 : i64}]
 // CHECK:       [[TILES:%.*]] = memref.dim %p, %c1 : memref<?x?x8x16xf16>
 // CHECK-NEXT:  [[N:%.*]] = arith.index_cast [[TILES]] : index to i32
 // CHECK-NEXT:  [[TILE:%.*]] = arith.constant 256 : i32
