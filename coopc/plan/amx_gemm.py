@@ -27,6 +27,8 @@ SUM_BYTES = 1 << 20
 
 ROW_BYTES = 2048
 """From row to row of an A that is not packed, at most."""
+WHOLE_BYTES = 512 << 10
+"""Of an A that is not packed, at most: larger ones were faster packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +95,17 @@ def packs_a(
         row_stride: from row to row, in elements.
         element_bytes: 1 or 2.
 
-    It is where panels and steps of it are not whole, and where 16 rows of it would be
-    in more than 8 lines of a set of the first cache, which are 4 KiB apart.
+    It is where panels and steps of it are not whole, where 16 rows of it would be in
+    more than 8 lines of a set of the first cache, which are 4 KiB apart, and where it
+    is read often enough.
 
     >>> packs_a(512, 512, 512, 2), packs_a(500, 512, 512, 2)
     (False, True)
-    >>> packs_a(512, 4096, 4096, 2)
-    True
+    >>> packs_a(128, 2048, 2048, 2), packs_a(1024, 1024, 1024, 2)
+    (True, True)
     """
     if m is None or k is None or row_stride is None:
         return True
     whole = m % PANEL == 0 and k * element_bytes % STEP_BYTES == 0
-    return not whole or row_stride * element_bytes > ROW_BYTES
+    rows = row_stride * element_bytes > ROW_BYTES
+    return not whole or rows or m * k * element_bytes > WHOLE_BYTES
