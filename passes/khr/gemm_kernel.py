@@ -166,14 +166,17 @@ class GemmKernel:
     def copy_checked(self, code: Code, k: SSAValue) -> None:
         """Insert a copy of both tiles to the first stage, zeros beyond the edges."""
         for tile in (self.a, self.b):
-            origin = self.origin(tile, k)
+            self._copy_checked(code, tile, self.origin(tile, k))
 
-            def turn(code: Code, n: SSAValue, tile: Tile = tile) -> None:
-                at = tile.piece(code, self.place.item, n)
-                position = tile.position(code, origin, *at)  # noqa: B023
-                tile.store(code, tile.load_checked(code, position), (0, *at))
+    def _copy_checked(self, code: Code, tile: Tile, origin: Values) -> None:
+        def turn(code: Code, n: SSAValue, _: Values) -> Values:
+            at = tile.piece(code, self.place.item, n)
+            position = tile.position(code, origin, *at)
+            tile.store(code, tile.load_checked(code, position), (0, *at))
+            return []
 
-            code.loop(tile.passes, turn)
+        bounds = code.index(0), code.index(tile.passes), code.index(1)
+        loop(code, bounds, [], turn, unroll=False)
 
     def views(self, code: Code, stage: SSAValue | int) -> Values:
         """Insert the views of what the subgroup multiplies."""
@@ -226,8 +229,9 @@ class GemmKernel:
             return totals
 
         bounds = code.index(0), self.k_end(code), code.index(self.plan.tiles.step)
-        totals = loop(code, bounds, self.initial(code, checked), step)
-        self.finish(code, totals, checked)
+        first = self.initial(code, checked)
+        # Written out, it slows down the way inside of memory.
+        self.finish(code, loop(code, bounds, first, step, unroll=False), checked)
 
     def fast(self, code: Code) -> None:
         """Insert the way inside of memory; there is at least one step along K."""
