@@ -194,7 +194,7 @@ def _condition(where: Where, rule: Rule) -> DictionaryAttr:
     }
     if where.what == "bytes":
         entries["why"] = StringAttr("offsets of 32 bits")
-    if where.what != "address":
+    if where.what in ("size", "stride"):
         entries["dimension"] = IntegerAttr(where.dimension, i64)
     if rule.at_least:
         entries["at_least"] = IntegerAttr(rule.at_least, i64)
