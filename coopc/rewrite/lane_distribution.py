@@ -1,7 +1,7 @@
 """How each operation of `coopmatrix` is done by lanes that hold parts of matrices.
 
 Rules for `coopc.rewrite.one_to_many`, which does the rest; `Distributor.rules` is the
-table.  What can be refused is refused before, by `coopc.plan.lane_refusal`.
+table.  What can be refused is refused before, by `coopc.rewrite.lane_facts`.
 """
 
 from __future__ import annotations
