@@ -17,7 +17,7 @@ import coopc
 from coopc.interface_call import pack
 from coopc.run import execute, opencl, toolchain
 from coopc.sim.simulate import simulate
-from coopc.testing.lane_cases import Case, pairwise_cases
+from coopc.testing.lane_cases import ELEMENTS, LANES, USES, Case, pairwise_cases
 from coopc.testing.lane_programs import kernel
 from coopc.testing.programs import module_of
 from coopc.testing.spirv_hints import (
@@ -36,9 +36,19 @@ MANY_LANES = 32
 """From so many lanes on loops are not unrolled."""
 SECONDS = 300.0
 """For a compiler on a machine that is busy."""
-FEW = 9
-"""Of so many cases one runs, unless COOPC_LANES=all: all take minutes to compile."""
-CHOSEN = CASES if os.environ.get("COOPC_LANES") == "all" else CASES[::FEW]
+FEWER = (
+    *[x for x in CASES if x.lanes < MANY_LANES][::6],
+    *[x for x in CASES if x.lanes >= MANY_LANES][::20],
+)
+"""Those that run, unless COOPC_LANES=all: all take minutes to compile."""
+CHOSEN = CASES if os.environ.get("COOPC_LANES") == "all" else FEWER
+
+
+def test_cases() -> None:
+    """Every element type, subgroup size and use is among those that run."""
+    assert {x.element for x in CHOSEN} == set(ELEMENTS)
+    assert {x.lanes for x in CHOSEN} == set(LANES)
+    assert {x.use for x in CHOSEN} == set(USES)
 
 
 def repr_id(case: Case) -> str:
