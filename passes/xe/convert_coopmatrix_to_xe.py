@@ -67,8 +67,7 @@ class ConvertCoopmatrixToXePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then rewrite it."""
-        kinds = tuple(coopmatrix.OPERATIONS)
-        if not any(isinstance(each, kinds) for each in op.walk()):
+        if not any(each.dialect_name() == "coopmatrix" for each in op.walk()):
             return
         device = device_of(self.device, op, self.name)
         if device.dpas is None:
