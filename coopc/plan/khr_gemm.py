@@ -249,4 +249,8 @@ Those of NVIDIA were the fastest of those tried on an H200: 64 x 64 are 128 regi
 sums, and with 128 x 256 of C a work-group, the work-group memory of 48 KiB has room for
 one stage.  Two stages of half the step are slower, and so is a loop that is written
 out: the driver then spills.
+
+What bounds 4096^3 of f16 there, in TF/s: 552 with the multiplications of that kernel
+alone, 489 with its barriers, 411 with the stores to work-group memory, 367 with loads
+that hit the first cache, and 344 as it is.
 """
