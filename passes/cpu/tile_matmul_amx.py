@@ -45,7 +45,9 @@ from coopc.passes.front.convert_linalg_to_coopmatrix import (
     signs,
 )
 from coopc.plan.amx_gemm import PANEL, Block, block_of, packs_a
-from coopc.rewrite.amx_gemm import Gemm, text
+from coopc.rewrite.amx_gemm import Gemm
+from coopc.rewrite.amx_gemm_multiply import multiplying
+from coopc.rewrite.amx_gemm_pack import packing
 from coopc.rewrite.multiplication import Operand
 
 KERNELS = "cpu.kernels"
@@ -84,7 +86,7 @@ class TileMatmulAmxPass(ModulePass):
             if not isinstance(plan, Plan) or why_not(plan) is not None:
                 continue
             gemm = self._gemm(func, plan)
-            made = Parser(ctx, text(gemm)).parse_module()
+            made = Parser(ctx, packing(gemm) + multiplying(gemm)).parse_module()
             for kernel in list(made.ops):
                 kernel.detach()
                 for inner in kernel.walk():
