@@ -27,6 +27,7 @@ Laws (test/unit/test_block_shape.py checks each by its name):
 
     cover       G holds each element of the message once
     slots       the slots of all lanes, in order, are G
+    element     an element of G by its number is the one that is there
     pairs       a 32-bit slot of a transform holds one column, of f rows from r on
 
 The source is Intel's SPV_INTEL_2d_block_io and, for what is placed where, the layouts
@@ -123,6 +124,22 @@ class BlockShape:
     def slot_bits(self) -> int:
         """Width of the slots that a load fills in one go: 32 where it packs."""
         return CHANNEL_BITS if self.mode is BlockMode.TRANSFORM else self.bits
+
+    def element(self, index: int) -> tuple[int, int]:
+        """Return the (row, column) of an element of G, by its number.
+
+        >>> BlockShape(16, 2, 4, 1, BlockMode.TRANSFORM).element(3)
+        (1, 1)
+        """
+        if self.mode is BlockMode.TRANSPOSE:
+            col, row = divmod(index, self.height)
+            return row, col
+        transformed = self.mode is BlockMode.TRANSFORM
+        factor = CHANNEL_BITS // self.bits if transformed else 1
+        index, part = divmod(index, factor)
+        index, col = divmod(index, self.width)
+        block, row = divmod(index, self.height // factor)
+        return row * factor + part, block * self.width + col
 
     def slots(self, lanes: int, slot_bits: int) -> NDArray[np.int64]:
         """Return which elements each slot holds.

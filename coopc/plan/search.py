@@ -24,7 +24,7 @@ from itertools import product
 
 from coopc.device.block_io import BlockIO, BlockShapes
 from coopc.layout.linear import LinearLayout
-from coopc.plan.block2d import BlockPlan, placement
+from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import slot_bits
 from coopc.plan.block_shape import GRF_BYTES, BlockMode, BlockShape
 from coopc.plan.refusal import Reason, Refusal
@@ -192,14 +192,44 @@ def message_bases(
     """
     if shape.count > 1 and shape.bytes < shape.count * GRF_BYTES:
         return None
-    if shape.bytes * 8 % (lanes * slot_bits(shape, lanes)):
+    slot = slot_bits(shape, lanes)
+    if shape.bytes * 8 % (lanes * slot):
         return None
-    rows, cols = placement(shape, lanes, packed, row_step)
+    per_slot = slot // shape.bits
+    first, end = lanes * per_slot, shape.elements
 
-    values, places = _powers(len(rows)), _powers(lanes)
-    return (
-        tuple((int(rows[0, x]), int(cols[0, x])) for x in places),
-        tuple((int(rows[x, 0]), int(cols[x, 0])) for x in values),
+    def at(index: int) -> Basis:
+        row, col = shape.element(index)
+        return row * row_step, col * packed
+
+    # The elements packed in one, the elements of a slot, the slots of a lane.
+    values = [(0, x) for x in _powers(packed)]
+    values += [at(x) for x in _powers(per_slot)]
+    values += [at(first * x) for x in _powers(end // first)]
+    return tuple(at(x * per_slot) for x in _powers(lanes)), tuple(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a request asks for, as bases."""
+
+    lanes: tuple[Basis | None, ...]
+    registers: dict[Basis, int]
+    """The register bit of each basis."""
+    outer: tuple[tuple[int, ...], ...]
+    """The bases of the registers."""
+    warps: tuple[tuple[int, ...], ...]
+
+
+@lru_cache(maxsize=64)
+def wanted_by(request: Request) -> Wanted:
+    """Return what a request asks for."""
+    layout = request.layout
+    return Wanted(
+        tuple(request.basis(basis) for basis in layout.bases("lane")),
+        register_bits(request),
+        tuple(layout.bases("register")),
+        tuple(layout.bases("warp")) if "warp" in layout.in_names else (),
     )
 
 
@@ -211,19 +241,18 @@ def fit(request: Request, shape: BlockShape, row_step: int) -> Fit | Refusal | N
         shape: the message.
         row_step: rows of the tensor from one of its rows to the next.
     """
-    bases = request.layout.bases("lane")
+    wanted = wanted_by(request)
+    lanes, registers = list(wanted.lanes), wanted.registers
     packed = shape.bits // request.element_bits
-    found = message_bases(shape, 1 << len(bases), packed, row_step)
+    found = message_bases(shape, 1 << len(lanes), packed, row_step)
     if found is None:
         return None
-    lanes = [request.basis(basis) for basis in bases]
     swaps = () if list(found[0]) == lanes else swap(list(found[0]), found[1], lanes)
     if swaps is None or (swaps and request.store):
         return None
     values = list(found[1])
     for lane_bit, value_bit in swaps:
         values[value_bit] = found[0][lane_bit]
-    registers = register_bits(request)
     missing = [basis for basis in values if basis not in registers]
     # The steps between rows are messages of their own: they must be registers.
     missing += [(x, 0) for x in _powers(row_step) if (x, 0) not in registers]
@@ -288,12 +317,11 @@ def overlapping(
     Then an origin and a place within a message would not simply add up, and columns
     would not be aligned to 4 bytes, as messages have them.
     """
-    layout = request.layout
-    outer = [x for bit, x in enumerate(layout.bases("register")) if bit not in bits]
-    warps = layout.bases("warp") if "warp" in layout.in_names else ()
+    wanted = wanted_by(request)
+    outer = [x for bit, x in enumerate(wanted.outer) if bit not in bits]
     rows = (shape.height - 1) * row_step
     cols = shape.columns * shape.bits // request.element_bits - 1
-    for basis in (*outer, *warps):
+    for basis in (*outer, *wanted.warps):
         row, col = basis[request.row_dimension], basis[request.contiguous]
         if row & rows or col & cols:
             return Refusal(Reason.OVERLAP, f"{shape} at row {row}, column {col}")

@@ -12,10 +12,12 @@ from coopc.device import BMG, PVC
 from coopc.device.block_io import BlockKind
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
-from coopc.plan.block2d import BlockPlan
+from coopc.plan.block2d import BlockPlan, placement
 from coopc.plan.block_shape import BlockMode
-from coopc.plan.search import Request, plan
+from coopc.plan.search import Request, candidates, message_bases, plan
 
+IO = BMG.block_io
+assert IO is not None
 KINDS: dict[BlockMode, BlockKind] = {
     BlockMode.PLAIN: "load",
     BlockMode.TRANSFORM: "transform",
@@ -222,3 +224,21 @@ def test_lanes_of_a_message_are_distinct() -> None:
         rows, cols = found(case.request).placement()
         places = np.stack([rows.ravel(), cols.ravel()])
         assert np.unique(places, axis=1).shape == places.shape
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_bases_of_messages(case: Case) -> None:
+    """What the search knows of a message by a few elements is what simulation says."""
+    lanes, request = case.lanes, case.request
+    assert IO is not None
+    for shape, step in candidates(request, IO):
+        packed = shape.bits // request.element_bits
+        found = message_bases(shape, lanes, packed, step)
+        if found is None:
+            continue
+        rows, cols = placement(shape, lanes, packed, step)
+        places, values = (
+            [1 << x for x in range(n.bit_length() - 1)] for n in (lanes, len(rows))
+        )
+        assert list(found[0]) == [(rows[0, x], cols[0, x]) for x in places]
+        assert list(found[1]) == [(rows[x, 0], cols[x, 0]) for x in values]

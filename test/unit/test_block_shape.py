@@ -46,6 +46,12 @@ def test_slots(shape: BlockShape, lanes: int, per_slot: int) -> None:
         assert (slots[register, lane] == sequence[start : start + per_slot]).all()
 
 
+@given(shapes())
+def test_element(shape: BlockShape) -> None:
+    sequence = shape.slots(1, shape.bits).reshape(-1, 2).tolist()
+    assert [list(shape.element(x)) for x in range(shape.elements)] == sequence
+
+
 @given(shapes(modes=(BlockMode.TRANSFORM,)))
 def test_pairs(shape: BlockShape) -> None:
     factor = 32 // shape.bits
