@@ -13,9 +13,10 @@ from typing import cast
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import AnyFloat, ContainerType, IntegerType
 from xdsl.dialects.linalg import Linalg, ops
 from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.narrow import is_integer
 
@@ -39,6 +40,15 @@ def hidden_region(
     outputs: Sequence[SSAValue],
 ) -> Region:
     """Return the body of a multiplication: `c + cast(a) * cast(b)`."""
+    for value in (*inputs, *outputs):
+        type: object = value.type
+        if not isinstance(type, ContainerType):
+            raise VerifyException(f"expected memrefs or tensors, got {value.type}")
+        element = cast("ContainerType[Attribute]", type).get_element_type()
+        if not isinstance(element, AnyFloat | IntegerType):
+            raise VerifyException(
+                f"expected elements that are floats or integers, got {element}"
+            )
     types = cast(Sequence[Attribute], cls.body_arg_types((*inputs, *outputs)))
     block = Block(arg_types=types)
     a, b, c = block.args

@@ -13,11 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
+
+from coopc.dialects.coopmatrix.types import unsupported_element
 
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
@@ -83,6 +85,8 @@ def recognised(op: Operation) -> Multiplication | str:
         )
     if (signs := body_signs(op)) is None:
         return "expected a body that adds the product of its inputs to its output"
+    if (reason := _why_not_elements(op)) is not None:
+        return reason
     batch, m, k = roles
     batched = batch is not None
     return Multiplication(
@@ -90,6 +94,24 @@ def recognised(op: Operation) -> Multiplication | str:
         Operand(values[1], order(maps[1])[-1] == k, batched, signs[1]),
         Operand(values[2], order(maps[2])[-1] == m, batched, signed=all(signs)),
     )
+
+
+def _why_not_elements(op: linalg.MatmulOp | linalg.GenericOp) -> str | None:
+    """Say why no matrix holds the elements, or None."""
+    a, b, c = (x.type for x in (*op.inputs, *op.outputs))
+    types = [x.get_element_type() for x in (a, b, c) if isa(x, MemRefType)]
+    for type in types:
+        if (reason := unsupported_element(type)) is not None:
+            return reason
+    widths = [x.bitwidth for x in types if isinstance(x, FixedBitwidthType)]
+    if max(widths[:2]) > widths[2]:
+        return (
+            "expected an output of elements as wide as those of the inputs, or wider, "
+            f"got {types[2]} for {types[0]} and {types[1]}"
+        )
+    if op.outputs[0] in op.inputs:
+        return "expected an output that is not an input, too: it is written in pieces"
+    return None
 
 
 def order(map: AffineMap) -> list[int]:

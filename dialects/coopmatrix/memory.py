@@ -144,10 +144,13 @@ class AccessOp(IRDLOperation, ABC):
     def layout_in_memory(self) -> Layout | None:
         """The layout of the matrix as its elements lie in memory; None if not sure.
 
-        It is the other one where the memref's rows are columns in memory.
+        It is the other one where the memref's rows are columns in memory.  Where they
+        follow each other backwards, there is none.
         """
         rows, cols = self.matrix_strides
         layout = self.layout.data
+        if any(stride is not None and stride < 0 for stride in (rows, cols)):
+            return None
         if cols == 1:
             return layout
         named = isinstance(self, PlainAccessOp) and self.layout_name is not None

@@ -334,8 +334,7 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
                 case Plan() as plan:
                     plans.append((func, self._sized(plan, simt.target_of(op))))
                 case Refused(culprit, reason):
-                    error = PassFailedException(f"{culprit.name}: {reason}")
-                    culprit.emit_error(reason, error)
+                    culprit.emit_error(reason, PassFailedException(reason))
         for func, plan in plans:
             rewrite(func, plan)
 

@@ -143,6 +143,11 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
     rows, cols = address.strides(e, view)[-2:]
     outer, inner = e.index.num(rows), e.index.num(cols)
     name = str(op.layout.data)
+    if any(isinstance(x, int) and x < 0 for x in (outer, inner)):
+        raise Refusal(
+            "expected strides of 0 or more, as a layout of SPIR-V needs, got "
+            f"{op.memory_type}"
+        )
     if inner == 1:
         return name, outer
     named = isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None
