@@ -173,6 +173,8 @@ class Condition:
     """What it must be a multiple of, in its own unit."""
     at_least: int | None = None
     less_than: int | None = None
+    at_least_argument: int | None = None
+    """Another argument, a scalar, that it must not be less than."""
     why: str = ""
     """For people."""
 

@@ -292,12 +292,23 @@ def violated_condition(interface: Interface, given: Sequence[Given]) -> str | No
     for condition in interface.conditions:
         if condition.what == "address":
             continue
-        if reason := condition.violated(_demanded(interface, given, condition)):
+        value = _demanded(interface, given, condition)
+        reason = condition.violated(value)
+        other = condition.at_least_argument
+        if other is not None and value < int(_scalar(given[other])):
+            name, why = interface.arguments[other].name, condition.why
+            reason = f"expected at least {name} = {given[other]} ({why}), got {value}"
+        if reason:
             argument = interface.arguments[condition.argument]
             return (
                 f"{condition.what} {condition.dimension} of {argument.name}: {reason}"
             )
     return None
+
+
+def _scalar(given: Given) -> Any:
+    """Return an argument that is a number."""
+    return np.asarray(given).item()
 
 
 def _demanded(

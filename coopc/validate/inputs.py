@@ -33,6 +33,7 @@ from coopc.sim.arguments import Argument
 from coopc.sim.formats import to_bf16
 from coopc.sim.tracked import Inputs
 from coopc.sim.values import Array, bits_of, is_float, is_integer, memory_dtype
+from coopc.validate.pointers import ELEMENTS, has_pointers, is_pointer, is_size
 
 SIZES = (16, 32, 64, 128, 8, 4, 1)
 """Numbers that dynamic sizes are tried with, in elements."""
@@ -87,6 +88,8 @@ def positions(func: FuncOp) -> list[bool]:
             found += [False] * type.get_shape().count(DYNAMIC_INDEX)
         elif isinstance(type, IndexType):
             found.append(True)
+        elif has_pointers(func) and is_size(type):
+            found.append(False)
     return found
 
 
@@ -123,10 +126,12 @@ def ragged_sizes(
 ) -> Iterator[Sizes]:
     """Yield sizes to try that no tile divides, for programs that check accesses."""
     accesses = (op for op in func.walk() if isinstance(op, AccessOp))
-    if not any(op.checked is not None for op in accesses):
+    if not has_pointers(func) and not any(op.checked is not None for op in accesses):
         return
     for _ in range(24 if found.values else 0):
         extra = random.integers(-7, 8, len(found.values))
+        if has_pointers(func):
+            extra *= 8  # a pitch has to be a multiple of 16 bytes
         yield Sizes(tuple(max(1, int(x)) for x in found.values + extra))
 
 
@@ -146,7 +151,11 @@ def make_arguments(
     low, high = EXACT_VALUES[seed[-1] % len(EXACT_VALUES)]
     found: list[Argument] = []
     for type in func.function_type.inputs:
-        if isa(type, MemRefType):
+        if has_pointers(func) and is_pointer(type):
+            element = type.get_element_type()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
+            exact = (low, high)
+            found.append(_contents(element, (ELEMENTS,), inputs, random, exact))  # pyright: ignore[reportUnknownArgumentType]
+        elif isa(type, MemRefType):
             shape = [
                 next(rest) if size == DYNAMIC_INDEX else size
                 for size in type.get_shape()
@@ -155,7 +164,7 @@ def make_arguments(
             element = type.get_element_type()
             array[...] = _contents(element, array.shape, inputs, random, (low, high))
             found.append(array)
-        elif isinstance(type, IndexType):
+        elif isinstance(type, IndexType) or (has_pointers(func) and is_size(type)):
             found.append(next(rest))
         else:
             found.append(_number(type, inputs, random, (low, high)))

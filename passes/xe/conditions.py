@@ -9,6 +9,7 @@ were planned.  What is computed otherwise is Triton's promise, `ttig.block_io`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import lcm
 
 from xdsl.dialects.arith import ConstantOp, ExtSIOp, ExtUIOp, TruncIOp
@@ -24,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from coopc.device import BlockIO
 from coopc.dialects import tt, ttig, xe
 from coopc.dialects.tt.types import bits_of
+from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.pointers import origin_of
 from coopc.plan.surface import Part, Rule, rules
 
@@ -80,6 +82,7 @@ def known_numbers(made: tt.MakeTensorDescriptorOp) -> dict[Part, int]:
 def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
     """Return the conditions of a kernel whose accesses are planned."""
     found: dict[int, Rule] = {}
+    pairs: dict[tuple[int, int], None] = {}
     for op in func.body.walk():
         made = descriptor_of(op)
         if made is None or xe.PLAN not in op.attributes:
@@ -95,7 +98,57 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
             each = rule if in_bytes else rule.in_units(size)
             at = func.body.block.args.index(value)
             found[at] = each if at not in found else together(found[at], each)
-    return ArrayAttr([attribute(at, found[at]) for at in sorted(found)])
+        for at, each in inner_rules(func, values):
+            found[at] = each if at not in found else together(found[at], each)
+        if (pair := pitch_and_width(func, values)) is not None:
+            pairs[pair] = None
+    alone = [attribute(at, found[at]) for at in sorted(found)]
+    return ArrayAttr([*alone, *(relation(*pair) for pair in sorted(pairs))])
+
+
+def argument_of(func: tt.FuncOp, value: SSAValue | None) -> int | None:
+    """Return which argument of a kernel a value is, if it is one."""
+    if value is None or value.owner is not func.body.block:
+        return None
+    return func.body.block.args.index(value)
+
+
+def inner_rules(
+    func: tt.FuncOp, values: dict[Part, SSAValue]
+) -> Iterator[tuple[int, Rule]]:
+    """Yield what a pitch or a width must be where the other one is a constant."""
+    pitch, width = values.get("pitch"), values.get("width")
+    if pitch is None or width is None:
+        return
+    known = {"pitch": constant_of(pitch), "width": constant_of(width)}
+    at = argument_of(func, pitch)
+    if at is not None and known["width"] is not None:
+        yield at, Rule("pitch", at_least=known["width"])
+    at = argument_of(func, width)
+    if at is not None and known["pitch"] is not None:
+        yield at, Rule("width", less_than=known["pitch"] + 1)
+
+
+def pitch_and_width(
+    func: tt.FuncOp, values: dict[Part, SSAValue]
+) -> tuple[int, int] | None:
+    """Return the arguments that are the pitch and the width, if both are arguments."""
+    pitch, width = (argument_of(func, values.get(x)) for x in ("pitch", "width"))
+    if pitch is None or width is None or pitch == width:
+        return None
+    return pitch, width
+
+
+def relation(pitch: int, width: int) -> DictionaryAttr:
+    """Return as an attribute that a pitch is no less than a width."""
+    return DictionaryAttr(
+        {
+            "argument": IntegerAttr(pitch, i64),
+            "what": StringAttr("value"),
+            "at_least_argument": IntegerAttr(width, i64),
+            "why": StringAttr("pitch of a surface, at least its width"),
+        }
+    )
 
 
 def step_of(op: Operation) -> int:

@@ -10,7 +10,9 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+import coopc
 from coopc.compiler import new_context
+from coopc.interface_call import entry_for, violated_condition
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import UndefinedBehaviour
@@ -207,3 +209,21 @@ def entry_points(device: str, options: str = "") -> list[str]:
 def test_second_entry_points_are_where_there_are_conditions() -> None:
     assert entry_points("bmg") == ["gemm_axb_32x32", "gemm_axb_32x32.any"]
     assert entry_points("bmg", " any=false") == ["gemm_axb_32x32"]
+
+
+def test_a_pitch_is_no_less_than_its_width() -> None:
+    """Which of two entry points takes arguments depends on both of them."""
+    text = (INPUTS / "gemm_ptr.ttgir").read_text()
+    known = coopc.compile(text, "coopc-xe{device=bmg}").interface
+    first, second = known
+    assert second.name == "gemm_ptr.any"
+    assert not second.conditions
+    memory = [np.zeros((64, 64), x) for x in ("f2", "f2", "f4")]
+    assert entry_for(known, first, [*memory, 64, 64, 64, 64, 64, 64]) is first
+    assert entry_for(known, first, [*memory, 64, 64, 64, 32, 64, 64]) is second
+    assert entry_for(known, first, [*memory, 64, 64, 64, 64, 65, 64]) is second
+    reason = violated_condition(first, [*memory, 64, 64, 64, 32, 64, 64])
+    assert reason == (
+        "value 0 of lda: expected at least k = 64 (pitch of a surface, at least its "
+        "width), got 32"
+    )
