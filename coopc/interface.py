@@ -173,10 +173,10 @@ class Condition:
     """What it must be a multiple of, in its own unit."""
     at_least: int | None = None
     less_than: int | None = None
-    at_least_argument: int | None = None
-    """Another argument, a scalar, that it must not be less than."""
     why: str = ""
     """For people."""
+    at_least_argument: int | None = None
+    """Another argument, a scalar, that it must not be less than."""
 
     def violated(self, value: int) -> str | None:
         """Why a value is not allowed, or None.
