@@ -57,22 +57,23 @@ def repr_id(case: Case) -> str:
     return f"{case.element}-{case.lanes}-{shape}-{case.use}-v{case.variant}"
 
 
-def differences(case: Case, found: Sequence[Array], expected: Sequence[Array]) -> str:
-    """Which arguments of a case differ."""
+def differences(
+    arguments: Sequence[str], found: Sequence[Array], expected: Sequence[Array]
+) -> str:
+    """Which arguments of a kernel differ."""
     wrong: list[str] = []
-    for text, x, y in zip(kernel(case).arguments, found, expected, strict=True):
+    for text, x, y in zip(arguments, found, expected, strict=True):
         if not (difference := compare(x, y)).ok:
             wrong.append(f"{text} {difference}")
     return "\n".join(wrong)
 
 
-@pytest.mark.parametrize("case", CHOSEN, ids=repr_id)
-def test_all_operations(case: Case, intel_cpu: opencl.Session) -> None:
-    """Bits as from the simulator; no vector of more than 16 components."""
-    program = kernel(case)
+def wrong(case: Case, session: opencl.Session, *only: str, options: str = "") -> str:
+    """What the run-time gives otherwise than the simulator, of some sections."""
+    program = kernel(case, only or None)
     expected = program.copies()
     simulate(module_of(program.text), "k", expected, subgroup_size=case.lanes)
-    pipeline = f"coopc-lanes{{subgroup-size={case.lanes} device=intel-cpu}}"
+    pipeline = f"coopc-lanes{{subgroup-size={case.lanes} device=intel-cpu{options}}}"
     artifact = coopc.compile(program.text, pipeline)
     assert widest_vector(artifact.bytes) <= 16
     (interface,) = artifact.interface
@@ -83,5 +84,26 @@ def test_all_operations(case: Case, intel_cpu: opencl.Session) -> None:
             binary, loops=DONT_UNROLL, sections=DONT_INLINE, functions=INLINE
         )
     call = pack(interface, program.copies(), (1, 1, 1))
-    outcome = execute.on_opencl(binary, call, intel_cpu, seconds=SECONDS)
-    assert not differences(case, outcome.arrays, expected)
+    outcome = execute.on_opencl(binary, call, session, seconds=SECONDS)
+    return differences(program.arguments, outcome.arrays, expected)
+
+
+@pytest.mark.parametrize("case", CHOSEN, ids=repr_id)
+def test_all_operations(case: Case, intel_cpu: opencl.Session) -> None:
+    """Bits as from the simulator; no vector of more than 16 components."""
+    assert not wrong(case, intel_cpu)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("f16", 8, 6, 4, 8, "a", 1),
+        Case("s8", 16, 16, 5, 4, "b", 2),
+        Case("f64", 4, 3, 3, 8, "acc", 3),
+    ],
+    ids=repr_id,
+)
+def test_unrolled(case: Case, intel_cpu: opencl.Session) -> None:
+    """The same where loops are written out."""
+    sections = ("memory", "products", "elementwise", "reductions")
+    assert not wrong(case, intel_cpu, *sections, options=" unroll=true")
