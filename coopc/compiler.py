@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
+from coopc.decisions import Decisions
 from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.explain import of_step
 from coopc.options import make, read_specs
@@ -126,11 +127,13 @@ def compile(
     else:
         source = Source("", name)
         module = text_or_module.clone()
-    Run(ctx, source).apply(module, steps)
+    decided = Decisions()
+    Run(ctx, source, observers=(decided,)).apply(module, steps)
+    plans, remarks = tuple(decided.plans), tuple(decided.remarks)
     content = emit(ctx, module, writer, source)
     if writer.name not in TARGETS or not hasattr(writer, "flavour"):
         # Functions of LLVM IR are called as their types say.
-        return Artifact(content)
+        return Artifact(content, plans=plans, remarks=remarks)
     # What the target was told of the device, the interface depends on too.
     names = ("flavour", "device", "addresses")
     told = {each: getattr(writer, each, None) for each in names}
@@ -141,4 +144,5 @@ def compile(
     )
     abi = read_target(f"{INTERFACE_TARGET}{{{options}}}", universe.all_targets)
     kernels = json.loads(emit(ctx, module, abi, source))["kernels"]
-    return Artifact(content, tuple(map(Interface.from_json, kernels)))
+    interface = tuple(map(Interface.from_json, kernels))
+    return Artifact(content, interface, plans, remarks)

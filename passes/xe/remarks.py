@@ -8,9 +8,14 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
 
-def remark(op: Operation, text: str) -> None:
-    """Print a remark about an operation, with its place, to the standard error."""
+def placed(op: Operation, text: str) -> str:
+    """Return a remark about an operation, with its place."""
     place = ""
     if isinstance(at := op.location, FileLineColLoc):
         place = f"{at.filename.data}:{at.line.data}:{at.column.data}: "
-    print(f"{place}remark: {op.name}: {text}", file=sys.stderr)
+    return f"{place}remark: {op.name}: {text}"
+
+
+def remark(op: Operation, text: str) -> None:
+    """Print a remark about an operation, with its place, to the standard error."""
+    print(placed(op, text), file=sys.stderr)

@@ -227,3 +227,25 @@ def test_a_pitch_is_no_less_than_its_width() -> None:
         "value 0 of lda: expected at least k = 64 (pitch of a surface, at least its "
         "width), got 32"
     )
+
+
+def test_an_artifact_has_its_plans_and_remarks() -> None:
+    text = (INPUTS / "gemm_axbt_32x32.ttgir").read_text()
+    found = coopc.compile(text, "coopc-xe{device=bmg}", "spirv", name="gemm.ttgir")
+    assert len(found.plans) == 3
+    assert found.plans[0].startswith("#xe.block_load_plan<<16, 32x16x2>")
+    assert "transpose" in found.plans[1]
+    assert found.plans[2].startswith("#xe.block_store_plan<<32, 8x16x1>")
+    assert not found.remarks
+    told = coopc.compile(
+        (INPUTS / "gemm_ptr.ttgir").read_text().replace("ttig.block_io", "no.block_io"),
+        "coopc-xe{device=bmg}",
+        "llvm-ir",
+        name="gemm.ttgir",
+    )
+    assert not told.plans
+    assert len(told.remarks) == 3
+    assert told.remarks[0] == (
+        "gemm.ttgir:68:7: remark: tt.load: moved lane by lane: nothing says that the "
+        "addresses are a matrix: a pointer for each element"
+    )
