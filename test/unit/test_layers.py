@@ -12,7 +12,13 @@ LAYERS = (
     ("coopc.dialects",),
     ("coopc.rewrite", "coopc.passes", "coopc.emit", "coopc.sim"),
     ("coopc.run", "coopc.validate", "coopc.testing"),
-    ("coopc.pipeline", "coopc.pipelines", "coopc.universe", "coopc.compiler"),
+    (
+        "coopc.pipeline",
+        "coopc.pipelines",
+        "coopc.universe",
+        "coopc.compiler",
+        "coopc.decisions",
+    ),
     ("coopc.tools", "coopc.__init__"),  # the latter imports on first use
 )
 
