@@ -15,7 +15,7 @@ from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector
 from coopc.interface_call import pack
 from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
-from coopc.run import execute, opencl
+from coopc.run import execute, opencl, vulkan
 from coopc.sim.simulate import simulate
 from coopc.testing.lane_kernels import numbers
 from coopc.testing.programs import kernel as program
@@ -256,6 +256,20 @@ def test_on_the_run_time(name: str, intel_cpu: opencl.Session) -> None:
     (interface,) = artifact.interface
     call = pack(interface, arrays(copy), (1, 1, 1))
     found = execute.on_opencl(artifact.bytes, call, intel_cpu).arrays[1]
+    assert np.array_equal(found, expected(copy))
+
+
+def test_on_lavapipe(lavapipe: vulkan.Session) -> None:
+    """Devices without block messages have each lane access what is its own."""
+    copy = Copy(
+        "32x4xf32, acc", "memref<4x32xf32>", "col_major", {4: 4}, (0, 0), ALIGNED, 8
+    )
+    assert blocks(spread(copy, max_vector=4), simt.BlockReadOp) == copy.counts
+    text = str(program(copy.arguments, copy.body, lanes=copy.lanes))
+    artifact = coopc.compile(text, "coopc-lanes{device=lavapipe}")
+    (interface,) = artifact.interface
+    call = pack(interface, arrays(copy), (1, 1, 1))
+    found = execute.on_vulkan(artifact.bytes, call, lavapipe).arrays[1]
     assert np.array_equal(found, expected(copy))
 
 
