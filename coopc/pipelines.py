@@ -124,7 +124,7 @@ class CoopcXePass(Pipeline):
             *ahead,  # they are planned, too
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
-            ConvertCoopmatrixToXePass(explain=self.explain),
+            ConvertCoopmatrixToXePass(explain=self.explain, any=self.any),
             *((shared,) if self.split else ()),  # of what is loaded by blocks
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.

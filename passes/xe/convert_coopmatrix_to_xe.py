@@ -3,7 +3,8 @@
 Before: coopmatrix operations on matrices of any multiple of the DPAS of the device.
 After:  each matrix is the vectors that a lane holds of its tiles; loads, stores and
         prefetches are messages of 2D blocks where there is a plan, else lane by lane;
-        products are `xe.dpas`.  Kernels say subgroup size, and what the host checks.
+        products are `xe.dpas`.  Kernels say subgroup size, and what the host checks;
+        with `any` @f.any is for arguments that do not pass.
 Fails:  naming the first operation that cannot be converted; nothing is changed then.
 """
 
@@ -22,14 +23,16 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
+from coopc.interface import SECOND_ENTRY
 from coopc.passes.xe.conditions import together
 from coopc.passes.xe.matrix_access import MatrixBlocks
 from coopc.passes.xe.matrix_channels import Channels, decide_channels, demands
@@ -64,6 +67,9 @@ class ConvertCoopmatrixToXePass(ModulePass):
     """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
     explain: bool = False
     """Whether the plan of each access is printed, or the reason against one."""
+    any: bool = False
+    """Whether kernels whose 2D blocks have conditions get a second entry point,
+    `.any`, which moves all matrices lane by lane."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then rewrite it."""
@@ -90,6 +96,8 @@ class ConvertCoopmatrixToXePass(ModulePass):
             if simt.KERNEL in func.attributes and has_matrices(func, known):
                 func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
         demand(moves, channels, device.block_io)
+        if self.any:
+            known |= second_entries(moves)
         rules = Matrices(pieces, moves, channels)
         for func in known.values():
             narrow_loops(func, moves, rules.entry(func))
@@ -130,6 +138,23 @@ class ConvertCoopmatrixToXePass(ModulePass):
     def _tell(self, op: Operation, text: str) -> None:
         if self.explain:
             remark(op, text)
+
+
+def second_entries(moves: Mapping[Operation, Moves]) -> dict[str, FuncOp]:
+    """Copy the kernels that need their arguments to be like surfaces; by name."""
+    found: dict[str, FuncOp] = {}
+    for op in moves:
+        assert isinstance(op, Accesses), op
+        kernel = op.memory.owner.parent_op()
+        assert isinstance(kernel, FuncOp), kernel
+        name = kernel.sym_name.data + SECOND_ENTRY
+        if name in found:
+            continue
+        copy = found[name] = kernel.clone()
+        copy.sym_name = StringAttr(name)
+        del copy.attributes[simt.CONDITIONS]
+        Rewriter.insert_op(copy, InsertPoint.after(kernel))
+    return found
 
 
 def subgroup_size(module: ModuleOp, device: devices.Device) -> int:

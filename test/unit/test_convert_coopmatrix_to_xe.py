@@ -101,7 +101,7 @@ def compiled(text: str, passes: str) -> ModuleOp:
 
 
 def to_xe(device: str, explain: str = "") -> str:
-    return f"coopc-xe{{device={device}{explain}}}"
+    return f"coopc-xe{{device={device}{explain} any=false}}"
 
 
 def counts(module: ModuleOp) -> dict[str, int]:
@@ -360,7 +360,7 @@ def test_linalg(sizes: tuple[int, int, int]) -> None:
           outs(%c : memref<?x?xf32>)
       func.return
     }"""
-    passes = "convert-linalg-to-coopmatrix{tile=32,64,32},coopc-xe"
+    passes = "convert-linalg-to-coopmatrix{tile=32,64,32},coopc-xe{any=false}"
     module = compiled(text, "set-target{device=bmg flavour=opencl}," + passes)
     assert counts(module)["xe.dpas"] == 32
     m, n, k = sizes
@@ -371,3 +371,20 @@ def test_linalg(sizes: tuple[int, int, int]) -> None:
     expected = c + a.astype("f4") @ b.astype("f4")
     simulate(module, "mm", [a, b, c])
     assert np.array_equal(c, expected)
+
+
+@pytest.mark.parametrize("device", ["bmg", "dg2"])
+@pytest.mark.parametrize("sizes", [(7, 5, 3), (33, 41, 35)])
+def test_the_second_entry_takes_any_memory(
+    device: str, sizes: tuple[int, int, int]
+) -> None:
+    """Rows of few or of odd numbers of bytes are no surface."""
+    x, (m, n, k) = GEMMS["f16"], sizes
+    module = compiled(x.text, f"coopc-xe{{device={device}}}")
+    random = np.random.default_rng(m)
+    a, b = random.integers(-4, 5, (m, k)), random.integers(-4, 5, (k, n))
+    c = np.full((m, n), 77, "f4")
+    name = "gemm.any" if device == "bmg" else "gemm"
+    grid = (-(-n // x.n), -(-m // x.m))
+    simulate(module, name, [a.astype("f2"), b.astype("f2"), c], grid=grid)
+    assert np.array_equal(c, a @ b)

@@ -1,6 +1,16 @@
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg explain=true}' 2>%t.remarks | filecheck %s
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg explain=true any=false}' 2>%t.remarks | filecheck %s
 // RUN: filecheck %s --check-prefix REMARK --input-file %t.remarks
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' -t abi-json | filecheck %s --check-prefix ABI
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg any=false}' -t abi-json | filecheck %s --check-prefix ABI
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' | filecheck %s --check-prefix ANY
+
+// What has conditions has a second entry point without any, for the host to call.
+
+// ANY: func.func @product({{.*}}simt.conditions
+// ANY: func.func @product.any({{.*}}attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+// ANY-NOT: xe.block
+// ANY: func.func @parts(
+// ANY: func.func @lane_by_lane(
+// ANY-NOT: func.func
 
 // A matrix is a vector for each operand of DPAS; loads and stores are messages that
 // cover all of them, and what memory must be like for that is written on the kernel.
@@ -10,7 +20,7 @@
 // ABI-NEXT: "multiple_of": 8,
 // ABI-NEXT: "at_least": 32,
 // ABI-NEXT: "less_than": 8388608,
-// ABI-NEXT: "why": "width of a surface"
+// ABI: "why": "width of a surface"
 
 // CHECK: func.func @product(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x64xf32>)
 // CHECK-SAME: simt.subgroup_size = 16 : i32
