@@ -196,6 +196,7 @@ class CoopcAmxPass(Pipeline):
         )
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
         from coopc.passes.cpu.fit_amx_tiles import FitAmxTilesPass
+        from coopc.passes.cpu.pack_b_amx import PackBAmxPass
         from coopc.passes.cpu.tile_matmul_amx import TileMatmulAmxPass
         from coopc.passes.front.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
@@ -205,6 +206,7 @@ class CoopcAmxPass(Pipeline):
             TileMatmulAmxPass(self.block, self.threads),
             ConvertLinalgToCoopmatrixPass((*CPU_TILE, 64)),  # what it has left
             InlineMatrixCallsPass(),  # tiles are of one function
+            PackBAmxPass(),
             *vectorising(self.subgroup_size),
             ConvertCoopmatrixToAmxPass(),
             CanonicalizePass(),

@@ -53,6 +53,7 @@ PASSES: dict[str, str] = {
     "fuse-split-dpas": "coopc.passes.xe.fuse_split_dpas:FuseSplitDpasPass",
     "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
     "tile-matmul-amx": "coopc.passes.cpu.tile_matmul_amx:TileMatmulAmxPass",
+    "pack-b-amx": "coopc.passes.cpu.pack_b_amx:PackBAmxPass",
     "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",
     "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
     "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"

@@ -60,15 +60,16 @@ class CpuResult:
 class Stages:
     """A kernel that runs as several functions, one after the other."""
 
-    functions: tuple[tuple[str, AffineMap], ...]
-    """Their names, and from the kernel's sizes to work-groups along x, y, z."""
-    scratch: tuple[AffineMap, ...]
-    """Their last arguments, memory of as many bytes as the product of a map's results;
-    each is passed with its size."""
+    functions: tuple[tuple[str, AffineMap | None], ...]
+    """Their names, and from the kernel's sizes to work-groups along x, y, z; None for
+    those of the kernel."""
+    scratch: tuple[tuple[AffineMap, AffineMap], ...]
+    """Their last arguments, memory of as many bytes as the product of the first map's
+    results; each is passed with the sizes of the second."""
 
     @classmethod
     def of(cls, module: ModuleOp) -> dict[str, Stages]:
-        """The kernels of a module that run in stages: see `tile-matmul-amx`."""
+        """The kernels of a module that run in stages: see `coopc.passes.cpu.stages`."""
         known = module.attributes.get(KERNELS, DictionaryAttr({}))
         assert isinstance(known, DictionaryAttr), known
         return {name: cls._read(each) for name, each in known.data.items()}
@@ -78,14 +79,19 @@ class Stages:
         assert isa(found, DictionaryAttr), found
         stages, scratch = found.data["stages"], found.data["scratch"]
         assert isa(stages, ArrayAttr[DictionaryAttr]), stages
-        assert isa(scratch, ArrayAttr[AffineMapAttr]), scratch
-        functions: list[tuple[str, AffineMap]] = []
+        assert isa(scratch, ArrayAttr[DictionaryAttr]), scratch
+        functions: list[tuple[str, AffineMap | None]] = []
         for each in stages:
-            name, groups = each.data["name"], each.data["groups"]
+            name, groups = each.data["name"], each.data.get("groups")
             assert isinstance(name, StringAttr), name
-            assert isinstance(groups, AffineMapAttr), groups
-            functions.append((name.data, groups.data))
-        return cls(tuple(functions), tuple(each.data for each in scratch))
+            functions.append((name.data, None if groups is None else _map(groups)))
+        memories = [(_map(x.data["bytes"]), _map(x.data["sizes"])) for x in scratch]
+        return cls(tuple(functions), tuple(memories))
+
+
+def _map(attr: Attribute) -> AffineMap:
+    assert isinstance(attr, AffineMapAttr), attr
+    return attr.data
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,7 @@ class Program:
             name: of the kernel.
             arguments: arrays and numpy scalars, as the kernel's function takes them;
                 arrays are not changed.
-            groups: work-groups along x, y, z; of no matter to kernels in stages.
+            groups: work-groups along x, y, z; stages may have others.
             sizes: of the kernel, as its grid depends on them.
             threads: how many run it.
             repeats: how often it is run.
@@ -191,11 +197,14 @@ class Program:
         if (stages := self.staged.get(name)) is None:
             return self._prepared(name, arguments, groups, threads)
         extra: list[Argument] = []
-        for each in stages.scratch:
-            memory = aligned(prod(each.eval(sizes, [])))
-            extra += [memory, np.int64(memory.size)]
+        for factors, numbers in stages.scratch:
+            extra.append(aligned(prod(factors.eval(sizes, []))))
+            extra += map(np.int64, numbers.eval(sizes, []))
+        given = [*arguments, *extra]
         runs = [
-            self._prepared(one, [*arguments, *extra], grid(map, sizes), threads)
+            self._prepared(
+                one, given, groups if map is None else grid(map, sizes), threads
+            )
             for one, map in stages.functions
         ]
 

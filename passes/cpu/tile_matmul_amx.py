@@ -6,11 +6,7 @@ After:   two kernels in its place, @f.pack and @f.multiply, which take A and B p
          two more arguments; the module's `cpu.kernels` says how they are run
 Fails:   never: what it does not know, as transposed or batched operands, it leaves
 
-    cpu.kernels = {f = {stages = [{name = "f.pack", groups = affine_map<..>}, ..],
-                        scratch = [affine_map<..>, ..]}}
-
-Maps are of the sizes of @f, as those of `simt.grid`: to work-groups along x, y, z, and
-to numbers whose product is the bytes of an argument.
+See `coopc.passes.cpu.stages`.
 """
 
 from __future__ import annotations
@@ -21,23 +17,22 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
-    ArrayAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
     ModuleOp,
-    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
+from coopc.passes.cpu.stages import KERNELS, Scratch, Stage
+from coopc.passes.cpu.stages import stages as staged
 from coopc.passes.front.convert_linalg_to_coopmatrix import (
     Plan,
     Tile,
@@ -50,8 +45,6 @@ from coopc.rewrite.amx_gemm_multiply import multiplying
 from coopc.rewrite.amx_gemm_pack import packing
 from coopc.rewrite.multiplication import Operand
 
-KERNELS = "cpu.kernels"
-"""The attribute of a module that says which kernels run in stages."""
 PACKED_BYTES = 64 * PANEL
 """Of a step of a panel."""
 PRODUCTS = (
@@ -173,39 +166,20 @@ def stages(func: FuncOp, plan: Plan, gemm: Gemm) -> DictionaryAttr:
     count = len(simt.kernel_sizes(func))
     block = gemm.block
 
-    def mapped(*numbers: AffineExpr) -> AffineMapAttr:
-        return AffineMapAttr(AffineMap(count, 0, tuple(map(folded, numbers))))
-
-    size = AffineConstantExpr(PACKED_BYTES)
     of_a = rows if gemm.packs_a else AffineConstantExpr(0)
+    elements = PACKED_BYTES // gemm.bytes
     runs = (
-        ("pack", (of_a + steps,)),
-        ("multiply", (cols.ceil_div(block.cols), rows.ceil_div(block.rows))),
+        Stage(f"{gemm.name}.pack", (of_a + steps,)),
+        Stage(
+            f"{gemm.name}.multiply",
+            (cols.ceil_div(block.cols), rows.ceil_div(block.rows)),
+        ),
     )
-    return DictionaryAttr(
-        {
-            "stages": ArrayAttr(
-                DictionaryAttr(
-                    {
-                        "name": StringAttr(f"{gemm.name}.{name}"),
-                        "groups": mapped(*groups),
-                    }
-                )
-                for name, groups in runs
-            ),
-            "scratch": ArrayAttr(
-                (mapped(of_a, steps, size), mapped(cols, steps, size))
-            ),
-        }
-    )
-
-
-def folded(number: AffineExpr) -> AffineExpr:
-    """Return an expression of constants as one."""
-    try:
-        return AffineConstantExpr(number.eval([], []))
-    except IndexError:
-        return number
+    # The size of what is packed is asked for by nothing.
+    scratch = [
+        Scratch((panels, steps, PACKED_BYTES), (elements,)) for panels in (of_a, cols)
+    ]
+    return staged(count, runs, scratch)
 
 
 def extent(func: FuncOp, operand: Operand, dimension: int) -> AffineExpr:

@@ -11,6 +11,7 @@
 // STEPS-NEXT: tile-matmul-amx
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
 // STEPS-NEXT: inline-matrix-calls
+// STEPS-NEXT: pack-b-amx
 // STEPS-NEXT: settle-kernels
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: resolve-matrix-fill

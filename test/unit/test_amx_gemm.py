@@ -105,7 +105,7 @@ def test_rows_of_a_as_they_are(element: str, size: int, tiles: Tiles) -> None:
     whole = size % 64 == 0 or element == "bf16"
     assert ("amx.tile_load %a[" in str(module)) == whole
     program = Program.of(module, tiles, level=2)
-    scratch = [each.eval([], []) for each in program.staged["mm"].scratch]
+    scratch = [bytes.eval([], []) for bytes, _ in program.staged["mm"].scratch]
     assert (0 in scratch[0]) == whole
     rng = np.random.default_rng(1)
     (a, whole_a), (b, whole_b) = (matrix(rng, (size, size), element) for _ in "ab")

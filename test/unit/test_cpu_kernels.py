@@ -17,6 +17,7 @@ from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass
 from coopc.run.tiles import Tiles, best
+from coopc.sim.formats import to_bf16
 from coopc.source import Source
 from coopc.testing.native import run_native
 from coopc.universe import everything
@@ -193,3 +194,53 @@ def test_ids_and_exchanges(how: tuple[Any, Tiles], threads: int) -> None:
         axis=1,
     )
     np.testing.assert_array_equal(found, expected)
+
+
+GEMM = """
+!a = !coopmatrix.matrix<16x{step}x{element}, a>
+!b = !coopmatrix.matrix<{step}x32x{element}, b>
+!c = !coopmatrix.matrix<16x32x{sum}, acc>
+func.func @f(%a: memref<?x?x{element}>, %b: memref<?x?x{element}>,
+    %c: memref<?x?x{sum}>) attributes {{simt.kernel, simt.grid = affine_map<
+      (m, k, k1, n, m1, n1) -> (n1 floordiv 32, m floordiv 16)>}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %step = arith.constant {step} : index
+  %zero = arith.constant {zero} : {sum}
+  %x = simt.workgroup_id x : index
+  %y = simt.workgroup_id y : index
+  %row = arith.muli %y, %c16 : index
+  %col = arith.muli %x, %c32 : index
+  %k = memref.dim %a, %c1 : memref<?x?x{element}>
+  %init = coopmatrix.fill %zero : {sum} -> !c
+  %r = scf.for %i = %c0 to %k step %step iter_args(%s = %init) -> (!c) {{
+    %p = coopmatrix.load %a[%row, %i] row_major : memref<?x?x{element}> -> !a
+    %q = coopmatrix.load %b[%i, %col] row_major : memref<?x?x{element}> -> !b
+    %t = coopmatrix.mul_add %p, %q, %s {signed} : !a, !b, !c
+    scf.yield %t : !c
+  }}
+  coopmatrix.store %r, %c[%row, %col] row_major : !c, memref<?x?x{sum}>
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("element", ["bf16", "i8"])
+def test_loops_with_b_packed_once(element: str, how: tuple[Any, Tiles]) -> None:
+    """A kernel of loops over matrices; with tiles, B is packed by a stage before."""
+    whole = element == "i8"
+    text = GEMM.format(
+        element=element,
+        sum="i32" if whole else "f32",
+        zero="0" if whole else "0.0",
+        step=64 if whole else 32,
+        signed="signed(a, b, c, result)" if whole else "",
+    )
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(-4, 5, (48, 128)), rng.integers(-4, 5, (128, 64))
+    given = [x.astype(np.int8) if whole else to_bf16(x.astype("f4")) for x in (a, b)]
+    c = np.ones((48, 64), np.int32 if whole else np.float32)
+    found = run(text, [*given, c], how, threads=2)
+    np.testing.assert_array_equal(found[2], a @ b)
