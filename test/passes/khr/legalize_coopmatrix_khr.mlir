@@ -61,3 +61,27 @@ func.func @subgroups(%m: memref<8x8xf32, strided<[32, 2]>>, %n: memref<8x8xf32>)
   coopmatrix.store %y, %n[%0, %0] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
   func.return
 }
+
+// Which element a lane holds: a matrix of rows and one of columns say so, made once, at the
+// entry, so that any lane may ask anywhere.
+
+// CHECK-LABEL: func.func @coordinates
+// CHECK:         %rows = coopmatrix.load %scratch
+// CHECK:         %cols = coopmatrix.load %scratch
+// CHECK-NOT:     coopmatrix.load
+// CHECK:         scf.if
+// CHECK:           coopmatrix.extract %rows[%i] : !coopmatrix.matrix<8x8xf32, acc>
+// CHECK:           arith.fptoui
+// CHECK:           coopmatrix.extract %cols[%i] : !coopmatrix.matrix<8x8xf32, acc>
+// CHECK-NOT:       coopmatrix.coord
+// CHECK:           coopmatrix.extract %rows[%i]
+func.func @coordinates(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index, %r: memref<8x8xf32>, %c: i1) attributes {simt.kernel} {
+  scf.if %c {
+    %p, %q = coopmatrix.coord %x[%i] : !coopmatrix.matrix<8x8xf32, acc>
+    %s, %t = coopmatrix.coord %x[%i] : !coopmatrix.matrix<8x8xf32, acc>
+    %e = coopmatrix.extract %x[%i] : !coopmatrix.matrix<8x8xf32, acc>
+    memref.store %e, %r[%p, %t] : memref<8x8xf32>
+    memref.store %e, %r[%s, %q] : memref<8x8xf32>
+  }
+  func.return
+}
