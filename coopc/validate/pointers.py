@@ -84,10 +84,16 @@ def are_allowed(func: FuncOp, values: tuple[int, ...]) -> bool:
     """Whether sizes are such as a kernel is called for."""
     if not has_pointers(func):
         return True
+    found = conditions(func)
+    return are_apart(func, values) and not any(
+        condition.violated(values[at]) for at, condition in found
+    )
+
+
+def are_apart(func: FuncOp, values: tuple[int, ...]) -> bool:
+    """Whether pitches are no less than widths: else rows would overlap."""
     places = [n for n, x in enumerate(func.function_type.inputs) if is_size(x)]
     for at, condition in conditions(func):
-        if condition.violated(values[at]):
-            return False
         other = condition.at_least_argument
         if other in places and values[at] < values[places.index(other)]:
             return False

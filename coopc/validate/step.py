@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
+from coopc.interface import SECOND_ENTRY
 from coopc.sim.arguments import Argument
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.launch import launch_of
@@ -44,7 +45,7 @@ from coopc.validate.inputs import (
     ragged_sizes,
     unsuitable,
 )
-from coopc.validate.pointers import are_allowed
+from coopc.validate.pointers import are_allowed, are_apart
 
 Report: TypeAlias = Callable[[str], None]
 
@@ -222,7 +223,7 @@ class _Pair:
         """
         last = UndefinedBehaviour("nothing was tried")
         for sizes in candidates:
-            if not are_allowed(self.new, sizes.values):
+            if not self._allowed(sizes.values):
                 continue
             for options in self._options():
                 for family in range(len(EXACT_VALUES)):
@@ -234,6 +235,22 @@ class _Pair:
                     else:
                         return case
         return last
+
+    def _allowed(self, values: tuple[int, ...]) -> bool:
+        """Whether the kernel is called for sizes, and for which rows do not overlap.
+
+        Stores to rows that overlap are undone by others, in no order.
+        """
+        name = self.name.removesuffix(SECOND_ENTRY)
+        first = next(
+            (
+                op
+                for op in self.after.ops
+                if isinstance(op, FuncOp) and op.sym_name.data == name
+            ),
+            self.new,
+        )
+        return are_allowed(self.new, values) and are_apart(first, values)
 
     def _options(self) -> Iterator[Options]:
         """Yield ways to run it: what the pass decided holds before it too."""
