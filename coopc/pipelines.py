@@ -228,6 +228,9 @@ class CoopcCpuPass(Pipeline):
         """Vectorise what work-items do, then let one work-item hold each matrix."""
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
         from coopc.passes.cpu.stage_row_slices import StageRowSlicesPass
+        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+            ConvertLinalgToCoopmatrixPass,
+        )
         from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
 
         return (

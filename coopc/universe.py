@@ -34,6 +34,8 @@ PASSES: dict[str, str] = {
     "convert-spirv-calls-to-coopmatrix": "coopc.passes.front"
     ".convert_spirv_calls_to_coopmatrix:ConvertSpirvCallsToCoopmatrixPass",
     "tile-matmul-khr": "coopc.passes.khr.tile_matmul_khr:TileMatmulKhrPass",
+    "inline-matrix-calls": "coopc.passes.coopmatrix.inline_matrix_calls"
+    ":InlineMatrixCallsPass",
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
     "pack-coopmatrix-b": "coopc.passes.khr.pack_coopmatrix_b:PackCoopmatrixBPass",
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
