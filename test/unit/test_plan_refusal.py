@@ -129,7 +129,10 @@ CASES: dict[Reason, tuple[Callable[[], object], str]] = {
         surface({"base": 32}),
         "expected a base that is a multiple of 64, got 32",
     ),
-    Reason.POSITION: (positions, "a column that is a multiple of 1 elements of 16 bits"),
+    Reason.POSITION: (
+        positions,
+        "a column that is a multiple of 1 elements of 16 bits",
+    ),
     Reason.UNKNOWN_MEMORY: (pointers, "a pointer for each element"),
 }
 
