@@ -244,3 +244,47 @@ def test_loops_with_b_packed_once(element: str, how: tuple[Any, Tiles]) -> None:
     c = np.ones((48, 64), np.int32 if whole else np.float32)
     found = run(text, [*given, c], how, threads=2)
     np.testing.assert_array_equal(found[2], a @ b)
+
+
+CROWD = """
+!a = !coopmatrix.matrix<{size}x64x{element}, a>
+!b = !coopmatrix.matrix<64x{size}x{element}, b>
+!c = !coopmatrix.matrix<{size}x{size}x{sum}, acc>
+func.func @f(%a: memref<{size}x128x{element}>, %b: memref<128x{size}x{element}>,
+    %c: memref<{size}x{size}x{sum}>)
+    attributes {{simt.kernel, simt.grid = affine_map<() -> (1)>}} {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 128 : index
+  %init = coopmatrix.load %c[%c0, %c0] row_major : memref<{size}x{size}x{sum}> -> !c
+  %r = scf.for %i = %c0 to %end step %c64 iter_args(%s = %init) -> (!c) {{
+    %p = coopmatrix.load %a[%c0, %i] row_major : memref<{size}x128x{element}> -> !a
+    %q = coopmatrix.load %b[%i, %c0] row_major : memref<128x{size}x{element}> -> !b
+    %t = coopmatrix.mul_add %p, %q, %s {signed} : !a, !b, !c
+    scf.yield %t : !c
+  }}
+  coopmatrix.store %r, %c[%c0, %c0] row_major : !c, memref<{size}x{size}x{sum}>
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("size", [48, 50, 96])
+@pytest.mark.parametrize("element", ["bf16", "i8"])
+def test_more_tiles_than_registers(element: str, size: int) -> None:
+    """9 to 36 sums live at once; of one shape, which LLVM spills, and of several."""
+    if (tiles := best()) is Tiles.NONE:
+        pytest.skip("the AMX emulator needs a C compiler")
+    whole = element == "i8"
+    text = CROWD.format(
+        size=size,
+        element=element,
+        sum="i32" if whole else "f32",
+        signed="signed(a, b, c, result)" if whole else "",
+    )
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(-4, 5, (size, 128)), rng.integers(-4, 5, (128, size))
+    given = [x.astype(np.int8) if whole else to_bf16(x.astype("f4")) for x in (a, b)]
+    c = np.ones((size, size), np.int32 if whole else np.float32)
+    found = run(text, [*given, c], (flatten([CoopcAmxPass()]), tiles))
+    np.testing.assert_array_equal(found[2], a @ b + 1)
