@@ -45,10 +45,12 @@ GRIDS: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
     "alone": ((1, 1), (4, 4), (32, 64)),
     "chained": ((8, 1), (1, 4), (64, 64)),
     "over": ((2, 1), (4, 2), (16, 16)),  # clusters larger than the tensor
+    "words": ((8, 4), (1, 1), (64, 64)),
+    "deep": ((8, 1), (2, 2), (128, 32)),
     "batch": ((1, 4, 2), (1, 2, 2), (1, 64, 64)),
     "batches": ((2, 2, 1), (1, 2, 2), (4, 32, 32)),
 }
-DEPTHS = {"seed": 2, "lit": 2, "tall": 4, "chained": 4}
+DEPTHS = {"seed": 2, "lit": 2, "tall": 4, "chained": 4, "words": 4, "deep": 4}
 """K, in DPAS; 1 elsewhere, and 2 in rank 3."""
 
 
@@ -382,6 +384,10 @@ GOLDENS = [
     (Case("lit", "a", "f16", 16, "row"), 2, 2),
     (Case("lit", "b", "f16", 16, "row"), 2, 2),
     (Case("lit", "b", "f16", 16, "col"), 4, 4),
+    (Case("words", "a", "tf32", 16, "row"), 2, 2),
+    (Case("words", "b", "tf32", 16, "row"), 1, 1),
+    (Case("words", "b", "tf32", 16, "col"), 4, 4),
+    (Case("deep", "b", "f16", 16, "col"), 4, 8),
     (Case("seed", "a", "i8", 16, "col"), None, None),
     (Case("seed", "a", "f16", 32, "col"), None, None),
     (Case("seed", "b", "fp8", 32, "col"), None, None),
