@@ -23,7 +23,13 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+)
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -31,8 +37,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
+from coopc.dialects.narrow import is_memref
 
 INDEX = IndexType()
+WORK_GROUP = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
 EXTRA = ("groups_x", "groups_y", "groups_z", "first", "last")
 """The arguments that kernels get, each an index."""
 OF_KERNELS = (
@@ -165,11 +173,15 @@ class Loops:
         return self.constants[number]
 
     def _hoist(self) -> None:
-        """Move what is allocated out of the loops."""
+        """Move what is allocated out of the loops; a work-group's is the function's."""
         for op in list(self.old.walk()):
             if isinstance(op, memref.AllocaOp) and not op.operands:
                 op.detach()
                 self.start.add_op(op)
+                type = op.memref.type
+                if is_memref(type) and type.memory_space == WORK_GROUP:
+                    plain = MemRefType(type.element_type, type.shape, type.layout)
+                    Rewriter.replace_value_with_new_type(op.memref, plain)
 
     def _groups(self, extra: Sequence[SSAValue]) -> Block:
         """Open the loops; return where the body goes."""

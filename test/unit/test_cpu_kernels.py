@@ -288,3 +288,32 @@ def test_more_tiles_than_registers(element: str, size: int) -> None:
     c = np.ones((size, size), np.int32 if whole else np.float32)
     found = run(text, [*given, c], (flatten([CoopcAmxPass()]), tiles))
     np.testing.assert_array_equal(found[2], a @ b + 1)
+
+
+SHARED = """
+func.func @f(%a: memref<32xi32>, %b: memref<32xi32>)
+    attributes {simt.kernel, simt.subgroup_size = 16 : i32,
+      simt.grid = affine_map<() -> (2)>} {
+  %c16 = arith.constant 16 : index
+  %c15 = arith.constant 15 : index
+  %m = memref.alloca() : memref<16xi32, #simt.memory<workgroup>>
+  %x = simt.local_id x : index
+  %g = simt.workgroup_id x : index
+  %s = arith.muli %g, %c16 : index
+  %i = arith.addi %s, %x : index
+  %v = memref.load %a[%i] : memref<32xi32>
+  memref.store %v, %m[%x] : memref<16xi32, #simt.memory<workgroup>>
+  simt.barrier workgroup
+  %r = arith.subi %c15, %x : index
+  %w = memref.load %m[%r] : memref<16xi32, #simt.memory<workgroup>>
+  memref.store %w, %b[%i] : memref<32xi32>
+  func.return
+}
+"""
+
+
+def test_memory_of_a_work_group(how: tuple[Any, Tiles]) -> None:
+    """It is that of the function, which runs one work-group after the other."""
+    a = np.arange(32, dtype=np.int32)
+    _, found = run(SHARED, [a, np.zeros_like(a)], how)
+    np.testing.assert_array_equal(found, a.reshape(2, 16)[:, ::-1].reshape(32))

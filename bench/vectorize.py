@@ -1,0 +1,37 @@
+"""How the time of vectorize-subgroup grows with the size of a kernel."""
+
+from collections.abc import Iterator
+
+from xdsl.context import Context
+
+from bench.harness import Row, interleaved
+from coopc.passes.cpu.vectorize_subgroup import VectorizeSubgroupPass
+from coopc.testing.programs import kernel
+
+SIZES = (200, 800)
+
+
+def measure() -> Iterator[Row]:
+    """Yield the rows."""
+    step = VectorizeSubgroupPass()
+    modules = [kernel("%m: memref<16xf32>, %a0: f32", body(size)) for size in SIZES]
+    short, long = interleaved(
+        [lambda x=x: step.apply(Context(), x.clone()) for x in modules], 3
+    )
+    yield Row(f"vectorize-subgroup of {3 * SIZES[0]} operations", short, "s")
+    growth = long / short / (SIZES[1] / SIZES[0])
+    yield Row("its time for an operation, of four times as many", growth, "times", 1.5)
+
+
+def body(size: int) -> str:
+    """Return operations that each work-item does on its element, one by one."""
+    steps = "".join(
+        f"""
+  %v{at} = memref.load %m[%x] : memref<16xf32>
+  %w{at} = arith.addf %v{at}, %a{at} : f32
+  %a{at + 1} = arith.mulf %w{at}, %v{at} : f32"""
+        for at in range(size)
+    )
+    return f"""
+  %x = simt.local_id x : index{steps}
+  memref.store %a{size}, %m[%x] : memref<16xf32>"""
