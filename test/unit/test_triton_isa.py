@@ -1,4 +1,4 @@
-"""Triton's kernels through both emitters: Intel's compiler makes what was planned."""
+"""Kernels for Xe through both emitters: Intel's compiler makes what was planned."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from coopc.universe import everything
 
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
-INPUTS = Path(__file__).parents[1] / "inputs" / "ttgir"
-KERNELS = (
+INPUTS = Path(__file__).parents[1] / "inputs"
+TRITON = (
     "gemm_axb",
     "gemm_axb_32x32",
     "gemm_axbt",
@@ -34,6 +34,11 @@ KERNELS = (
     "gemm_bias_relu",
     "gemm_ptr",
     "flash_attention_fwd",
+)
+MATRICES = ("gemm_axb", "gemm_axbt", "gemm_bf16", "gemm_i8")
+KERNELS = (
+    *(f"ttgir/{name}.ttgir" for name in TRITON),
+    *(f"coopmatrix/{name}.mlir" for name in MATRICES),
 )
 
 
@@ -52,7 +57,7 @@ def back_end() -> Callable[[str], bytes]:
 def converted(name: str, device: str) -> ModuleOp:
     universe = everything()
     ctx = new_context(universe)
-    source = Source((INPUTS / f"{name}.ttgir").read_text(), name)
+    source = Source((INPUTS / name).read_text(), name)
     module = parse(ctx, source)
     passes = read_passes(f"coopc-xe{{device={device} any=false}}", universe.all_passes)
     Run(ctx, source).apply(module, passes)
