@@ -255,7 +255,7 @@ def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
         CanonicalizePass(),  # a zero may be known only then
         ResolveMatrixFillPass(),
         ResolveMatrixWiSlicePass(),
-        VectorizeSubgroupPass(subgroup_size),
+        VectorizeSubgroupPass(subgroup_size, whole_groups=True),  # one core has each
         ResolveSubgroupWiCallPass(),
         CanonicalizePass(),  # offsets that are known need no masks
     )

@@ -14,7 +14,8 @@ is as safe as before.  Accesses to memory are vectors where lane l has element l
 row, else a loop over active lanes.
 
 Where a work-group of several subgroups holds matrices, one work-item stands for all of
-them: the row slices of such a matrix are as long as the work-group.
+them: the row slices of such a matrix are as long as the work-group.  With
+`whole-groups` also where subgroups wait for each other.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ class VectorizeSubgroupPass(ModulePass):
 
     subgroup_size: int | None = None
     """S; what kernels say if it is absent."""
+    whole_groups: bool = False
+    """Whether one work-item stands for a work-group whose subgroups wait for each
+    other, too."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Vectorise all functions of `op`."""
@@ -57,7 +61,7 @@ class VectorizeSubgroupPass(ModulePass):
         kernels = [x for x in simt.kernels(op) if x.func not in alone]
         if not kernels:
             return
-        whole = shares_work_group(op)
+        whole = shares_work_group(op) or (self.whole_groups and waits(op))
         sizes = {self._lanes(kernel, whole) for kernel in kernels}
         if len(sizes) > 1:
             raise PassFailedException(
@@ -111,6 +115,19 @@ def is_alone(kernel: simt.Kernel) -> bool:
 def shares_work_group(module: ModuleOp) -> bool:
     """Whether there are matrices that a work-group holds."""
     return any(scope_of(type) == Scope.WORKGROUP for _, type in _matrices(module))
+
+
+def waits(module: ModuleOp) -> bool:
+    """Whether subgroups wait for others, and hold no matrices of their own."""
+    if any(scope_of(type) == Scope.SUBGROUP for _, type in _matrices(module)):
+        return False
+    return any(
+        isinstance(op, simt.WaitingOp)
+        and op.scope.data is not simt.FenceScope.SUBGROUP
+        and kernel.work_items > (kernel.subgroup_size or 1)
+        for kernel in simt.kernels(module)
+        for op in kernel.func.walk()
+    )
 
 
 def scope_of(type: MatrixType) -> Scope | None:

@@ -16,7 +16,7 @@
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: resolve-matrix-fill
 // STEPS-NEXT: resolve-matrix-wi-slice
-// STEPS-NEXT: vectorize-subgroup
+// STEPS-NEXT: vectorize-subgroup{whole_groups=true}
 // STEPS-NEXT: resolve-subgroup-wi-call
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: convert-coopmatrix-to-amx

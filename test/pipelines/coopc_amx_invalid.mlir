@@ -80,7 +80,7 @@ func.func @chosen(%m: memref<8x8xf32>) attributes {simt.kernel} {
 
 // -----
 
-// Barriers in divergent code, and between subgroups, which run one after the other.
+// Barriers in divergent code, and between subgroups that hold matrices of their own.
 func.func @divergent(%m: memref<8xf32>) attributes {simt.kernel, simt.work_group_size = array<i32: 16>} {
   %i = arith.constant 0 : index
   %x = simt.local_id x : index
@@ -94,8 +94,11 @@ func.func @divergent(%m: memref<8xf32>) attributes {simt.kernel, simt.work_group
 
 // -----
 
-func.func @between(%m: memref<8xf32>) attributes {simt.kernel, simt.subgroup_size = 8 : i32, simt.work_group_size = array<i32: 16>} {
+func.func @between(%m: memref<8x8xf32>) attributes {simt.kernel, simt.subgroup_size = 8 : i32, simt.work_group_size = array<i32: 16>} {
+  %i = arith.constant 0 : index
+  %x = coopmatrix.load %m[%i, %i] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
   simt.barrier workgroup
+  coopmatrix.store %x, %m[%i, %i] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
   func.return
 }
 // CHECK: expected no simt.barrier between the 2 subgroups of a work-group, which one core runs one after the other: expected work-groups of one subgroup

@@ -312,8 +312,13 @@ func.func @f(%a: memref<32xi32>, %b: memref<32xi32>)
 """
 
 
-def test_memory_of_a_work_group(how: tuple[Any, Tiles]) -> None:
-    """It is that of the function, which runs one work-group after the other."""
+@pytest.mark.parametrize("lanes", [16, 4])
+def test_memory_of_a_work_group(how: tuple[Any, Tiles], lanes: int) -> None:
+    """It is that of the function; subgroups that wait run together."""
     a = np.arange(32, dtype=np.int32)
-    _, found = run(SHARED, [a, np.zeros_like(a)], how)
+    text = SHARED.replace(
+        "simt.subgroup_size = 16 : i32",
+        f"simt.subgroup_size = {lanes} : i32, simt.work_group_size = array<i32: 16>",
+    )
+    _, found = run(text, [a, np.zeros_like(a)], how)
     np.testing.assert_array_equal(found, a.reshape(2, 16)[:, ::-1].reshape(32))
