@@ -35,7 +35,6 @@ Fact: TypeAlias = Literal[
     "same use",
     "narrow",
     "float atomic",
-    "float remainder",
     "integers",
 ]
 """What is true of one operation.
@@ -92,12 +91,6 @@ SINGLE = "rem min max and or xor shl shr abs not"
 ATOMIC_UPDATES = "atomic_add atomic_max atomic_min"
 
 TABLE: tuple[Row, ...] = (
-    _row(
-        "rem",
-        "refused",
-        "float remainder",
-        reason="arith has no remainder of floats",
-    ),
     # Multiplications.
     _row(
         "mul_add",

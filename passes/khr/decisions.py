@@ -94,8 +94,6 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
             found["wide saturation"] = (
                 op.saturating is not None and result.element_bits > 32
             )
-        case coopmatrix.RemOp():
-            found["float remainder"] = not found["integers"]
         case _:
             pass
     return frozenset(fact for fact, true in found.items() if true)

@@ -180,7 +180,7 @@ func.func @k(%a: memref<8x16x{t}>, %b: memref<8x16x{t}>, %r: memref<8x16x{t}>,
 FLOATS = (
     "neg %x",
     "abs %x",
-    *(f"{x} %x, %y" for x in ["add", "sub", "mul", "div", "min", "max"]),
+    *(f"{x} %x, %y" for x in ["add", "sub", "mul", "div", "rem", "min", "max"]),
 )
 INTEGERS = (
     "not %x",

@@ -25,6 +25,7 @@ SHOWN = {
     "linalg.matmul: static, dynamic, transposed, batched": "matmul: test_on_lavapipe",
     "element loop": "lavapipe: test_arithmetic",
     "negate, add, sub, mul, div": "lavapipe: test_arithmetic",
+    "remainder of floats": "instructions: test_remainder",
     "FConvert": "instructions: test_conversions",
     "scale": "lavapipe: test_scale_and_fill_by_numbers_known_at_run_time",
     "min and max": "lavapipe: test_arithmetic",
@@ -175,3 +176,41 @@ func.func @k(%a: {half}, %b: {half}, %c: {out}) attributes {{simt.kernel,
     b = generator.integers(-9, 10, (32, 32)).astype(np.float16)
     found = run(lavapipe, text, [a, b, np.zeros((8, 32), np.float32)])[2]
     np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+
+
+SPECIAL = (0.0, -0.0, 1.0, -5.5, 3.0, np.inf, -np.inf, np.nan)
+
+
+@pytest.mark.parametrize("type", ["f16", "f32"])
+def test_remainder(type: str, lavapipe: Session) -> None:
+    """Exactly what fmod is: of special numbers, and of numbers far apart."""
+    matrix, memory = f"!coopmatrix.matrix<8x8x{type}, acc>", f"memref<8x8x{type}>"
+    text = f"""
+func.func @k(%a: {memory}, %b: {memory}, %r: {memory}) attributes {{simt.kernel}} {{
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %a[%0, %0] row_major : {memory} -> {matrix}
+  %y = coopmatrix.load %b[%0, %0] row_major : {memory} -> {matrix}
+  %z = coopmatrix.rem %x, %y : {matrix}
+  coopmatrix.store %z, %r[%0, %0] row_major : {matrix}, {memory}
+  func.return
+}}
+"""
+    dtype = {"f16": np.float16, "f32": np.float32}[type]
+    special = np.array(SPECIAL, dtype)
+    apart = {np.float16: (-10, 14), np.float32: (-30, 30)}[dtype]
+    generator = np.random.default_rng(0)
+    x, y = (
+        (generator.uniform(-1, 1, (8, 8)) * 2.0 ** generator.integers(*apart, (8, 8)))
+        for _ in range(2)
+    )
+    with np.errstate(invalid="ignore"):
+        for a, b in (
+            (np.repeat(special[:, None], 8, 1), np.repeat(special[None], 8, 0)),
+            (x.astype(dtype), y.astype(dtype)),
+        ):
+            found = run(lavapipe, text, [a, b, np.zeros_like(a)])[2]
+            expected = np.fmod(a, b)
+            np.testing.assert_array_equal(found, expected)
+            known = ~np.isnan(expected)
+            signs = np.signbit(found)[known]
+            np.testing.assert_array_equal(signs, np.signbit(expected)[known])

@@ -96,6 +96,7 @@ FLOATS: dict[str, Callable[[Array, Array], Array]] = {
     "abs %x": lambda x, y: np.abs(x),
     "min %x, %y": np.minimum,
     "max %x, %y": np.maximum,
+    "rem %x, %y": np.fmod,
 }
 INTEGERS: dict[str, Callable[[Array, Array], Array]] = {
     "neg %x": lambda x, y: -x,

@@ -182,6 +182,11 @@ RUN: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "add": ("%z = coopmatrix.add %x, %y : {m}", lambda x, y: x + y),
     "sub itself": ("%z = coopmatrix.sub %x, %x : {m}", lambda x, y: x - x),
     "max": ("%z = coopmatrix.max %x, %y : {m}", np.maximum),
+    "rem": (
+        """%f = coopmatrix.fill %n : f32 -> {m}
+  %z = coopmatrix.rem %x, %f : {m}""",
+        lambda x, y: np.fmod(x, np.float32(3)),
+    ),
     "neg": ("%z = coopmatrix.neg %x : {m}", lambda x, y: -x),
     "scale": ("%z = coopmatrix.scale %x, %n : {m}, f32", lambda x, y: 3 * x),
     "fill": ("%z = coopmatrix.fill %n : f32 -> {m}", lambda x, y: 0 * x + 3),

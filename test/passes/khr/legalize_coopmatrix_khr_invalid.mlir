@@ -48,16 +48,6 @@ func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index) attributes {simt.k
 // -----
 
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
-func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc>) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.rem: lavapipe refuses coopmatrix.rem: arith has no remainder of floats
-  %y = coopmatrix.rem %x, %x : !coopmatrix.matrix<8x8xf32, acc>
-  func.return
-}
-}
-
-// -----
-
-module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
 func.func @k(%m: memref<?x?xf32>, %i: index, %x: !coopmatrix.matrix<8x8xf32, acc>) attributes {simt.kernel} {
   // CHECK: error: coopmatrix.atomic_add: lavapipe refuses coopmatrix.atomic_add: SPIR-V's core has no atomic updates of floats
   %y = coopmatrix.atomic_add %x, %m[%i, %i] row_major relaxed : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32> -> !coopmatrix.matrix<8x8xf32, acc>
