@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from coopc.device import BlockIO
 from coopc.dialects import tt, ttig, xe
 from coopc.dialects.tt.types import bits_of
+from coopc.passes.xe.base_alignment import alignment_of
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.pointers import origin_of
 from coopc.plan.surface import Part, Rule, rules
@@ -83,6 +84,7 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
     """Return the conditions of a kernel whose accesses are planned."""
     found: dict[int, Rule] = {}
     pairs: dict[tuple[int, int], None] = {}
+    moves: dict[int, int] = {}
     for op in func.body.walk():
         made = descriptor_of(op)
         if made is None or xe.PLAN not in op.attributes:
@@ -100,10 +102,26 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
             found[at] = each if at not in found else together(found[at], each)
         for at, each in inner_rules(func, values):
             found[at] = each if at not in found else together(found[at], each)
+        aligned = alignment_of(made.base, size)
+        for at, multiple in () if aligned is None else aligned.needs:
+            moves[at] = lcm(moves.get(at, 1), multiple)
         if (pair := pitch_and_width(func, values)) is not None:
             pairs[pair] = None
     alone = [attribute(at, found[at]) for at in sorted(found)]
+    alone += [move(at, moves[at]) for at in sorted(moves)]
     return ArrayAttr([*alone, *(relation(*pair) for pair in sorted(pairs))])
+
+
+def move(argument: int, multiple: int) -> DictionaryAttr:
+    """Return as an attribute that an argument keeps a base aligned that it moves."""
+    return DictionaryAttr(
+        {
+            "argument": IntegerAttr(argument, i64),
+            "what": StringAttr("value"),
+            "multiple_of": IntegerAttr(multiple, i64),
+            "why": StringAttr("base of a surface, which it moves"),
+        }
+    )
 
 
 def argument_of(func: tt.FuncOp, value: SSAValue | None) -> int | None:

@@ -49,7 +49,9 @@ class Decisions:
             return given_matrix(op, self.indices)
         if is_block_pointer(op):
             return block_matrix(op, self.indices)
-        if not is_pointers(op) or not self.promised:
+        # What is a load of 2D blocks already has nothing else that it could become.
+        is_block = isinstance(op, ttig.BlockLoad2DFromPtrOp)
+        if not is_pointers(op) or not (self.promised or is_block):
             return None
         first = matrix_of(op, self.indices)
         if isinstance(first, Matrix):

@@ -23,8 +23,18 @@ from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.accesses import Access, access_of, request_of
+from coopc.passes.xe.base_alignment import (
+    SURFACE_ALIGNMENT,
+    alignment_of,
+    multiple_of,
+)
 from coopc.passes.xe.channel_access import ChannelPlan, decide_channels
-from coopc.passes.xe.conditions import descriptor_of, known_numbers, source_of
+from coopc.passes.xe.conditions import (
+    descriptor_of,
+    element_bytes,
+    known_numbers,
+    source_of,
+)
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.remarks import remark
 from coopc.passes.xe.row_steps import refuse_steps
@@ -44,13 +54,29 @@ def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
         return request
     made, io = descriptor_of(access.op), device.block_io
     if made is not None and io is not None:
-        refusal = refuse_stride(made) or refuse_surface(io, known_numbers(made))
+        refusal = (
+            refuse_stride(made)
+            or refuse_surface(io, known_numbers(made))
+            or refuse_base(made)
+        )
         if refusal is not None:
             return refusal
     decided = plan(request, io)
     if isinstance(decided, BlockPlan) and made is not None:
         return refuse_steps(decided, *access.op.operands[-2:]) or decided
     return decided
+
+
+def refuse_base(made: tt.MakeTensorDescriptorOp) -> Refusal | None:
+    """Return why a base is not aligned, whatever the arguments of the kernel are."""
+    found = alignment_of(made.base, element_bytes(made))
+    if found is None:
+        return Refusal(Reason.BASE, "it is moved by what is not understood")
+    if not found.rest:
+        return None
+    size = found.rest.divisor(multiple_of) * element_bytes(made)
+    what = f"it is moved by a multiple of {size} bytes, expected {SURFACE_ALIGNMENT}"
+    return Refusal(Reason.BASE, what)
 
 
 def refuse_stride(made: tt.MakeTensorDescriptorOp) -> Refusal | None:

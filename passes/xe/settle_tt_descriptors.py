@@ -3,7 +3,8 @@
 Before: Triton GPU IR with descriptors of any rank and padding.
 After:  blocks of rank 2 are of descriptors of rank 2, the leading dimensions in their
         base; what is NaN outside is chosen by a mask, after zeros were loaded; numbers
-        of a descriptor that is made in the kernel are those that it is made of.
+        of a descriptor that is made in the kernel are those that it is made of; bases
+        are aligned as surfaces want them, where that is known to be possible.
 Fails:  never; what is carried by loops in more than one form stays.
 """
 
@@ -21,11 +22,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import tt, ttig
 from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.types import is_tensor
-from coopc.passes.xe.descriptor_forms import flatten, pad_with_nan
+from coopc.passes.xe.accesses import LANE_BY_LANE
+from coopc.passes.xe.compensate_bases import compensate
+from coopc.passes.xe.descriptor_forms import BlockOp, flatten, pad_with_nan
 from coopc.passes.xe.pointers import origin_of
 from coopc.rewrite.dead_values import remove_dead
-
-BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 
 
 def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
@@ -104,8 +105,21 @@ class SettleTtDescriptorsPass(ModulePass):
             found = [x for x in func.body.walk() if isinstance(x, NEEDED)]
             for each in found:
                 settle(each)
+            if LANE_BY_LANE not in func.attributes:
+                align(func)
             if found:
                 remove_dead(func)
+
+
+def align(func: tt.FuncOp) -> None:
+    """Make bases aligned that are moved by nobody knows how much."""
+    blocks: dict[tt.MakeTensorDescriptorOp, list[BlockOp]] = {}
+    for op in func.body.walk():
+        if isinstance(op, BlockOp) and (made := made_by(op.desc)) is not None:
+            blocks.setdefault(made, []).append(op)
+    for made, accesses in blocks.items():
+        if made.type.rank == 2:
+            compensate(func.body.block, made, accesses)
 
 
 NEEDED = (

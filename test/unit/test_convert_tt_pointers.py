@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+import coopc
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
@@ -77,6 +78,12 @@ GUARDED = f"""%even = arith.cmpi slt, %k, %c64 : i32
       %zero = arith.constant dense<0.0> : tensor<16x16xf32, #t>
       %v = tt.load %p, %both, %zero {BLOCK}
       tt.store %q, %v, %mask {BLOCK}"""
+DPAS_HEAD = HEAD.replace(
+    HEAD[HEAD.index("#ttg.blocked") : HEAD.index("#r = ")],
+    "#ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, "
+    "opsPerChan = 2, threadsPerWarp = 16, warpsPerCTA = [2, 1], "
+    "repCluster = [1, 1]}>\n",
+)
 BODIES = {"copy": COPY, "other": OTHER, "guarded": GUARDED}
 
 
@@ -187,3 +194,39 @@ def test_what_is_dead_is_gone() -> None:
     (loop,) = (op for op in found.walk() if op.name == "scf.for")
     assert not loop.results
     assert not names(found) & {"tt.splat", "tt.make_range", "arith.cmpi", "tt.addptr"}
+
+
+@pytest.mark.parametrize("start", [0, 4, 12])
+def test_a_base_that_is_not_aligned(start: int) -> None:
+    """The surface begins at the last aligned address before it."""
+    # Every program begins some elements further on, in all steps.
+    body = f"""%cs = arith.constant {start} : i32
+      %by = arith.muli %pid, %cs : i32
+      %far = tt.splat %by : i32 -> tensor<16x16xi32, #t>
+      %u = tt.addptr %p, %far : tensor<16x16x!tt.ptr<f32>, #t>, tensor<16x16xi32, #t>
+      %w = tt.addptr %q, %far : tensor<16x16x!tt.ptr<f32>, #t>, tensor<16x16xi32, #t>
+      %v = tt.load %u {BLOCK}
+      tt.store %w, %v {BLOCK}"""
+    text = DPAS_HEAD + LOOP.format(body=body) + END
+    found = module(text, "convert-tt-pointers-to-descriptors,settle-tt-descriptors")
+    assert ("arith.subi" in names(found)) == (start != 0)
+    on_bmg = module(text, "coopc-xe{device=bmg any=false}")
+    assert {"xe.block_load_2d", "xe.block_store_2d"} <= names(on_bmg)
+    a = np.random.default_rng(1).standard_normal((33, 128)).astype("f4")
+    first, *others = outputs(text, [a, np.zeros((33, 128), "f4"), 32, 64, 128], (2,))
+    cols = slice(start, 64 + start)
+    assert np.array_equal(first[16:32, cols], a[16:32, cols])
+    for other in others:
+        assert np.array_equal(first, other)
+
+
+def test_arguments_that_move_a_base_keep_it_aligned() -> None:
+    body = f"""%v = tt.load %p {BLOCK}
+      tt.store %q, %v {BLOCK}"""
+    text = DPAS_HEAD.replace("%pid, %c16", "%pid, %m") + LOOP.format(body=body) + END
+    first, _ = coopc.compile(text, "coopc-xe{device=bmg}").interface
+    # %pid * %m rows of %lda elements of 4 bytes: one of both is to be a multiple of 16.
+    (move,) = (x for x in first.conditions if "which it moves" in x.why)
+    assert move.what == "value"
+    assert move.argument in (2, 4)
+    assert move.multiple_of == 16
