@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from coopc.dialects.coopmatrix import FloatElement
 from coopc.passes.khr.code import Code
 
 Insert = Callable[[Operation], SSAValue]
@@ -93,8 +94,9 @@ def _region(body: Callable[[Code], SSAValue]) -> Region:
 
 
 def _number(type: Attribute, value: float, insert: Insert) -> SSAValue:
-    """A constant, which is a float of any type."""
-    return insert(arith.ConstantOp(FloatAttr(value, type)))  # pyright: ignore
+    """A constant of a type of floats."""
+    assert isinstance(type, FloatElement), type
+    return insert(arith.ConstantOp(FloatAttr(value, type)))
 
 
 def _times(x: SSAValue, factor: float, insert: Insert) -> SSAValue:
