@@ -56,4 +56,7 @@ def measure() -> Iterator[Row]:
         gemm = str(INPUTS / "gemm_axb.ttgir")
         action = command("coopc-opt", gemm, "-p", device, "-t", "spirv", "-o", str(out))
         yield Row("gemm_axb.ttgir to SPIR-V", seconds(action), "s", 1.0)
-        yield Row("its text, 32 DPAS", out.stat().st_size / 1000, "kB", 60)
+        # Two entry points, each with its own.
+        products = out.read_text().count(" = OpSubgroupMatrixMultiplyAccumulateINTEL")
+        size = out.stat().st_size / products * 32 / 1000
+        yield Row("its text, a 32 DPAS of both entry points", size, "kB", 60)
