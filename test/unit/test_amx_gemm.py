@@ -114,9 +114,10 @@ def test_rows_of_a_as_they_are(element: str, size: int, tiles: Tiles) -> None:
     np.testing.assert_array_equal(found.buffers[2], whole_a @ whole_b)
 
 
-def assembly(element: str) -> str:
-    """What the function that multiplies is compiled to, for Sapphire Rapids."""
-    ir = text(emit_module(compiled(element, True), Facts(device("amx"))))
+def assembly(element: str, size: int | None = None) -> str:
+    """What the function that multiplies is compiled to, for a processor with AMX."""
+    module = compiled(element, True, size=size)
+    ir = text(emit_module(module, Facts(device("amx"))))
     module, machine = optimised(ir, 3, "graniterapids")
     found = str(machine.emit_assembly(module))
     body = found[re.search(r'^"?mm\.multiply"?:$', found, re.MULTILINE).end() :]  # pyright: ignore
@@ -142,6 +143,18 @@ def test_instructions_of_the_innermost_loop(element: str) -> None:
     assert body.count("tileloadd") == 4 + 4 * sum(n // 4 for n, _ in loops)
     assert body.count("tilestored") == 4
     assert "tilezero" not in body
+
+
+@pytest.mark.parametrize("size", [512, 2048])
+@pytest.mark.parametrize("element", ["bf16", "i8"])
+def test_no_tile_is_spilled_where_sizes_are_known(element: str, size: int) -> None:
+    """Sums are loaded and stored once for each version of the loops that LLVM makes."""
+    body = assembly(element, size)
+    versions, rest = divmod(body.count("tilestored"), 4)
+    assert versions in (1, 2)
+    assert rest == 0
+    products = len(re.findall(r"^\ttdp", body, re.MULTILINE))
+    assert body.count("tileloadd") == products + 4 * versions
 
 
 @pytest.mark.parametrize("threads", [1, 2, 16, 64])
