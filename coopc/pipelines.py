@@ -76,8 +76,10 @@ class CoopcXePass(Pipeline):
     """Whether the plan of each access is printed, or the reason against one."""
     prefetch: int = 0
     """How many steps of a loop ahead tiles are prefetched; 0 for no more than is."""
+    barriers: bool = False
+    """Whether subgroups go through the steps of such loops together."""
     any: bool = True
-    """Whether kernels with conditions get a second entry point, `.any`, for the rest."""
+    """Whether kernels that have conditions get a second entry point, `.any`."""
     payload: Literal["none", "prefetch", "all"] = "none"
     """Which addresses of messages are held in payloads, builtins of the compiler."""
     split: bool = False
@@ -113,7 +115,8 @@ class CoopcXePass(Pipeline):
         from coopc.passes.xe.settle_tt_descriptors import SettleTtDescriptorsPass
 
         second = (AddAnyEntryPass(),) if self.any else ()
-        ahead = (PrefetchBlockIoPass(self.prefetch),) if self.prefetch else ()
+        fetch = PrefetchBlockIoPass(max(1, self.prefetch), self.barriers)
+        ahead = (fetch,) if self.prefetch else ()
         shared = FuseSplitDpasPass(assumed=True, explain=self.explain)
         return (
             SetTargetPass(self.device, None if self.device is None else "opencl"),

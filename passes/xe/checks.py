@@ -34,6 +34,7 @@ KNOWN = (
     tt.ReduceReturnOp,
     tt.ReturnOp,
     tt.SplatOp,
+    ttg.BarrierOp,
     ttig.DescriptorPrefetchOp,
     ttig.PrefetchOp,
 )

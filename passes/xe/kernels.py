@@ -23,7 +23,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import BlockIO
-from coopc.dialects import simt, tt
+from coopc.dialects import simt, tt, ttg
 from coopc.dialects.tt.enums import ProgramAxis
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.interface import SECOND_ENTRY
@@ -88,6 +88,10 @@ def convert_program(op: Operation) -> None:
     match op:
         case tt.ReturnOp():
             new: Operation = ReturnOp()
+            new.location = op.location
+            Rewriter.replace_op(op, new, [])
+        case ttg.BarrierOp():
+            new = simt.BarrierOp()
             new.location = op.location
             Rewriter.replace_op(op, new, [])
         case tt.GetProgramIdOp() | tt.GetNumProgramsOp():

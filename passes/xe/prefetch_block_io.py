@@ -3,6 +3,7 @@
 Before: loops that load tiles through descriptors, at positions that the loop counts.
 After:  in front of the loop prefetches of the first tiles, in it one of the tile some
         steps ahead, for each descriptor; nothing where the loop prefetches already.
+        With `barriers`, a split barrier around each step.
 Fails:  never; a number of steps that is not positive is a wrong call.
 """
 
@@ -19,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import tt, ttig
+from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.enums import CacheModifier
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.payloads import is_outside
@@ -89,6 +90,18 @@ def prefetch(
     return new
 
 
+def add_barriers(loop: ForOp) -> None:
+    """Let no subgroup end a step of a loop before all have begun it."""
+    block = loop.body.block
+    first, last = block.first_op, block.last_op
+    assert first is not None, loop
+    assert last is not None, loop
+    arrive, wait = simt.BarrierArriveOp(), simt.BarrierWaitOp()
+    arrive.location = wait.location = loop.location
+    Rewriter.insert_op(arrive, InsertPoint.before(first))
+    Rewriter.insert_op(wait, InsertPoint.before(last))
+
+
 @dataclass(frozen=True)
 class PrefetchBlockIoPass(ModulePass):
     """Insert prefetches into loops that load tiles and have none."""
@@ -97,6 +110,9 @@ class PrefetchBlockIoPass(ModulePass):
 
     steps: int = 3
     """How many steps ahead."""
+    barriers: bool = False
+    """Whether subgroups go through the steps together, by split barriers: each fetches
+    a part of what all of them load."""
 
     def __post_init__(self) -> None:
         if self.steps < 1:
@@ -107,3 +123,5 @@ class PrefetchBlockIoPass(ModulePass):
         for loop in [each for each in op.walk() if isinstance(each, ForOp)]:
             if loads := streams(loop):
                 add_prefetches(loop, loads, self.steps)
+                if self.barriers:
+                    add_barriers(loop)

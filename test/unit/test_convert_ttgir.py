@@ -47,7 +47,12 @@ def module(name: str, pipeline: str) -> ModuleOp:
     return found
 
 
-OPTIONS = ("prefetch=3", "prefetch=2 payload=prefetch", "payload=all")
+OPTIONS = (
+    "prefetch=3",
+    "prefetch=1 payload=prefetch barriers=true",
+    "prefetch=2 payload=prefetch",
+    "payload=all",
+)
 
 
 @pytest.mark.parametrize("options", OPTIONS)
