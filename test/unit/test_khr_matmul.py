@@ -273,3 +273,19 @@ def test_is_valid_for_nvidia(case: Matmul, tool: Callable[[str], Path]) -> None:
     tool("spirv-val")
     binary = coopc.compile(case.text, "coopc-khr{device=nvidia}").bytes
     assert toolchain.validate_spirv(binary, "vulkan1.3") is None
+
+
+def test_packed_for_dg2(tool: Callable[[str], Path]) -> None:
+    """Its bytes of B are packed, by a kernel before or by each work-group."""
+    tool("ocloc")
+    text = Matmul(9, 10, 40, **S8).text
+    for option, names in (("false", {"f"}), ("true", {"f.pack_b", "f"})):
+        pipeline = f"coopc-khr{{device=dg2 pack_b={option}}}"
+        artifact = coopc.compile(text, pipeline)
+        assert toolchain.validate_spirv(artifact.bytes, "spv1.4") is None
+        kernels = compile_kernel(artifact.bytes, "dg2").kernels
+        assert set(kernels) == names
+        assert all(each.whole.calls == 0 for each in kernels.values())
+        assert kernels["f"].whole.dpas > 0
+        loads = coopc.compile(text, pipeline, "mlir").text.count(" packed ")
+        assert loads > 0
