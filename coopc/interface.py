@@ -45,6 +45,9 @@ SECOND_ENTRY = ".any"
 """What the name of a kernel's second entry point ends in: it has no conditions, and is
 called where one of the first's is violated."""
 
+PACKING_ENTRY = ".pack_b"
+"""What the name of the entry point ends in that packs a kernel's B before it runs."""
+
 
 class What(StrEnum):
     """What a field holds."""

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
-from coopc.interface import SECOND_ENTRY
+from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
 from coopc.sim.arguments import Argument
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.launch import launch_of
@@ -133,6 +133,10 @@ def first_mismatch(
         if name not in old or name not in new:
             when = "before" if name not in old else "after"
             report(f"@{name} is not compared: there is none {when}")
+            continue
+        packing = name + PACKING_ENTRY
+        if packing in new and packing not in old:
+            report(f"@{name} is not compared: its B is now packed, by @{packing}")
             continue
         if (reason := not_comparable(old[name], new[name])) is not None:
             report(f"@{name} is not compared: {reason}")

@@ -28,12 +28,10 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, Use
 from coopc.dialects.narrow import is_memref
+from coopc.interface import PACKING_ENTRY
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.layouts import channels, layouts_of
 from coopc.passes.khr.scalar_forms import constant
-
-SUFFIX = ".pack_b"
-"""What the name of a kernel that packs ends in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +196,7 @@ class Packing:
         lanes = simt.kernel_of(self.func).subgroup_size or self.lanes
         self._body(Code(InsertPoint.at_end(block)), source, target, lanes)
         func = FuncOp(
-            self.func.sym_name.data + SUFFIX,
+            self.func.sym_name.data + PACKING_ENTRY,
             FunctionType.from_lists([x.type for x in block.args], []),
             Region(block),
         )
