@@ -77,9 +77,7 @@ class LaneExchange:
             have = flat(values)
             count, groups = int(have.shape[0]), int(have.shape[2])
             registers, warps = np.arange(count), np.arange(groups)
-            kept = (
-                registers[:, None, None] ^ send[None, :, None] ^ chosen[warps]
-            )
+            kept = registers[:, None, None] ^ send[None, :, None] ^ chosen[warps]
             offered = have[kept, lanes[None, :, None], warps]
             got = offered[np.array(self.offers)[:, None], reads]
             wanted = np.arange(len(self.offers))[:, None] ^ receive[None, :]

@@ -36,6 +36,7 @@ from coopc.sim.simulate import (
 from coopc.sim.tracked import Inputs
 from coopc.sim.values import BFLOAT16, Array, scalar_of
 from coopc.validate.compare import Difference, compare
+from coopc.validate.forms import simulated_form, uses_xe
 from coopc.validate.inputs import (
     EXACT_VALUES,
     Sizes,
@@ -146,20 +147,6 @@ def first_mismatch(
         if found is not None:
             return found
     return None
-
-
-def simulated_form(module: ModuleOp) -> ModuleOp:
-    """Return a module as the simulator takes it: Triton's kernels are functions."""
-    if not any(op.name == "tt.func" for op in module.ops):
-        return module
-    from coopc.sim.triton import with_functions
-
-    return with_functions(module)
-
-
-def uses_xe(module: ModuleOp) -> bool:
-    """Whether a module has operations of `xe`."""
-    return any(op.dialect_name() == "xe" for op in module.walk())
 
 
 def not_comparable(before: FuncOp, after: FuncOp) -> str | None:
