@@ -11,6 +11,10 @@ all subgroups load their matrices:
 
 An odd number of pieces a row: then eight consecutive rows begin in different banks.
 
+With `sliced` tiles, B comes in slices, the K of one multiplication each, and three of
+them are in work-group memory; A comes whole.  That leaves room for a step of 64, so
+that whole lines of 128 bytes of A are read at a time.
+
 Figures and a check of them, without any IR: `why_not` says what is wrong.
 """
 
@@ -21,6 +25,9 @@ from coopc.device import ELEMENT_BITS, Device, MatrixShape
 
 WIDTHS = (16, 8, 4)
 """Bytes that a work-item copies at a time, the most first."""
+
+SLICES = 3
+"""Slices of B in work-group memory: one is stored while two are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,8 @@ class GemmTiles:
     run at one time read few rows and columns; 0 for the order of the grid."""
     unroll: bool = False
     """Whether the driver is asked to write out the loop along K, or not to."""
+    sliced: bool = False
+    """Whether B comes in slices, with 1 stage of A; see the top of the file."""
 
     @property
     def subgroups(self) -> int:
@@ -134,6 +143,16 @@ class GemmPlan:
     """Of a work-group."""
 
     @property
+    def copies(self) -> tuple[int, int]:
+        """How many panels of A, and of B, are in work-group memory."""
+        return self.tiles.stages, SLICES if self.tiles.sliced else self.tiles.stages
+
+    @property
+    def slots(self) -> list[int]:
+        """In which of the copies of B each slice of a step is."""
+        return slots(self.tiles.step // self.shape.k)
+
+    @property
     def parts(self) -> tuple[int, int, int]:
         """How the last multiplication of a step is cut along N: parts at three times.
 
@@ -143,6 +162,19 @@ class GemmPlan:
         if count % 4 == 0:
             return 2, 1, 1
         return (0, 0, 1) if count % 2 else (1, 0, 1)
+
+
+def slots(slices: int) -> list[int]:
+    """In which of three copies of B each slice of a step is.
+
+    Between two barriers, one slice is read and that after it stored; where a step
+    begins, its first two are read and the third is stored; in the end, when all of the
+    step are read, the second one of the next step is stored.
+
+    >>> slots(5)
+    [0, 1, 2, 1, 2]
+    """
+    return [0, 1, *(2 - number % 2 for number in range(2, slices))]
 
 
 def plan(
@@ -172,8 +204,9 @@ def plan(
             f"{device.subgroup_size}"
         )
     (m, n), step = tiles.group, tiles.step
+    b_step = shape.k if tiles.sliced else step
     a_sizes = ((step, m), shape.m) if transposed[0] else ((m, step), shape.k)
-    b_sizes = ((n, step), shape.k) if transposed[1] else ((step, n), shape.n)
+    b_sizes = ((n, b_step), shape.k) if transposed[1] else ((b_step, n), shape.n)
     panels: list[Panel] = []
     for name, (sizes, grain), element in (("A", a_sizes, a), ("B", b_sizes, b)):
         found = panel(sizes, grain, element, items, tiles.gaps)
@@ -184,14 +217,15 @@ def plan(
                 f"{sizes[0]} x {sizes[1]} of {element}"
             )
         panels.append(found)
-    local = tiles.stages * sum(x.size for x in panels)
+    a_panel, b_panel = panels
+    found = GemmPlan(tiles, shape, a_panel, b_panel, items)
+    local = sum(x.size * n for x, n in zip(panels, found.copies, strict=True))
     if local > device.limits.local_bytes:
         return (
             f"expected at most {device.limits.local_bytes} bytes of work-group memory "
             f"on {device.name}, got {local}"
         )
-    a_panel, b_panel = panels
-    return GemmPlan(tiles, shape, a_panel, b_panel, items)
+    return found
 
 
 def _shape(
@@ -206,6 +240,8 @@ def _shape(
             )
     if tiles.stages not in (1, 2):
         return f"expected 1 or 2 stages, got {tiles.stages}"
+    if tiles.sliced and tiles.stages != 1:
+        return f"expected 1 stage of A with slices of B, got {tiles.stages}"
     a, b, c = elements
     shapes = device.multiplications(a, b, c, c)
     if not shapes:
@@ -222,11 +258,19 @@ def _shape(
             f"expected a subgroup's tile and a step of multiples of {sizes} (M x N x "
             f"K), got {m} x {n} and {tiles.step}"
         )
-    return max(fitting, key=lambda x: x.m * x.n * x.k)
+    found = max(fitting, key=lambda x: x.m * x.n * x.k)
+    if tiles.sliced and tiles.step < SLICES * found.k:
+        least = f"{SLICES} slices of {found.k}"
+        return f"expected a step of at least {least}, got {tiles.step}"
+    return found
 
 
 def defaults(device: Device, elements: tuple[str, str, str]) -> Iterator[GemmTiles]:
-    """Yield the tiles that are tried on a device, the best first."""
+    """Yield the tiles that are tried on a device, the best first.
+
+    Those that are sliced are for what is known to be inside of memory: they leave no
+    room in work-group memory for what matrices at an edge need there.
+    """
     for tiles in DEFAULTS.get(device.name, ()):
         # The sizes along K are those of 16 bits.
         yield replace(tiles, step=tiles.step * 16 // ELEMENT_BITS[elements[0]])
@@ -234,6 +278,7 @@ def defaults(device: Device, elements: tuple[str, str, str]) -> Iterator[GemmTil
 
 DEFAULTS: dict[str, tuple[GemmTiles, ...]] = {
     "nvidia": (
+        GemmTiles((128, 256), (64, 64), 64, stages=1, band=8, sliced=True),
         GemmTiles((128, 256), (64, 64), 32, stages=1, band=8),
         GemmTiles((128, 128), (64, 64), 32, stages=1, band=8),
         GemmTiles((64, 64), (32, 32), 32, stages=1),
@@ -247,10 +292,11 @@ DEFAULTS: dict[str, tuple[GemmTiles, ...]] = {
 
 Those of NVIDIA were the fastest of those tried on an H200: 64 x 64 are 128 registers of
 sums, and with 128 x 256 of C a work-group, the work-group memory of 48 KiB has room for
-one stage.  Two stages of half the step are slower, and so is a loop that is written
-out: the driver then spills.
+one stage of a step of 32, or for slices.  Two stages of half the step are slower, and
+so is a loop that is written out: the driver then spills.
 
-What bounds 4096^3 of f16 there, in TF/s: 552 with the multiplications of that kernel
-alone, 489 with its barriers, 411 with the stores to work-group memory, 367 with loads
-that hit the first cache, and 344 as it is.
+What bounds 4096^3 of f16 there, in TF/s: without slices 552 with the multiplications of
+that kernel alone, 489 with its barriers, 411 with the stores to work-group memory, 367
+with loads that hit the first cache, and 344 as it is.  With slices 376: one barrier a
+multiplication, behind which nothing waits for work-group memory, and whole lines of A.
 """

@@ -166,13 +166,16 @@ class GemmKernel:
     def copy_checked(self, code: Code, k: SSAValue) -> None:
         """Insert a copy of both tiles to the first stage, zeros beyond the edges."""
         for tile in (self.a, self.b):
-            self._copy_checked(code, tile, self.origin(tile, k))
+            self.copy_tile(code, tile, k)
 
-    def _copy_checked(self, code: Code, tile: Tile, origin: Values) -> None:
+    def copy_tile(self, code: Code, tile: Tile, k: SSAValue, stage: int = 0) -> None:
+        """Insert a copy of a tile to a stage, zeros beyond the edges."""
+        origin = self.origin(tile, k)
+
         def turn(code: Code, n: SSAValue, _: Values) -> Values:
             at = tile.piece(code, self.place.item, n)
             position = tile.position(code, origin, *at)
-            tile.store(code, tile.load_checked(code, position), (0, *at))
+            tile.store(code, tile.load_checked(code, position), (stage, *at))
             return []
 
         bounds = code.index(0), code.index(tile.passes), code.index(1)

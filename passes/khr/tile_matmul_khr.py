@@ -38,6 +38,7 @@ from coopc.passes.front import convert_linalg_to_coopmatrix as front
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.gemm_kernel import GemmKernel, Place
 from coopc.passes.khr.gemm_panel import Tile, allocation, size_of
+from coopc.passes.khr.gemm_slices import SlicedKernel
 from coopc.plan import khr_gemm
 from coopc.plan.khr_gemm import GemmPlan, GemmTiles, Panel
 from coopc.rewrite.matrix_offers import element_name
@@ -79,6 +80,12 @@ def decide(
     for tiles in tried:
         plan = khr_gemm.plan(tiles, device, elements, transposed)
         if isinstance(plan, GemmPlan):
+            if (
+                given is None
+                and tiles.sliced
+                and not suits_slices(multiplication, plan)
+            ):
+                continue
             tile = front.Tile(*tiles.group, tiles.step)
             return Decision(replace(found, tile=tile), plan, device)
         reason = plan
@@ -121,6 +128,23 @@ def is_aligned(operand: Operand, per_piece: int) -> bool:
     assert strides is not None, type
     known = (*strides[:-1], offset)
     return all(x is not None and x % per_piece == 0 for x in known)
+
+
+def suits_slices(found: Multiplication, plan: GemmPlan) -> bool:
+    """Return whether slices of B are a good default.
+
+    Where all copies are known to be whole pieces inside of memory, and A is contiguous
+    along K: else its lines are read whole without.
+    """
+    (m, n), step = plan.tiles.group, plan.tiles.step
+    axes = (found.c, 0, m), (found.c, 1, n), (found.a, 1, step)
+    sizes = [(x.type.get_shape()[x.dimensions[at]], of) for x, at, of in axes]
+    return (
+        not found.a.transposed
+        and all(size != DYNAMIC_INDEX and size % of == 0 for size, of in sizes)
+        and is_aligned(found.a, plan.a.per_piece)
+        and is_aligned(found.b, plan.b.per_piece)
+    )
 
 
 def inside(
@@ -214,16 +238,18 @@ def build(code: Code, decision: Decision) -> None:
     """Insert the body of a kernel."""
     found, plan = decision.front.multiplication, decision.plan
 
-    def tile(operand: Operand, use: coopmatrix.Use, panel: Panel) -> Tile:
-        memory = code.get(allocation(panel, plan.tiles.stages))
+    def tile(operand: Operand, use: coopmatrix.Use, panel: Panel, copies: int) -> Tile:
+        memory = code.get(allocation(panel, copies))
         memory.name_hint = f"{use.value}_tiles"
         return Tile(operand, use, panel, plan.work_items, memory)
 
-    a = tile(found.a, coopmatrix.Use.A, plan.a)
-    b = tile(found.b, coopmatrix.Use.B, plan.b)
+    a_copies, b_copies = plan.copies
+    a = tile(found.a, coopmatrix.Use.A, plan.a, a_copies)
+    b = tile(found.b, coopmatrix.Use.B, plan.b, b_copies)
     at = place(code, decision)
     fill, signed = decision.front.fill, front.signs(found)
-    kernel = GemmKernel(found, plan, a, b, at, fill, signed)
+    kind = SlicedKernel if plan.tiles.sliced else GemmKernel
+    kernel = kind(found, plan, a, b, at, fill, signed)
     is_inside = inside(code, decision, at.row, at.col)
     if isinstance(is_inside, SSAValue):
         code.branch(is_inside, kernel.fast, kernel.slow)
@@ -281,6 +307,8 @@ class TileMatmulKhrPass(ModulePass):
     """Rows of tiles in which work-groups go column by column; 0 for row by row."""
     unroll: bool = False
     """Whether the driver is asked to write out the loop along K, or not to."""
+    sliced: bool = False
+    """Whether B comes in slices of the K of one multiplication; with 1 stage."""
 
     def __post_init__(self) -> None:
         given = (self.group, self.subgroup)
@@ -307,6 +335,7 @@ class TileMatmulKhrPass(ModulePass):
             self.gaps,
             self.band,
             self.unroll,
+            self.sliced,
         )
 
     def _device(self, op: ModuleOp) -> Device:

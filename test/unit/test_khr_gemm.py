@@ -13,6 +13,7 @@ from coopc.plan.khr_gemm import (
     defaults,
     panel,
     plan,
+    slots,
 )
 
 HALVES = ("f16", "f16", "f32")
@@ -35,7 +36,8 @@ def test_a_default_suits(
     found = [x for x in plans if isinstance(x, GemmPlan)]
     assert found
     for each in found:
-        local = each.tiles.stages * (each.a.size + each.b.size)
+        a_copies, b_copies = each.copies
+        local = a_copies * each.a.size + b_copies * each.b.size
         assert local <= device.limits.local_bytes
         assert each.work_items <= device.limits.work_items
 
@@ -45,16 +47,32 @@ def test_nvidia() -> None:
     found = plan(first, NVIDIA, HALVES, (False, False))
     assert isinstance(found, GemmPlan)
     assert (found.shape.m, found.shape.n, found.shape.k) == (16, 16, 16)
-    assert found.a == Panel(128, 32, 2, 16, True)
-    assert found.b == Panel(32, 256, 2, 16, True)
-    assert (found.a.stride, found.b.stride) == (5, 33)
+    assert found.a == Panel(128, 64, 2, 16, True)
+    assert found.b == Panel(16, 256, 2, 16, True)
+    assert (found.a.stride, found.b.stride) == (9, 33)
+    assert (found.copies, found.slots) == ((1, 3), [0, 1, 2, 1])
     assert found.parts == (2, 1, 1)
     assert found.work_items == 256
 
 
 def test_the_step_is_of_as_many_bytes() -> None:
-    assert [x.step for x in defaults(NVIDIA, HALVES)] == [32, 32, 32]
-    assert [x.step for x in defaults(NVIDIA, BYTES)] == [64, 64, 64]
+    assert [x.step for x in defaults(NVIDIA, HALVES)] == [64, 32, 32, 32]
+    assert [x.step for x in defaults(NVIDIA, BYTES)] == [128, 64, 64, 64]
+
+
+@pytest.mark.parametrize("slices", range(3, 9))
+def test_a_slot_is_not_written_while_it_is_read(slices: int) -> None:
+    """Two steps, as `SlicedKernel` does it: what is between two barriers."""
+    where = slots(slices) * 2
+    for number in range(slices):
+        stored, read = where[number + 2], [where[number + 1]]
+        if number == 0:
+            read.append(where[0])
+        if number == slices - 1:
+            read = []
+        assert stored not in read
+        # Nor before it is read: the slices between were stored, and are still there.
+        assert stored != where[number + 1]
 
 
 @pytest.mark.parametrize("pieces", range(1, 40))

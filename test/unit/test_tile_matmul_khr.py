@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from xdsl.dialects.memref import AllocaOp
 
 import coopc
 from coopc.compiler import new_context
@@ -26,6 +27,8 @@ from coopc.universe import everything
 
 SMALL = "group=16,16 subgroup=8,8 step=16"
 WIDE = "group=32,32 subgroup=16,16 step=16"
+SLICED = "group=32,32 subgroup=16,16 step=32 stages=1 sliced=true"
+THREE = "group=16,32 subgroup=8,16 step=24 stages=1 sliced=true"
 ACROSS = "group=16,64 subgroup=8,32 step=8 stages=1"
 
 
@@ -71,7 +74,13 @@ GEMMS: dict[str, tuple[Gemm, str]] = {
     "one_subgroup": (Gemm((16, 16, 32)), "group=8,8 subgroup=8,8 step=8"),
     "wide_subgroups": (Gemm((32, 128, 24)), ACROSS),
     "defaults": (Gemm((64, 64, 32)), ""),
+    "sliced": (Gemm((64, 64, 96)), SLICED),
+    "sliced_one_step": (Gemm((32, 32, 32), dynamic=True, fill=False), SLICED),
+    "three_slices": (Gemm((16, 64, 72)), THREE),
+    "sliced_five": (Gemm((32, 32, 80)), SLICED.replace("step=32", "step=40")),
     # Edges, whole pieces or not.
+    "sliced_edges": (Gemm((37, 65, 49), dynamic=True), SLICED),
+    "sliced_edge_k": (Gemm((32, 32, 80), fill=False), SLICED),
     "edge_m": (Gemm((33, 32, 32)), SMALL),
     "edge_n": (Gemm((32, 40, 32), dynamic=True), SMALL),
     "edge_k": (Gemm((32, 32, 50), dynamic=True), SMALL),
@@ -84,6 +93,7 @@ GEMMS: dict[str, tuple[Gemm, str]] = {
     "b_transposed": (Gemm((64, 32, 32), b="nk"), WIDE),
     "c_transposed": (Gemm((40, 32, 32), c="nm", fill=False), SMALL),
     "all_transposed": (Gemm((35, 41, 29), "km", "nk", "nm", dynamic=True), SMALL),
+    "sliced_transposed": (Gemm((32, 32, 64), a="km", b="nk", c="nm"), SLICED),
     "batched": (replace(BATCHED, sizes=(32, 40, 16), dynamic=True), SMALL),
     "batched_edges": (replace(BATCHED, sizes=(17, 18, 19), b="bnk"), SMALL),
     # Types.
@@ -115,6 +125,34 @@ def test_valid_for_nvidia(ab: str, b: str, dynamic: bool) -> None:
     assert interface.subgroup_size == 32
 
 
+@pytest.mark.parametrize(
+    ("gemm", "sliced"),
+    [
+        (Gemm((256, 512, 128)), True),
+        (Gemm((256, 512, 128), fill=False, types=("bf16", "f32")), True),
+        (Gemm((256, 512, 128), types=("i8", "i32")), True),
+        # The tile of B has rows of two pieces and a gap: there is no room for three.
+        (Gemm((256, 512, 128), b="nk"), False),
+        (Gemm((256, 512, 128), a="km"), False),
+        (Gemm((256, 512, 128), dynamic=True), False),
+        (Gemm((256, 512, 96)), False),
+        (Gemm((256, 500, 128)), False),
+        (Gemm((250, 512, 128)), False),
+        (Gemm((256, 512, 64), types=("i8", "i32")), False),
+    ],
+)
+def test_slices_where_all_is_inside(gemm: Gemm, sliced: bool) -> None:
+    universe = everything()
+    source, context = Source(gemm.text, "test"), new_context(universe)
+    module = parse(context, source)
+    passes = read_passes("tile-matmul-khr{device=nvidia}", universe.all_passes)
+    Run(context, source).apply(module, passes)
+    b_tiles = [
+        op.memref.type.get_shape() for op in module.walk() if isinstance(op, AllocaOp)
+    ][1]
+    assert (b_tiles[0] == 3) == sliced
+
+
 WHOLE = Gemm((32, 32, 32))
 REFUSED: dict[str, tuple[Gemm, str]] = {
     "expected the N of a work-group to be a multiple of that of a subgroup, got 32 and "
@@ -122,6 +160,11 @@ REFUSED: dict[str, tuple[Gemm, str]] = {
     "expected a subgroup's tile and a step of multiples of 8x8x8 (M x N x K), got 8 x "
     "8 and 12": (WHOLE, "group=16,16 subgroup=8,8 step=12"),
     "expected 1 or 2 stages, got 3": (WHOLE, f"{WIDE} stages=3"),
+    "expected 1 stage of A with slices of B, got 2": (WHOLE, f"{WIDE} sliced=true"),
+    "expected a step of at least 3 slices of 8, got 16": (
+        WHOLE,
+        f"{WIDE} stages=1 sliced=true",
+    ),
     "expected at most 32768 bytes of work-group memory on lavapipe, got 36864": (
         WHOLE,
         "group=64,64 subgroup=32,32 step=64",

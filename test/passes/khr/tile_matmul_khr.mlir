@@ -1,33 +1,77 @@
 // RUN: coopc-opt %s -p 'tile-matmul-khr{device=nvidia},canonicalize' | filecheck %s
+// RUN: coopc-opt %s -p 'tile-matmul-khr{device=nvidia group=128,256 subgroup=64,64 step=32 stages=1},canonicalize' | filecheck %s --check-prefix STAGE
 // RUN: coopc-opt %s -p 'tile-matmul-khr{device=lavapipe group=16,16 subgroup=8,8 step=16},canonicalize' | filecheck %s --check-prefix SMALL
 
-// All tiles are inside of memory: 8 subgroups, each with 64 x 64 of C in 4 parts, one
-// stage with gaps, and a barrier before and after the next tiles are stored.
+// All tiles are inside of memory: 8 subgroups, each with 64 x 64 of C in 4 parts.  A has
+// a step of 64, B comes in slices of 16, of which three are there: before the loop the
+// tile of A (4 pieces a work-item) and two slices (2 pieces each).
 
 // CHECK-LABEL: func.func @inside
 // CHECK-SAME:  simt.grid = affine_map<() -> (4, 8)>
 // CHECK-SAME:  simt.work_group_size = array<i32: 256, 1, 1>, simt.subgroup_size = 32 : i32
-// CHECK:       %a_tiles = memref.alloca() : memref<1x128x5xvector<4xi32>, #simt.memory<workgroup>>
-// CHECK:       %b_tiles = memref.alloca() : memref<1x32x33xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK:       %a_tiles = memref.alloca() : memref<1x128x9xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK:       %b_tiles = memref.alloca() : memref<3x16x33xvector<4xi32>, #simt.memory<workgroup>>
 // CHECK-NOT:   scf.if
-// CHECK-COUNT-6: memref.store {{.*}} : memref<1x{{.*}}xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK-COUNT-8: memref.store {{.*}} : memref<{{1|3}}x{{.*}}xvector<4xi32>, #simt.memory<workgroup>>
+// CHECK-COUNT-8: vector.load {{.*}} {alignment = 16 : i64} : memref<{{.*}}xf16>, vector<8xf16>
 // CHECK:       simt.barrier workgroup memory = <workgroup>
+// CHECK-COUNT-5: coopmatrix.load
 // CHECK:       scf.for
+
+// The first three slices: a barrier at the end of each.
+// CHECK:         coopmatrix.load {{.*}} row_major : memref<64x8xvector<4xi32>, strided<[9, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<64x16xf16, a>
+// CHECK-COUNT-4: coopmatrix.load {{.*}} row_major : memref<16x8xvector<4xi32>, strided<[33, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<16x16xf16, b>
+// CHECK-COUNT-2: memref.store {{.*}} : memref<3x16x33x
+// CHECK-COUNT-2: vector.load
 // CHECK-COUNT-4: coopmatrix.mul_add {{.*}} : !coopmatrix.matrix<64x16xf16, a>, !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<64x16xf32, acc>
 // CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
-// CHECK-NEXT:    coopmatrix.mul_add
-// CHECK-NEXT:    coopmatrix.mul_add
-// CHECK-COUNT-6: memref.store
-// CHECK-COUNT-6: vector.load {{.*}} {alignment = 16 : i64} : memref<{{.*}}xf16>, vector<8xf16>
-// CHECK:         coopmatrix.mul_add
+// CHECK-COUNT-5: coopmatrix.load
+// CHECK-COUNT-4: coopmatrix.mul_add
 // CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
-// CHECK:         coopmatrix.load {{.*}} row_major : memref<64x4xvector<4xi32>, strided<[5, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<64x16xf16, a>
-// CHECK-COUNT-4: coopmatrix.load {{.*}} row_major : memref<32x8xvector<4xi32>, strided<[33, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<16x16xf16, b>
+// CHECK-COUNT-5: coopmatrix.load
+// CHECK-COUNT-4: coopmatrix.mul_add
+// CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
+
+// The last one: the next tile of A, and the matrices behind the barrier.
+// CHECK-COUNT-4: memref.store {{.*}} : memref<1x128x9x
+// CHECK-COUNT-4: vector.load
+// CHECK-COUNT-2: memref.store {{.*}} : memref<3x16x33x
+// CHECK-COUNT-2: vector.load
+// CHECK-COUNT-3: coopmatrix.mul_add
+// CHECK-NEXT:    simt.barrier workgroup memory = <workgroup>
+// CHECK-COUNT-5: coopmatrix.load
 // CHECK:         coopmatrix.mul_add
 // CHECK-NEXT:    scf.yield
 // CHECK-NEXT:  } {simt.unroll = false}
 // CHECK-COUNT-4: coopmatrix.store {{.*}} row_major : !coopmatrix.matrix<64x16xf32, acc>, memref<1024x1024xf32>
 // CHECK-NEXT:  func.return
+
+// One stage with gaps, and a barrier before and after the next tiles are stored.
+
+// STAGE-LABEL: func.func @inside
+// STAGE-SAME:  simt.grid = affine_map<() -> (4, 8)>
+// STAGE-SAME:  simt.work_group_size = array<i32: 256, 1, 1>, simt.subgroup_size = 32 : i32
+// STAGE:       %a_tiles = memref.alloca() : memref<1x128x5xvector<4xi32>, #simt.memory<workgroup>>
+// STAGE:       %b_tiles = memref.alloca() : memref<1x32x33xvector<4xi32>, #simt.memory<workgroup>>
+// STAGE-NOT:   scf.if
+// STAGE-COUNT-6: memref.store {{.*}} : memref<1x{{.*}}xvector<4xi32>, #simt.memory<workgroup>>
+// STAGE:       simt.barrier workgroup memory = <workgroup>
+// STAGE:       scf.for
+// STAGE-COUNT-4: coopmatrix.mul_add {{.*}} : !coopmatrix.matrix<64x16xf16, a>, !coopmatrix.matrix<16x16xf16, b>, !coopmatrix.matrix<64x16xf32, acc>
+// STAGE-NEXT:    simt.barrier workgroup memory = <workgroup>
+// STAGE-NEXT:    coopmatrix.mul_add
+// STAGE-NEXT:    coopmatrix.mul_add
+// STAGE-COUNT-6: memref.store
+// STAGE-COUNT-6: vector.load {{.*}} {alignment = 16 : i64} : memref<{{.*}}xf16>, vector<8xf16>
+// STAGE:         coopmatrix.mul_add
+// STAGE-NEXT:    simt.barrier workgroup memory = <workgroup>
+// STAGE:         coopmatrix.load {{.*}} row_major : memref<64x4xvector<4xi32>, strided<[5, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<64x16xf16, a>
+// STAGE-COUNT-4: coopmatrix.load {{.*}} row_major : memref<32x8xvector<4xi32>, strided<[33, 1], offset: ?>, #simt.memory<workgroup>> -> !coopmatrix.matrix<16x16xf16, b>
+// STAGE:         coopmatrix.mul_add
+// STAGE-NEXT:    scf.yield
+// STAGE-NEXT:  } {simt.unroll = false}
+// STAGE-COUNT-4: coopmatrix.store {{.*}} row_major : !coopmatrix.matrix<64x16xf32, acc>, memref<1024x1024xf32>
+// STAGE-NEXT:  func.return
 
 // Two stages: one barrier a step.
 // SMALL-LABEL: func.func @inside
