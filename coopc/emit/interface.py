@@ -132,7 +132,7 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
     arguments = tuple(
         _argument(name_of(arg, position), type)
         for position, (arg, type) in enumerate(
-            zip(kernel.func.body.block.args, inputs, strict=True)
+            zip(kernel.func.args, inputs, strict=True)
         )
     )
     memory = _work_group_memory(kernel)

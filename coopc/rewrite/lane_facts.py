@@ -90,8 +90,6 @@ def _why_not_op(op: Operation) -> str | None:
         return None
     if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
         return f"expected a layout that is known, got {op.layout_name}"
-    if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
-        return f"expected a layout that is known, got {op.layout_name}"
     is_pointer = isinstance(op, coopmatrix.FillOp) and op.is_pointer
     if is_pointer and not is_memref(op.operands[0].type):
         return f"expected a memref to fill from, got {op.operands[0].type}"

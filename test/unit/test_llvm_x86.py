@@ -202,3 +202,44 @@ def test_wide_numbers_round_once(runner: Runner) -> None:
         np.testing.assert_array_equal(found[name], bits, name)
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(found["f16"], x.astype(np.float16))
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_blocks_and_branches(n: int) -> None:
+    """A loop of blocks, a switch, and two branches to one block."""
+    text = """
+    func.func @f(%n: index, %x: memref<3xi32>) {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %two = arith.constant 2 : index
+      %first = arith.constant 1 : i32
+      %three = arith.constant 3 : i32
+      cf.br ^loop(%zero, %first : index, i32)
+    ^loop(%i: index, %p: i32):
+      %more = arith.cmpi slt, %i, %n : index
+      cf.cond_br %more, ^body, ^done(%p : i32)
+    ^body:
+      %q = arith.muli %p, %three : i32
+      %j = arith.addi %i, %one : index
+      cf.br ^loop(%j, %q : index, i32)
+    ^done(%r: i32):
+      memref.store %r, %x[%zero] : memref<3xi32>
+      %odd = arith.cmpi eq, %n, %one : index
+      cf.cond_br %odd, ^join(%first : i32), ^join(%three : i32)
+    ^join(%s: i32):
+      memref.store %s, %x[%one] : memref<3xi32>
+      cf.switch %s : i32, [
+        default: ^end(%s : i32),
+        1: ^end(%r : i32),
+        3: ^end(%first : i32)
+      ]
+    ^end(%t: i32):
+      memref.store %t, %x[%two] : memref<3xi32>
+      func.return
+    }"""
+    found = np.zeros(3, np.int32)
+    ir = emitted(text)
+    verified(ir)
+    call(ir, "f", [np.int64(n), found])
+    expected = [3**n, 1 if n == 1 else 3, 3**n if n == 1 else 1]
+    np.testing.assert_array_equal(found, expected)

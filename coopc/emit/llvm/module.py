@@ -11,6 +11,7 @@ from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.facts import Facts as SpirvFacts
 from coopc.emit.interface import interface_of, name_of, settled
+from coopc.emit.llvm.cfg import body
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.facts import Facts
 from coopc.emit.llvm.func import finish, taken
@@ -61,8 +62,6 @@ def _refuse(op: Operation, reason: str) -> None:
 def _guarded(whole: ModuleEmission, op: func.FuncOp, make: object) -> None:
     """Emit a function; what it cannot be is its own error."""
     assert callable(make)
-    if len(op.body.blocks) != 1:
-        _refuse(op, f"expected a body of one block, got {len(op.body.blocks)}")
     try:
         make()
     except Refusal as refusal:
@@ -97,17 +96,16 @@ def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
     linkage = "internal" if private or whole.facts.gpu else ""
     names = [
         name
-        for position, arg in enumerate(callee.body.block.args)
+        for position, arg in enumerate(callee.args)
         for name in _names(name_of(arg, position), len(whole.flat(arg.type)))
     ]
     function = whole.module.define(Function(whole.signature(callee), names, linkage))
     size = whole.wanted[callee.sym_name.data]
     e = Emission(whole, function, emit, subgroup_size=size)
     parameters = iter(function.parameters)
-    for arg in callee.body.block.args:
+    for arg in callee.args:
         e.set(arg, taken(arg, parameters))
-    last = e.walker.block(callee.body.block)
-    finish(e, last.operands)
+    body(e, callee.body, lambda last: finish(e, last.operands))
 
 
 def _names(name: str, count: int) -> list[str]:
@@ -122,7 +120,7 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
     kernel = settled(kernel, whole.source, device)
     types: list[Type] = []
     names: list[str] = []
-    args = kernel.func.body.block.args
+    args = kernel.func.args
     for position, arg in enumerate(args):
         # An i1 comes as a byte.
         some = (
@@ -149,8 +147,7 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
             e.set(arg, from_flat(arg.type, given))
         else:
             e.set(arg, e.from_memory(arg.type, next(given)))
-    e.walker.block(kernel.func.body.block)
-    function.do("ret void")
+    body(e, kernel.func.body, lambda _: function.do("ret void"))
 
 
 def _execution_modes(
