@@ -43,6 +43,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from coopc.plan.because import Because
+
 ALIGNMENT = 4
 """Bytes that a message begins at a multiple of."""
 LENGTHS = (8, 4, 2, 1)
@@ -65,15 +67,10 @@ class Reason(Enum):
     WIDTH = "no slot is as wide as this"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Because[Reason]):
     """Why there is no plan, with what was found."""
 
-    reason: Reason
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.reason.value}: {self.detail}"
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

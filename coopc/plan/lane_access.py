@@ -36,6 +36,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.plan.because import Because
 
 READ_BYTES = 4
 """What SPV_INTEL_subgroups wants the address of a read to be a multiple of."""
@@ -59,15 +60,10 @@ class Reason(Enum):
     ALIGNMENT = "the address is not known to be aligned"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Because[Reason]):
     """Why there are no blocks, with the numbers."""
 
-    reason: Reason
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.reason.value}: {self.detail}"
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

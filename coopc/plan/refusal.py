@@ -4,8 +4,9 @@ A refusal is a value with an enumerated reason and the numbers in it; passes pri
 a remark, and move the tensor lane by lane.
 """
 
-from dataclasses import dataclass
 from enum import Enum
+
+from coopc.plan.because import Because
 
 
 class Reason(Enum):
@@ -29,13 +30,7 @@ class Reason(Enum):
     UNKNOWN_MEMORY = "nothing says that the addresses are a matrix"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Because[Reason]):
     """Why there is no plan, with the numbers."""
 
-    reason: Reason
-    detail: str
-    """What was found: numbers, for people."""
-
-    def __str__(self) -> str:
-        return f"{self.reason.value}: {self.detail}"
+    __slots__ = ()

@@ -30,6 +30,7 @@ from coopc.device import Device
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.dialects.xe.dpas import SPLIT_LANES, SPLIT_REPEAT_COUNTS
+from coopc.plan.because import Because
 from coopc.rewrite.emulation import kernel_around
 from coopc.rewrite.uniformity import Uniformity, Variation
 
@@ -80,15 +81,10 @@ class Reason(Enum):
     WRITTEN = "the kernel may write the memory of A"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Because[Reason]):
     """Why an operand is not shared, with what was found."""
 
-    reason: Reason
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.reason.value}: {self.detail}"
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
