@@ -21,7 +21,8 @@ class LlvmIrTarget(Target):
     name = "llvm-ir"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; of the module's simt.target by default."""
+    """A name in `coopc.device.DEVICES`; by default of the module's simt.target, or amx
+    where there is none and there are no kernels."""
     cpu: str | None = None
     """What functions of x86-64 say as target-cpu, such as sapphirerapids."""
     matrix: bool = False
@@ -49,7 +50,8 @@ class LlvmIrTarget(Target):
         name = self.device
         if name is None and (found := simt.target_of(module)) is not None:
             name = found.device.data
-        if name is None and self.matrix:
+        # A GPU runs kernels: functions alone, as coopc-amx makes them, are for x86-64.
+        if name is None and (self.matrix or not list(simt.kernels(module))):
             name = "amx"
         reason = (
             f"expected {simt.TARGET} on the module, which a pipeline writes, or the "
