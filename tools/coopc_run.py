@@ -26,6 +26,15 @@ SECONDS = 600.0
 """How long OpenCL's compiler and a kernel may take: emulated ones are long."""
 
 
+class Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Help that says a default where there is one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is False or action.default in (None, []):
+            return action.help
+        return super()._get_help_string(action)
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on `args`, by default the command line's."""
     return run_tool(TOOL, lambda: body(parser().read(args)))
@@ -38,7 +47,7 @@ def parser() -> ArgumentParser:
         description="Compile a kernel, run it, and compare what it did.",
         epilog="Values: exact (small integers, whose sums are exact), rand, zeros, "
         "ones, iota, each with an optional :256x64xf16; a file x.npy; a number.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=Help,
     )
     add = found.add_argument
     add("file", help="the kernel's module, as coopc-opt reads it")
