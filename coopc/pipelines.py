@@ -90,13 +90,13 @@ class CoopcXePass(Pipeline):
     target is the CPU; the plans are those for `device`."""
 
     def __post_init__(self) -> None:
-        self.steps()  # checks the device's name
         if self.device is not None and device(self.device).dpas is None:
             *most, last = (each.name for each in DEVICES.values() if each.dpas)
             raise ValueError(
                 f"expected a device with DPAS, {', '.join(most)} or {last}, "
                 f"got {self.device}"
             )
+        self.steps()
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""

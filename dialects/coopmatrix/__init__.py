@@ -7,6 +7,7 @@ multiplication, not which lane holds what: a kernel fixes that with the attribut
 
 from xdsl.ir import Dialect, Operation
 
+from coopc.dialects.coopmatrix.access import AccessOp, PlainAccessOp
 from coopc.dialects.coopmatrix.atomic import (
     AtomicAddOp,
     AtomicLoadOp,
@@ -65,13 +66,7 @@ from coopc.dialects.coopmatrix.enums import (
     UseAttr,
 )
 from coopc.dialects.coopmatrix.fill import OPAQUE_POINTERS, FillOp
-from coopc.dialects.coopmatrix.memory import (
-    AccessOp,
-    LoadOp,
-    PlainAccessOp,
-    PrefetchOp,
-    StoreOp,
-)
+from coopc.dialects.coopmatrix.memory import LoadOp, PrefetchOp, StoreOp
 from coopc.dialects.coopmatrix.multiply import MulAddOp
 from coopc.dialects.coopmatrix.slices import ExtractRowSliceOp, InsertRowSliceOp
 from coopc.dialects.coopmatrix.types import (

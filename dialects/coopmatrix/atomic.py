@@ -16,6 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.coopmatrix.access import AccessOp, verify_no_zero_stride
 from coopc.dialects.coopmatrix.enums import (
     CheckedAttr,
     Layout,
@@ -25,7 +26,6 @@ from coopc.dialects.coopmatrix.enums import (
     Scope,
     ScopeAttr,
 )
-from coopc.dialects.coopmatrix.memory import AccessOp, verify_no_zero_stride
 from coopc.dialects.coopmatrix.traits import NamesConstants
 from coopc.dialects.coopmatrix.types import MatrixType, matrix_type
 from coopc.dialects.narrow import is_integer

@@ -3,17 +3,13 @@
 Run it where there is one: `pytest test/device`.  Elsewhere a test says what it lacks.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 import coopc
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
-from coopc.run.toolchain import ToolMissing
 from coopc.run.vulkan import Session
-from coopc.run.worker import RunFailed
 
 TYPES = {
     "f16_f32": ("f16", "f32", ""),
@@ -23,17 +19,6 @@ TYPES = {
     "u8_u32": ("i8", "i32", ""),
 }
 NUMPY = {"f16": "f2", "bf16": "u2", "f32": "f4", "i8": "i1", "i32": "i4"}
-
-
-@pytest.fixture(scope="module")
-def gpu() -> Iterator[Session]:
-    try:
-        with Session.start("system") as session:
-            if not session.info.matrix_shapes:
-                pytest.skip(f"{session.info.name} has no cooperative matrices")
-            yield session
-    except (ToolMissing, RunFailed) as error:
-        pytest.skip(f"no GPU: {error}")
 
 
 def kernel(types: str, k: int) -> str:

@@ -3,7 +3,6 @@
 Run it where there is one: `pytest test/device`.  Elsewhere a test says what it lacks.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +13,7 @@ import pytest
 import coopc
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
-from coopc.run.toolchain import ToolMissing
 from coopc.run.vulkan import Session
-from coopc.run.worker import RunFailed
 
 Array = npt.NDArray[Any]
 
@@ -184,17 +181,6 @@ def bits(values: Array, element: str) -> Array:
     if element == "bf16":
         return (values.view(np.uint32) >> 16).astype(np.uint16)
     return values.astype({"f16": np.float16, "i8": np.int8}[element])
-
-
-@pytest.fixture(scope="module")
-def gpu() -> Iterator[Session]:
-    try:
-        with Session.start("system") as session:
-            if not session.info.matrix_shapes:
-                pytest.skip(f"{session.info.name} has no cooperative matrices")
-            yield session
-    except (ToolMissing, RunFailed) as error:
-        pytest.skip(f"no GPU: {error}")
 
 
 @pytest.mark.parametrize("name", cases())

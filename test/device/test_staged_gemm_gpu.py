@@ -3,7 +3,6 @@
 Run it where there is one: `pytest test/device`.  Elsewhere a test says what it lacks.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +11,7 @@ import pytest
 import coopc
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
-from coopc.run.toolchain import ToolMissing
 from coopc.run.vulkan import Session
-from coopc.run.worker import RunFailed
 from coopc.testing.gemms import Gemm
 
 PIPELINE = "coopc-khr{device=nvidia staged=true}"
@@ -26,17 +23,6 @@ TYPES = {
     "u8_u32": Gemm((0, 0, 0), types=("i8", "i32"), extended=("extui", "extui")),
 }
 """Without sizes."""
-
-
-@pytest.fixture(scope="module")
-def gpu() -> Iterator[Session]:
-    try:
-        with Session.start("system") as session:
-            if not session.info.matrix_shapes:
-                pytest.skip(f"{session.info.name} has no cooperative matrices")
-            yield session
-    except (ToolMissing, RunFailed) as error:
-        pytest.skip(f"no GPU: {error}")
 
 
 def check(gemm: Gemm, session: Session) -> None:

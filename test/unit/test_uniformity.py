@@ -73,6 +73,17 @@ def test_local_id(
         assert found == expected
 
 
+def of_subgroup_id(
+    operation: str, number: int, expected: Variation
+) -> tuple[str, Variation]:
+    """An operation of arith on the number of the subgroup and a constant."""
+    return (
+        f"%c = arith.constant {number} : index\n%s = simt.subgroup_id : index\n"
+        f"%v = arith.{operation} %s, %c : index",
+        expected,
+    )
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -80,12 +91,8 @@ def test_local_id(
         ("%v = simt.num_subgroups : index", Variation.NONE),
         ("%v = simt.subgroup_id : index", Variation.SUBGROUPS),
         *(
-            (
-                f"%c = arith.constant {number} : index\n%s = simt.subgroup_id : index\n"
-                f"%v = arith.{name} %s, %c : index",
-                expected,
-            )
-            for name, number, expected in (
+            of_subgroup_id(*each)
+            for each in (
                 ("divui", 2, Variation.PAIRS),
                 ("divsi", 6, Variation.PAIRS),
                 ("divui", 3, Variation.SUBGROUPS),
@@ -104,12 +111,8 @@ def test_local_id(
             Variation.PAIRS,
         ),
         *(
-            (
-                f"%c = arith.constant {number} : index\n%s = simt.subgroup_id : index\n"
-                f"%v = arith.cmpi {name}, %s, %c : index",
-                expected,
-            )
-            for name, number, expected in (
+            of_subgroup_id(f"cmpi {predicate},", number, expected)
+            for predicate, number, expected in (
                 ("ult", 2, Variation.PAIRS),
                 ("sge", 4, Variation.PAIRS),
                 ("ule", 1, Variation.PAIRS),

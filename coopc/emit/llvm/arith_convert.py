@@ -6,10 +6,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation
 
+from coopc.emit.elements import element_of
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.floats import is_bf16, narrowed, resized, to_odd, widened
 from coopc.emit.llvm.handlers import Handlers
-from coopc.emit.spirv.types import element_of
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import DOUBLE, FLOAT, Int, component, like
 

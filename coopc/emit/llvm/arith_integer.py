@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Operation
 
 from coopc.dialects.narrow import is_memref
+from coopc.emit.elements import count_of, element_of
 from coopc.emit.llvm.emission import PURE, Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.mangling import builtin
-from coopc.emit.spirv.types import count_of, element_of
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import I1, Int, Vector, component, like
 from coopc.llvm.values import Constant, Value, composite, integer

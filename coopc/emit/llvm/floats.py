@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import BFloat16Type
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 
+from coopc.emit.elements import element_of
 from coopc.emit.llvm.emission import PURE, Emission
 from coopc.emit.llvm.mangling import builtin
-from coopc.emit.spirv.types import element_of
 from coopc.llvm.types import DOUBLE, FLOAT, HALF, I16, I32, Type, like
 from coopc.llvm.values import Value, integer
 

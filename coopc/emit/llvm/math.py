@@ -12,12 +12,12 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import Float16Type
 from xdsl.ir import Operation, SSAValue
 
+from coopc.emit.elements import element_of
 from coopc.emit.llvm.arith_integer import no_i1
 from coopc.emit.llvm.emission import PURE, Emission
 from coopc.emit.llvm.floats import each_float, is_bf16, narrowed, to_odd, widened
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.mangling import builtin
-from coopc.emit.spirv.types import element_of
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import DOUBLE, FLOAT, HALF, I1, I32, Type, component, like
 from coopc.llvm.values import Value, integer

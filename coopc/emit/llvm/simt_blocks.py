@@ -9,12 +9,12 @@ from __future__ import annotations
 from xdsl.ir import Attribute
 
 from coopc.dialects import simt
+from coopc.emit.elements import count_of
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.mangling import letter
 from coopc.emit.llvm.simt import CONVERGENT, of_subgroup
 from coopc.emit.llvm.view import Num, View
-from coopc.emit.spirv.types import count_of
 from coopc.llvm.types import I64, Int, Type, like, width
 from coopc.llvm.values import Value
 

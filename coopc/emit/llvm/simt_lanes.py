@@ -13,12 +13,12 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import ReduceKind, ShuffleMode
+from coopc.emit.elements import element_of
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.floats import each_float
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.llvm.simt import CONVERGENT, of_subgroup
-from coopc.emit.spirv.types import element_of
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import I1, I32, Int
 from coopc.llvm.values import Value, integer

@@ -33,8 +33,8 @@ from xdsl.ir import Attribute
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.row_slice import TokenType
+from coopc.emit.elements import count_of, element_of, float_bytes
 from coopc.emit.llvm.facts import Facts
-from coopc.emit.spirv.types import count_of, element_of, float_bytes
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import (
     BFLOAT,

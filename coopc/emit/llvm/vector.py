@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects.narrow import is_vector
+from coopc.emit.elements import count_of
 from coopc.emit.llvm.arith_convert import same_bits
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.view import Num, id_of
-from coopc.emit.spirv.types import count_of
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import I64, Vector, width
 from coopc.llvm.values import Value, composite, integer

@@ -11,10 +11,10 @@ from xdsl.dialects import vector
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects.narrow import is_vector
+from coopc.emit.elements import count_of
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.view import Num, View
-from coopc.emit.spirv.types import count_of
 from coopc.emit.structured import Refusal
 from coopc.llvm.function import arrive
 from coopc.llvm.types import I32, Type

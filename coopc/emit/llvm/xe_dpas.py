@@ -14,11 +14,11 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.xe import Precision
+from coopc.emit.elements import element_of
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.llvm.xe import lanes_of, number
-from coopc.emit.spirv.types import element_of
 from coopc.emit.spirv.xe_dpas import SPLIT_PRECISIONS, check_lanes, flags, split_name
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import FLOAT, I32, like

@@ -10,11 +10,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float16Type, Float32Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
+from coopc.emit.elements import element_of
 from coopc.emit.spirv.arith_integer import is_i1
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import is_bf16, narrowed, widened
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.types import element_of
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 

@@ -21,9 +21,9 @@ from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_memref, is_vector
+from coopc.emit.elements import count_of, element_of
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.types import count_of, element_of
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 

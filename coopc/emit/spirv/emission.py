@@ -9,9 +9,10 @@ from typing import TypeAlias, TypeVar, overload
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from coopc.emit.elements import element_of
 from coopc.emit.spirv.flow import Kept, SpirvFlow, Value
 from coopc.emit.spirv.index import Index
-from coopc.emit.spirv.types import Types, element_of
+from coopc.emit.spirv.types import Types
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.spirv.whole import ModuleEmission
 from coopc.emit.structured import Walker

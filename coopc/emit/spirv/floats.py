@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import BFloat16Type
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 
+from coopc.emit.elements import element_of
 from coopc.emit.spirv.emission import Binary, Emission, Unary
-from coopc.emit.spirv.types import element_of
 from coopc.spirv.statement import Id
 
 CONTRACTED = ("OpFAdd", "OpFSub", "OpFMul")

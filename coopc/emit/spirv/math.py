@@ -14,12 +14,12 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation, SSAValue
 
+from coopc.emit.elements import element_of
 from coopc.emit.spirv import math_glsl
 from coopc.emit.spirv.arith_integer import no_i1
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import each_float
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.types import element_of
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute
 
 from coopc.dialects import simt
+from coopc.emit.elements import count_of, element_of
 from coopc.emit.spirv.address import linear, memory_operands, pointer
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.types import count_of, element_of
 from coopc.emit.spirv.view import Num, View
 from coopc.spirv.statement import Id
 

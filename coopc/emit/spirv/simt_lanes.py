@@ -14,11 +14,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import ReduceKind, ShuffleMode
+from coopc.emit.elements import element_of
 from coopc.emit.spirv.arith_integer import is_i1
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import each_float
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.types import element_of
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 

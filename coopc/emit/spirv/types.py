@@ -18,7 +18,6 @@ device only converts it, as `Facts.bf16` says.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
@@ -32,10 +31,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from coopc.device.model import Specialised
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_integer, is_vector
+from coopc.emit.elements import element_of, float_bytes
 from coopc.emit.facts import Facts
+from coopc.emit.spirv.matrix_rules import USES, why_no_matrix
 from coopc.emit.structured import Refusal
 from coopc.spirv.module import Module
 from coopc.spirv.statement import Id
@@ -64,11 +64,6 @@ _FIELDS: dict[str, Attribute] = {
 }
 """Types by the names that interfaces use."""
 
-_USES = {
-    coopmatrix.Use.A: 0,
-    coopmatrix.Use.B: 1,
-    coopmatrix.Use.ACC: 2,
-}
 _SCOPES = {
     coopmatrix.Scope.CROSS_DEVICE: 0,
     coopmatrix.Scope.DEVICE: 1,
@@ -77,17 +72,7 @@ _SCOPES = {
     coopmatrix.Scope.INVOCATION: 4,
     coopmatrix.Scope.QUEUE_FAMILY: 5,
 }
-"""Numbers of CooperativeMatrixUse and Scope in the SPIR-V specification."""
-
-
-def element_of(type: Attribute) -> Attribute:
-    """The type of one component of a number or a vector of them."""
-    return type.element_type if is_vector(type) else type
-
-
-def count_of(type: Attribute) -> int:
-    """How many components a number or a vector of them has."""
-    return type.element_count() if is_vector(type) else 1
+"""Numbers of Scope in the SPIR-V specification."""
 
 
 def widths(count: int, allowed: Sequence[int]) -> tuple[int, ...]:
@@ -299,7 +284,7 @@ class Types:
         if isinstance(type.use_name, SymbolRefAttr):
             use = self.named(type.use_name.root_reference.data)
         else:
-            use = self.enumerant(_USES[type.use.data])
+            use = self.enumerant(USES[type.use.data])
         if isinstance(type.scope, coopmatrix.ScopeAttr):
             scope = self.enumerant(_SCOPES[type.scope.data])
         else:
@@ -357,54 +342,3 @@ class Types:
         if (found := self.spec_constants.get(name)) is None:
             raise Refusal(f"expected a coopmatrix.spec_constant @{name} in the module")
         return found
-
-
-def why_no_matrix(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
-    """Why a flavour has no such matrix type, or None."""
-    if type.use.data not in _USES:
-        return (
-            f"expected a matrix of use a, b or acc, which SPIR-V has, "
-            f"got {type.use.data}"
-        )
-    if (
-        isinstance(type.scope, coopmatrix.ScopeAttr)
-        and type.scope.data != coopmatrix.Scope.SUBGROUP
-    ):
-        return (
-            f"expected a matrix of scope subgroup, which {facts.device.name} has under "
-            f"{facts.flavour}, got {type.scope.data}"
-        )
-    if reason := why_not_named(type, facts):
-        return reason
-    if type.element_bits < 8:
-        return f"expected elements of at least 8 bits, got {type.element_type}"
-    return None
-
-
-def why_not_named(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
-    """Why a device has no matrix type with such specialisation constants, or None."""
-    named: tuple[tuple[Specialised, Attribute], ...] = (
-        ("sizes", type.rows),
-        ("sizes", type.cols),
-        ("scope", type.scope),
-        ("use", type.use_name),
-    )
-    for what, attr in named:
-        if isinstance(attr, SymbolRefAttr) and what not in facts.device.specialised:
-            return (
-                f"{facts.device.name} takes no specialisation constant for the {what} "
-                f"of a matrix, got {type}"
-            )
-    return None
-
-
-def float_bytes(type: Attribute, value: float) -> bytes:
-    """The bits of a float of a type, little-endian; too great a number is infinite."""
-    if isinstance(type, Float64Type):
-        return struct.pack("<d", value)
-    from coopc.rounding import FORMATS
-
-    rounded = FORMATS[str(type)].round(value)
-    if isinstance(type, BFloat16Type):
-        return struct.pack("<f", rounded)[2:]
-    return struct.pack("<e" if isinstance(type, Float16Type) else "<f", rounded)

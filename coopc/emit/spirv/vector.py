@@ -13,13 +13,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects.narrow import is_integer, is_vector
+from coopc.emit.elements import count_of, element_of
 from coopc.emit.spirv.arith_convert import same_bits
 from coopc.emit.spirv.arith_float import number_extreme, strict_extreme
 from coopc.emit.spirv.arith_integer import is_i1
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import is_bf16, relaxed
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.types import count_of, element_of
 from coopc.emit.spirv.view import Num
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id

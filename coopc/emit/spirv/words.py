@@ -11,9 +11,9 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
+from coopc.emit.elements import count_of, element_of
 from coopc.emit.spirv.address import memory_operands
 from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.types import count_of, element_of
 from coopc.emit.spirv.view import Num, View
 from coopc.spirv.statement import Id
 

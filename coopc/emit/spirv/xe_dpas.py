@@ -30,9 +30,9 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.xe import Precision
+from coopc.emit.elements import count_of, element_of
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.types import count_of, element_of
 from coopc.emit.spirv.xe import call, check_precisions, lanes_of, number
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id

@@ -1,0 +1,56 @@
+"""Which types of matrices a flavour and a device have, and why not others."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Attribute
+
+from coopc.device.model import Specialised
+from coopc.dialects import coopmatrix
+from coopc.emit.facts import Facts
+
+USES = {
+    coopmatrix.Use.A: 0,
+    coopmatrix.Use.B: 1,
+    coopmatrix.Use.ACC: 2,
+}
+"""Numbers of CooperativeMatrixUse in the SPIR-V specification."""
+
+
+def why_no_matrix(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
+    """Why a flavour has no such matrix type, or None."""
+    if type.use.data not in USES:
+        return (
+            f"expected a matrix of use a, b or acc, which SPIR-V has, "
+            f"got {type.use.data}"
+        )
+    if (
+        isinstance(type.scope, coopmatrix.ScopeAttr)
+        and type.scope.data != coopmatrix.Scope.SUBGROUP
+    ):
+        return (
+            f"expected a matrix of scope subgroup, which {facts.device.name} has under "
+            f"{facts.flavour}, got {type.scope.data}"
+        )
+    if reason := why_not_named(type, facts):
+        return reason
+    if type.element_bits < 8:
+        return f"expected elements of at least 8 bits, got {type.element_type}"
+    return None
+
+
+def why_not_named(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
+    """Why a device has no matrix type with such specialisation constants, or None."""
+    named: tuple[tuple[Specialised, Attribute], ...] = (
+        ("sizes", type.rows),
+        ("sizes", type.cols),
+        ("scope", type.scope),
+        ("use", type.use_name),
+    )
+    for what, attr in named:
+        if isinstance(attr, SymbolRefAttr) and what not in facts.device.specialised:
+            return (
+                f"{facts.device.name} takes no specialisation constant for the {what} "
+                f"of a matrix, got {type}"
+            )
+    return None
