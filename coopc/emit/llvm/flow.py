@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects.narrow import is_memref
 from coopc.emit.llvm.view import View, flat, from_flat
-from coopc.emit.spirv.view import Form
+from coopc.emit.memrefs import Form
 from coopc.emit.structured import Flow, Refusal
 from coopc.llvm.function import Block, Function, Instruction, Label, Typed, arrive
 from coopc.llvm.types import Type

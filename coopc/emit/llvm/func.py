@@ -16,7 +16,7 @@ from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.flow import Became
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.view import flat, from_flat
-from coopc.emit.spirv.view import Form
+from coopc.emit.memrefs import Form
 from coopc.emit.structured import Refusal
 from coopc.llvm.function import Typed
 from coopc.llvm.types import Struct

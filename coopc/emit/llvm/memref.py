@@ -5,20 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from coopc.dialects import simt
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
-from coopc.emit.llvm.view import Num, View, filled, id_of
-from coopc.emit.spirv.memref import kept_dimensions, memref_type
-from coopc.emit.spirv.view import Form, space_of
+from coopc.emit.llvm.view import View, filled, id_of
+from coopc.emit.memrefs import (
+    Form,
+    allocated_type,
+    cast_form,
+    kept_dimensions,
+    known_dimension,
+    memref_type,
+    mixed,
+    space_of,
+)
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import Array
 
@@ -53,12 +59,8 @@ def dim(e: Emission, op: memref.DimOp) -> None:
     """The size of a dimension, which must be known."""
     memref_type(op.source)
     view = e.view(op.source)
-    (at,) = e.nums((op.index,))
-    if not isinstance(at, int):
-        raise Refusal("expected a constant dimension, got one that varies")
-    if not 0 <= at < len(view.sizes):
-        raise Refusal(f"expected a dimension below {len(view.sizes)}, got {at}")
-    e.set(op.result, id_of(view.sizes[at]))
+    (number,) = e.nums((op.index,))
+    e.set(op.result, id_of(view.sizes[known_dimension(number, len(view.sizes))]))
 
 
 @handlers.on(memref.RankOp)
@@ -70,11 +72,7 @@ def rank(e: Emission, op: memref.RankOp) -> None:
 @handlers.on(memref.AllocaOp)
 def alloca(e: Emission, op: memref.AllocaOp) -> None:
     """An array of the function, or on spir64 of the work-group."""
-    type = memref_type(op.memref)
-    if not type.has_static_shape():
-        raise Refusal(f"expected an allocation of a constant size, got {type}")
-    if Form.of(type).strides is not None:
-        raise Refusal(f"expected an allocation in row-major order, got {type.layout}")
+    type = allocated_type(op)
     array = Array(max(1, type.element_count()), e.types.in_memory(type.element_type))
     align = _alignment(e, op, e.types.bytes_of(type.element_type))
     hint = op.memref.name_hint
@@ -102,12 +100,10 @@ def _alignment(e: Emission, op: memref.AllocaOp, element_bytes: int) -> int:
 @handlers.on(memref.CastOp, memref.MemorySpaceCastOp)
 def cast(e: Emission, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
     """The same memref as a type that says more or less of it."""
-    source, type = e.view(op.source), memref_type(op.dest)
-    if len(source.sizes) != type.get_num_dims():
-        raise Refusal(f"expected a memref of rank {len(source.sizes)}, got {type}")
+    source = e.view(op.source)
     known = e.index.strides(source)
     view = filled(
-        Form.of(type),
+        cast_form(len(source.sizes), memref_type(op.dest)),
         source.base,
         source.element,
         lambda: source.offset,
@@ -123,19 +119,13 @@ def assume_alignment(e: Emission, op: memref.AssumeAlignmentOp) -> None:
     e.set(op.result, e.view(op.memref))
 
 
-def mixed(e: Emission, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Num]:
-    """Numbers of which some are attributes and the others operands."""
-    given = iter(e.nums(dynamic))
-    return [next(given) if n == DYNAMIC_INDEX else n for n in static]
-
-
 @handlers.on(memref.SubviewOp)
 def subview(e: Emission, op: memref.SubviewOp) -> None:
     """Part of a memref: offsets move the first element, strides are multiplied."""
     source, type = e.view(op.source), memref_type(op.result)
-    offsets = mixed(e, op.static_offsets.get_values(), op.offsets)
-    sizes = mixed(e, op.static_sizes.get_values(), op.sizes)
-    steps = mixed(e, op.static_strides.get_values(), op.strides)
+    offsets = mixed(op.static_offsets.get_values(), e.nums(op.offsets))
+    sizes = mixed(op.static_sizes.get_values(), e.nums(op.sizes))
+    steps = mixed(op.static_strides.get_values(), e.nums(op.strides))
     known = e.index.strides(source)
     offset = e.index.linear(source, offsets)
     kept = kept_dimensions(op.static_sizes.get_values(), type)
@@ -155,9 +145,9 @@ def subview(e: Emission, op: memref.SubviewOp) -> None:
 def reinterpret_cast(e: Emission, op: memref.ReinterpretCastOp) -> None:
     """Other numbers for the same memory; the offset counts from its beginning."""
     source = e.view(op.source)
-    (offset,) = mixed(e, op.static_offsets.get_values(), op.offsets)
-    sizes = mixed(e, op.static_sizes.get_values(), op.sizes)
-    steps = mixed(e, op.static_strides.get_values(), op.strides)
+    (offset,) = mixed(op.static_offsets.get_values(), e.nums(op.offsets))
+    sizes = mixed(op.static_sizes.get_values(), e.nums(op.sizes))
+    steps = mixed(op.static_strides.get_values(), e.nums(op.strides))
     view = filled(
         Form.of(memref_type(op.result)),
         source.base,

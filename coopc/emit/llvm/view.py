@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects import simt
 from coopc.emit.llvm.facts import Facts
-from coopc.emit.spirv.view import Form, space_of
+from coopc.emit.memrefs import Form, space_of
 from coopc.llvm.types import I64, Pointer, Type
 from coopc.llvm.values import Value, integer
 
@@ -68,21 +68,12 @@ def filled(
     stride: Callable[[int], Num],
 ) -> View:
     """A view of a form with what is left to run time from elsewhere, in this order."""
-    first = offset() if form.offset is None else form.offset
-    sizes = tuple(size(d) if n is None else n for d, n in enumerate(form.sizes))
-    strides = (
-        None
-        if form.strides is None
-        else tuple(stride(d) if n is None else n for d, n in enumerate(form.strides))
-    )
-    return View(base, element, first, sizes, strides)
+    return View(base, element, *form.filled(offset, size, stride))
 
 
 def flat_types(type: MemRefType, facts: Facts) -> list[Type]:
     """The types of the values that a memref is passed as."""
-    form = Form.of(type)
-    dynamic = (form.offset, *form.sizes, *(form.strides or ())).count(None)
-    return [Pointer(address_space(type, facts)), *[I64] * dynamic]
+    return [Pointer(address_space(type, facts)), *[I64] * Form.of(type).dynamic]
 
 
 def flat(view: View, form: Form) -> list[Value]:

@@ -14,9 +14,10 @@ from xdsl.ir import Attribute, BlockArgument
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.interface import name_of
+from coopc.emit.memrefs import Form
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import emit
-from coopc.emit.spirv.view import Form, Later, Num, View
+from coopc.emit.spirv.view import Later, Num, View, filled
 from coopc.emit.spirv.whole import ModuleEmission
 from coopc.interface import Field, Interface, What
 from coopc.spirv.statement import Id
@@ -162,7 +163,8 @@ def _view(
 ) -> View:
     """The memref of an argument."""
     empty = View(base, storage, type.element_type, 0, (), None)
-    return Form.of(type).filled(
+    return filled(
+        Form.of(type),
         empty,
         lambda: numbers[What.OFFSET, position, 0],
         lambda d: numbers[What.SIZE, position, d],

@@ -11,8 +11,9 @@ from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
+from coopc.emit.memrefs import Form
 from coopc.emit.spirv.index import Index
-from coopc.emit.spirv.view import Form, Num, View
+from coopc.emit.spirv.view import Num, View, filled
 from coopc.emit.structured import Flow, Refusal
 from coopc.spirv.function import Function
 from coopc.spirv.statement import Id
@@ -104,7 +105,8 @@ class SpirvFlow(Flow[Id, Value]):
         assert is_memref(value.type), value.type
         assert isinstance(like, View), value
         index = self.index.types.index
-        return Form.of(value.type).filled(
+        return filled(
+            Form.of(value.type),
             like,
             lambda: self._phi(index, name and f"{name}_offset"),
             lambda d: self._phi(index, name and f"{name}_size{d}"),

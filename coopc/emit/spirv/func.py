@@ -16,10 +16,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
+from coopc.emit.memrefs import Form, space_of
 from coopc.emit.spirv.address import base_pointer, strides
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers, emit
-from coopc.emit.spirv.view import Form, Num, View, space_of
+from coopc.emit.spirv.view import Num, View, filled
 from coopc.emit.structured import Refusal
 from coopc.spirv.function import Function
 from coopc.spirv.statement import Id
@@ -146,23 +147,22 @@ def _parameter_types(e: Emission, type: Attribute) -> list[Id]:
         return list(e.types.parts(type))
     element = e.types.in_memory(type.element_type)
     pointer = e.types.pointer(STORAGE[space_of(type)], element)
-    form = Form.of(type)
-    strides = form.strides or ()
-    dynamic = (form.offset, *form.sizes, *strides).count(None)
-    return [pointer, *[e.types.index] * dynamic]
+    return [pointer, *[e.types.index] * Form.of(type).dynamic]
 
 
 def _set_parameters(e: Emission, callee: func.FuncOp) -> None:
     """Set the arguments of a function to its parameters."""
     given = iter(e.function.parameters)
+
+    def following(_: int = 0) -> Id:
+        return next(given)
+
     for arg in callee.body.block.args:
         if is_memref(arg.type):
             storage = STORAGE[space_of(arg.type)]
-            view = View(next(given), storage, arg.type.element_type, 0, (), None)
-            filled = Form.of(arg.type).filled(
-                view, lambda: next(given), lambda _: next(given), lambda _: next(given)
-            )
-            e.set(arg, filled)
+            at = View(next(given), storage, arg.type.element_type, 0, (), None)
+            form = Form.of(arg.type)
+            e.set(arg, filled(form, at, following, following, following))
         else:
             e.set(arg, tuple(next(given) for _ in e.types.parts(arg.type)))
 

@@ -6,21 +6,29 @@ Memrefs are known while the module is emitted (`View`), so `subview`, `cast` and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, MemRefType
+from xdsl.dialects.builtin import BoolAttr, MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_memref
+from coopc.emit.memrefs import (
+    Form,
+    allocated_type,
+    cast_form,
+    kept_dimensions,
+    known_dimension,
+    memref_type,
+    mixed,
+    space_of,
+)
 from coopc.emit.spirv.address import element_pointer, memory_operands, strides
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.memref_atomic import atomic_load, atomic_store, is_atomic
-from coopc.emit.spirv.view import Form, Num, View, space_of
+from coopc.emit.spirv.view import View, filled
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 
@@ -32,17 +40,6 @@ ALLOCATED = {
     simt.MemorySpace.WORKGROUP: "Workgroup",
 }
 """The storage class of an alloca: one that does not say where is a work-item's own."""
-
-
-def memref_type(value: SSAValue) -> MemRefType:
-    """The type of a memref.
-
-    Raises:
-        Refusal: it has no rank.
-    """
-    if not is_memref(value.type):
-        raise Refusal(f"expected a memref with a rank, got {value.type}")
-    return value.type
 
 
 @handlers.on(memref.LoadOp)
@@ -92,11 +89,7 @@ def dim(e: Emission, op: memref.DimOp) -> None:
     """The size of a dimension, which must be known."""
     memref_type(op.source)
     view = e.view(op.source)
-    at = e.index.num(e.num(op.index))
-    if not isinstance(at, int):
-        raise Refusal("expected a constant dimension, got one that varies")
-    if not 0 <= at < len(view.sizes):
-        raise Refusal(f"expected a dimension below {len(view.sizes)}, got {at}")
+    at = known_dimension(e.num(op.index), len(view.sizes))
     e.set(op.result, (e.index.id(view.sizes[at]),))
 
 
@@ -109,12 +102,7 @@ def rank(e: Emission, op: memref.RankOp) -> None:
 @handlers.on(memref.AllocaOp)
 def alloca(e: Emission, op: memref.AllocaOp) -> None:
     """An array in the memory of the work-group or of the work-item."""
-    type = memref_type(op.memref)
-    if not type.has_static_shape():
-        raise Refusal(f"expected an allocation of a constant size, got {type}")
-    form = Form.of(type)
-    if form.strides is not None:
-        raise Refusal(f"expected an allocation in row-major order, got {type.layout}")
+    type = allocated_type(op)
     storage = ALLOCATED[space_of(type)]
     if storage == "Workgroup" and not isinstance(op.parent_op(), FuncOp):
         raise Refusal("expected work-group memory to be allocated at function entry")
@@ -137,17 +125,20 @@ def _variable(e: Emission, type: MemRefType, storage: str, name: str | None) -> 
 @handlers.on(memref.CastOp, memref.MemorySpaceCastOp)
 def cast(e: Emission, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
     """The same memref as a type that says more or less of it."""
-    source, type = e.view(op.source), memref_type(op.dest)
-    if len(source.sizes) != type.get_num_dims():
-        raise Refusal(f"expected a memref of rank {len(source.sizes)}, got {type}")
-    e.set(op.dest, recast(e, source, Form.of(type)))
+    source = e.view(op.source)
+    form = cast_form(len(source.sizes), memref_type(op.dest))
+    e.set(op.dest, recast(e, source, form))
 
 
 def recast(e: Emission, source: View, form: Form) -> View:
     """A view in another form of the same memory."""
     known = strides(e, source)
-    return form.filled(
-        source, lambda: source.offset, lambda d: source.sizes[d], lambda d: known[d]
+    return filled(
+        form,
+        source,
+        lambda: source.offset,
+        lambda d: source.sizes[d],
+        lambda d: known[d],
     )
 
 
@@ -157,19 +148,13 @@ def assume_alignment(e: Emission, op: memref.AssumeAlignmentOp) -> None:
     e.set(op.result, e.view(op.memref))
 
 
-def mixed(e: Emission, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Num]:
-    """Numbers of which some are attributes and the others operands."""
-    given = iter(dynamic)
-    return [e.num(next(given)) if n == DYNAMIC_INDEX else n for n in static]
-
-
 @handlers.on(memref.SubviewOp)
 def subview(e: Emission, op: memref.SubviewOp) -> None:
     """Part of a memref: offsets move the first element, strides are multiplied."""
     source, type = e.view(op.source), memref_type(op.result)
-    offsets = mixed(e, op.static_offsets.get_values(), op.offsets)
-    sizes = mixed(e, op.static_sizes.get_values(), op.sizes)
-    steps = mixed(e, op.static_strides.get_values(), op.strides)
+    offsets = mixed(op.static_offsets.get_values(), e.nums(op.offsets))
+    sizes = mixed(op.static_sizes.get_values(), e.nums(op.sizes))
+    steps = mixed(op.static_strides.get_values(), e.nums(op.strides))
     known = strides(e, source)
     offset = source.offset
     for at, stride in zip(offsets, known, strict=True):
@@ -177,45 +162,25 @@ def subview(e: Emission, op: memref.SubviewOp) -> None:
     kept = kept_dimensions(op.static_sizes.get_values(), type)
     scaled = [e.index.mul(a, b) for a, b in zip(known, steps, strict=True)]
     form = replace(Form.of(type), offset=None)
-    view = form.filled(
-        source, lambda: offset, lambda d: sizes[kept[d]], lambda d: scaled[kept[d]]
+    view = filled(
+        form,
+        source,
+        lambda: offset,
+        lambda d: sizes[kept[d]],
+        lambda d: scaled[kept[d]],
     )
     e.set(op.result, view)
-
-
-def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:
-    """Which dimensions a subview keeps: it may drop those of size 1.
-
-    >>> from xdsl.dialects.builtin import f32
-    >>> kept_dimensions((1, 8, 1, 4), MemRefType(f32, (8, 4)))
-    [1, 3]
-    """
-    shape = type.get_shape()
-    kept: list[int] = []
-    to_drop = len(sizes) - len(shape)
-    for dimension, size in enumerate(sizes):
-        expected = shape[len(kept)] if len(kept) < len(shape) else None
-        if to_drop and size == 1 and expected != 1:
-            to_drop -= 1
-        else:
-            kept.append(dimension)
-    if len(kept) != len(shape):
-        raise Refusal(f"expected a result of the sizes {tuple(sizes)}, got {type}")
-    return kept
 
 
 @handlers.on(memref.ReinterpretCastOp)
 def reinterpret_cast(e: Emission, op: memref.ReinterpretCastOp) -> None:
     """Other numbers for the same memory; the offset counts from its beginning."""
-    source, type = e.view(op.source), memref_type(op.result)
-    (offset,) = mixed(e, op.static_offsets.get_values(), op.offsets)
-    sizes = mixed(e, op.static_sizes.get_values(), op.sizes)
-    steps = mixed(e, op.static_strides.get_values(), op.strides)
-    form = Form.of(type)
-    e.set(
-        op.result,
-        form.filled(source, lambda: offset, lambda d: sizes[d], lambda d: steps[d]),
-    )
+    source, form = e.view(op.source), Form.of(memref_type(op.result))
+    (offset,) = mixed(op.static_offsets.get_values(), e.nums(op.offsets))
+    sizes = mixed(op.static_sizes.get_values(), e.nums(op.sizes))
+    steps = mixed(op.static_strides.get_values(), e.nums(op.strides))
+    view = filled(form, source, lambda: offset, lambda d: sizes[d], lambda d: steps[d])
+    e.set(op.result, view)
 
 
 @handlers.on(memref.ExtractStridedMetaDataOp)

@@ -1,0 +1,177 @@
+"""Memrefs as both emitters see them: what a type fixes, and what is left to run time.
+
+A memref never becomes one value of a target.  It is a pointer, an offset, sizes and
+strides, of which those that its type fixes are constants; `Form` says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+)
+from xdsl.ir import SSAValue
+
+from coopc.dialects import simt
+from coopc.dialects.narrow import is_memref
+from coopc.emit.structured import Refusal
+
+Number = TypeVar("Number")
+"""A number of elements at run time, as a target has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a memref type fixes; None stands for what it leaves to run time."""
+
+    offset: int | None
+    sizes: tuple[int | None, ...]
+    strides: tuple[int | None, ...] | None
+    """None for row-major order."""
+
+    @classmethod
+    def of(cls, type: MemRefType) -> Form:
+        """The form of a type.
+
+        Raises:
+            Refusal: it has no strides.
+        """
+        sizes = tuple(None if size < 0 else size for size in type.get_shape())
+        match type.layout:
+            case NoneAttr():
+                return cls(0, sizes, None)
+            case StridedLayoutAttr() as layout:
+                strides = tuple(layout.get_strides())
+                return cls(layout.get_offset(), sizes, strides)
+            case other:
+                raise Refusal(f"expected a memref with strides, got layout {other}")
+
+    @property
+    def dynamic(self) -> int:
+        """How many numbers are left to run time."""
+        return (self.offset, *self.sizes, *(self.strides or ())).count(None)
+
+    def filled(
+        self,
+        offset: Callable[[], Number],
+        size: Callable[[int], Number],
+        stride: Callable[[int], Number],
+    ) -> tuple[int | Number, tuple[int | Number, ...], tuple[int | Number, ...] | None]:
+        """Offset, sizes and strides: what is left to run time asked for, in this order.
+
+        Args:
+            offset: gives the offset.
+            size: gives the size of a dimension.
+            stride: gives the stride of a dimension.
+        """
+        first = offset() if self.offset is None else self.offset
+        sizes = tuple(size(d) if n is None else n for d, n in enumerate(self.sizes))
+        if self.strides is None:
+            return first, sizes, None
+        strides = (stride(d) if n is None else n for d, n in enumerate(self.strides))
+        return first, sizes, tuple(strides)
+
+
+def space_of(type: MemRefType) -> simt.MemorySpace:
+    """Where a memref is.
+
+    Raises:
+        Refusal: its memory space is no `#simt.memory`.
+    """
+    match type.memory_space:
+        case NoneAttr():
+            return simt.MemorySpace.GLOBAL
+        case simt.MemoryAttr() as space:
+            return space.data
+        case other:
+            raise Refusal(f"expected a memory space of #simt.memory, got {other}")
+
+
+def memref_type(value: SSAValue) -> MemRefType:
+    """The type of a memref.
+
+    Raises:
+        Refusal: it has no rank.
+    """
+    if not is_memref(value.type):
+        raise Refusal(f"expected a memref with a rank, got {value.type}")
+    return value.type
+
+
+def allocated_type(op: memref.AllocaOp) -> MemRefType:
+    """The type of an allocation, whose elements are one array.
+
+    Raises:
+        Refusal: its size is not constant, or its order is not row-major.
+    """
+    type = memref_type(op.memref)
+    if not type.has_static_shape():
+        raise Refusal(f"expected an allocation of a constant size, got {type}")
+    if Form.of(type).strides is not None:
+        raise Refusal(f"expected an allocation in row-major order, got {type.layout}")
+    return type
+
+
+def known_dimension(number: object, rank: int) -> int:
+    """A dimension by its number, an int where it is constant.
+
+    Raises:
+        Refusal: it varies, or there is no such dimension.
+    """
+    if not isinstance(number, int):
+        raise Refusal("expected a constant dimension, got one that varies")
+    if not 0 <= number < rank:
+        raise Refusal(f"expected a dimension below {rank}, got {number}")
+    return number
+
+
+def cast_form(rank: int, type: MemRefType) -> Form:
+    """The form of what a memref of a rank is cast to.
+
+    Raises:
+        Refusal: it has another rank.
+    """
+    if rank != type.get_num_dims():
+        raise Refusal(f"expected a memref of rank {rank}, got {type}")
+    return Form.of(type)
+
+
+def mixed(static: Sequence[int], dynamic: Iterable[Number]) -> list[int | Number]:
+    """Numbers of which some are attributes and the others operands.
+
+    >>> mixed((4, DYNAMIC_INDEX, 1), ["%n"])
+    [4, '%n', 1]
+    """
+    given = iter(dynamic)
+    return [next(given) if n == DYNAMIC_INDEX else n for n in static]
+
+
+def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:
+    """Which dimensions a subview keeps: it may drop those of size 1.
+
+    >>> from xdsl.dialects.builtin import f32
+    >>> kept_dimensions((1, 8, 1, 4), MemRefType(f32, (8, 4)))
+    [1, 3]
+
+    Raises:
+        Refusal: the type has other sizes.
+    """
+    shape = type.get_shape()
+    kept: list[int] = []
+    to_drop = len(sizes) - len(shape)
+    for dimension, size in enumerate(sizes):
+        expected = shape[len(kept)] if len(kept) < len(shape) else None
+        if to_drop and size == 1 and expected != 1:
+            to_drop -= 1
+        else:
+            kept.append(dimension)
+    if len(kept) != len(shape):
+        raise Refusal(f"expected a result of the sizes {tuple(sizes)}, got {type}")
+    return kept
