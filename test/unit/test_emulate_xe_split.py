@@ -17,7 +17,7 @@ import coopc
 from coopc.compiler import new_context
 from coopc.dialects import xe
 from coopc.dialects.xe.dpas import SPLIT_REPEAT_COUNTS
-from coopc.emit.spirv.xe_dpas import split_name
+from coopc.emit.intel_names import split_name
 from coopc.parsing import parse
 from coopc.run import opencl
 from coopc.sim.errors import UndefinedBehaviour

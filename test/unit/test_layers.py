@@ -70,3 +70,20 @@ def test_every_layer_has_modules() -> None:
     names = {name for names in LAYERS for name in names}
     found = {name for name in names for module, _ in FILES if module.startswith(name)}
     assert found == names
+
+
+@pytest.mark.parametrize(
+    ("emitter", "other"),
+    [("coopc.emit.llvm", "coopc.emit.spirv"), ("coopc.emit.spirv", "coopc.emit.llvm")],
+)
+def test_emitters_are_apart(emitter: str, other: str) -> None:
+    """What both use is in coopc.emit itself."""
+    mine = [(module, file) for module, file in FILES if module.startswith(emitter)]
+    assert mine
+    crossing = [
+        (module, name)
+        for module, file in mine
+        for name in imports(file)
+        if name.startswith(other)
+    ]
+    assert not crossing

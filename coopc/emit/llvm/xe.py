@@ -6,22 +6,18 @@ backend calls: Intel's compiler, and LLVM's SPIR-V back end, match them to the b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
-from xdsl.utils.hints import isa
 
 from coopc.device import BlockKind
 from coopc.dialects import xe
 from coopc.dialects.xe import CacheControl
+from coopc.emit.block_rules import check_message, fixed_lanes
+from coopc.emit.cache_controls import asked
 from coopc.emit.llvm.emission import Emission
-from coopc.emit.spirv.xe_cache import resolved, why_not_pair
 from coopc.emit.structured import Refusal
 from coopc.llvm.function import Metadata
 from coopc.llvm.types import I32
 from coopc.llvm.values import Constant, Value, integer
-from coopc.plan.block_message import why_not
 from coopc.plan.block_shape import BlockShape
 
 GLOBAL = 1
@@ -51,12 +47,7 @@ def lanes_of(e: Emission) -> int:
     Raises:
         Refusal: the kernel leaves it open.
     """
-    if e.subgroup_size is None:
-        raise Refusal(
-            "expected simt.subgroup_size on the kernel: without it the compiler "
-            "chooses a size, and the lanes hold other elements"
-        )
-    return e.subgroup_size
+    return fixed_lanes(e.subgroup_size)
 
 
 def check_shape(e: Emission, kind: BlockKind, shape: BlockShape) -> int:
@@ -66,8 +57,7 @@ def check_shape(e: Emission, kind: BlockKind, shape: BlockShape) -> int:
         Refusal: it has not.
     """
     lanes = lanes_of(e)
-    if (reason := why_not(kind, shape, e.facts.device, lanes)) is not None:
-        raise Refusal(reason)
+    check_message(kind, shape, e.facts.device, lanes)
     return lanes
 
 
@@ -91,13 +81,6 @@ def surface(e: Emission, base: SSAValue) -> Value:
     return e.pointer(view, view.offset)
 
 
-def piece_of(pieces: Sequence[SSAValue]) -> VectorType[IntegerType]:
-    """The type of the pieces of a block: they are equal, the verifier has checked."""
-    type = pieces[0].type
-    assert isa(type, VectorType[IntegerType]), type
-    return type
-
-
 def cache_controls(
     e: Emission, cache: xe.CacheAttr | None, operand: int, *, store: bool = False
 ) -> tuple[Metadata, ...]:
@@ -112,12 +95,9 @@ def cache_controls(
     Raises:
         Refusal: the device has no such pair of controls.
     """
-    level = CacheControl.WRITE_BACK if store else CacheControl.CACHED
-    pair = resolved(cache, level)
+    pair = asked(cache, e.facts.device, store=store)
     if pair is None:
         return ()
-    if (reason := why_not_pair(pair, e.facts.device, store=store)) is not None:
-        raise Refusal(reason)
     decoration = _STORE if store else _LOAD
     controls = _STORE_CONTROLS if store else _LOAD_CONTROLS
     nodes = [

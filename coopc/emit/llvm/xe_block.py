@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from coopc.dialects import xe
+from coopc.emit.block_rules import check_slots
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.simt import CONVERGENT
@@ -22,7 +23,6 @@ from coopc.emit.llvm.xe import (
     number,
     surface,
 )
-from coopc.emit.spirv.xe import check_slots
 from coopc.llvm.types import I32, I64, Array, Int, Type, Vector, component, width
 from coopc.llvm.values import Value, integer, poison
 from coopc.plan.block_message import LOAD_KINDS

@@ -2,25 +2,21 @@
 
 The builtin of SPV_INTEL_subgroup_matrix_multiply_accumulate takes K, A, B, C and flags
 that say what the packed integers hold; its name is mangled for the types that
-`coopc.emit.spirv.xe_dpas` has a table of.  Split DPAS is Intel's OpenCL builtin.
+`coopc.emit.dpas_rules` has a table of.  Split DPAS is Intel's OpenCL builtin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.xe import Precision
-from coopc.emit.elements import element_of
+from coopc.emit.dpas_rules import check_dpas, check_split, check_split_dpas, flags_of
+from coopc.emit.intel_names import split_name
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.llvm.xe import lanes_of, number
-from coopc.emit.spirv.xe_dpas import SPLIT_PRECISIONS, check_lanes, flags, split_name
-from coopc.emit.structured import Refusal
 from coopc.llvm.types import FLOAT, I32, like
 from coopc.llvm.values import Value
 from coopc.spirv.grammar import enumeration
@@ -34,17 +30,11 @@ _ATTRIBUTES = "convergent nounwind willreturn memory(none)"
 @handlers.on(xe.DpasOp)
 def dpas(e: Emission, op: xe.DpasOp) -> None:
     """One multiplication of the subgroup."""
-    lanes, device = lanes_of(e), e.facts.device
-    if device.dpas is None:
-        raise Refusal(f"{device.name} has no DPAS")
-    _check_precisions(op.precisions, device.dpas.operands, device.name)
-    check_lanes(op, lanes, device.dpas.lanes, device.name)
+    check_dpas(op, e.facts.device, lanes_of(e))
     sides = zip((op.a, op.b), op.precisions, strict=True)
     a, b = (_operand(e, value, precision) for value, precision in sides)
     c = e.value(op.c)
-    mask = flag_bits(
-        flags(op.precisions, bf16=isinstance(element_of(op.c.type), BFloat16Type))
-    )
+    mask = flag_bits(flags_of(op))
     name = builtin(MULTIPLY, (I32, a.type, b.type, c.type, I32))
     arguments = [number(op.precisions[0].k), a, b, c, number(mask)]
     e.set(op.result, e.call(name, c.type, arguments, attributes=_ATTRIBUTES))
@@ -67,30 +57,11 @@ def _operand(e: Emission, value: SSAValue, precision: Precision) -> Value:
     return e.f.cast("bitcast", found, like(found.type, FLOAT))
 
 
-def _check_precisions(
-    precisions: Sequence[Precision], has: Sequence[str], device: str
-) -> None:
-    """Check that a device multiplies those.
-
-    Raises:
-        Refusal: it does not.
-    """
-    for precision in precisions:
-        if precision not in has:
-            raise Refusal(
-                f"expected {', '.join(has)}, which {device} multiplies, got {precision}"
-            )
-
-
 @handlers.on(xe.SplitDpasOp)
 def split_dpas(e: Emission, op: xe.SplitDpasOp) -> None:
     """A multiplication of two subgroups."""
-    device = e.facts.device
-    if device.split_pair is None:
-        raise Refusal(f"{device.name} has no split DPAS: DG2 has")
-    if (lanes := lanes_of(e)) != 8:
-        raise Refusal(f"expected a subgroup of 8 lanes for split DPAS, got {lanes}")
-    _check_precisions(op.precisions, SPLIT_PRECISIONS, device.name)
+    check_split(e.facts.device)
+    check_split_dpas(op, e.facts.device, lanes_of(e))
     name = split_name(op.precisions, op.repeat.value.data)
     arguments = [e.value(value) for value in (op.a, op.b, op.c)]
     made = e.call(name, arguments[2].type, arguments, attributes=_ATTRIBUTES)

@@ -7,13 +7,12 @@ they are good for.
 from __future__ import annotations
 
 from coopc.dialects import xe
+from coopc.emit.block_rules import check_slots, payload_slots, piece_of
+from coopc.emit.cache_controls import builtin_number
+from coopc.emit.intel_names import PAYLOAD_PREFIX, payload_name
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
-from coopc.emit.llvm.xe import check_shape, number, piece_of, surface
-from coopc.emit.spirv.xe import check_slots
-from coopc.emit.spirv.xe_cache import LOAD_PAIRS, resolved, why_not_pair
-from coopc.emit.spirv.xe_payload import MAX_SLOTS, PREFIX, block_name
-from coopc.emit.structured import Refusal
+from coopc.emit.llvm.xe import check_shape, number, surface
 from coopc.llvm.types import I64, Pointer, Vector
 from coopc.llvm.values import Value
 from coopc.plan.block_message import LOAD_KINDS
@@ -33,7 +32,7 @@ def payload_create(e: Emission, op: xe.PayloadCreateOp) -> None:
     less: list[Value] = [e.f.binary("sub", size, number(1)) for size in given]
     sizes = [number(size) for size in (shape.width, shape.height, shape.count)]
     arguments = [base, *less, e.value(op.x), e.value(op.y), *sizes]
-    name = f"{PREFIX}createBlock2DAddressPayload"
+    name = f"{PAYLOAD_PREFIX}createBlock2DAddressPayload"
     e.set(op.result, e.call(name, Pointer(), arguments, attributes=_NOUNWIND))
 
 
@@ -50,7 +49,7 @@ def payload_set_y(e: Emission, op: xe.PayloadSetYOp) -> None:
 
 
 def _set(e: Emission, field: str, payload: Value, position: Value) -> None:
-    name = f"{PREFIX}setBlock2DAddressPayloadBlock{field}"
+    name = f"{PAYLOAD_PREFIX}setBlock2DAddressPayloadBlock{field}"
     e.do(name, [payload, position], attributes=_NOUNWIND)
 
 
@@ -60,15 +59,11 @@ def payload_load(e: Emission, op: xe.PayloadLoadOp) -> None:
     shape = xe.shape_of(op.payload)
     lanes = check_shape(e, LOAD_KINDS[shape.mode], shape)
     check_slots(shape, op.pieces, lanes)
-    length = piece_of(op.pieces).element_count()
-    if (slots := length * len(op.pieces)) > MAX_SLOTS:
-        raise Refusal(
-            f"expected at most {MAX_SLOTS} slots a lane of a payload's load, which "
-            f"returns one vector, got {slots}"
-        )
+    slots = payload_slots(op.pieces)
+    length = slots // len(op.pieces)
     element = e.types.number(piece_of(op.pieces).element_type)
     type = e.types.vector(element, slots)
-    name = block_name("read_ap", shape)
+    name = payload_name("read_ap", shape)
     loaded = e.call(name, type, _arguments(e, op, op.cache), attributes=_NOUNWIND)
     for at, piece in enumerate(op.pieces):
         taken = range(at * length, (at + 1) * length)
@@ -81,7 +76,7 @@ def payload_prefetch(e: Emission, op: xe.PayloadPrefetchOp) -> None:
     """A builtin that returns nothing."""
     shape = xe.shape_of(op.payload)
     check_shape(e, "prefetch", shape)
-    name = block_name("read_ap_prefetch", shape)
+    name = payload_name("read_ap_prefetch", shape)
     e.do(name, _arguments(e, op, op.cache), attributes=_NOUNWIND)
 
 
@@ -91,20 +86,9 @@ def _arguments(
     cache: xe.CacheAttr | None,
 ) -> list[Value]:
     """The payload, immediate offsets, and the number of the cache controls."""
-    offsets = (op.dx.value.data, op.dy.value.data, _number_of(e, cache))
+    offsets = (
+        op.dx.value.data,
+        op.dy.value.data,
+        builtin_number(cache, e.facts.device),
+    )
     return [e.value(op.payload), *map(number, offsets)]
-
-
-def _number_of(e: Emission, cache: xe.CacheAttr | None) -> int:
-    """The number by which a builtin is told what to ask of the caches."""
-    pair = resolved(cache, xe.CacheControl.CACHED)
-    if pair is None:
-        return 0
-    if pair not in LOAD_PAIRS:
-        reason = why_not_pair(pair, e.facts.device, store=False)
-        raise Refusal(
-            reason
-            or "expected controls for which the builtins of payloads have a number, "
-            f"got l1 = {pair[0]}, l3 = {pair[1]}"
-        )
-    return 1 + LOAD_PAIRS.index(pair)

@@ -15,14 +15,13 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from coopc.device import BlockKind
 from coopc.dialects import xe
+from coopc.emit.block_rules import check_slots
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.xe import base_pointer, check_slots, lanes_of, number
+from coopc.emit.spirv.xe import base_pointer, check_shape, lanes_of, number
 from coopc.emit.spirv.xe_cache import decorated
-from coopc.emit.structured import Refusal
-from coopc.plan.block_message import LOAD_KINDS, why_not
+from coopc.plan.block_message import LOAD_KINDS
 from coopc.plan.block_shape import BlockMode, BlockShape
 from coopc.spirv.statement import Id
 
@@ -33,18 +32,6 @@ _LOADS = {
     BlockMode.TRANSFORM: "OpSubgroup2DBlockLoadTransformINTEL",
     BlockMode.TRANSPOSE: "OpSubgroup2DBlockLoadTransposeINTEL",
 }
-
-
-def check_shape(e: Emission, kind: BlockKind, shape: BlockShape) -> int:
-    """Check that the device has such a message; return the subgroup size.
-
-    Raises:
-        Refusal: it has not.
-    """
-    lanes = lanes_of(e)
-    if (reason := why_not(kind, shape, e.facts.device, lanes)) is not None:
-        raise Refusal(reason)
-    return lanes
 
 
 @handlers.on(xe.BlockLoad2DOp)
