@@ -6,6 +6,7 @@ Encodings of tensors are in the dialects `ttg` and `ttig`; what they mean is in
 
 from xdsl.ir import Dialect
 
+from coopc.dialects.tt.atomics import AtomicRMWOp, Order, SyncScope, Update
 from coopc.dialects.tt.block_pointers import AdvanceOp, MakeTensorPtrOp
 from coopc.dialects.tt.casts import (
     BitcastOp,
@@ -35,6 +36,7 @@ from coopc.dialects.tt.enums import (
     PropagateNan,
     Rounding,
 )
+from coopc.dialects.tt.externs import ExternElementwiseOp
 from coopc.dialects.tt.functions import CallOp, FuncOp, ReturnOp
 from coopc.dialects.tt.pointers import AddPtrOp, LoadOp, StoreOp
 from coopc.dialects.tt.products import DotOp
@@ -61,6 +63,7 @@ Tt = Dialect(
         AddPtrOp,
         AdvanceOp,
         AssertOp,
+        AtomicRMWOp,
         BitcastOp,
         BroadcastOp,
         CallOp,
@@ -71,6 +74,7 @@ Tt = Dialect(
         DescriptorStoreOp,
         DotOp,
         ExpandDimsOp,
+        ExternElementwiseOp,
         FpToFpOp,
         FuncOp,
         GetNumProgramsOp,
@@ -100,6 +104,7 @@ __all__ = [
     "AddPtrOp",
     "AdvanceOp",
     "AssertOp",
+    "AtomicRMWOp",
     "BitcastOp",
     "BroadcastOp",
     "CacheModifier",
@@ -112,6 +117,7 @@ __all__ = [
     "DotOp",
     "EvictionPolicy",
     "ExpandDimsOp",
+    "ExternElementwiseOp",
     "FpToFpOp",
     "FuncOp",
     "GetNumProgramsOp",
@@ -123,6 +129,7 @@ __all__ = [
     "MakeTensorDescriptorOp",
     "MakeTensorPtrOp",
     "MulhiUIOp",
+    "Order",
     "Padding",
     "PreciseDivFOp",
     "PreciseSqrtOp",
@@ -138,7 +145,9 @@ __all__ = [
     "Rounding",
     "SplatOp",
     "StoreOp",
+    "SyncScope",
     "TensorDescType",
     "TransOp",
     "Tt",
+    "Update",
 ]

@@ -1,0 +1,78 @@
+// RUN: coopc-opt %s --verify-diagnostics --parsing-diagnostics --split-input-file | filecheck %s
+
+// Atomic updates, and functions of a library.
+tt.func @f() {
+  tt.return
+}
+// CHECK: tt.func @f
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<f32>, f32)
+%y = tt.atomic_rmw fmul, relaxed, gpu, %p, %x : (!tt.ptr<f32>, f32) -> f32
+// CHECK: expected one of and, or, xor, add, fadd, max, min, umax, umin, exch, got fmul
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<f32>, f32)
+%y = tt.atomic_rmw fadd, weak, gpu, %p, %x : (!tt.ptr<f32>, f32) -> f32
+// CHECK: expected one of relaxed, acquire, release, acq_rel, got weak
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<f32>, f32)
+%y = tt.atomic_rmw fadd, relaxed, warp, %p, %x : (!tt.ptr<f32>, f32) -> f32
+// CHECK: expected one of gpu, cta, sys, got warp
+
+// -----
+
+%x = "test.op"() : () -> f32
+%y = tt.atomic_rmw fadd, relaxed, gpu, %x, %x : (f32, f32) -> f32
+// CHECK: tt.atomic_rmw: expected pointers to elements to be updated, got f32
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<f32>, f16)
+%y = tt.atomic_rmw fadd, relaxed, gpu, %p, %x : (!tt.ptr<f32>, f16) -> f32
+// CHECK: tt.atomic_rmw: expected val to be f32, as ptr points to, got f16
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<f32>, f32)
+%y = tt.atomic_rmw fadd, relaxed, gpu, %p, %x : (!tt.ptr<f32>, f32) -> i32
+// CHECK: tt.atomic_rmw: expected the result to be f32, as ptr points to, got i32
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<f32>, f32)
+%y = tt.atomic_rmw add, relaxed, gpu, %p, %x : (!tt.ptr<f32>, f32) -> f32
+// CHECK: tt.atomic_rmw: expected integers for add, got f32
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<i32>, i32)
+%y = tt.atomic_rmw fadd, relaxed, gpu, %p, %x : (!tt.ptr<i32>, i32) -> i32
+// CHECK: tt.atomic_rmw: expected floats for fadd, got i32
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<f32>, f32)
+%y = tt.atomic_rmw fadd, relaxed, gpu, %p, %x, %x : (!tt.ptr<f32>, f32, f32) -> f32
+// CHECK: tt.atomic_rmw: expected i1 for a mask, got f32
+
+// -----
+
+%p, %x, %m = "test.op"() : () -> (tensor<4x!tt.ptr<f32>>, tensor<4xf32>, tensor<8xi1>)
+%y = tt.atomic_rmw fadd, relaxed, gpu, %p, %x, %m : (tensor<4x!tt.ptr<f32>>, tensor<4xf32>, tensor<8xi1>) -> tensor<4xf32>
+// CHECK: tt.atomic_rmw: expected mask of shape 4, as ptr, got 8
+
+// -----
+
+%y = tt.extern_elementwise {libname = "", libpath = "", pure = true, symbol = "f"} : () -> f32
+// CHECK: tt.extern_elementwise: expected one operand or more, got none
+
+// -----
+
+%x = "test.op"() : () -> tensor<4xf32>
+%y = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "f"} : (tensor<4xf32>) -> tensor<8xf32>
+// CHECK: tt.extern_elementwise: expected operand 0 of shape 8, as the result, got 4
