@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
@@ -56,13 +57,10 @@ def read_blocks(access: Access, plan: BlockAccess) -> Values:
 
     def body(run: Num, now: Values) -> Values:
         for message in _messages(access, plan, run):
-            read = simt.BlockReadOp(message.memory, message.positions, message.type)
+            place = message.memory, message.positions, message.type
             zero = b.constant(message.type, 0)
-
-            def found(read: simt.BlockReadOp = read) -> Values:
-                return tuple(b.effect(read).results)
-
-            (value,) = b.branch(message.wanted, found, (zero,))
+            read = partial(simt.BlockReadOp, *place)
+            (value,) = b.effect_where(message.wanted, read, (zero,))
             now = _put_all(b, held, now, message.numbers, value)
         return now
 
@@ -76,12 +74,8 @@ def write_blocks(access: Access, plan: BlockAccess, values: Values) -> None:
     def body(run: Num, now: Values) -> Values:
         for message in _messages(access, plan, run):
             value = _get_all(b, held, values, message.numbers)
-            write = simt.BlockWriteOp(value, message.memory, message.positions)
-
-            def done(write: simt.BlockWriteOp = write) -> Values:
-                return tuple(b.effect(write).results)
-
-            b.branch(message.wanted, done)
+            place = message.memory, message.positions
+            b.effect_where(message.wanted, partial(simt.BlockWriteOp, value, *place))
         return now
 
     _for_runs(b, held, plan, (), body)

@@ -307,6 +307,19 @@ class LaneBuilder:
         Rewriter.erase_op(op)
         return self._results(full)
 
+    def effect_where(
+        self,
+        condition: SSAValue | bool,
+        make: Callable[[], Operation],
+        otherwise: Sequence[SSAValue] = (),
+    ) -> Values:
+        """Put an operation where a condition holds; return its results, else others.
+
+        It is made only there: an operation that is in no block would still be a user of
+        its operands.
+        """
+        return self.branch(condition, lambda: self.effect(make()).results, otherwise)
+
     def _open(self, op: Operation, block: Block) -> Operation | None:
         """Put an operation here, and build in its block; return where we were."""
         op.location = self.location

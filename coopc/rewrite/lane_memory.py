@@ -9,6 +9,7 @@ the memref's.  What is not accessed is 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i64
@@ -52,9 +53,7 @@ def load(
 
     def one(at: Num) -> SSAValue:
         wanted, positions = access.guarded(at)
-        return b.branch(
-            wanted, lambda: b.effect(_load(op, positions)).results, (zero,)
-        )[0]
+        return b.effect_where(wanted, partial(_load, op, positions), (zero,))[0]
 
     return made(b, held, one)
 
@@ -76,8 +75,7 @@ def store(
         for at in places:
             value = get(b, held, values, at)
             wanted, positions = access.guarded(at)
-            made = _store(op, value, positions)
-            b.branch(wanted, lambda made=made: b.effect(made).results)
+            b.effect_where(wanted, partial(_store, op, value, positions))
         return now
 
     for_components(b, held, (), body)
@@ -89,27 +87,17 @@ def update(
     """Update memory by what a lane holds of a matrix; return what was there."""
     access = Access(b, op, held)
     zero = b.constant(held.element, 0)
-    kind = IntegerAttr(_atomic_kind(op), i64)
 
     def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:
         for at in places:
             wanted, positions = access.guarded(at)
-            made = memref.AtomicRMWOp.build(
-                operands=[get(b, held, values, at), op.memory, list(positions)],
-                properties={"kind": kind},
-                result_types=[held.element],
-            )
-            mark(made, op)
-            now = put(b, held, now, at, _updated(b, wanted, made, zero))
+            value = get(b, held, values, at)
+            change = partial(_update, op, value, positions)
+            (old,) = b.effect_where(wanted, change, (zero,))
+            now = put(b, held, now, at, old)
         return now
 
     return for_components(b, held, held.nothing(b), body)
-
-
-def _updated(
-    b: LaneBuilder, wanted: SSAValue | bool, update: Operation, zero: SSAValue
-) -> SSAValue:
-    return b.branch(wanted, lambda: b.effect(update).results, (zero,))[0]
 
 
 def _load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> Operation:
@@ -122,6 +110,18 @@ def _store(
     op: coopmatrix.AccessOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> Operation:
     found = memref.StoreOp.get(value, op.memory, positions)
+    mark(found, op)
+    return found
+
+
+def _update(
+    op: coopmatrix.AtomicUpdateOp, value: SSAValue, positions: Sequence[SSAValue]
+) -> Operation:
+    found = memref.AtomicRMWOp.build(
+        operands=[value, op.memory, list(positions)],
+        properties={"kind": IntegerAttr(_atomic_kind(op), i64)},
+        result_types=[value.type],
+    )
     mark(found, op)
     return found
 

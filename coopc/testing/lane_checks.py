@@ -18,7 +18,10 @@ from coopc.validate.compare import compare
 
 
 def spread(module: ModuleOp, lanes: int, **options: Any) -> ModuleOp:
-    """A module after the pass, which leaves no matrix and no long vector."""
+    """A module after the pass, which leaves no matrix and no long vector.
+
+    Nor a user of a value that is in no block: later passes would come across it.
+    """
     new = module.clone()
     DistributeCoopmatrixPass(lanes, **options).apply(Context(), new)
     new.verify()
@@ -27,6 +30,8 @@ def spread(module: ModuleOp, lanes: int, **options: Any) -> ModuleOp:
         for type in op.result_types:
             if isinstance(type, VectorType):
                 assert type.element_count() <= 16
+        for use in (use for result in op.results for use in result.uses):
+            assert use.operation.parent_block() is not None, use.operation
     return new
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -114,8 +115,8 @@ class MatrixLanes:
         """Read an element; 0 where it is outside of what is checked."""
         positions = positions_of(b, op, place)
         wanted = b.both(*checks(b, op, positions))
-        read = LoadOp.get(op.memory, positions)
-        return b.branch(wanted, lambda: b.effect(read).results, (zero,))[0]
+        read = partial(LoadOp.get, op.memory, positions)
+        return b.effect_where(wanted, read, (zero,))[0]
 
     def store(self, op: coopmatrix.StoreOp, s: Splitter, b: LaneBuilder) -> None:
         """Store the tiles of a matrix."""
@@ -127,8 +128,8 @@ class MatrixLanes:
                 positions = positions_of(b, op, self._place(b, tile, register))
                 wanted = b.both(*checks(b, op, positions))
                 value = b.effect(ExtractOp(vectors[vector], [at], spread.element))
-                write = StoreOp.get(value.results[0], op.memory, positions)
-                b.branch(wanted, lambda write=write: b.effect(write).results)
+                place = value.results[0], op.memory, positions
+                b.effect_where(wanted, partial(StoreOp.get, *place))
 
     def _place(self, b: LaneBuilder, tile: Tile, register: int) -> Element:
         """Return which element of the matrix a lane has in a register of a tile."""

@@ -25,6 +25,25 @@ def test_forms(options: dict[str, Any]) -> None:
     check(Case("f16", 16, 8, 8, 8, "a"), **options)
 
 
+@pytest.mark.parametrize("use", ["acc", "none"])
+def test_padding_is_not_stored(use: str) -> None:
+    """Stores that no lane does are not even made; `spread` looks for their traces."""
+    held, memory = f"!coopmatrix.matrix<17x17xf32, {use}>", "memref<20x20xf32>"
+    module = program(
+        f"%a: {memory}, %m: i32",
+        f"""%zero = arith.constant 0 : index
+        %n = arith.index_cast %m : i32 to index
+        %x = coopmatrix.load %a[%zero, %zero] row_major : {memory} -> {held}
+        %y = coopmatrix.add %x, %x : {held}
+        coopmatrix.store %y, %a[%n, %zero] col_major checked(cols) : {held}, {memory}
+        %z = coopmatrix.atomic_add %y, %a[%zero, %zero] row_major relaxed
+             : {held}, {memory} -> {held}""",
+        lanes=8,
+    )
+    spread(module, 8, unroll=True)
+    spread(module, 8)
+
+
 @pytest.mark.parametrize(
     ("type", "message"),
     [
