@@ -51,3 +51,16 @@ func.func @cols(%b: memref<?x?x64xi8>, %n: index, %batch: index) attributes {sim
   %x = coopmatrix.load %b[%batch, %n, %0] col_major : memref<?x?x64xi8> -> !coopmatrix.matrix<64x16xi8, b>
   func.return
 }
+
+// Of what the device does not multiply, nothing is packed.
+// CHECK-LABEL:  func.func @not_multiplied
+// CHECK:          coopmatrix.load %b[%0, %0] row_major : memref<40x70xi64> -> !coopmatrix.matrix<32x16xi64, b>
+// CHECK:          coopmatrix.load %c[%0, %0] row_major : memref<40x70xf32> -> !coopmatrix.matrix<32x16xf32, b>
+// KERNEL-LABEL: func.func @not_multiplied(%b: memref<40x70xi64>, %c: memref<40x70xf32>)
+// NONE-LABEL:   func.func @not_multiplied
+func.func @not_multiplied(%b: memref<40x70xi64>, %c: memref<40x70xf32>) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %b[%0, %0] row_major : memref<40x70xi64> -> !coopmatrix.matrix<32x16xi64, b>
+  %y = coopmatrix.load %c[%0, %0] row_major : memref<40x70xf32> -> !coopmatrix.matrix<32x16xf32, b>
+  func.return
+}
