@@ -108,6 +108,7 @@ class CoopcXePass(Pipeline):
         )
         from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
         from coopc.passes.xe.emulate_xe import EmulateXePass
+        from coopc.passes.xe.expand_tt_math import ExpandTtMathPass
         from coopc.passes.xe.fuse_split_dpas import FuseSplitDpasPass
         from coopc.passes.xe.inline_tt_calls import InlineTtCallsPass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
@@ -121,6 +122,7 @@ class CoopcXePass(Pipeline):
         return (
             SetTargetPass(self.device, None if self.device is None else "opencl"),
             InlineTtCallsPass(),
+            ExpandTtMathPass(),
             *second,  # which needs no prefetches, nor has it plans
             ConvertTtPointersToDescriptorsPass(self.explain),  # not of `.any`
             SettleTtDescriptorsPass(),
@@ -189,7 +191,7 @@ class CoopcAmxPass(Pipeline):
     """That share a linalg.matmul."""
 
     def __post_init__(self) -> None:
-        self.steps()  # checks the block
+        self.steps()  # checks the subgroup size, the block and the threads
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
@@ -227,6 +229,9 @@ class CoopcCpuPass(Pipeline):
     subgroup_size: int | None = None
     """Lanes; what kernels say, or else 16, without it."""
 
+    def __post_init__(self) -> None:
+        self.steps()  # checks the subgroup size
+
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
@@ -254,11 +259,11 @@ def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
     from coopc.passes.cpu.vectorize_subgroup import VectorizeSubgroupPass
 
     return (
-        SettleKernelsPass(),
+        SettleKernelsPass(subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         ResolveMatrixFillPass(),
         ResolveMatrixWiSlicePass(),
-        VectorizeSubgroupPass(subgroup_size, whole_groups=True),  # one core has each
+        VectorizeSubgroupPass(whole_groups=True),  # one core has each
         ResolveSubgroupWiCallPass(),
         CanonicalizePass(),  # offsets that are known need no masks
     )

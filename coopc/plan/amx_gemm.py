@@ -44,7 +44,8 @@ class Block:
 
     def __post_init__(self) -> None:
         if min(self.rows, self.cols, self.steps) < 1:
-            raise ValueError(f"expected a block of panels and steps, got {self}")
+            found = f"{self.rows} x {self.cols} panels and {self.steps} steps"
+            raise ValueError(f"expected a block of 1 or more of each, got {found}")
         size = self.rows * self.cols * PANEL * PANEL * 4
         if size > SUM_BYTES:
             raise ValueError(

@@ -1,9 +1,11 @@
 """settle-kernels: kernels say the sizes that they leave to the device.
 
 Before:  kernels with or without simt.subgroup_size and simt.work_group_size
-After:   kernels with both: the device's subgroup size and one subgroup where anything
-         in them depends on subgroups, else as many lanes as their work-items fill
-Fails:   for a device that coopc does not know, and for attributes that are wrong
+After:   kernels with both: the device's subgroup size, or the one asked for, and one
+         subgroup where anything in them depends on subgroups, else as many lanes as
+         their work-items fill
+Fails:   for a device that coopc does not know, for attributes that are wrong, and for
+         kernels of another subgroup size than is asked for
 """
 
 from __future__ import annotations
@@ -28,6 +30,15 @@ class SettleKernelsPass(ModulePass):
 
     device: str = "amx"
     """Whose subgroup size kernels get."""
+    subgroup_size: int | None = None
+    """Lanes, instead of the device's."""
+
+    def __post_init__(self) -> None:
+        size = self.subgroup_size
+        if size is not None and (size < 1 or size & (size - 1)):
+            raise ValueError(
+                f"expected a subgroup size that is a power of two, got {size}"
+            )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Settle all kernels of `op`."""
@@ -46,10 +57,16 @@ class SettleKernelsPass(ModulePass):
         self, kernel: simt.Kernel, module: ModuleOp
     ) -> tuple[int, tuple[int, int, int]]:
         """Return the lanes of a kernel, and its work-items along x, y, z."""
-        group = kernel.work_group_size
-        if kernel.subgroup_size is not None:
-            return kernel.subgroup_size, group
-        wanted = devices.device(self.device).subgroup_size
+        group, said = kernel.work_group_size, kernel.subgroup_size
+        if said is not None:
+            if self.subgroup_size not in (None, said):
+                reason = (
+                    f"expected a kernel of {self.subgroup_size} lanes, as "
+                    f"subgroup-size says, got {simt.SUBGROUP_SIZE} = {said}"
+                )
+                kernel.func.emit_error(reason, PassFailedException(reason))
+            return said, group
+        wanted = self.subgroup_size or devices.device(self.device).subgroup_size
         if uses_subgroups(kernel.func, module):
             said = simt.WORK_GROUP_SIZE in kernel.func.attributes
             return wanted, group if said else (wanted, 1, 1)

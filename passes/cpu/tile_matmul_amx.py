@@ -66,6 +66,14 @@ class TileMatmulAmxPass(ModulePass):
     """That share the work."""
 
     def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise ValueError(f"expected 1 thread or more, got {self.threads}")
+        if self.block and len(self.block) != 3:
+            found = ",".join(map(str, self.block))
+            raise ValueError(
+                "expected a block of 3 numbers, panels of A, panels of B and steps of "
+                f"K, got {found}"
+            )
         if self.block:
             Block(*self.block)
 

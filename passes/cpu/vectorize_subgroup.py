@@ -55,6 +55,13 @@ class VectorizeSubgroupPass(ModulePass):
     """Whether one work-item stands for a work-group whose subgroups wait for each
     other, too."""
 
+    def __post_init__(self) -> None:
+        size = self.subgroup_size
+        if size is not None and (size < 1 or size & (size - 1)):
+            raise ValueError(
+                f"expected a subgroup size that is a power of two, got {size}"
+            )
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Vectorise all functions of `op`."""
         alone = {x.func for x in simt.kernels(op) if is_alone(x)}
@@ -86,12 +93,17 @@ class VectorizeSubgroupPass(ModulePass):
         """Return the lanes of a kernel."""
         given = kernel.subgroup_size
         size = self.subgroup_size or given
-        if size is None or size < 1 or size & (size - 1) or given not in (None, size):
+        if size is None:
             refuse(
                 kernel.func,
-                f"expected a subgroup size that is a power of two, the kernel's or "
-                f"{self.name}{{subgroup-size=..}}, got {given} and "
-                f"{self.subgroup_size}",
+                f"expected a subgroup size, {simt.SUBGROUP_SIZE} of the kernel or "
+                f"{self.name}{{subgroup-size=..}}, got neither",
+            )
+        if given not in (None, size):
+            refuse(
+                kernel.func,
+                f"expected a kernel of {size} lanes, as subgroup-size says, got "
+                f"{simt.SUBGROUP_SIZE} = {given}",
             )
         group = kernel.work_group_size
         if simt.WORK_GROUP_SIZE not in kernel.func.attributes:

@@ -1,8 +1,14 @@
 // RUN: coopc-opt %s -p 'tile-matmul-amx{block=4,2,8}' | filecheck %s
 // RUN: not coopc-opt %s -p 'tile-matmul-amx{block=64,64,8}' 2>&1 | filecheck %s --check-prefix LARGE
+// RUN: not coopc-opt %s -p 'coopc-amx{block=4,2}' 2>&1 | filecheck %s --check-prefix COUNT
+// RUN: not coopc-opt %s -p 'tile-matmul-amx{block=4,0,8}' 2>&1 | filecheck %s --check-prefix NONE
+// RUN: not coopc-opt %s -p 'coopc-amx{threads=0}' 2>&1 | filecheck %s --check-prefix THREADS
 
 // A multiplication is two kernels: one packs A and B once, one multiplies what is packed.
 // LARGE: expected at most 1048576 bytes of sums in a block, got 16777216
+// COUNT: pass-pipeline:1:1: error: coopc-amx: expected a block of 3 numbers, panels of A, panels of B and steps of K, got 4,2
+// NONE: tile-matmul-amx: expected a block of 1 or more of each, got 4 x 0 panels and 8 steps
+// THREADS: pass-pipeline:1:1: error: coopc-amx: expected 1 thread or more, got 0
 
 // CHECK: builtin.module attributes {cpu.kernels = {matmul = {
 // CHECK-SAME: stages = [

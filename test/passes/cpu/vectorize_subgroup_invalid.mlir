@@ -46,7 +46,7 @@ func.func @region(%i: index) attributes {simt.kernel, simt.subgroup_size = 16 : 
 
 // -----
 
-// CHECK: func.func: expected a subgroup size that is a power of two
+// CHECK: func.func: expected a subgroup size, simt.subgroup_size of the kernel or vectorize-subgroup{subgroup-size=..}, got neither
 func.func @size() attributes {simt.kernel} {
   func.return
 }
