@@ -211,7 +211,11 @@ class MemoryForm:
         self._replace(op, new, kept, carried)
 
     def _branch(self, op: IfOp) -> None:
-        places = _tiles_at(op.results)
+        if not (places := _tiles_at(op.results)):
+            for region in op.regions:  # one, where there is no `else`
+                for block in region.blocks:
+                    self.block(block)
+            return
         found = {place: self.slot(op.results[place]) for place in places}
         kept = [n for n in range(len(op.results)) if n not in found]
         for region in op.regions:

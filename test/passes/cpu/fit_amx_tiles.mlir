@@ -49,3 +49,21 @@ func.func @crowd(%a: memref<?x?xbf16>, %c: memref<?x?xf32>, %i: index, %j: index
   amx.tile_store %c[%i, %i], %r : memref<?x?xf32>, !amx.tile<3x5xf32>
   func.return %e : f32
 }
+
+// So under a branch without an else, which gives no tile on.
+// CHECK-LABEL: func.func @branch(
+// CHECK:         scf.if %b {
+// CHECK:           vector.load %a{{.*}} : memref<?x?xbf16>, vector<8xbf16>
+// CHECK:           amx.tile_mulf {{.*}} : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+// CHECK-NOT:     else
+func.func @branch(%a: memref<?x?xbf16>, %c: memref<?x?xf32>, %i: index, %j: index, %f: f32, %b: i1) -> f32 {
+  %e = math.exp %f : f32
+  scf.if %b {
+    %x = amx.tile_load %a[%i, %i] : memref<?x?xbf16> into !amx.tile<3x8xbf16>
+    %y = amx.tile_load %a[%i, %j] : memref<?x?xbf16> into !amx.tile<4x10xbf16>
+    %z = amx.tile_zero : !amx.tile<3x5xf32>
+    %u = amx.tile_mulf %x, %y, %z : !amx.tile<3x8xbf16>, !amx.tile<4x10xbf16>, !amx.tile<3x5xf32>
+    amx.tile_store %c[%i, %i], %u : memref<?x?xf32>, !amx.tile<3x5xf32>
+  }
+  func.return %e : f32
+}
