@@ -78,7 +78,7 @@ class BlockAccess:
         count = plan.values * plan.element_bits // bit_width(type)
         messages: list[Values] = []
         payloads = self.payloads if plan.row_step == 1 else None
-        if payloads is not None and payloads.suits(op, type, count):
+        if payloads is not None and payloads.suits(op, surface, type, count):
             messages = payloads.load(op, s, plan, surface, [type] * count)
             return self.arranged(s, plan, spread, messages)
         for first in plan.firsts:

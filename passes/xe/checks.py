@@ -19,7 +19,7 @@ from coopc.passes.xe.block_access import plan_of
 from coopc.passes.xe.block_pointers import is_block_pointer
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.exchanges import why_not_convert
-from coopc.passes.xe.pointers import base_of, origin_of
+from coopc.passes.xe.pointers import base_of, origin_of, origins_of
 from coopc.passes.xe.products import why_not_dot
 from coopc.passes.xe.reductions import why_not_reduce
 from coopc.passes.xe.row_steps import refuse_steps
@@ -47,11 +47,30 @@ def why_not(op: Operation) -> str | None:
     for value in op.results:
         if is_tensor(value.type) and encoding_of(value.type) is None:
             return f"expected a tensor with a known encoding, got {value.type}"
+    if (reason := _carried(op)) is not None:
+        return reason
     for kind, check in CHECKS.items():
         if isinstance(op, kind):
             return check(op)
     if op.dialect_name() in TRITON and not isinstance(op, KNOWN):
         return f"{op.name} is not converted to xe"
+    return None
+
+
+def _carried(op: Operation) -> str | None:
+    """Return which descriptor of an operation may be one of several."""
+    given = [x for region in op.regions for block in region.blocks for x in block.args]
+    for value in (*op.results, *given):
+        if not isinstance(value.type, tt.TensorDescType):
+            continue
+        origins = [x.owner for x in origins_of(value)]
+        if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
+            return f"expected a descriptor that is made in the kernel, got {value.type}"
+        if len(origins) != 1:
+            return (
+                f"expected a descriptor that is made in one place, got {value.type} "
+                f"of {len(origins)} places"
+            )
     return None
 
 
@@ -114,8 +133,9 @@ def _function(op: tt.FuncOp) -> str | None:
 def _block_access(op: tt.DescriptorLoadOp | tt.DescriptorStoreOp) -> str | None:
     """Return why an access through a descriptor cannot be converted."""
     made = None if (found := origin_of(op.desc)) is None else found.owner
-    if not isinstance(made, tt.MakeTensorDescriptorOp):
-        return "expected a descriptor that is made in the kernel"
+    assert isinstance(made, tt.MakeTensorDescriptorOp), (
+        op
+    )  # whatever gives it is checked
     plan = plan_of(op)
     if plan is None and xe.REFUSAL not in op.attributes:
         return "expected a plan of plan-block-io, or a reason why there is none"

@@ -67,12 +67,12 @@ def parts_of(value: SSAValue) -> Parts | None:
     return None
 
 
-def padding_of(op: tt.DescriptorLoadOp) -> Padding:
-    """Return what a load reads outside of its tensor."""
+def is_padded_with_nan(op: tt.DescriptorLoadOp) -> bool:
+    """Whether a load reads NaN outside of its tensor, not zeros."""
     found = origin_of(op.desc)
     made = None if found is None else found.owner
     assert isinstance(made, tt.MakeTensorDescriptorOp), op
-    return made.padding_option
+    return made.padding_option is Padding.NAN
 
 
 def values_in(func: FuncOp) -> list[SSAValue]:
@@ -95,8 +95,9 @@ class Conversion:
         io: BlockIO | None,
         in_loops: LaneLoops | None,
         channels: ChannelAccess,
+        padded: frozenset[Operation],
     ) -> None:
-        """Start with what is at the entry, and the scalar pointers of accesses."""
+        """Start with what is at the entry, and what accesses are to."""
         loads = None
         if payload == "all" and io is not None:
             loads = PayloadLoads(entry, io.immediate_offsets)
@@ -104,6 +105,7 @@ class Conversion:
         self.pointers = Pointers(entry)
         self.blocks = BlockAccess(entry, loads)
         self.channels = channels
+        self.padded = padded
         self.prefetches = Prefetches(entry, payload in ("prefetch", "all"))
         self.lanes = LaneAccess(entry, self.pointers, bases, in_loops)
 
@@ -135,7 +137,7 @@ class Conversion:
         spread = spread_of_value(op.result)
         where = self.lanes.through_descriptor(op, spread, s)
         other = None
-        if padding_of(op) is Padding.NAN:
+        if op in self.padded:
             count = len(spread.registers) // spread.length
             other = [self.lanes.not_a_number(spread)] * count
         return [self.lanes.load(op.result, where, other, s)]
@@ -179,6 +181,8 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         if (found := parts_of(value)) is not None
     }
     # Loops are rebuilt while values are split: what is behind them is found before.
+    loads = (op for op in func.walk() if isinstance(op, tt.DescriptorLoadOp))
+    padded = frozenset(op for op in loads if is_padded_with_nan(op))
     bases: dict[Operation, SSAValue] = {
         op: base
         for op in func.walk()
@@ -191,7 +195,8 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
     if io is None and in_loops is None:
         channels.plans = plans_of(func)
         demand(func, channels.plans)
-    rules = Conversion(entry, bases, payload, io, in_loops, channels).rules()
+    conversion = Conversion(entry, bases, payload, io, in_loops, channels, padded)
+    rules = conversion.rules()
     split_values(func, parts, rules)
     func.attributes.pop(LANE_BY_LANE, None)
 

@@ -44,10 +44,16 @@ class Place:
     """Positions are counted in units of two to this."""
 
 
-def loop_around(op: Operation) -> ForOp | None:
-    """Return the innermost loop that an operation is directly in."""
+def loop_around(op: Operation, surface: Surface) -> ForOp | None:
+    """Return the innermost loop that an operation is directly in.
+
+    None where a payload of a surface cannot be made in front of it.
+    """
     parent = op.parent_op()
-    return parent if isinstance(parent, ForOp) else None
+    if not isinstance(parent, ForOp):
+        return None
+    known = (surface.base, *surface.sizes)
+    return parent if all(is_outside(value, parent) for value in known) else None
 
 
 def is_outside(value: SSAValue, loop: ForOp) -> bool:
@@ -100,7 +106,7 @@ class Prefetches:
             return ()
         plan, surface = attr.data, Surface(*s.parts(op.desc))
         y, x = (Place(d, index) for d, index in enumerate(op.indices))
-        loop = loop_around(op) if self.payload else None
+        loop = loop_around(op, surface) if self.payload else None
         for register in range(plan.messages):
             at = self._at(plan.layout, register, x), self._at(plan.layout, register, y)
             if loop is None:
@@ -126,10 +132,12 @@ class PayloadLoads:
     immediate_offsets: bool
     """Whether one payload does for all messages of a load: offsets cost nothing."""
 
-    def suits(self, op: Operation, type: VectorType, count: int) -> bool:
+    def suits(
+        self, op: Operation, surface: Surface, type: VectorType, count: int
+    ) -> bool:
         """Whether a load is in a loop, and its message small enough to be returned."""
         slots = count * type.get_shape()[0]
-        return loop_around(op) is not None and slots <= MAX_SLOTS
+        return loop_around(op, surface) is not None and slots <= MAX_SLOTS
 
     def load(
         self,
@@ -140,7 +148,7 @@ class PayloadLoads:
         pieces: Sequence[Attribute],
     ) -> list[Sequence[SSAValue]]:
         """Load the messages of a plan; return the pieces of each."""
-        loop = loop_around(op)
+        loop = loop_around(op, surface)
         assert loop is not None, op
         y, x = op.operands[-2:]
         shift = plan.packed.bit_length() - 1

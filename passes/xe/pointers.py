@@ -29,52 +29,68 @@ from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import PtrType
 from coopc.passes.xe.entry import Entry
 from coopc.rewrite.one_to_many import Splitter
+from coopc.rewrite.structure import links
 
 MANY = 1 << 40
 """Elements that memory behind a pointer has, as far as anybody knows."""
 
 
+VIEWS = (
+    tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp | ttg.ConvertLayoutOp
+)
+
+
+def origins_of(value: SSAValue, *, moved: bool = False) -> list[SSAValue]:
+    """Return all that a value may have been at first: before control flow, and views.
+
+    Loops must be as they were written: not between the rules of a rewriting.
+
+    Args:
+        value: of any type.
+        moved: whether what a pointer was moved from is looked for, too.
+    """
+    todo, seen = [value], {value}
+    found: list[SSAValue] = []
+    while todo:
+        value = todo.pop()
+        before = _before(value, moved)
+        if not before:
+            found.append(value)
+        new = [x for x in before if x not in seen]
+        todo += new
+        seen.update(new)
+    return found
+
+
+def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
+    """Return what a value is the same as, or a view of; nothing where it is made."""
+    owner = value.owner
+    if isinstance(owner, VIEWS):
+        return (owner.src,)
+    if moved and isinstance(owner, tt.AddPtrOp):
+        return (owner.ptr,)
+    flow = owner.parent_op() if isinstance(owner, Block) else owner
+    if flow is None:
+        return ()
+    return [x for group in links(flow, {}) if value in group for x in group]
+
+
 def origin_of(value: SSAValue) -> SSAValue | None:
-    """Return what a value carried by loops, or a view of it, was at first.
+    """Return what a value carried by control flow, or a view of it, was at first.
 
     None where that is not the same on every way.
     """
-    while True:
-        owner = value.owner
-        if isinstance(owner, Block):
-            loop = owner.parent_op()
-            assert isinstance(value, BlockArgument)
-            if not isinstance(loop, ForOp):
-                return value
-            if value.index == 0:
-                return None
-            value = loop.iter_args[value.index - 1]
-        elif isinstance(owner, ForOp):
-            value = owner.iter_args[owner.results.index(value)]
-        elif isinstance(
-            owner,
-            tt.ExpandDimsOp
-            | tt.BroadcastOp
-            | tt.TransOp
-            | tt.ReshapeOp
-            | ttg.ConvertLayoutOp,
-        ):
-            value = owner.src
-        else:
-            return value
+    found = origins_of(value)
+    return found[0] if len(found) == 1 else None
 
 
 def base_of(value: SSAValue) -> SSAValue | None:
     """Return the scalar pointer that a tensor of pointers counts from, if found."""
-    while (found := origin_of(value)) is not None:
-        match found.owner:
-            case tt.SplatOp() as splat:
-                return splat.src
-            case tt.AddPtrOp() as add:
-                value = add.ptr
-            case _:
-                return None
-    return None
+    bases = {
+        made.owner.src if isinstance(made.owner, tt.SplatOp) else None
+        for made in origins_of(value, moved=True)
+    }
+    return bases.pop() if len(bases) == 1 else None
 
 
 def memref_of(value: SSAValue) -> Attribute:

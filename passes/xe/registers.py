@@ -128,6 +128,11 @@ def elements(s: Splitter, piece: SSAValue, type: VectorType) -> list[SSAValue]:
     if width <= wanted:
         return [bitcast(s, piece, type)]
     slots = length_of(piece) * wanted // width
+    if slots == 0:  # less than a component: taken apart first
+        element = type.get_element_type()
+        count = min(MAX_COMPONENTS, type.get_shape()[0] * width // wanted)
+        whole = elements(s, piece, VectorType(element, [count]))
+        return [part for each in whole for part in elements(s, each, type)]
     return [
         bitcast(s, shuffled(s, piece, piece, range(at, at + slots)), type)
         for at in range(0, length_of(piece), slots)

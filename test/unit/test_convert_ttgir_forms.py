@@ -302,3 +302,60 @@ def test_scalars(n: int) -> None:
     x = a[0, n] if n < 128 else 7
     assert found[0][0, 0] == x + a[0, 0]
     assert found[0][0, 32] == (x if n < 128 else 0)
+
+
+CARRIED = """%c128 = arith.constant 128 : i32
+    %pl = arith.constant 128 : i64
+    %zero = arith.constant dense<0.0> : tensor<32x32xf32, #t>
+    %d = tt.make_tensor_descriptor %a, [%m, %n], [%pl, %one] : <f32>, <32x32xf32>
+    %e = tt.make_tensor_descriptor %b, [%c32, %c32], [%pl, %one] : <f32>, <32x32xf32>
+    %r:2 = scf.for %i = %c0 to %c128 step %c32 iter_args(%s = %zero, %x = %d)
+        -> (tensor<32x32xf32, #t>, !tt.tensordesc<32x32xf32>) : i32 {
+      %v = tt.descriptor_load %x[%c0, %i] {ttig.block_io = "row_major"} : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
+      %w = arith.addf %v, %s : tensor<32x32xf32, #t>
+      scf.yield %w, %x : tensor<32x32xf32, #t>, !tt.tensordesc<32x32xf32>
+    }
+    tt.descriptor_store %e[%c0, %c0], %r#0 {ttig.block_io = "row_major"} : !tt.tensordesc<32x32xf32>, tensor<32x32xf32, #t>
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("layout", ["blocked", "dpas"])
+@pytest.mark.parametrize("sizes", [(32, 128), (27, 70)])
+def test_a_descriptor_carried_by_a_loop(sizes: tuple[int, int], layout: str) -> None:
+    m, n = sizes
+    a, b = matrix(32), np.zeros((32, 128), "f4")
+    found = outputs(CARRIED, TWO, [a, b, m, n], layout)
+    same(found)
+    tile = np.zeros((32, 128), "f4")
+    tile[:m, :n] = a[:m, :n]
+    assert np.array_equal(found[0][:, :32], tile.reshape(32, 4, 32).sum(1))
+
+
+@pytest.mark.parametrize("payload", ["all", "prefetch"])
+def test_no_payload_of_a_descriptor_that_a_loop_carries(payload: str) -> None:
+    fetch = "ttig.descriptor_prefetch %x[%c0, %i] : !tt.tensordesc<32x32xf32>\n"
+    body = CARRIED.replace("%v =", fetch + "      %v =", 1)
+    options = f"device=bmg any=false payload={payload}"
+    found = module(body, TWO, "dpas", f"coopc-xe{{{options}}}")
+    names = [op.name for op in found.walk()]
+    assert {"xe.block_load_2d", "xe.block_prefetch_2d"} <= set(names)
+    assert not any("payload" in name for name in names)
+
+
+@pytest.mark.parametrize(("type", "k"), [("i8", 64), ("f16", 16)])
+def test_messages_whose_slots_hold_more_than_an_operand(type: str, k: int) -> None:
+    """A transposed of DPAS of one row: a lane has less of it than 32 bits."""
+    ops = 32 // int(type[1:])
+    a = f"""#ttg.dot_op<{{opIdx = 0, parent = {DPAS.replace("repeatCount = 8", "repeatCount = 1").replace("opsPerChan = 2", f"opsPerChan = {ops}").replace("repCluster = [1, 1]", "repCluster = [4, 1]")}, kWidth = {ops // 2}}}>"""  # noqa: E501
+    body = f"""%pl = arith.constant 128 : i64
+    %d = tt.make_tensor_descriptor %a, [%m, %n], [%pl, %one] : <{type}>, <{k}x16x{type}>
+    %v = tt.descriptor_load %d[%c0, %c0] {{ttig.block_io = "column_major"}} : !tt.tensordesc<{k}x16x{type}> -> tensor<16x{k}x{type}, {a}>
+    %e = tt.make_tensor_descriptor %b, [%c32, %pk], [%pl, %one] : <{type}>, <16x{k}x{type}>
+    tt.descriptor_store %e[%c0, %c0], %v : !tt.tensordesc<16x{k}x{type}>, tensor<16x{k}x{type}, {a}>
+"""  # noqa: E501
+    body = f"%pk = arith.constant {k} : i32\n{body}"
+    numpy = {"i8": "i1", "f16": "f2"}[type]
+    x, y = matrix(k, type=numpy), np.zeros((32, 128), numpy)
+    found = outputs(body, TWO.replace("f32", type), [x, y, k, 128])
+    same(found)
+    assert np.array_equal(found[0][:16, :k], x[:, :16].T)

@@ -58,3 +58,50 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
     tt.return
   }
 }
+
+// -----
+
+#t = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [2, 2], order = [1, 0]}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @one_of_two_descriptors(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %one = arith.constant 1 : i64
+    %pitch = arith.constant 32 : i64
+    %x = tt.make_tensor_descriptor %a, [%c32, %c32], [%pitch, %one] : <f32>, <32x32xf32>
+    %y = tt.make_tensor_descriptor %b, [%c32, %c32], [%pitch, %one] : <f32>, <32x32xf32>
+    // CHECK: scf.for: expected a descriptor that is made in one place, got !tt.tensordesc<32x32xf32> of 2 places
+    %r:2 = scf.for %i = %c0 to %n step %c32 iter_args(%p = %x, %q = %y) -> (!tt.tensordesc<32x32xf32>, !tt.tensordesc<32x32xf32>) : i32 {
+      %v = tt.descriptor_load %p[%c0, %c0] {ttig.block_io = "row_major"} : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
+      scf.yield %q, %p : !tt.tensordesc<32x32xf32>, !tt.tensordesc<32x32xf32>
+    }
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  // CHECK: tt.func: expected a descriptor that is made in the kernel, got !tt.tensordesc<32x32xf32>
+  tt.func public @given_descriptor(%a: !tt.tensordesc<32x32xf32>) {
+    tt.return
+  }
+}
+
+// -----
+
+#t = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @one_of_two_pointers(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %x = tt.splat %a : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>, #t>
+    %y = tt.splat %b : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>, #t>
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %q = %y) -> (tensor<256x!tt.ptr<f32>, #t>, tensor<256x!tt.ptr<f32>, #t>) : i32 {
+      // CHECK: tt.load: expected pointers that count from one scalar pointer
+      %v = tt.load %p : tensor<256x!tt.ptr<f32>, #t>
+      scf.yield %q, %p : tensor<256x!tt.ptr<f32>, #t>, tensor<256x!tt.ptr<f32>, #t>
+    }
+    tt.return
+  }
+}
