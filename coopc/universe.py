@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
     "inline-tt-calls": "coopc.passes.xe.inline_tt_calls:InlineTtCallsPass",
+    "expand-tt-math": "coopc.passes.xe.expand_tt_math:ExpandTtMathPass",
     "add-any-entry": "coopc.passes.xe.add_any_entry:AddAnyEntryPass",
     "convert-tt-pointers-to-descriptors": "coopc.passes.xe"
     ".convert_tt_pointers_to_descriptors:ConvertTtPointersToDescriptorsPass",

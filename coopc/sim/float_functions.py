@@ -157,6 +157,8 @@ def _arithmetic() -> list[FloatFunction]:
         FloatFunction("sub", np.subtract, _sum_of_errors),
         FloatFunction("mul", np.multiply, _product),
         FloatFunction("div", np.divide, _quotient, ulps=2.5),
+        FloatFunction("precise_div", np.divide, _quotient),
+        FloatFunction("precise_sqrt", np.sqrt, _by_values(np.sqrt), wide=True),
         FloatFunction("rem", np.fmod, _by_values(np.fmod)),
         FloatFunction("fma", fused_multiply_add, _product_and_sum, wide=True),
         FloatFunction("neg", np.negative, _greatest_error, exact=True),

@@ -32,7 +32,11 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "row_slice": ("coopc.sim.row_slice:RowSliceFunctions",),
     "scf": ("coopc.sim.scf:ScfFunctions",),
     "simt": ("coopc.sim.simt:SimtFunctions",),
-    "tt": ("coopc.sim.tt:TtFunctions", "coopc.sim.tt_memory:TtMemoryFunctions"),
+    "tt": (
+        "coopc.sim.tt:TtFunctions",
+        "coopc.sim.tt_math:TtMathFunctions",
+        "coopc.sim.tt_memory:TtMemoryFunctions",
+    ),
     "ttg": ("coopc.sim.ttg:TtgFunctions",),
     "ttig": (
         "coopc.sim.ttg:TtigFunctions",

@@ -25,6 +25,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.names import ModuleFacts
+from coopc.dialects.tt.types import in_memory
 from coopc.sim.arguments import Argument
 from coopc.sim.simulate import Run, simulate
 
@@ -76,4 +77,6 @@ def with_functions(module: ModuleOp) -> ModuleOp:
 
 def pointer_as_memref(type: Attribute) -> Attribute:
     """Return the memref that is passed for a pointer; another type as it is."""
-    return MemRefType(type.pointee, []) if isinstance(type, tt.PtrType) else type
+    if not isinstance(type, tt.PtrType):
+        return type
+    return MemRefType(in_memory(type.pointee), [])

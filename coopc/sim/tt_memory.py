@@ -14,11 +14,26 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import TensorDescType, bits_of, shape_of
-from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.atomic import combination, update
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
 from coopc.sim.tt import moved
-from coopc.sim.values import AXES, Array, trailing
+from coopc.sim.values import AXES, Array, trailing, wrapped
+
+UPDATES: dict[tt.Update, tuple[str, bool]] = {
+    tt.Update.AND: ("and", True),
+    tt.Update.OR: ("or", True),
+    tt.Update.XOR: ("xor", True),
+    tt.Update.ADD: ("add", True),
+    tt.Update.FADD: ("add", True),
+    tt.Update.MAX: ("max", True),
+    tt.Update.MIN: ("min", True),
+    tt.Update.UMAX: ("max", False),
+    tt.Update.UMIN: ("min", False),
+    tt.Update.EXCH: ("assign", True),
+}
+"""What an update does, and whether integers are signed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,8 +76,27 @@ class BlockPointer:
         return pointers, inside
 
 
+class WholeMemoryFunctions(SimulatorFunctions):
+    """Accesses to many elements at once, by the work-groups that are active."""
+
+    def _load(self, pointers: MemRef, mask: Array | None) -> Array:
+        """Read where a mask is true; elsewhere is 0."""
+        return self.machine.load(pointers, (), self._active(pointers, mask))
+
+    def _store(self, pointers: MemRef, value: Array, mask: Array | None) -> None:
+        """Write where a mask is true."""
+        self.machine.store(pointers, (), value, self._active(pointers, mask))
+
+    def _active(self, pointers: MemRef, mask: Array | None) -> Array | None:
+        """Return where a mask is true in work-groups that are active."""
+        if (here := self.machine.mask) is None:
+            return mask
+        here = trailing(here, pointers.offset.ndim - AXES)
+        return here if mask is None else mask & here
+
+
 @register_impls
-class TtMemoryFunctions(SimulatorFunctions):
+class TtMemoryFunctions(WholeMemoryFunctions):
     """Loads and stores of tensors."""
 
     @impl(tt.LoadOp)
@@ -73,12 +107,13 @@ class TtMemoryFunctions(SimulatorFunctions):
         pointer, mask, other = (*args, None, None)[:3]
         if isinstance(pointer, BlockPointer):
             pointers, inside = pointer.pointers(op.boundary_check.get_values())
-            found = self.machine.load(pointers, (), inside)
+            found = self._load(pointers, inside)
             if op.padding_option is Padding.NAN:
                 found = self._padded(found, inside, op.result.type)
             return (found,)
         assert isinstance(pointer, MemRef), pointer
-        found = self.machine.load(pointer, (), mask)
+        found = self._load(pointer, mask)
+        found = self._as(found, pointer.element_type, element_of(op.result.type))
         if mask is None or other is None:
             return (found,)
         return (np.where(mask, found, other),)
@@ -91,12 +126,52 @@ class TtMemoryFunctions(SimulatorFunctions):
         pointer, value, *masks = args
         if isinstance(pointer, BlockPointer):
             pointers, inside = pointer.pointers(op.boundary_check.get_values())
-            self.machine.store(pointers, (), value, inside)
+            self._store(pointers, value, inside)
             return ()
         assert isinstance(pointer, MemRef), pointer
         mask = masks[0] if masks else None
-        self.machine.store(pointer, (), value, mask)
+        value = self._as(value, element_of(op.value.type), pointer.element_type)
+        self._store(pointer, value, mask)
         return ()
+
+    @impl(tt.AtomicRMWOp)
+    def atomic_rmw(
+        self, interpreter: Interpreter, op: tt.AtomicRMWOp, args: PythonValues
+    ) -> PythonValues:
+        """Update where the mask is true, one element after the other."""
+        pointer, value, *masks = args
+        assert isinstance(pointer, MemRef), pointer
+        type, kept = element_of(op.result.type), pointer.element_type
+        numerics = self.machine.numerics
+        mask = self._active(pointer, masks[0] if masks else None)
+        combine = combination(numerics, *UPDATES[op.kind], type)
+        old = update(
+            self.machine,
+            pointer,
+            (),
+            value,
+            mask,
+            lambda x, y: self._as(combine(self._as(x, kept, type), y), type, kept),
+            self.machine.shape[:1] + (1,) * (pointer.offset.ndim - 1),
+        )
+        return (self._as(old, kept, type),)
+
+    def _as(self, value: Array, source: Attribute, result: Attribute) -> Array:
+        """Return what memory holds as what a pointer that was cast points to.
+
+        Raises:
+            SimulationError: elements have another width.
+        """
+        if source == result:
+            return value
+        widths = [bits_of(x) or 0 for x in (source, result)]
+        if widths in ([1, 8], [8, 1]):
+            return wrapped(value, result)
+        if widths[0] != widths[1]:
+            raise SimulationError(
+                f"expected elements of {source} through a pointer, got {result}"
+            )
+        return self.machine.numerics.bitcast(value, source, result)
 
     def _padded(self, found: Array, inside: Array, type: Attribute) -> Array:
         """Return what was read, and NaN outside."""
@@ -145,7 +220,7 @@ class TtMemoryFunctions(SimulatorFunctions):
         """Read a block; outside of the tensor is zero, or NaN."""
         descriptor, *indices = args
         pointers, inside = block(descriptor, block_of(op.desc.type), indices)
-        found = self.machine.load(pointers, (), inside)
+        found = self._load(pointers, inside)
         if descriptor.padding is Padding.NAN:
             found = self._padded(found, inside, op.result.type)
         if block_io(op) == "column_major":
@@ -163,12 +238,12 @@ class TtMemoryFunctions(SimulatorFunctions):
             value = value.swapaxes(-1, -2)
         pointers, inside = block(descriptor, block_of(op.desc.type), indices)
         value = value.reshape(value.shape[:AXES] + inside.shape[AXES:])
-        self.machine.store(pointers, (), value, inside)
+        self._store(pointers, value, inside)
         return ()
 
 
 @register_impls
-class TtigMemoryFunctions(SimulatorFunctions):
+class TtigMemoryFunctions(WholeMemoryFunctions):
     """Loads of 2D blocks, and what descriptors are made of."""
 
     @impl(ttig.ExtractDescOp)
@@ -195,7 +270,7 @@ class TtigMemoryFunctions(SimulatorFunctions):
         is_columns = op.layout is ttig.MemoryLayout.COLUMN_MAJOR
         tile = shape[::-1] if is_columns else shape
         pointers, inside = block(matrix, tile, (y, x))
-        found = self.machine.load(pointers, (), inside)
+        found = self._load(pointers, inside)
         if op.pad_nan is not None:
             nan = self.machine.numerics.constant(
                 float("nan"), element_of(op.result.type)
@@ -213,9 +288,9 @@ class TtigMemoryFunctions(SimulatorFunctions):
         """Read where the mask is true."""
         pointer, _, *masked = args
         if not masked:
-            return (self.machine.load(pointer, (), None),)
+            return (self._load(pointer, None),)
         mask, other = masked
-        return (np.where(mask, self.machine.load(pointer, (), mask), other),)
+        return (np.where(mask, self._load(pointer, mask), other),)
 
 
 def block_of(type: object) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.tt.checks import expect_like
 
-FUNCTIONS: Mapping[str, type[Operation]] = {
+FUNCTIONS: Mapping[str, type[IRDLOperation]] = {
     "acos": math.AcosOp,
     "acosh": math.AcoshOp,
     "asin": math.AsinOp,
@@ -74,7 +74,7 @@ _BUILTIN = re.compile(r"_Z(?P<length>\d+)(?P<rest>__spirv_ocl_\w+)")
 """OpenCL's, as LLVM IR spells them: the length of the name, the name, the operands."""
 
 
-def function_of(symbol: str) -> type[Operation] | None:
+def function_of(symbol: str) -> type[IRDLOperation] | None:
     """Return the operation that a function is, if it is one.
 
     >>> function_of("__imf_tanhf").name

@@ -203,6 +203,11 @@ def bits_of(type: Attribute) -> int | None:
     return None
 
 
+def in_memory(element: Attribute) -> Attribute:
+    """Return what an element is in memory: an i1 is a byte."""
+    return IntegerType(8) if element == i1 else element
+
+
 def sizes(shape: Sequence[int]) -> str:
     """Return a shape as messages say it.
 

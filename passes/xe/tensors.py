@@ -133,18 +133,19 @@ class Tensors:
         columns = [self._column(value, s) for value in op.operands]
         count = max(len(column) for column in columns)
         rows = [column * (count if len(column) == 1 else 1) for column in columns]
-        spread = spread_of_value(op.results[0])
+        spreads = [spread_of_value(result) for result in op.results]
         found = [
             s.insert(
                 type(op).create(
                     operands=operands,
-                    result_types=[spread.vector],
+                    result_types=[spread.vector for spread in spreads],
                     properties=dict(op.properties),
                 )
-            ).results[0]
+            ).results
             for operands in zip(*rows, strict=True)
         ]
-        return [packed(s, spread, found)]
+        columns = [list(each) for each in zip(*found, strict=True)]
+        return [packed(s, x, y) for x, y in zip(spreads, columns, strict=True)]
 
     def _column(self, value: SSAValue, s: Splitter) -> list[SSAValue]:
         """Return the vectors of a tensor, or a scalar."""

@@ -9,6 +9,7 @@
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
 // STEPS-NEXT: inline-tt-calls
+// STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: add-any-entry
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: settle-tt-descriptors

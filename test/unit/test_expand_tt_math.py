@@ -1,0 +1,251 @@
+"""Arithmetic that only Triton has: exact, before and after, and on a run-time."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import coopc
+from coopc.compiler import new_context
+from coopc.dialects.tt.externs import FUNCTIONS, function_of
+from coopc.interface_call import pack
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.run import opencl
+from coopc.run.execute import on_opencl
+from coopc.sim.errors import SimulationError
+from coopc.sim.formats import from_bf16, to_bf16
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
+from coopc.source import Source
+from coopc.universe import everything
+
+Array = npt.NDArray[Any]
+
+SIZE = 1024
+TEXT = """
+#b = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [4],
+                   order = [0]}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @k(%p: !tt.ptr<T>, %q: !tt.ptr<T>, %r: !tt.ptr<T>, %out: !tt.ptr<U>) {
+    %range = tt.make_range {end = SIZE : i32, start = 0 : i32} : tensor<SIZExi32, #b>
+    LOADS
+    %found = OPERATION : TYPE
+    %base = tt.splat %out : !tt.ptr<U> -> tensor<SIZEx!tt.ptr<U>, #b>
+    %to = tt.addptr %base, %range : tensor<SIZEx!tt.ptr<U>, #b>, tensor<SIZExi32, #b>
+    tt.store %to, %found : tensor<SIZEx!tt.ptr<U>, #b>
+    tt.return
+  }
+}
+"""
+LOAD = """
+    %bN = tt.splat %N : !tt.ptr<T> -> tensor<SIZEx!tt.ptr<T>, #b>
+    %aN = tt.addptr %bN, %range : tensor<SIZEx!tt.ptr<T>, #b>, tensor<SIZExi32, #b>
+    %vN = tt.load %aN : tensor<SIZEx!tt.ptr<T>, #b>
+"""
+
+
+def kernel(operation: str, element: str, result: str | None = None) -> str:
+    """Return a kernel that does something to each element of %vp, %vq, %vr."""
+    tensor = f"tensor<{SIZE}x{element}, #b>"
+    is_cast = result is not None
+    type = f"{tensor} -> tensor<{SIZE}x{result}, #b>" if is_cast else tensor
+    if "extern" in operation:
+        count = len(re.findall("%v", operation))
+        type = f"({', '.join([tensor] * count)}) -> {tensor}"
+    loads = "".join(LOAD.replace("N", name) for name in "pqr")
+    text = TEXT.replace("LOADS", loads).replace("OPERATION", operation)
+    text = text.replace("TYPE", type).replace("SIZE", str(SIZE))
+    text = re.sub(r"\bU>", f"{result or element}>", text)
+    return re.sub(r"\bT>", f"{element}>", text)
+
+
+def after(text: str, pipeline: str) -> ModuleOp:
+    """Return a program after some passes."""
+    universe = everything()
+    ctx, source = new_context(universe), Source(text, "kernel")
+    module = parse(ctx, source)
+    Run(ctx, source).apply(module, read_passes(pipeline, universe.all_passes))
+    return module
+
+
+def awkward(element: str, seed: int) -> Array:
+    """Return numbers of all sizes, and all that are special."""
+    random = np.random.default_rng(seed)
+    if element[0] == "i":
+        return random.integers(0, 1 << 64, SIZE, "u8").astype(
+            f"i{int(element[1:]) // 8}"
+        )
+    dtype = np.dtype({"f16": "f2", "bf16": "f4", "f32": "f4", "f64": "f8"}[element])
+    bits = random.integers(0, 1 << 64, SIZE, "u8").astype(f"u{dtype.itemsize}")
+    numbers = bits.view(dtype).copy()
+    info = np.finfo(dtype)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 3.0, info.max, info.tiny]
+    special.append(info.smallest_subnormal)
+    numbers[: SIZE // 4] = random.choice(np.array(special, dtype), SIZE // 4)
+    numbers[SIZE // 4 : SIZE // 2] = random.integers(-9, 9, SIZE // 4)
+    return to_bf16(numbers) if element == "bf16" else numbers
+
+
+def same(found: Array, expected: Array) -> bool:
+    """Whether two arrays have the same bits; a NaN is any NaN."""
+    if found.dtype.kind != "f":
+        return np.array_equal(found, expected)
+    nan = np.isnan(expected)
+    if not np.array_equal(np.isnan(found), nan):
+        return False
+    type = f"u{found.dtype.itemsize}"
+    return np.array_equal(found[~nan].view(type), expected[~nan].view(type))
+
+
+def check(
+    text: str,
+    element: str,
+    compute: Callable[..., Array],
+    session: opencl.Session | None,
+) -> None:
+    """Compare a kernel, what becomes of it, and what runs, with numpy."""
+    inputs = [awkward(element, seed) for seed in range(3)]
+    values = (
+        [from_bf16(x).astype("f4") for x in inputs] if element == "bf16" else inputs
+    )
+    with np.errstate(all="ignore"):
+        expected = compute(*values)
+    out = np.zeros(SIZE, expected.dtype if element != "bf16" else inputs[0].dtype)
+
+    def is_right(found: Array) -> bool:
+        return same(from_bf16(found) if element == "bf16" else found, expected)
+
+    simulate_triton(after(text, ""), "k", [*inputs, out], (1,))
+    assert is_right(out)
+    out[:] = 0
+    simulate_triton(after(text, "expand-tt-math"), "k", [*inputs, out], (1,))
+    assert is_right(out)
+    out[:] = 0
+    simulate(after(text, "coopc-xe{device=bmg}"), "k", [*inputs, out], grid=(1,))
+    assert is_right(out)
+    if session is not None:
+        artifact = coopc.compile(
+            text, "coopc-xe{device=bmg emulate=true}", "spirv-binary"
+        )
+        (interface,) = artifact.interface
+        call = pack(interface, [*inputs, np.zeros_like(out)], (1, 1, 1))
+        assert is_right(on_opencl(artifact.bytes, call, session).arrays[3])
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32", "f64"])
+def test_precise_division(element: str, intel_cpu: opencl.Session) -> None:
+    def quotient(x: Array, y: Array, _: Array) -> Array:
+        found = x / y
+        return from_bf16(to_bf16(found)) if element == "bf16" else found
+
+    check(kernel("tt.precise_divf %vp, %vq", element), element, quotient, intel_cpu)
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32", "f64"])
+def test_precise_root(element: str, intel_cpu: opencl.Session) -> None:
+    def root(x: Array, *_: Array) -> Array:
+        found = np.sqrt(x)
+        return from_bf16(to_bf16(found)) if element == "bf16" else found
+
+    check(kernel("tt.precise_sqrt %vp", element), element, root, intel_cpu)
+
+
+@pytest.mark.parametrize("propagate", ["none", "all"])
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_clamp(element: str, propagate: str, intel_cpu: opencl.Session) -> None:
+    """NaN is kept, or becomes the least; the bounds are numbers."""
+
+    def clamp(x: Array, *_: Array) -> Array:
+        inside = np.minimum(np.maximum(x, -2), 3)
+        return inside if propagate == "all" else np.where(np.isnan(x), -2, inside)
+
+    operation = f"tt.clampf %vp, %low, %high, propagateNan = {propagate}"
+    type = f"tensor<{SIZE}x{element}, #b>"
+    bounds = "".join(
+        f"    %{name} = arith.constant dense<{value}> : {type}\n"
+        for name, value in (("low", "-2.0"), ("high", "3.0"))
+    )
+    text = kernel(operation, element).replace("    %found", f"{bounds}    %found")
+
+    def of_type(*xs: Array) -> Array:
+        return clamp(*xs).astype(xs[0].dtype)
+
+    check(text, element, of_type, intel_cpu)
+
+
+@pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64"])
+def test_high_half_of_a_product(element: str, intel_cpu: opencl.Session) -> None:
+    def high(x: Array, y: Array, _: Array) -> Array:
+        bits = x.dtype.itemsize * 8
+        wide = [each.view(f"u{bits // 8}").astype(object) for each in (x, y)]
+        return ((wide[0] * wide[1]) >> bits).astype(f"u{bits // 8}").view(x.dtype)
+
+    check(kernel("tt.mulhiui %vp, %vq", element), element, high, intel_cpu)
+
+
+@pytest.mark.parametrize(("element", "result"), [("i32", "f32"), ("f16", "i16")])
+def test_bits(element: str, result: str, intel_cpu: opencl.Session) -> None:
+    dtype = f"{result[0]}{int(result[1:]) // 8}"
+    text = kernel("tt.bitcast %vp", element, result)
+
+    def view(x: Array, *_: Array) -> Array:
+        # Which NaN it is a value of floats does not say.
+        return x.view(dtype)
+
+    if element == "f16":
+        inputs = awkward("f16", 0)
+        inputs[np.isnan(inputs)] = 1
+        out = np.zeros(SIZE, dtype)
+        pipelines: tuple[str, ...] = ("", "expand-tt-math")
+        for pipeline in pipelines:
+            simulate_triton(
+                after(text, pipeline), "k", [inputs, inputs, inputs, out], (1,)
+            )
+            assert np.array_equal(out, inputs.view(dtype))
+    else:
+        check(text, element, view, intel_cpu)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "operands", "function"),
+    [
+        ("__imf_tanhf", "%vp", np.tanh),
+        ("__nv_expf", "%vp", np.exp),
+        ("_Z15__spirv_ocl_powff", "%vp, %vq", np.power),
+        ("__imf_fabsf", "%vp", np.abs),
+    ],
+)
+def test_functions_of_libraries(
+    symbol: str, operands: str, function: Callable[..., Array]
+) -> None:
+    attributes = f'{{libname = "", libpath = "", pure = true, symbol = "{symbol}"}}'
+    text = kernel(f"tt.extern_elementwise {operands} {attributes}", "f32")
+
+    def compute(*xs: Array) -> Array:
+        wide = (x.astype("f8") for x in xs[: operands.count("%")])
+        return function(*wide).astype("f4")
+
+    check(text, "f32", compute, None)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_name_of_a_function(name: str) -> None:
+    wanted = FUNCTIONS[name]
+    mangled = f"__spirv_ocl_{name}"
+    for symbol in (f"__imf_{name}f", f"__imf_{name}", f"__nv_{name}f"):
+        assert function_of(symbol) is wanted
+    assert function_of(f"_Z{len(mangled)}{mangled}f") is wanted
+    assert function_of(name) is None
+
+
+def test_an_unknown_function_is_not_simulated() -> None:
+    attributes = '{libname = "", libpath = "", pure = true, symbol = "__imf_lgammaf"}'
+    module = after(kernel(f"tt.extern_elementwise %vp {attributes}", "f32"), "")
+    arrays = [np.zeros(SIZE, "f4") for _ in range(4)]
+    with pytest.raises(SimulationError, match="a known function, got __imf_lgammaf"):
+        simulate_triton(module, "k", arrays, (1,))
