@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc import device as devices
 from coopc.dialects import simt
 from coopc.emit.interface import uses_subgroups
+from coopc.passes.cpu.vectorize_subgroup import is_alone
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class SettleKernelsPass(ModulePass):
         """Return the lanes of a kernel, and its work-items along x, y, z."""
         group, said = kernel.work_group_size, kernel.subgroup_size
         if said is not None:
-            if self.subgroup_size not in (None, said):
+            if self.subgroup_size not in (None, said) and not is_alone(kernel):
                 reason = (
                     f"expected a kernel of {self.subgroup_size} lanes, as "
                     f"subgroup-size says, got {simt.SUBGROUP_SIZE} = {said}"

@@ -33,3 +33,9 @@ func.func @plain() attributes {simt.kernel, simt.work_group_size = array<i32: 24
 func.func @said() attributes {simt.kernel, simt.subgroup_size = 4 : i32} {
   func.return
 }
+
+// One lane, as of kernels that pack B, is no subgroup: any other size is for the others.
+// FOUR:  func.func @alone() attributes {simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1, 1, 1>}
+func.func @alone() attributes {simt.kernel, simt.subgroup_size = 1 : i32} {
+  func.return
+}
