@@ -227,12 +227,8 @@ class MemoryForm:
                     end, [(self.slots[end.operands[p]], s) for p, s in found.items()]
                 )
                 Rewriter.replace_op(end, _yield(end, kept))
-        new = IfOp(
-            op.cond,
-            [op.results[n].type for n in kept],
-            op.detach_region(op.true_region),
-            op.detach_region(op.false_region),
-        )
+        then, otherwise = [op.detach_region(region) for region in tuple(op.regions)]
+        new = IfOp(op.cond, [op.results[n].type for n in kept], then, otherwise)
         new.attributes = dict(op.attributes)
         self._replace(op, new, kept, found)
 

@@ -67,3 +67,30 @@ func.func @branch(%a: memref<?x?xbf16>, %c: memref<?x?xf32>, %i: index, %j: inde
   }
   func.return %e : f32
 }
+
+// A branch that gives a tile on, and a number, gives on the number alone.
+// CHECK-LABEL: func.func @gives(
+// CHECK:         %n = scf.if %b -> (index) {
+// CHECK:           vector.load %a{{.*}} : memref<?x?xbf16>, vector<8xbf16>
+// CHECK:           scf.yield %i : index
+// CHECK:         } else {
+// CHECK:           scf.yield %j : index
+// CHECK:         }
+// CHECK:         vector.load {{.*}} : memref<16x32xbf16>, vector<8xbf16>
+// CHECK-NEXT:    vector.store {{.*}}, %a
+func.func @gives(%a: memref<?x?xbf16>, %c: memref<?x?xf32>, %i: index, %j: index, %f: f32, %b: i1) -> f32 {
+  %x = amx.tile_load %a[%i, %i] : memref<?x?xbf16> into !amx.tile<3x8xbf16>
+  %y = amx.tile_load %a[%i, %j] : memref<?x?xbf16> into !amx.tile<4x10xbf16>
+  %z = amx.tile_zero : !amx.tile<3x5xf32>
+  %e = math.exp %f : f32
+  %t, %n = scf.if %b -> (!amx.tile<3x8xbf16>, index) {
+    %v = amx.tile_load %a[%j, %i] : memref<?x?xbf16> into !amx.tile<3x8xbf16>
+    scf.yield %v, %i : !amx.tile<3x8xbf16>, index
+  } else {
+    scf.yield %x, %j : !amx.tile<3x8xbf16>, index
+  }
+  amx.tile_store %a[%n, %n], %t : memref<?x?xbf16>, !amx.tile<3x8xbf16>
+  %u = amx.tile_mulf %x, %y, %z : !amx.tile<3x8xbf16>, !amx.tile<4x10xbf16>, !amx.tile<3x5xf32>
+  amx.tile_store %c[%i, %i], %u : memref<?x?xf32>, !amx.tile<3x5xf32>
+  func.return %e : f32
+}
