@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
 from coopc.dialects.coopmatrix import Coopmatrix
+from coopc.dialects.layout import Layout
 from coopc.dialects.row_slice import RowSlice
 from coopc.dialects.simt import Simt
 
@@ -24,6 +25,7 @@ DIALECTS = (
     ub.UB,
     vector.Vector,
     Coopmatrix,
+    Layout,
     RowSlice,
     Simt,
 )

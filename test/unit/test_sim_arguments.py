@@ -1,0 +1,89 @@
+"""Arrays and numbers that programs are given, and those that do not fit."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coopc.sim.errors import SimulationError
+from coopc.sim.formats import to_bf16
+from coopc.sim.simulate import simulate
+from coopc.testing.programs import module_of
+
+
+def test_read_only_arrays() -> None:
+    module = module_of(
+        """
+        func.func @f(%x: memref<1xi32>) {
+          %i = arith.constant 0 : index
+          %v = memref.load %x[%i] : memref<1xi32>
+          memref.store %v, %x[%i] : memref<1xi32>
+          func.return
+        }
+        """
+    )
+    x = np.zeros(1, np.int32)
+    x.flags.writeable = False
+    with pytest.raises(SimulationError, match="argument 0 is read only"):
+        simulate(module, "f", [x])
+
+
+TYPES: list[tuple[str, Any]] = [
+    ("i1", np.array([True, False])),
+    ("i4", np.array([7, -8], np.int8)),
+    ("i8", np.array([200, 3], np.uint8)),
+    ("i64", np.array([-1, 2**62])),
+    ("index", np.array([5, -6])),
+    ("f16", np.array([0.1, np.inf], np.float16)),
+    ("bf16", to_bf16(np.array([0.1, -np.inf]))),
+    ("f64", np.array([0.1, 5e-324])),
+]
+
+
+@pytest.mark.parametrize(("type", "array"), TYPES)
+def test_types_of_arrays(type: str, array: Any) -> None:
+    module = module_of(
+        f"""
+        func.func @f(%x: memref<2x{type}>, %y: memref<2x{type}>) {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %v = memref.load %x[%c0] : memref<2x{type}>
+          %w = memref.load %x[%c1] : memref<2x{type}>
+          memref.store %v, %y[%c1] : memref<2x{type}>
+          memref.store %w, %y[%c0] : memref<2x{type}>
+          func.return
+        }}
+        """
+    )
+    found = np.zeros_like(array)
+    simulate(module, "f", [array, found])
+    assert (found == array[::-1]).all()
+
+
+WRONG: list[tuple[str, list[Any], str]] = [
+    ("%x: memref<4xf32>", [], "expected 1 arguments, as @f has, got 0"),
+    ("%x: memref<4xf32>", [3.0], "expected an array for argument 0"),
+    ("%x: memref<4xf32>", [np.zeros(4)], "elements of float32.*got float64"),
+    ("%x: memref<4xf32>", [np.zeros(5, np.float32)], r"shaped like.*got \(5,\)"),
+    ("%x: memref<4xbf16>", [np.zeros(4, np.float32)], "elements of uint16"),
+    ("%x: memref<?x4xf64>", [np.zeros((4, 4)).T], "strides of argument 0.*got"),
+    ("%x: memref<?xf64, strided<[2]>>", [np.zeros(4)], "strides of argument 0"),
+    ("%x: memref<?xf64, strided<[?]>>", [np.zeros(4)[::-1]], "at least 0"),
+    ("%x: index", [np.zeros(4)], "expected a number for argument 0, a index"),
+    ("%x: memref<4xf80>", [np.zeros(4)], "no values of type f80"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "given_", "message"), WRONG)
+def test_arguments_that_do_not_fit(
+    arguments: str, given_: list[Any], message: str
+) -> None:
+    module = module_of(f"func.func @f({arguments}) {{ func.return }}")
+    with pytest.raises((ValueError, SimulationError), match=message):
+        simulate(module, "f", given_)
+
+
+def test_no_such_function() -> None:
+    module = module_of("func.func @f() { func.return }")
+    with pytest.raises(ValueError, match=r"one of \['f'\], got g"):
+        simulate(module, "g", [])
