@@ -113,20 +113,13 @@ def compile(
     Raises:
         CompileError: Anything about the text, the pipeline or the target is wrong.
     """
-    import json
-
-    from coopc.interface import Interface
-
     universe = everything()
     ctx = new_context(universe)
     steps = read_passes(pipeline, universe.all_passes)
     writer = read_target(target, universe.all_targets)
-    if isinstance(text_or_module, str):
-        source = Source(text_or_module, name)
-        module = parse(ctx, source)
-    else:
-        source = Source("", name)
-        module = text_or_module.clone()
+    is_text = isinstance(text_or_module, str)
+    source = Source(text_or_module if is_text else "", name)
+    module = parse(ctx, source) if is_text else text_or_module.clone()
     decided = Decisions()
     Run(ctx, source, observers=(decided,)).apply(module, steps)
     plans, remarks = tuple(decided.plans), tuple(decided.remarks)
@@ -134,7 +127,12 @@ def compile(
     if writer.name not in TARGETS or not hasattr(writer, "flavour"):
         # Functions of LLVM IR are called as their types say.
         return Artifact(content, plans=plans, remarks=remarks)
-    # What the target was told of the device, the interface depends on too.
+    abi = _interface_target(writer, universe)
+    return Artifact(content, _interfaces(ctx, module, abi, source), plans, remarks)
+
+
+def _interface_target(writer: Target, universe: Universe) -> Target:
+    """The target of the interface, told of the device what `writer` was told."""
     names = ("flavour", "device", "addresses")
     told = {each: getattr(writer, each, None) for each in names}
     options = " ".join(
@@ -142,7 +140,16 @@ def compile(
         for each, value in told.items()
         if value
     )
-    abi = read_target(f"{INTERFACE_TARGET}{{{options}}}", universe.all_targets)
+    return read_target(f"{INTERFACE_TARGET}{{{options}}}", universe.all_targets)
+
+
+def _interfaces(
+    ctx: Context, module: ModuleOp, abi: Target, source: Source
+) -> tuple[Interface, ...]:
+    """How the kernels of a module are called."""
+    import json
+
+    from coopc.interface import Interface
+
     kernels = json.loads(emit(ctx, module, abi, source))["kernels"]
-    interface = tuple(map(Interface.from_json, kernels))
-    return Artifact(content, interface, plans, remarks)
+    return tuple(map(Interface.from_json, kernels))

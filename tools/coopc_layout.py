@@ -84,6 +84,14 @@ class LayoutArguments(ArgumentParser):
             help="a line for each register of each subgroup, not for each row",
         )
         add("--warp", type=number, help="only this subgroup of the hardware view")
+        self._add_matrix_options()
+        add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
+        self._add_plan_options()
+        add("--format", choices=FORMATS, default="table", help="(default: table)")
+        add("-o", dest="output", metavar="FILE", help="where to write")
+
+    def _add_matrix_options(self) -> None:
+        add = self.add_argument
         add("--distribution", metavar="NAME", help="how a matrix is spread: a layout")
         add(
             "--subgroup-size",
@@ -91,7 +99,9 @@ class LayoutArguments(ArgumentParser):
             metavar="LANES",
             help="lanes, where the layout does not say (default: 16)",
         )
-        add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
+
+    def _add_plan_options(self) -> None:
+        add = self.add_argument
         add(
             "--plan",
             nargs="?",
@@ -101,8 +111,6 @@ class LayoutArguments(ArgumentParser):
         )
         add("--order", choices=ORDERS, default=ORDERS[0], help="of memory (--plan)")
         add("--device", default="bmg", help="whose messages there are (--plan)")
-        add("--format", choices=FORMATS, default="table", help="(default: table)")
-        add("-o", dest="output", metavar="FILE", help="where to write")
 
     def error(self, message: str) -> NoReturn:
         """Raise the error that says `message`, with the usage."""

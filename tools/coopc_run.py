@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from coopc.tools.driver import ArgumentParser, run_tool, write_output, wrong_call
@@ -63,23 +64,20 @@ def parser() -> ArgumentParser:
     add("--kernel", metavar="NAME", help="which kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
-    add("--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument")
-    add("--spec", action="append", default=[], metavar="NAME=N", help="a constant")
+    several = partial(add, action="append", default=[])
+    several("--arg", metavar="NAME=VALUE", help="an argument")
+    several("--spec", metavar="NAME=N", help="a constant")
     add("--size", type=int, default=64, help="of dynamic dimensions not given")
     add("--seed", type=int, default=0, help="of random arguments")
     add("--repeat", type=int, default=1, help="how often it runs, for the timing")
     add("--check", action="store_true", help="compare with the simulator")
-    add(
+    several(
         "--expect",
-        action="append",
-        default=[],
         metavar="[NAME=]FILE.npy",
         help="compare an argument (the last memref) with a file",
     )
-    add(
+    several(
         "--save",
-        action="append",
-        default=[],
         metavar="NAME=FILE.npy",
         help="write what an argument is afterwards",
     )

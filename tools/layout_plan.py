@@ -38,13 +38,9 @@ def planned(
         ValueError: it is no tensor of rank 2, or no message gives its lanes what they
             hold.
     """
-    if not is_tensor(shape) or not isinstance(subject.layout, LinearLayout):
+    if not isinstance(subject.layout, LinearLayout):
         raise ValueError(f"expected a tensor to plan, got {shape}")
-    if len(shape.get_shape()) != 2:
-        raise ValueError(f"expected a tensor of rank 2, got {shape}")
-    bits = bits_of(shape.get_element_type())
-    if bits is None:
-        raise ValueError(f"expected elements of a known width, got {shape}")
+    bits = _bits_of_matrix(shape)
     operand, channel = _operand(rule_in(layout), bits)
     contiguous = ORDERS[::-1].index(order)
     lanes = subject.subgroup_size
@@ -58,6 +54,18 @@ def planned(
     messages = len(found.firsts)
     title = f"{messages} message{'s' * (messages > 1)} of {found.shape}\n\n"
     return title + str(display_of(found, operand))
+
+
+def _bits_of_matrix(shape: Attribute | None) -> int:
+    """Return the width of the elements of a tensor of rank 2."""
+    if not is_tensor(shape):
+        raise ValueError(f"expected a tensor to plan, got {shape}")
+    if len(shape.get_shape()) != 2:
+        raise ValueError(f"expected a tensor of rank 2, got {shape}")
+    bits = bits_of(shape.get_element_type())
+    if bits is None:
+        raise ValueError(f"expected elements of a known width, got {shape}")
+    return bits
 
 
 def _operand(rule: object, bits: int) -> tuple[tuple[int, int], int]:

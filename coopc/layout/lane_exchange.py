@@ -132,29 +132,23 @@ def moves(source: LinearLayout, target: LinearLayout) -> Moves:
     """
     found = movement(source, target)
     names = found.out_names
-    keep = {
-        name: [not any(basis) for basis in source.bases(name)]
-        for name in ("lane", "warp")
-        if name in source.in_names
+    columns = {
+        name: [dict(zip(names, x, strict=True)) for x in found.bases(name)]
+        for name in found.in_names
     }
-    table: dict[str, list[dict[str, int]]] = {}
-    for name in ("register", "lane", "warp"):
-        if name not in found.in_names:
-            table[name] = []
-            continue
-        columns = [dict(zip(names, x, strict=True)) for x in found.bases(name)]
-        for bit, column in enumerate(columns):
-            if name in keep and bit < len(keep[name]) and keep[name][bit]:
+    for name in ("lane", "warp"):
+        repeated = source.bases(name) if name in source.in_names else ()
+        pairs = zip(repeated, columns.get(name, ()), strict=False)
+        for bit, (basis, column) in enumerate(pairs):
+            if not any(basis):
                 column[name] ^= 1 << bit
-        table[name] = columns
-    warps = table["warp"]
-    leaves = any(
-        column.get("warp") for x in ("register", "lane") for column in table[x]
+    registers, lanes, warps = (
+        columns.get(name, []) for name in ("register", "lane", "warp")
     )
+    leaves = any(column.get("warp") for column in (*registers, *lanes))
     leaves |= any(
         column["warp"] != 1 << bit or column["lane"] for bit, column in enumerate(warps)
     )
-    lanes, registers = table["lane"], table["register"]
     return Moves(
         tuple(x["lane"] for x in lanes),
         tuple(x["lane"] for x in registers),

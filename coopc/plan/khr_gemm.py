@@ -192,7 +192,6 @@ def plan(
         transposed: whether A, and whether B, is contiguous along the other dimension:
             A along M, B along K.
     """
-    a, b, _ = elements
     shape = _shape(tiles, device, elements)
     if isinstance(shape, str):
         return shape
@@ -203,10 +202,32 @@ def plan(
             f"of {device.name}, got {items}: {tiles.subgroups} subgroups of "
             f"{device.subgroup_size}"
         )
+    panels = _panels(tiles, shape, elements, transposed, items)
+    if isinstance(panels, str):
+        return panels
+    found = GemmPlan(tiles, shape, *panels, items)
+    local = sum(x.size * n for x, n in zip(panels, found.copies, strict=True))
+    if local > device.limits.local_bytes:
+        return (
+            f"expected at most {device.limits.local_bytes} bytes of work-group memory "
+            f"on {device.name}, got {local}"
+        )
+    return found
+
+
+def _panels(
+    tiles: GemmTiles,
+    shape: MatrixShape,
+    elements: tuple[str, str, str],
+    transposed: tuple[bool, bool],
+    items: int,
+) -> tuple[Panel, Panel] | str:
+    """Return the tiles of A and B in work-group memory, or why not."""
     (m, n), step = tiles.group, tiles.step
     b_step = shape.k if tiles.sliced else step
     a_sizes = ((step, m), shape.m) if transposed[0] else ((m, step), shape.k)
     b_sizes = ((n, b_step), shape.k) if transposed[1] else ((b_step, n), shape.n)
+    a, b, _ = elements
     panels: list[Panel] = []
     for name, (sizes, grain), element in (("A", a_sizes, a), ("B", b_sizes, b)):
         found = panel(sizes, grain, element, items, tiles.gaps)
@@ -217,15 +238,8 @@ def plan(
                 f"{sizes[0]} x {sizes[1]} of {element}"
             )
         panels.append(found)
-    a_panel, b_panel = panels
-    found = GemmPlan(tiles, shape, a_panel, b_panel, items)
-    local = sum(x.size * n for x, n in zip(panels, found.copies, strict=True))
-    if local > device.limits.local_bytes:
-        return (
-            f"expected at most {device.limits.local_bytes} bytes of work-group memory "
-            f"on {device.name}, got {local}"
-        )
-    return found
+    of_a, of_b = panels
+    return of_a, of_b
 
 
 def _shape(

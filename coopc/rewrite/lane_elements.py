@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
@@ -132,23 +132,11 @@ def apply(
         distribute: is given each operation of a copy, and replaces those of
             `coopmatrix` by what it returns.
     """
-    x, block = held.layout, op.body.block
+    x = held.layout
 
     def computed(place: Element, value: SSAValue) -> Values:
-        found: dict[SSAValue, SSAValue] = dict(
-            zip(
-                block.args, (b.index(place.row), b.index(place.col), value), strict=True
-            )
-        )
-        for each in block.ops:
-            if isinstance(each, coopmatrix.YieldOp):
-                return (found.get(each.value, each.value),)
-            copy = b.effect(each.clone(found))
-            for inner in tuple(copy.walk()):
-                new = distribute(inner)
-                if inner is copy and new is not None:
-                    found.update(zip(each.results, new, strict=True))
-        raise AssertionError(op)
+        given = (b.index(place.row), b.index(place.col), value)
+        return (_copied(b, op.body.block, given, distribute),)
 
     def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:
         for at in places:
@@ -162,3 +150,22 @@ def apply(
         return now
 
     return for_components(b, held, values, body)
+
+
+def _copied(
+    b: LaneBuilder,
+    block: Block,
+    arguments: Values,
+    distribute: Callable[[Operation], Values | None],
+) -> SSAValue:
+    """Copy the body of an `apply` for some arguments, and return what it yields."""
+    found: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+    for each in block.ops:
+        if isinstance(each, coopmatrix.YieldOp):
+            return found.get(each.value, each.value)
+        copy = b.effect(each.clone(found))
+        for inner in tuple(copy.walk()):
+            new = distribute(inner)
+            if inner is copy and new is not None:
+                found.update(zip(each.results, new, strict=True))
+    raise AssertionError(block)

@@ -1,8 +1,8 @@
 """Numpy arrays as the buffers of a kernel, and what a kernel made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,17 @@ class RunResult:
     """The arrays after the first dispatch, with the shapes and types they came with."""
     milliseconds: tuple[float, ...]
     """The time of each dispatch; compiling may be part of the first."""
+
+    @classmethod
+    def of(
+        cls,
+        blobs: Sequence[bytes],
+        given: Sequence[Array],
+        milliseconds: Iterable[float],
+    ) -> Self:
+        """What a worker answered: the bytes of the buffers given, and the times."""
+        arrays = (from_blob(x, like) for x, like in zip(blobs, given, strict=True))
+        return cls(tuple(arrays), tuple(milliseconds))
 
 
 def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:

@@ -24,7 +24,7 @@ from typing import Self, TypeAlias
 import numpy as np
 
 from coopc.run import amx as amx_emulation
-from coopc.run.arrays import Array, RunResult, check_run, from_blob, to_blob
+from coopc.run.arrays import Array, RunResult, check_run, to_blob
 from coopc.run.frame import Header
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, validate_spirv
@@ -156,13 +156,7 @@ class Session:
         ]
         spec = spec or {}
         facts = spirv_facts(binary, spec)
-        facts.check_entry(entry)
-        reason = None
-        if validate:
-            reason = validate_spirv(binary, "spv{}.{}".format(*facts.version))
-        reason = reason or why_unsupported(self.info, facts, entry, local_size)
-        if reason is not None:
-            raise RunFailed(reason)
+        self._check(binary, facts, entry, local_size, validate=validate)
         request: Header = {
             "do": "run",
             "entry": entry,
@@ -174,8 +168,25 @@ class Session:
         }
         answer, contents = self._worker.ask(request, [binary, *blobs], seconds=seconds)
         arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        results = (from_blob(x, a) for x, a in zip(contents, arrays, strict=True))
-        return RunResult(tuple(results), tuple(answer["milliseconds"]))
+        return RunResult.of(contents, arrays, answer["milliseconds"])
+
+    def _check(
+        self,
+        binary: bytes,
+        facts: SpirvFacts,
+        entry: str,
+        local_size: Sequence[int],
+        *,
+        validate: bool,
+    ) -> None:
+        """Refuse a kernel that is not there, is not valid, or that cannot run here."""
+        facts.check_entry(entry)
+        reason = None
+        if validate:
+            reason = validate_spirv(binary, "spv{}.{}".format(*facts.version))
+        reason = reason or why_unsupported(self.info, facts, entry, local_size)
+        if reason is not None:
+            raise RunFailed(reason)
 
     def close(self) -> None:
         """End the worker process."""

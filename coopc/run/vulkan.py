@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
-from coopc.run.arrays import Array, RunResult, check_run, from_blob, to_blob
+from coopc.run.arrays import Array, RunResult, check_run, to_blob
 from coopc.run.frame import Blob, Header
 from coopc.run.matrix_shape import EXTENSION, MatrixShape, MatrixType, why_unlisted
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
@@ -169,12 +169,8 @@ class Session:
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         check_interface(facts, entry, len(buffers))
-        reason = validate_spirv(binary, TARGET_ENV) if validate else None
-        reason = reason or why_unsupported(
-            self.info, facts, groups, len(push_constants), subgroup_size
-        )
-        if reason is not None:
-            raise RunFailed(reason)
+        sizes = (groups, len(push_constants), subgroup_size)
+        self._check(binary, facts, *sizes, validate=validate)
         request: Header = {
             "do": "run",
             "entry": entry,
@@ -187,8 +183,25 @@ class Session:
         }
         sent: list[Blob] = [binary, push_constants, *spec.values(), *blobs]
         answer, contents = self._worker.ask(request, sent, seconds=seconds)
-        results = (from_blob(x, a) for x, a in zip(contents, buffers, strict=True))
-        return RunResult(tuple(results), tuple(answer["milliseconds"]))
+        return RunResult.of(contents, buffers, answer["milliseconds"])
+
+    def _check(
+        self,
+        binary: bytes,
+        facts: SpirvFacts,
+        groups: tuple[int, int, int],
+        push_constant_bytes: int,
+        subgroup_size: int | None,
+        *,
+        validate: bool,
+    ) -> None:
+        """Refuse a shader that is not valid, or that cannot run here."""
+        reason = validate_spirv(binary, TARGET_ENV) if validate else None
+        reason = reason or why_unsupported(
+            self.info, facts, groups, push_constant_bytes, subgroup_size
+        )
+        if reason is not None:
+            raise RunFailed(reason)
 
     def _full_subgroups(
         self, facts: SpirvFacts, entry: str, subgroup_size: int | None

@@ -113,19 +113,12 @@ def _memref(
     components = shape_of(element_of(type))
     wanted = (*type.get_shape(), *components)
     is_pointer = not wanted and array.ndim > 0
-    if is_pointer and not array.flags.c_contiguous:
-        raise ValueError(f"expected an array without gaps for {what}")
-    if not is_pointer and (
-        len(wanted) != array.ndim
-        or any(
-            size not in (DYNAMIC_INDEX, found)
-            for size, found in zip(wanted, array.shape, strict=True)
-        )
-    ):
-        raise ValueError(f"expected an array shaped like {what}, got {array.shape}")
     strides = [stride // array.itemsize for stride in array.strides]
     if not is_pointer:
+        _check_shape(wanted, array, what)
         _check_strides(type, array, strides, what)
+    elif not array.flags.c_contiguous:
+        raise ValueError(f"expected an array without gaps for {what}")
     last = sum(
         (size - 1) * stride for size, stride in zip(array.shape, strides, strict=True)
     )
@@ -162,6 +155,20 @@ def _as_stored(array: Array, element_type: Attribute, what: str) -> Array:
     if expected.kind == "i" and array.dtype == np.dtype(f"u{expected.itemsize}"):
         return array.view(expected)
     raise ValueError(f"expected elements of {expected} for {what}, got {array.dtype}")
+
+
+def _check_shape(wanted: Sequence[int], array: Array, what: str) -> None:
+    """Check the shape of an array against that of a type.
+
+    Raises:
+        ValueError: they differ.
+    """
+    fits = len(wanted) == array.ndim and all(
+        size in (DYNAMIC_INDEX, found)
+        for size, found in zip(wanted, array.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"expected an array shaped like {what}, got {array.shape}")
 
 
 def _check_strides(

@@ -107,14 +107,7 @@ def simulate(
     for groups in chunks(launch, options.chunk):
         machine = Machine.start(module, launch, numerics, matrices, groups)
         machine.find_races = options.races
-        simulator = new_simulator(module, machine)
-        simulator.listeners = (counter,)
-        with np.errstate(all="ignore"):
-            results = simulator.run_ssacfg_region(func.body, values)
-        if any(arrived.any() for arrived in machine.arrived.values()):
-            raise UndefinedBehaviour(
-                f"@{name} ends between simt.barrier_arrive and simt.barrier_wait"
-            )
+        results = _run(module, func, machine, values, counter)
     with np.errstate(all="ignore"):
         errors = tuple(each.release(numerics) for each in bound)
     types = func.function_type.outputs
@@ -130,6 +123,30 @@ def simulate(
         tuple(error for _, error in pairs),
         isinstance(numerics, Tracked) and numerics.lost,
     )
+
+
+def _run(
+    module: ModuleOp,
+    func: FuncOp,
+    machine: Machine,
+    values: tuple[Any, ...],
+    counter: OpCounter,
+) -> tuple[Any, ...]:
+    """Run a function for the work-groups of a machine, and return its results.
+
+    Raises:
+        SimulationError: as `simulate` does.
+    """
+    simulator = new_simulator(module, machine)
+    simulator.listeners = (counter,)
+    with np.errstate(all="ignore"):
+        results = simulator.run_ssacfg_region(func.body, values)
+    if any(arrived.any() for arrived in machine.arrived.values()):
+        raise UndefinedBehaviour(
+            f"@{func.sym_name.data} ends between simt.barrier_arrive and "
+            "simt.barrier_wait"
+        )
+    return results
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:

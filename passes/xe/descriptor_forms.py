@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.arith import (
@@ -68,6 +68,25 @@ def flatten(
     count = made.type.rank - 2
     outside = place_after([*op.indices[:count], *made.operands])
     before = Writing(op, outside)
+    base, inside = _moved(before, op, made, count)
+    type = TensorDescType.of(made.type.element, made.type.shape[count:])
+    sizes, strides = made.shape[count:], made.strides[count:]
+    flat = tt.MakeTensorDescriptorOp(base, sizes, strides, type, made.padding_option)
+    before.value(flat)
+    row, col = op.indices[count:]
+    if inside is not None:
+        row = Writing.before(op).value(SelectOp(inside, row, sizes[0]))
+    new = _at(op, flat.result, [row, col])
+    new.location = op.location
+    new.attributes |= op.attributes
+    Rewriter.replace_op(op, new, new.results)
+    return new, flat
+
+
+def _moved(
+    before: Writing, op: BlockOp, made: tt.MakeTensorDescriptorOp, count: int
+) -> tuple[SSAValue, SSAValue | None]:
+    """Return the base at the first indices, and whether these are inside, if not 0."""
     base, inside = made.base, None
     for dim in range(count):
         index, size, stride = op.indices[dim], made.shape[dim], made.strides[dim]
@@ -77,31 +96,24 @@ def flatten(
         base = before.value(tt.AddPtrOp(base, before.value(MuliOp(wide, stride))))
         flag = before.value(CmpiOp(index, size, "ult"))
         inside = flag if inside is None else before.value(AndIOp(inside, flag))
-    type = TensorDescType.of(made.type.element, made.type.shape[count:])
-    sizes, strides = made.shape[count:], made.strides[count:]
-    flat = tt.MakeTensorDescriptorOp(base, sizes, strides, type, made.padding_option)
-    before.value(flat)
-    row, col = op.indices[count:]
-    if inside is not None:
-        row = Writing.before(op).value(SelectOp(inside, row, sizes[0]))
-    new: BlockOp
+    return base, inside
+
+
+def _at(op: BlockOp, descriptor: SSAValue, indices: Sequence[SSAValue]) -> BlockOp:
+    """Return the same operation on another descriptor, of rank 2."""
     match op:
         case tt.DescriptorLoadOp():
-            new = tt.DescriptorLoadOp(
-                flat.result,
-                [row, col],
+            return tt.DescriptorLoadOp(
+                descriptor,
+                indices,
                 op.result.type,
                 cache=op.cache_modifier,
                 evict=op.eviction_policy,
             )
         case tt.DescriptorStoreOp():
-            new = tt.DescriptorStoreOp(flat.result, [row, col], op.src)
+            return tt.DescriptorStoreOp(descriptor, indices, op.src)
         case ttig.DescriptorPrefetchOp():
-            new = ttig.DescriptorPrefetchOp(flat.result, [row, col], op.cache_modifier)
-    new.location = op.location
-    new.attributes |= op.attributes
-    Rewriter.replace_op(op, new, new.results)
-    return new, flat
+            return ttig.DescriptorPrefetchOp(descriptor, indices, op.cache_modifier)
 
 
 def pad_with_nan(op: tt.DescriptorLoadOp, made: tt.MakeTensorDescriptorOp) -> None:

@@ -8,6 +8,8 @@ are loaded at the entry where something uses them.  OpenCL: they are parameters.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, BlockArgument
 
@@ -120,16 +122,7 @@ def begin_opencl(
     """Begin a kernel of OpenCL, with its arguments set."""
     args = kernel.func.body.block.args
     void = whole.module.type("OpTypeVoid")
-    types: list[Id] = []
-    for position, arg in enumerate(args):
-        if is_memref(arg.type):
-            element = whole.types.in_memory(arg.type.element_type)
-            types.append(whole.types.pointer("CrossWorkgroup", element))
-        types += [
-            whole.types.field(field.type)
-            for field in interface.fields
-            if field.argument == position
-        ]
+    types = _parameter_types(whole, args, interface)
     function = whole.module.function(
         void, whole.module.type("OpTypeFunction", void, *types), name=kernel.name
     )
@@ -156,6 +149,23 @@ def begin_opencl(
         else:
             _set_scalar(e, arg, e.index.id(numbers[What.VALUE, position, 0]))
     return e
+
+
+def _parameter_types(
+    whole: ModuleEmission, args: Sequence[BlockArgument], interface: Interface
+) -> list[Id]:
+    """The types of a kernel's parameters: of each argument a pointer, then numbers."""
+    types: list[Id] = []
+    for position, arg in enumerate(args):
+        if is_memref(arg.type):
+            element = whole.types.in_memory(arg.type.element_type)
+            types.append(whole.types.pointer("CrossWorkgroup", element))
+        types += [
+            whole.types.field(field.type)
+            for field in interface.fields
+            if field.argument == position
+        ]
+    return types
 
 
 def _view(
