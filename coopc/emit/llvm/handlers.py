@@ -1,29 +1,15 @@
-"""Which function emits which operation: one table a dialect, imported on first use.
+"""Which function emits which operation of which dialect.
 
-    handlers = Handlers()
-
-    @handlers.on(arith.SelectOp)
-    def select(e: Emission, op: arith.SelectOp) -> None:
-        ...
-
-A handler reads what the operands became, emits instructions, and sets what the results
-became.  It raises `Refusal` where the target has no way to say it.  A dialect is added
-by a row of `MODULES`, of modules with such a `handlers`.
+A dialect is added by a row of `MODULES`, of modules that have `handlers`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any, TypeAlias, TypeVar
-
 from xdsl.ir import Operation
 
+from coopc.emit import handlers
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.structured import Refusal
-
-Op = TypeVar("Op", bound=Operation)
-Handler: TypeAlias = Callable[[Emission, Any], None]
 
 MODULES = {
     "amx": ("amx",),
@@ -47,34 +33,14 @@ ONLY_MATRIX = ("coopmatrix", "row_slice")
 """Dialects of matrices that a target with `Facts.matrix` prints."""
 
 
-class Handlers:
+class Handlers(handlers.Handlers[Emission]):
     """The handlers of some operations."""
 
-    def __init__(self) -> None:
-        self.table: dict[type[Operation], Handler] = {}
 
-    def on(
-        self, *ops: type[Op]
-    ) -> Callable[[Callable[[Emission, Op], None]], Callable[[Emission, Op], None]]:
-        """Make a function the handler of operations."""
-
-        def register(
-            handler: Callable[[Emission, Op], None],
-        ) -> Callable[[Emission, Op], None]:
-            for op in ops:
-                self.add(op, handler)
-            return handler
-
-        return register
-
-    def add(self, op: type[Operation], handler: Handler) -> None:
-        """Make a function the handler of an operation."""
-        assert op not in self.table, f"{op.name} has two handlers"
-        self.table[op] = handler
-
-
-_known: dict[type[Operation], Handler] = {}
-"""All handlers imported so far."""
+handler_of = handlers.Emitter[Emission](
+    "LLVM IR", "coopc.emit.llvm", MODULES
+).handler_of
+"""The handler of an operation; a refusal where there is none."""
 
 
 def emit(e: Emission, op: Operation) -> None:
@@ -95,19 +61,3 @@ def emit(e: Emission, op: Operation) -> None:
             f"llvm-ir{{matrix=true}} prints, got {op.name}"
         )
     handler_of(op)(e, op)
-
-
-def handler_of(op: Operation) -> Handler:
-    """The handler of an operation.
-
-    Raises:
-        Refusal: there is none.
-    """
-    if (handler := _known.get(type(op))) is None:
-        for module in MODULES.get(op.dialect_name(), ()):
-            found: Handlers = import_module(f"coopc.emit.llvm.{module}").handlers
-            _known.update(found.table)
-        handler = _known.get(type(op))
-    if handler is None:
-        raise Refusal(f"LLVM IR emission has no form of {op.name}")
-    return handler

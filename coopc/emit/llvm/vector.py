@@ -5,18 +5,14 @@ A vector of several dimensions is one LLVM vector, row by row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects.narrow import is_vector
 from coopc.emit.elements import count_of
 from coopc.emit.llvm.arith_convert import same_bits
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
-from coopc.emit.llvm.view import Num, id_of
+from coopc.emit.llvm.view import id_of
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import I64, Vector, width
 from coopc.llvm.values import Value, composite, integer
@@ -73,29 +69,11 @@ def _padded(e: Emission, value: Value, length: int) -> Value:
     return e.shuffled(value, None, [*range(found), *[-1] * (length - found)])
 
 
-def _place(
-    e: Emission, type: Attribute, static: Sequence[int], dynamic: Sequence[SSAValue]
-) -> tuple[Num, int]:
-    """Where a position is in the components of a vector, and how many it names."""
-    assert is_vector(type), type
-    shape = type.get_shape()
-    given = iter(e.nums(dynamic))
-    at: Num = 0
-    for size, number in zip(shape, static, strict=False):
-        position: Num = next(given) if number == DYNAMIC_INDEX else number
-        at = e.index.add(e.index.mul(at, size), position)
-    named = 1
-    for size in shape[len(static) :]:
-        at = e.index.mul(at, size)
-        named *= size
-    return at, named
-
-
 @handlers.on(vector.ExtractOp)
 def extract(e: Emission, op: vector.ExtractOp) -> None:
     """A component, or a vector of the last dimensions."""
     static = [int(n) for n in op.static_position.get_values()]
-    at, count = _place(e, op.vector.type, static, op.dynamic_position)
+    at, count = e.index.place(op.vector.type, static, e.nums(op.dynamic_position))
     source = e.value(op.vector)
     if not isinstance(source.type, Vector):
         e.set(op.result, source)
@@ -111,7 +89,7 @@ def extract(e: Emission, op: vector.ExtractOp) -> None:
 def insert(e: Emission, op: vector.InsertOp) -> None:
     """A vector with one component, or its last dimensions at a position, replaced."""
     static = [int(n) for n in op.static_position.get_values()]
-    at, _ = _place(e, op.dest.type, static, op.dynamic_position)
+    at, _ = e.index.place(op.dest.type, static, e.nums(op.dynamic_position))
     new, found = e.value(op.source), e.value(op.dest)
     if not isinstance(found.type, Vector):
         found = new

@@ -5,35 +5,20 @@ On spir64 masked accesses go component by component, under a branch each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from xdsl.dialects import vector
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
-from coopc.dialects.narrow import is_vector
 from coopc.emit.elements import count_of
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.view import Num, View
-from coopc.emit.structured import Refusal
 from coopc.llvm.function import arrive
 from coopc.llvm.types import I32, Type
 from coopc.llvm.values import Value, integer
 
 handlers = Handlers()
-
-
-def _consecutive(
-    e: Emission, view: View, type: Attribute, indices: Sequence[SSAValue]
-) -> Num:
-    """Where the first component is, in elements; the others follow it."""
-    assert is_vector(type), type
-    if type.get_num_dims() != 1:
-        raise Refusal(f"expected a vector of one dimension, got {type}")
-    last = e.index.strides(view)[-1:] or (1,)
-    if e.index.num(last[0]) != 1:
-        raise Refusal("expected a memref whose last stride is 1")
-    return e.index.linear(view, e.nums(indices))
 
 
 def _in_memory(e: Emission, view: View, type: Attribute) -> Type:
@@ -44,7 +29,7 @@ def _in_memory(e: Emission, view: View, type: Attribute) -> Type:
 def load(e: Emission, op: vector.LoadOp) -> None:
     """Consecutive elements; a vector has the alignment of its elements."""
     view, type = e.view(op.base), op.result.type
-    pointer = e.pointer(view, _consecutive(e, view, type, op.indices))
+    pointer = e.pointer(view, e.index.consecutive(view, e.nums(op.indices), type))
     align = e.types.bytes_of(view.element)
     to, metadata = _in_memory(e, view, type), e.temporal(op.nontemporal)
     found = e.f.load(to, pointer, align, metadata=metadata)
@@ -55,7 +40,7 @@ def load(e: Emission, op: vector.LoadOp) -> None:
 def store(e: Emission, op: vector.StoreOp) -> None:
     """Consecutive elements."""
     view, type = e.view(op.base), op.vector.type
-    pointer = e.pointer(view, _consecutive(e, view, type, op.indices))
+    pointer = e.pointer(view, e.index.consecutive(view, e.nums(op.indices), type))
     value = e.to_memory(view.element, e.value(op.vector))
     align = e.types.bytes_of(view.element)
     e.f.store(value, pointer, align, metadata=e.temporal(op.nontemporal))
@@ -65,7 +50,7 @@ def store(e: Emission, op: vector.StoreOp) -> None:
 def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
     """The elements that a mask chooses; the others are those of another vector."""
     view, type = e.view(op.base), op.result.type
-    at = _consecutive(e, view, type, op.indices)
+    at = e.index.consecutive(view, e.nums(op.indices), type)
     mask, other = e.value(op.mask), e.value(op.pass_thru)
     if e.facts.gpu or count_of(type) == 1:
         e.set(op.result, _each_loaded(e, view, at, mask, other))
@@ -97,7 +82,7 @@ def _each_loaded(e: Emission, view: View, at: Num, mask: Value, other: Value) ->
 def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     """The components that a mask chooses."""
     view, type = e.view(op.base), op.value_to_store.type
-    at = _consecutive(e, view, type, op.indices)
+    at = e.index.consecutive(view, e.nums(op.indices), type)
     mask = e.value(op.mask)
     value = e.to_memory(view.element, e.value(op.value_to_store))
     align = e.types.bytes_of(view.element)

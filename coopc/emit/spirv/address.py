@@ -11,20 +11,12 @@ from coopc.spirv.statement import Id
 
 def strides(e: Emission, view: View) -> tuple[Num, ...]:
     """The strides of a memref, in elements."""
-    if view.strides is not None:
-        return view.strides
-    found: list[Num] = [1]
-    for size in reversed(view.sizes[1:]):
-        found.insert(0, e.index.mul(found[0], size))
-    return tuple(found[: len(view.sizes)])
+    return e.index.strides(view)
 
 
 def linear(e: Emission, view: View, positions: Sequence[Num]) -> Num:
     """Where an element is, in elements from the base."""
-    at = view.offset
-    for position, stride in zip(positions, strides(e, view), strict=True):
-        at = e.index.add(at, e.index.mul(position, stride))
-    return at
+    return e.index.linear(view, positions)
 
 
 def pointer(e: Emission, view: View, at: Num) -> Id:

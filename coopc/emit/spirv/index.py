@@ -1,18 +1,19 @@
-"""Arithmetic on numbers of elements: folded where they are known, emitted once.
+"""Arithmetic on numbers of elements, emitted once.
 
-Laws: adding 0 and multiplying by 1 emit nothing; of two equal sums of which the first
-dominates the second, only the first is emitted.
+Law: of two equal sums of which the first dominates the second, only the first is
+emitted.
 """
 
 from __future__ import annotations
 
+from coopc.emit.index import IndexArithmetic
 from coopc.emit.spirv.types import Types
 from coopc.emit.spirv.view import Later, Num
 from coopc.spirv.function import Function
 from coopc.spirv.statement import Id
 
 
-class Index:
+class Index(IndexArithmetic[Id | Later, Id]):
     """Index arithmetic in one function."""
 
     def __init__(self, types: Types, function: Function) -> None:
@@ -52,29 +53,13 @@ class Index:
         half = 1 << (self.types.index_bits - 1)
         return (bits + half) % (2 * half) - half
 
-    def add(self, left: Num, right: Num) -> int | Id:
-        """The sum."""
-        a, b = self.num(left), self.num(right)
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        if a == 0:
-            return b
-        if b == 0:
-            return a
-        return self._emit("OpIAdd", a, b)
+    def emit_sum(self, left: int | Id, right: int | Id) -> Id:
+        """Emit an OpIAdd, or find one."""
+        return self._emit("OpIAdd", left, right)
 
-    def mul(self, left: Num, right: Num) -> int | Id:
-        """The product."""
-        a, b = self.num(left), self.num(right)
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
-        if a == 0 or b == 0:
-            return 0
-        if a == 1:
-            return b
-        if b == 1:
-            return a
-        return self._emit("OpIMul", a, b)
+    def emit_product(self, left: int | Id, right: int | Id) -> Id:
+        """Emit an OpIMul, or find one."""
+        return self._emit("OpIMul", left, right)
 
     def _emit(self, opcode: str, left: Num, right: Num) -> Id:
         a, b = self.id(left), self.id(right)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IndexType, i32
+from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.emit.elements import count_of, element_of
@@ -20,7 +20,6 @@ from coopc.emit.spirv.arith_integer import is_i1
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import is_bf16, relaxed
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.view import Num
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 
@@ -69,29 +68,11 @@ def _is_one_vector(e: Emission, type: Attribute) -> bool:
     return len(widths) == 1 and widths[0] > 1
 
 
-def _place(
-    e: Emission, type: Attribute, static: Sequence[int], dynamic: Sequence[SSAValue]
-) -> tuple[int | Id, int]:
-    """Where a position is in the components of a vector, and how many it names."""
-    assert is_vector(type), type
-    shape = type.get_shape()
-    given = iter(dynamic)
-    at: int | Id = 0
-    for size, number in zip(shape, static, strict=False):
-        position: Num = e.num(next(given)) if number == DYNAMIC_INDEX else number
-        at = e.index.add(e.index.mul(at, size), position)
-    named = 1
-    for size in shape[len(static) :]:
-        at = e.index.mul(at, size)
-        named *= size
-    return at, named
-
-
 @handlers.on(vector.ExtractOp)
 def extract(e: Emission, op: vector.ExtractOp) -> None:
     """A component, or a vector of the last dimensions."""
     static = [int(n) for n in op.static_position.get_values()]
-    at, count = _place(e, op.vector.type, static, op.dynamic_position)
+    at, count = e.index.place(op.vector.type, static, e.nums(op.dynamic_position))
     if isinstance(at, int):
         scalars = e.scalars(op.vector)[at : at + count]
     elif count == 1 and _is_one_vector(e, op.vector.type):
@@ -118,7 +99,7 @@ def _chosen(e: Emission, scalars: Sequence[Id], at: Id, plus: int) -> Id:
 def insert(e: Emission, op: vector.InsertOp) -> None:
     """A vector with one component, or its last dimensions at a position, replaced."""
     static = [int(n) for n in op.static_position.get_values()]
-    at, count = _place(e, op.dest.type, static, op.dynamic_position)
+    at, count = e.index.place(op.dest.type, static, e.nums(op.dynamic_position))
     new = e.scalars(op.source)
     if isinstance(at, int):
         scalars = e.scalars(op.dest)

@@ -12,39 +12,23 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Attribute, SSAValue
 
-from coopc.dialects.narrow import is_vector
 from coopc.emit.spirv import words
-from coopc.emit.spirv.address import linear, memory_operands, pointer, strides
+from coopc.emit.spirv.address import memory_operands, pointer
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.memref import is_true
 from coopc.emit.spirv.view import Num, View
-from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 
 handlers = Handlers()
-
-
-def _consecutive(
-    e: Emission, view: View, type: Attribute, indices: Sequence[SSAValue]
-) -> Num:
-    """Where the first component is, in elements; the others follow it."""
-    assert is_vector(type), type
-    if type.get_num_dims() != 1:
-        raise Refusal(f"expected a vector of one dimension, got {type}")
-    last = strides(e, view)[-1:] or (1,)
-    if e.index.num(last[0]) != 1:
-        raise Refusal("expected a memref whose last stride is 1")
-    return linear(e, view, e.nums(indices))
 
 
 @handlers.on(vector.LoadOp)
 def load(e: Emission, op: vector.LoadOp) -> None:
     """Consecutive elements."""
     view, type = e.view(op.base), op.result.type
-    at = _consecutive(e, view, type, op.indices)
+    at = e.index.consecutive(view, e.nums(op.indices), type)
     nontemporal = is_true(op.nontemporal)
     if (count := words.of(e, op, view)) is not None:
         e.set(op.result, words.load(e, type, view, at, count, nontemporal))
@@ -79,7 +63,7 @@ def _load_part(
 def store(e: Emission, op: vector.StoreOp) -> None:
     """Consecutive elements."""
     view, type = e.view(op.base), op.vector.type
-    at = _consecutive(e, view, type, op.indices)
+    at = e.index.consecutive(view, e.nums(op.indices), type)
     nontemporal = is_true(op.nontemporal)
     e.whole.written.add(view.base)
     for part, width in zip(e.parts(op.vector), e.types.widths(type), strict=True):
@@ -128,7 +112,7 @@ def _access(
 def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
     """The elements that a mask chooses, and components of another vector."""
     view, type = e.view(op.base), op.result.type
-    at = _consecutive(e, view, type, op.indices)
+    at = e.index.consecutive(view, e.nums(op.indices), type)
     element = e.types.in_memory(view.element)
     found: list[Id] = []
     pairs = zip(e.scalars(op.mask), e.scalars(op.pass_thru), strict=True)
@@ -149,7 +133,7 @@ def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     """The components that a mask chooses."""
     view = e.view(op.base)
     e.whole.written.add(view.base)
-    at = _consecutive(e, view, op.value_to_store.type, op.indices)
+    at = e.index.consecutive(view, e.nums(op.indices), op.value_to_store.type)
     pairs = zip(e.scalars(op.mask), e.scalars(op.value_to_store), strict=True)
     for plus, (chosen, scalar) in enumerate(pairs):
         place = e.index.add(at, plus)
