@@ -24,7 +24,7 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.dialects.narrow import is_vector
 from coopc.rewrite.amx_scratch import Scratch, flat, origin
-from coopc.rewrite.index_math import constant_index
+from coopc.rewrite.index_math import constant_index, never_negative
 from coopc.rewrite.lane_builder import INDEX, LaneBuilder
 
 Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
@@ -226,10 +226,20 @@ def _length(type: object) -> int:
 
 
 def _mask(b: LaneBuilder, op: Slice, type: object) -> SSAValue:
-    """Return which elements of a slice the matrix has."""
+    """Return which elements of a slice the matrix has.
+
+    Those in front of it, from a negative offset on, would be anybody's memory.
+    """
     rows, cols = matrix_type(op.matrix).shape
+    length = _length(type)
     left = b.pure(arith.SubiOp, b.constant(INDEX, rows * cols), op.offset)
-    return b.pure(_create_mask, left, _length(type))
+    mask = b.pure(_create_mask, left, length)
+    if never_negative(op.offset):
+        return mask
+    before = b.pure(arith.SubiOp, b.constant(INDEX, 0), op.offset)
+    ones = b.constant(VectorType(i1, [length]), 1)
+    behind = b.pure(arith.XOrIOp, b.pure(_create_mask, before, length), ones)
+    return b.pure(arith.AndIOp, mask, behind)
 
 
 def _create_mask(left: SSAValue, length: int) -> Operation:

@@ -6,10 +6,13 @@ is computed twice.
 
 from dataclasses import dataclass, field
 
-from xdsl.dialects.arith import AddiOp, ConstantOp
+from xdsl.dialects.arith import AddiOp, ConstantOp, MuliOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects.simt.ids import DimensionOp, IdOp
 
 
 def constant_index(value: SSAValue) -> int | None:
@@ -17,6 +20,22 @@ def constant_index(value: SSAValue) -> int | None:
     if isinstance(op := value.owner, ConstantOp) and isinstance(op.value, IntegerAttr):
         return op.value.value.data
     return None
+
+
+def never_negative(value: SSAValue) -> bool:
+    """Whether an index is known to be 0 or more, as long as no sum overflows.
+
+    Constants are, numbers of work-items, counters of loops from such a number, and sums
+    and products of them.
+    """
+    if isinstance(value, BlockArgument):
+        loop = value.block.parent_op()
+        return isinstance(loop, ForOp) and value.index == 0 and never_negative(loop.lb)
+    if (number := constant_index(value)) is not None:
+        return number >= 0
+    if isinstance(op := value.owner, AddiOp | MuliOp):
+        return never_negative(op.lhs) and never_negative(op.rhs)
+    return isinstance(op, DimensionOp | IdOp)
 
 
 def base_and_offset(value: SSAValue) -> tuple[SSAValue | None, int]:

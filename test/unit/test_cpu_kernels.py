@@ -141,6 +141,42 @@ def test_row_slices_of_the_mapping(how: tuple[Any, Tiles]) -> None:
     np.testing.assert_array_equal(found, a.reshape(5, 4))
 
 
+OUTSIDE = """
+!m = !coopmatrix.matrix<4x5xi32, none>
+func.func @f(%a: memref<4x5xi32>, %b: memref<4x5xi32>, %c: memref<1x4xi32>, %k: i32)
+    attributes {simt.kernel, simt.subgroup_size = 4 : i32,
+      simt.grid = affine_map<() -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %given = arith.index_cast %k : i32 to index
+  %known = arith.constant OFFSET : index
+  %m = coopmatrix.load %a[%c0, %c0] row_major : memref<4x5xi32> -> !m
+  %v = coopmatrix.extract_row_slice %m[%given] : !m -> vector<4xi32>
+  vector.store %v, %c[%c0, %c0] : memref<1x4xi32>, vector<4xi32>
+  %ones = arith.constant dense<[7, 8, 9, 10]> : vector<4xi32>
+  %x = coopmatrix.fill %zero : i32 -> !m
+  %n = coopmatrix.insert_row_slice %ones, %x[%known] : vector<4xi32>, !m
+  coopmatrix.store %n, %b[%c0, %c0] row_major : !m, memref<4x5xi32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("offset", [-5, -4, -3, -1, 0, 17, 19, 20])
+def test_row_slices_half_outside(offset: int, how: tuple[Any, Tiles]) -> None:
+    """What is before the matrix or behind it is 0, and not written."""
+    a = np.arange(1, 21, dtype=np.int32).reshape(4, 5)
+    text = OUTSIDE.replace("OFFSET", str(offset))
+    _, inserted, slice = run(
+        text, [a, np.ones_like(a), np.ones((1, 4), np.int32), offset], how
+    )
+    around = np.pad(a.ravel(), 5)[offset + 5 : offset + 9]
+    np.testing.assert_array_equal(slice.ravel(), around)
+    expected = np.zeros(30, np.int32)
+    expected[offset + 5 : offset + 9] = [7, 8, 9, 10]
+    np.testing.assert_array_equal(inserted.ravel(), expected[5:25])
+
+
 LANES = """
 func.func @f(%a: memref<48xi32>, %b: memref<48x6xi32>)
     attributes {simt.kernel, simt.subgroup_size = 8 : i32,
