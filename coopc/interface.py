@@ -16,6 +16,9 @@ the type says is left out, and a memref without a layout has dynamic sizes only.
 push constants are in the order of the arguments, each at the next multiple of its own
 size; `index` is an i32 there, and an i64 in OpenCL.
 
+Memory of elements below 32 bits that are accessed atomically begins and ends at a
+multiple of 4 bytes: so wide are the narrowest atomic instructions.
+
 `-t abi-json` prints interfaces, `Interface.from_json` reads them;
 `coopc.interface_call` packs arguments as they ask.
 """

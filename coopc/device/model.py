@@ -25,6 +25,18 @@ OpCompositeConstruct of 0."""
 Specialised: TypeAlias = Literal["sizes", "scope", "use", "layout"]
 """What of a matrix can be set when a module is loaded, not when it is made."""
 
+FloatAtomic: TypeAlias = Literal[
+    "f16 add",
+    "f16 min_max",
+    "f32 access",
+    "f32 add",
+    "f32 min_max",
+    "f64 access",
+    "f64 add",
+    "f64 min_max",
+]
+"""An instruction on floats in memory; `access` is a load and a store."""
+
 Fills: TypeAlias = Literal["any", "zero"]
 """Which values a device fills a matrix with natively; others go another way."""
 
@@ -148,6 +160,8 @@ class Device:
     loops, to all lanes, also where some of them branch before and after."""
     scalars: frozenset[str] = frozenset()
     """Types that are not to be taken for granted: f16, f64, i8, i16, i64."""
+    atomics: frozenset[FloatAtomic] = frozenset()
+    """Atomic instructions on floats; others compare and exchange integers."""
     registers: tuple[int, ...] = ()
     """General registers of a thread that one can choose, the default first."""
     register_bytes: int = 0

@@ -40,6 +40,8 @@ LAVAPIPE = Device(
     # subgroups, what follows it is lost.
     lockstep=True,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+    # VkPhysicalDeviceShaderAtomicFloat{,2}FeaturesEXT of 26.2.6.
+    atomics=frozenset({"f32 access", "f32 add", "f32 min_max"}),
 )
 
 NVIDIA = Device(
@@ -67,4 +69,6 @@ NVIDIA = Device(
     ),
     bfloat16="khr",
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+    # VK_EXT_shader_atomic_float, of NVIDIA's drivers; it has no extremes of floats.
+    atomics=frozenset({"f32 access", "f32 add", "f64 access", "f64 add"}),
 )

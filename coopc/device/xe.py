@@ -81,6 +81,8 @@ def _xe(
         whole_arithmetic=False,
         lane_products=False,
         scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+        # One message each; IGC has no f16 add, and makes a loop of f64 max.
+        atomics=frozenset({"f32 add", "f32 min_max", "f64 add"}),
         registers=registers,
         register_bytes=64,
         dpas=Dpas(lanes=16, operands=("f16", "bf16", "tf32", "s8", "u8", "s4", "u4")),
@@ -106,6 +108,7 @@ DG2 = Device(
     whole_arithmetic=False,
     lane_products=False,
     scalars=frozenset({"f16", "i8", "i16", "i64"}),
+    atomics=frozenset({"f32 add", "f32 min_max"}),
     registers=(128, 256),
     register_bytes=32,
     dpas=Dpas(lanes=8),

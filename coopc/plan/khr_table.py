@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from coopc.device import Device
+from coopc.plan.atomics import LOGICAL
 
 Form: TypeAlias = Literal["native", "elements", "staged", "memory", "refused"]
 """An instruction; a loop over the elements that a work-item owns; through work-group
@@ -33,8 +34,7 @@ Fact: TypeAlias = Literal[
     "no unit stride",
     "same type",
     "same use",
-    "narrow",
-    "float atomic",
+    "logical",
     "integers",
 ]
 """What is true of one operation.
@@ -43,7 +43,7 @@ Fact: TypeAlias = Literal[
 `not multiplied`: a multiplication of types that the device lists none of.
 `wide saturation`: one of 64 bits that saturates.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
-`narrow`: elements of fewer than 32 bits.
+`logical`: atomic by means of integers, in memory that cannot be seen as such.
 `integers`: the elements are integers."""
 
 Ability: TypeAlias = Literal[
@@ -88,7 +88,7 @@ WHOLE = "neg add sub mul div scale"
 """What has instructions on whole matrices."""
 SINGLE = "rem min max and or xor shl shr abs not"
 """What has instructions on single elements only."""
-ATOMIC_UPDATES = "atomic_add atomic_max atomic_min"
+ATOMICS = "atomic_load atomic_store atomic_add atomic_max atomic_min"
 
 TABLE: tuple[Row, ...] = (
     # Multiplications.
@@ -102,9 +102,10 @@ TABLE: tuple[Row, ...] = (
     _row("mul_add", "staged", "not multiplied", needs=("lane products",)),
     # Where matrices of a type do not exist, work-group memory holds them.
     _row(f"{WHOLE} {SINGLE} fill", "memory", "not held"),
-    _row("load store convert bitcast", "memory", "not held"),
+    _row(ATOMICS, "refused", "logical", reason=LOGICAL),
+    _row(f"load store convert bitcast {ATOMICS}", "memory", "not held"),
     _row(
-        f"mul_add apply extract insert {ATOMIC_UPDATES} atomic_load atomic_store coord",
+        "mul_add apply extract insert coord",
         "refused",
         "not held",
         reason="no multiplication of it has matrices of such a type",
@@ -114,19 +115,7 @@ TABLE: tuple[Row, ...] = (
     _row("load store", "staged", "no unit stride"),
     _row("load store", "staged", "checked"),
     _row("load store prefetch", "native"),
-    _row(
-        ATOMIC_UPDATES,
-        "refused",
-        "float atomic",
-        reason="SPIR-V's core has no atomic updates of floats",
-    ),
-    _row(
-        f"{ATOMIC_UPDATES} atomic_load atomic_store",
-        "refused",
-        "narrow",
-        reason="atomic instructions have elements of 32 or 64 bits",
-    ),
-    _row(f"{ATOMIC_UPDATES} atomic_load atomic_store", "staged"),
+    _row(ATOMICS, "staged"),
     # Values.
     _row("fill", "native", "fill of 0"),
     _row("fill", "native", needs=("any fill",)),

@@ -8,6 +8,7 @@ from coopc.run import vulkan_structures as vk
 from coopc.run.vulkan_driver import PhysicalDevice, VulkanError
 
 WHOLE_SIZE = 2**64 - 1
+WORD_BYTES = 4
 COMPUTE_QUEUE = 0x2
 STORAGE_BUFFER_USAGE, ADDRESS_USAGE = 0x20, 0x20000
 ALLOCATE_ADDRESS = 0x2
@@ -76,6 +77,8 @@ class Device:
     ) -> tuple[ctypes.c_uint64, int]:
         """A buffer with these contents, and the address it is mapped at.
 
+        It is whole words of 4 bytes, which is what atomic instructions access.
+
         Args:
             stack: which destroys it.
             data: its contents.
@@ -83,7 +86,8 @@ class Device:
         """
         usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
         flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
-        info = vk.BufferCreateInfo(size=len(data), usage=usage)
+        size = -(-len(data) // WORD_BYTES) * WORD_BYTES
+        info = vk.BufferCreateInfo(size=size, usage=usage)
         buffer = self.make(stack, "Buffer", info)
         needs = vk.MemoryRequirements()
         self.call("vkGetBufferMemoryRequirements", buffer, ctypes.byref(needs))

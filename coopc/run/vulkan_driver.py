@@ -10,6 +10,8 @@ from coopc.run.service import Refusal
 
 API_VERSION = 1 << 22 | 3 << 12
 BFLOAT16_EXTENSION = "VK_KHR_shader_bfloat16"
+ATOMIC_FLOAT_EXTENSION = "VK_EXT_shader_atomic_float"
+ATOMIC_FLOAT_2_EXTENSION = "VK_EXT_shader_atomic_float2"
 COMPUTE_STAGE = 0x20
 RESULTS = {
     -1: "out of host memory",
@@ -39,6 +41,8 @@ FEATURES_11 = {
 }
 FEATURES_12 = {
     "storageBuffer8BitAccess": 2,
+    "shaderBufferInt64Atomics": 5,
+    "shaderSharedInt64Atomics": 6,
     "shaderFloat16": 7,
     "shaderInt8": 8,
     "scalarBlockLayout": 31,
@@ -51,6 +55,26 @@ FEATURES_13 = {
     "computeFullSubgroups": 8,
     "shaderIntegerDotProduct": 13,
     "maintenance4": 14,
+}
+FEATURES_ATOMIC_FLOAT = {
+    "shaderBufferFloat32Atomics": 0,
+    "shaderBufferFloat32AtomicAdd": 1,
+    "shaderBufferFloat64Atomics": 2,
+    "shaderBufferFloat64AtomicAdd": 3,
+    "shaderSharedFloat32Atomics": 4,
+    "shaderSharedFloat32AtomicAdd": 5,
+    "shaderSharedFloat64Atomics": 6,
+    "shaderSharedFloat64AtomicAdd": 7,
+}
+FEATURES_ATOMIC_FLOAT_2 = {
+    "shaderBufferFloat16AtomicAdd": 1,
+    "shaderBufferFloat16AtomicMinMax": 2,
+    "shaderBufferFloat32AtomicMinMax": 3,
+    "shaderBufferFloat64AtomicMinMax": 4,
+    "shaderSharedFloat16AtomicAdd": 6,
+    "shaderSharedFloat16AtomicMinMax": 7,
+    "shaderSharedFloat32AtomicMinMax": 8,
+    "shaderSharedFloat64AtomicMinMax": 9,
 }
 # VkPhysicalDeviceLimits: name here, offset in bytes, format.
 LIMITS = (
@@ -159,6 +183,14 @@ class PhysicalDevice:
         self.timestamp_nanoseconds = float(period)
         self.matrix = vk.CooperativeMatrixFeatures()
         self.bfloat16 = vk.Bfloat16Features()
+        self.atomic_float = vk.AtomicFloatFeatures()
+        self.atomic_float_2 = vk.AtomicFloat2Features()
+        self._optional = (
+            (MATRIX_EXTENSION, self.matrix),
+            (BFLOAT16_EXTENSION, self.bfloat16),
+            (ATOMIC_FLOAT_EXTENSION, self.atomic_float),
+            (ATOMIC_FLOAT_2_EXTENSION, self.atomic_float_2),
+        )
         self.features = self._query_features()
 
     @property
@@ -168,18 +200,17 @@ class PhysicalDevice:
 
     def usable_extensions(self) -> list[str]:
         """The extensions that a kernel can use here and that coopc turns on."""
-        wanted = (MATRIX_EXTENSION, BFLOAT16_EXTENSION)
-        return [x for x in wanted if x in self.extensions]
+        return [name for name, _ in self._optional if name in self.extensions]
 
     def _query_features(self) -> Any:
         """A chain of structures that turns on every feature that is asked for here."""
         chain = None
-        if MATRIX_EXTENSION in self.extensions:
-            chain = self.matrix
-        if BFLOAT16_EXTENSION in self.extensions:
+        for name, structure in self._optional:
+            if name not in self.extensions:
+                continue
             if chain is not None:
-                self.bfloat16.pNext = ctypes.addressof(chain)
-            chain = self.bfloat16
+                structure.pNext = ctypes.addressof(chain)
+            chain = structure
         self._in13 = vk.Vulkan13Features(chain)
         self._in12 = vk.Vulkan12Features(self._in13)
         self._in11 = vk.Vulkan11Features(self._in12)
@@ -197,6 +228,8 @@ class PhysicalDevice:
             (FEATURES_11, self._in11.features),
             (FEATURES_12, self._in12.features),
             (FEATURES_13, self._in13.features),
+            (FEATURES_ATOMIC_FLOAT, self.atomic_float.features),
+            (FEATURES_ATOMIC_FLOAT_2, self.atomic_float_2.features),
             ({"cooperativeMatrix": 0}, [self.matrix.matrix]),
             (
                 {"shaderBFloat16Type": 0, "shaderBFloat16CooperativeMatrix": 1},

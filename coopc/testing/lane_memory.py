@@ -81,8 +81,6 @@ def atomics(k: Kernel) -> None:
     """Atomic accesses; the result of an update is what was there before."""
     case = k.case
     m, n, t = case.rows, case.cols, case.type
-    if BITS[t] < 32:
-        return
     held = matrix(m, n, t)
     for name in ("add", "max", "min"):
         memory = f"memref<{max(1, m - 1)}x{n + 2}x{t}>"

@@ -52,7 +52,7 @@ class AtomicOp(AccessOp, ABC):
         return self.scope.data if self.scope is not None else Scope.DEVICE
 
     def verify_(self) -> None:
-        """Check the ordering, and the element type: atomics need 16 bits or more."""
+        """Check the ordering, and the element type: atomics need whole bytes."""
         super().verify_()
         if self.ordering.data in (refused := self.refused_orderings()):
             *most, last = (each for each in Ordering if each not in refused)
@@ -60,9 +60,9 @@ class AtomicOp(AccessOp, ABC):
                 f"expected {', '.join(most)} or {last}, the orderings that "
                 f"{self.name} can have, got {self.ordering.data}"
             )
-        if self.matrix.element_bits < 16:
+        if self.matrix.element_bits < 8:
             raise VerifyException(
-                "expected elements of 16 bits or more, which atomics need, "
+                "expected elements of 8 bits or more, which atomics need, "
                 f"got {self.matrix.element_type}"
             )
 

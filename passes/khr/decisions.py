@@ -8,10 +8,11 @@ from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from coopc.device import Device
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
 from coopc.dialects.narrow import is_integer
 from coopc.passes.khr.layouts import DEVICE_USES
+from coopc.plan.atomics import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, way
 from coopc.rewrite.matrix_offers import element_name
 from coopc.rewrite.uniformity import Uniformity, Variation
@@ -81,7 +82,7 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
     }
     match op:
         case coopmatrix.AccessOp():
-            found |= _of_access(op)
+            found |= _of_access(op, device)
         case coopmatrix.FillOp():
             found["fill of 0"] = _is_zero(op.value)
         case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
@@ -108,15 +109,29 @@ def _is_multiplied(op: coopmatrix.MulAddOp, device: Device) -> bool:
     return bool(device.multiplications(a, b, c, result, op.saturating is not None))
 
 
-def _of_access(op: coopmatrix.AccessOp) -> dict[Fact, bool]:
-    atomic = isinstance(op, coopmatrix.AtomicOp)
-    is_float = not is_integer(op.matrix.element_type)
+def _of_access(op: coopmatrix.AccessOp, device: Device) -> dict[Fact, bool]:
     return {
         "checked": op.checked is not None,
         "no unit stride": op.layout_in_memory is None,
-        "narrow": op.matrix.element_bits < 32,
-        "float atomic": atomic and is_float,
+        "logical": isinstance(op, coopmatrix.AtomicOp) and _is_logical(op, device),
     }
+
+
+def _is_logical(op: coopmatrix.AtomicOp, device: Device) -> bool:
+    """Whether an access is by integers, which its memory cannot be seen as."""
+    space = op.memory_type.memory_space
+    is_own = isinstance(space, simt.MemoryAttr) and (
+        space.data != simt.MemorySpace.GLOBAL
+    )
+    if device.family != "vulkan" or not is_own:
+        return False
+    access: Access = "min_max"
+    if isinstance(op, coopmatrix.AtomicLoadOp | coopmatrix.AtomicStoreOp):
+        access = "access"
+    elif isinstance(op, coopmatrix.AtomicAddOp):
+        access = "add"
+    element = str(op.matrix.element_type)
+    return atomic_form(element, access, device) != "native"
 
 
 def _is_zero(value: SSAValue) -> bool:

@@ -16,6 +16,7 @@ from coopc.passes.khr.code import Code
 from coopc.passes.khr.elements import fill_value
 from coopc.passes.khr.scalar_forms import combined, elementwise
 from coopc.passes.khr.scratch import Piece, Scratch
+from coopc.passes.khr.staged_atomics import staged_atomic
 from coopc.passes.khr.staged_memory import Access, fetch, scatter
 
 
@@ -46,6 +47,11 @@ class Held:
                 piece = self._fill(op, code)
             case coopmatrix.ReduceOp():
                 piece = self._reduce(op, code)
+            case coopmatrix.AtomicOp():
+                found = self._atomic(op, code)
+                if found is None:
+                    return None
+                piece = found
             case _:
                 piece = self._elementwise(op, code)
         (result,) = op.results
@@ -77,6 +83,20 @@ class Held:
         self.scratch.each(
             code, *matrix.shape, lambda code, i, j: piece.store(code, value, i, j)
         )
+        return piece
+
+    def _atomic(self, op: coopmatrix.AtomicOp, code: Code) -> Piece | None:
+        """Element by element; where the result is, if anything uses it."""
+        given = None
+        if isinstance(op, coopmatrix.AtomicUpdateOp | coopmatrix.AtomicStoreOp):
+            given = self._given(op.value, code)
+        else:
+            self.scratch.barrier(code)
+        piece = None
+        if op.results and op.results[0].first_use is not None:
+            keeps = given is None or self.is_held(op.matrix)
+            piece = self._new(op.matrix, 0) if keeps else given
+        staged_atomic(op, code, self.scratch, given, piece)
         return piece
 
     def _elementwise(self, op: Operation, code: Code) -> Piece:

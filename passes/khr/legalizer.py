@@ -19,7 +19,6 @@ from coopc.passes.khr.decisions import Decision, is_held
 from coopc.passes.khr.elements import element_loop, fill_loop
 from coopc.passes.khr.held import Held
 from coopc.passes.khr.scratch import Scratch
-from coopc.passes.khr.staged_atomics import staged_atomic
 from coopc.passes.khr.staged_memory import staged_load, staged_store
 from coopc.passes.khr.staged_products import staged_product
 from coopc.passes.khr.staged_values import staged_apply, staged_conversion
@@ -71,7 +70,7 @@ class Legalizer:
             case coopmatrix.MulAddOp():
                 return staged_product(op, code, scratch)
             case coopmatrix.AtomicOp():
-                return staged_atomic(op, code, scratch)
+                return self._held_of(op).lower(op, code)
             case coopmatrix.CoordOp():
                 func = scratch.func
                 known = self._coordinates

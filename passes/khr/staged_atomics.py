@@ -5,7 +5,6 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import matrix_type
 from coopc.dialects.narrow import is_integer
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.scalar_forms import constant
@@ -51,51 +50,46 @@ def _access(
 
 
 def staged_atomic(
-    op: coopmatrix.AtomicOp, code: Code, scratch: Scratch
-) -> SSAValue | None:
-    """Insert an atomic access; its result, if anything uses it."""
-    wanted = bool(op.results) and op.results[0].first_use is not None
-    piece = _given(op, code, scratch)
+    op: coopmatrix.AtomicOp,
+    code: Code,
+    scratch: Scratch,
+    given: Piece | None,
+    result: Piece | None,
+) -> None:
+    """Insert an atomic access.
+
+    Args:
+        op: the access.
+        code: where.
+        scratch: the work-group memory of the function.
+        given: the elements of the operand, which all lanes see; None of a load.
+        result: where those of the result go; may be `given`; None if nothing uses it.
+    """
     access = Access(op)
     element = op.matrix.element_type
+
+    def zero(code: Code) -> SSAValue:
+        return constant(element, 0, code.get)
 
     def one(code: Code, row: SSAValue, col: SSAValue) -> None:
         places, ok = access.at(code, row, col)
 
         def update(code: Code) -> Operation:
-            if isinstance(op, coopmatrix.AtomicLoadOp):
-                value = zero(code)
-            else:
-                value = piece.load(code, row, col)
+            value = zero(code) if given is None else given.load(code, row, col)
             new = _access(op, access.memory, places, value)
             code.do(new)
             return new
 
-        def zero(code: Code) -> SSAValue:
-            return constant(element, 0, code.get)
-
-        if not wanted:
+        if result is None:
             code.when(ok, lambda code: _ignore(update(code)))
         elif ok is None:
-            piece.store(code, update(code).results[0], row, col)
+            result.store(code, update(code).results[0], row, col)
         else:
             old = code.choose(ok, element, lambda c: update(c).results[0], zero)
-            piece.store(code, old, row, col)
+            result.store(code, old, row, col)
 
     scratch.each(code, access.rows, access.cols, one)
-    if not wanted:
-        return None
-    return scratch.take(code, piece, matrix_type(op.results[0]))
 
 
 def _ignore(_: Operation) -> None:
     return
-
-
-def _given(op: coopmatrix.AtomicOp, code: Code, scratch: Scratch) -> Piece:
-    """Where the elements of the operand are, if there is one."""
-    if isinstance(op, coopmatrix.AtomicUpdateOp | coopmatrix.AtomicStoreOp):
-        return scratch.put(code, op.value)
-    piece = scratch.of(op.matrix)
-    scratch.barrier(code)
-    return piece

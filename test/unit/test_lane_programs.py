@@ -15,7 +15,6 @@ from coopc.testing.lane_cases import (
     pairwise_cases,
     shapes,
 )
-from coopc.testing.lane_kernels import BITS
 from coopc.testing.lane_programs import kernel
 from coopc.testing.programs import module_of
 
@@ -73,7 +72,6 @@ INTEGER_ONLY = {
     coopmatrix.ShrOp,
     coopmatrix.NotOp,
 }
-ATOMIC = {op for op in coopmatrix.OPERATIONS if "atomic" in op.name}
 
 
 @pytest.mark.parametrize("case", CASES[::20], ids=str)
@@ -82,8 +80,6 @@ def test_operations(case: Case) -> None:
     expected = set(coopmatrix.OPERATIONS) - {coopmatrix.SpecConstantOp}
     if not case.is_integer:
         expected -= INTEGER_ONLY
-    if BITS[case.type] < 32:
-        expected -= ATOMIC
     if case.type == "i8":
         expected -= {coopmatrix.BitcastOp}  # to no other type of 8 bits
     module = module_of(kernel(case).text)

@@ -7,17 +7,20 @@ update without one is relaxed; who sees it as atomic (`simt.scope`) is the devic
 from __future__ import annotations
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import IndexType, StringAttr
+from xdsl.ir import Operation
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
-from coopc.dialects.narrow import is_integer
+from coopc.emit.spirv import compare_exchange
 from coopc.emit.spirv.address import element_pointer
+from coopc.emit.spirv.atomic_updates import UPDATES, combined
+from coopc.emit.spirv.compare_exchange import Ordered, word_of
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.view import View
 from coopc.emit.structured import Refusal
+from coopc.plan.atomics import Access, Form, atomic_form
 from coopc.spirv.statement import Id
 
 handlers = Handlers()
@@ -55,23 +58,6 @@ _MEMORIES = {
 }
 """Which memory an ordering is about, by storage class."""
 
-_UPDATES = {
-    0: "OpAtomicFAddEXT",
-    1: "OpAtomicIAdd",
-    2: "OpAtomicExchange",
-    4: "OpAtomicSMax",
-    5: "OpAtomicUMax",
-    7: "OpAtomicSMin",
-    8: "OpAtomicUMin",
-    11: "OpAtomicOr",
-    12: "OpAtomicAnd",
-    13: "OpAtomicFMaxEXT",
-    14: "OpAtomicFMinEXT",
-    15: "OpAtomicXor",
-}
-"""By the numbers of MLIR's AtomicRMWKind.  The extremes of floats are those that take
-the number of a number and a NaN."""
-
 
 def is_atomic(op: Operation) -> bool:
     """Whether a load or a store has an ordering."""
@@ -81,57 +67,72 @@ def is_atomic(op: Operation) -> bool:
 def atomic_load(e: Emission, op: memref.LoadOp) -> None:
     """OpAtomicLoad."""
     view = e.view(op.memref)
-    place = element_pointer(e, view, e.nums(op.indices))
-    type = _type(e, view)
-    id = e.emit("OpAtomicLoad", place, *_how(e, op, view), type=type)
+    how = _how(e, op, view)
+    positions = e.nums(op.indices)
+    if (form := _form(e, view, "access")) != "native":
+        word = word_of(e, view, positions, form)
+        e.set(op.res, (compare_exchange.load(e, word, how),))
+        return
+    place, type = element_pointer(e, view, positions), e.types.in_memory(view.element)
+    id = e.emit("OpAtomicLoad", place, how.scope, how.semantics, type=type)
     e.set(op.res, (id,))
 
 
 def atomic_store(e: Emission, op: memref.StoreOp) -> None:
     """OpAtomicStore."""
     view = e.view(op.memref)
-    place = element_pointer(e, view, e.nums(op.indices))
-    type, value = _type(e, view), e.id(op.value)
+    how = _how(e, op, view)
+    positions, value = e.nums(op.indices), e.id(op.value)
     e.whole.written.add(view.base)
-    if not (e.facts.vulkan or is_integer(view.element)):
-        # Intel's run-time 2026.2 has no atomic store of f64: "Symbols not found:
-        # atomic_xchg(double)".
-        whole = e.types.int(e.types.component_bits(type))
-        pointer = e.types.pointer(view.storage, whole)
-        place = e.emit("OpBitcast", place, type=pointer)
-        value = e.emit("OpBitcast", value, type=whole)
-    e.do("OpAtomicStore", place, *_how(e, op, view), value)
+    if (form := _form(e, view, "access")) != "native":
+        word = word_of(e, view, positions, form)
+        compare_exchange.store(e, word, how, value)
+        return
+    place = element_pointer(e, view, positions)
+    e.do("OpAtomicStore", place, how.scope, how.semantics, value)
 
 
 @handlers.on(memref.AtomicRMWOp)
 def update(e: Emission, op: memref.AtomicRMWOp) -> None:
-    """The instruction of the kind."""
+    """The instruction of the kind, or a loop."""
     view = e.view(op.memref)
-    if (opcode := _UPDATES.get(op.kind.value.data)) is None:
-        raise Refusal(f"SPIR-V has no atomic update of kind {op.kind.value.data}")
-    place = element_pointer(e, view, e.nums(op.indices))
-    type = _type(e, view)
+    how = _how(e, op, view)
+    if (kind := UPDATES.get(op.kind.value.data)) is None:
+        raise Refusal(f"expected a kind of atomic update, got {op.kind.value.data}")
+    positions, value = e.nums(op.indices), e.id(op.value)
     e.whole.written.add(view.base)
-    id = e.emit(opcode, place, *_how(e, op, view), e.id(op.value), type=type)
-    e.set(op.result, (id,))
+    form = _form(e, view, kind.access)
+    if form == "native":
+        place = element_pointer(e, view, positions)
+        type = e.types.in_memory(view.element)
+        operands = place, how.scope, how.semantics, value
+        e.set(op.result, (e.emit(kind.opcode, *operands, type=type),))
+        return
+    word = word_of(e, view, positions, form)
+
+    def combine(old: Id) -> Id:
+        return combined(e, kind, view.element, old, value)
+
+    e.set(op.result, (compare_exchange.update(e, word, how, combine),))
 
 
-def _type(e: Emission, view: View) -> Id:
-    """The type of what is accessed atomically.
+def _form(e: Emission, view: View, access: Access) -> Form:
+    """How elements of a memref are accessed atomically.
 
     Raises:
-        Refusal: there are no such atomic instructions.
+        Refusal: they are no numbers of whole bytes.
     """
-    element: Attribute = view.element
-    if e.types.bits(element) < 32:
+    if (bits := e.types.bits(view.element)) < 8:
         raise Refusal(
-            f"expected elements of 32 or 64 bits, which atomic instructions have, "
-            f"got {element}"
+            "expected elements of 8, 16, 32 or 64 bits, which can be accessed "
+            f"atomically, got {view.element}"
         )
-    return e.types.in_memory(element)
+    is_index = isinstance(view.element, IndexType)
+    name = f"i{bits}" if is_index else str(view.element)
+    return atomic_form(name, access, e.facts.device)
 
 
-def _how(e: Emission, op: Operation, view: View) -> tuple[Id, Id]:
+def _how(e: Emission, op: Operation, view: View) -> Ordered:
     """The scope and the memory semantics of an access."""
     vulkan = e.facts.vulkan
     scope = _SCOPES[Scope(_text(op, simt.ORDERING_SCOPE, Scope.DEVICE))]
@@ -146,7 +147,7 @@ def _how(e: Emission, op: Operation, view: View) -> tuple[Id, Id]:
         available = _MAKE_AVAILABLE if order & _RELEASES else 0
         visible = _MAKE_VISIBLE if order & _ACQUIRES else 0
         order |= _MEMORIES[view.storage] | (available | visible if vulkan else 0)
-    return e.types.enumerant(scope), e.types.enumerant(order)
+    return Ordered(e.types.enumerant(scope), e.types.enumerant(order))
 
 
 def _text(op: Operation, name: str, otherwise: str) -> str:

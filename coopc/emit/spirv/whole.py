@@ -65,7 +65,7 @@ class ModuleEmission:
         """The variables of all buffers."""
         self.bindings: dict[Id, int] = {}
         """The binding of each variable of a buffer under Vulkan."""
-        self.as_words: dict[tuple[Id, int], Id] = {}
+        self.as_words: dict[tuple[Id, Attribute], Id] = {}
         """Other variables of the same buffers: see `coopc.emit.spirv.words`."""
         self.emitted: dict[str, Function] = {}
         """Functions that are called, by name."""

@@ -53,7 +53,7 @@ def load(
     words = _type(e, count)
     pointer = e.types.pointer(view.storage, words)
     place = _place(e, at, count_of(type))
-    chain = (_variable(e, view.base, count), e.index.id(0), place)
+    chain = (variable(e, view.base, count), e.index.id(0), place)
     address = e.emit("OpAccessChain", *chain, type=pointer)
     access = memory_operands(e, view, nontemporal=nontemporal)
     loaded = e.emit("OpLoad", address, *access, type=words)
@@ -82,15 +82,15 @@ def _place(e: Emission, at: Num, elements: int) -> Id:
     return e.emit("OpShiftRightLogical", number, shift, type=e.types.index)
 
 
-def _variable(e: Emission, base: Id, count: int) -> Id:
-    """The variable of a buffer as an array of words."""
-    known, key = e.whole.as_words, (base, count)
+def variable(e: Emission, base: Id, count: int, bits: int = WORD) -> Id:
+    """The variable of a buffer as an array of words, or of wider integers."""
+    integer = IntegerType(bits)
+    element = integer if count == 1 else VectorType(integer, [count])
+    known, key = e.whole.as_words, (base, element)
     if key not in known:
         from coopc.emit.spirv.entry import buffer
 
-        word = IntegerType(WORD)
-        element = word if count == 1 else VectorType(word, [count])
-        name = f"{base.name}_words{count}"
+        name = f"{base.name}_words{count * bits // WORD}"
         known[key] = buffer(e.whole, element, name, e.whole.bindings[base])
     return known[key]
 

@@ -14,9 +14,9 @@ coopmatrix.atomic_store %c, %m[%i, %i] row_major acquire_release : !coopmatrix.m
 
 // -----
 
-%m, %i, %c = "test.op"() : () -> (memref<64x64xi8>, index, !coopmatrix.matrix<8x16xi8, acc>)
-%o = coopmatrix.atomic_add %c, %m[%i, %i] row_major relaxed : !coopmatrix.matrix<8x16xi8, acc>, memref<64x64xi8> -> !coopmatrix.matrix<8x16xi8, acc>
-// CHECK: coopmatrix.atomic_add: expected elements of 16 bits or more, which atomics need, got i8
+%m, %i, %c = "test.op"() : () -> (memref<64x64xi4>, index, !coopmatrix.matrix<8x16xi4, acc>)
+%o = coopmatrix.atomic_add %c, %m[%i, %i] row_major relaxed : !coopmatrix.matrix<8x16xi4, acc>, memref<64x64xi4> -> !coopmatrix.matrix<8x16xi4, acc>
+// CHECK: coopmatrix.atomic_add: expected elements of 8 bits or more, which atomics need, got i4
 
 // -----
 

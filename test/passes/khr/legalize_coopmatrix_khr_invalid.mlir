@@ -28,9 +28,10 @@ func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %i: index) attributes {simt.
 // -----
 
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
-func.func @k(%m: memref<?x?xf16>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.atomic_load: lavapipe refuses coopmatrix.atomic_load: atomic instructions have elements of 32 or 64 bits
-  %y = coopmatrix.atomic_load %m[%i, %i] row_major relaxed : memref<?x?xf16> -> !coopmatrix.matrix<8x8xf16, acc>
+func.func @k(%i: index) attributes {simt.kernel} {
+  %m = memref.alloca() : memref<8x8xf16, #simt.memory<workgroup>>
+  // CHECK: error: coopmatrix.atomic_load: lavapipe refuses coopmatrix.atomic_load: its memory cannot be seen as integers: under Vulkan only buffers can, which are bound to several variables
+  %y = coopmatrix.atomic_load %m[%i, %i] row_major relaxed : memref<8x8xf16, #simt.memory<workgroup>> -> !coopmatrix.matrix<8x8xf16, acc>
   func.return
 }
 }
@@ -47,10 +48,11 @@ func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index) attributes {simt.k
 
 // -----
 
-module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
-func.func @k(%m: memref<?x?xf32>, %i: index, %x: !coopmatrix.matrix<8x8xf32, acc>) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.atomic_add: lavapipe refuses coopmatrix.atomic_add: SPIR-V's core has no atomic updates of floats
-  %y = coopmatrix.atomic_add %x, %m[%i, %i] row_major relaxed : !coopmatrix.matrix<8x8xf32, acc>, memref<?x?xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+module attributes {simt.target = #simt.target<vulkan, "nvidia">} {
+func.func @k(%i: index, %x: !coopmatrix.matrix<16x16xf32, acc>) attributes {simt.kernel} {
+  %m = memref.alloca() : memref<16x16xf32, #simt.memory<workgroup>>
+  // CHECK: error: coopmatrix.atomic_max: nvidia refuses coopmatrix.atomic_max: its memory cannot be seen as integers
+  %y = coopmatrix.atomic_max %x, %m[%i, %i] row_major relaxed : !coopmatrix.matrix<16x16xf32, acc>, memref<16x16xf32, #simt.memory<workgroup>> -> !coopmatrix.matrix<16x16xf32, acc>
   func.return
 }
 }

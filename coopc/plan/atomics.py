@@ -1,0 +1,55 @@
+"""How one element of memory is accessed atomically: an instruction, or a loop.
+
+SPIR-V's core has atomic instructions on integers of 32 and 64 bits; on floats devices
+have some.  All else compares and exchanges integers until nothing came between:
+
+    old = load word
+    do { seen = compare_exchange(word, old, with(old, f(element(old), value))) }
+    while (seen != old)
+
+| elements       | word                                         |
+|----------------|----------------------------------------------|
+| 32 or 64 bits  | the integer of their width                   |
+| 8 or 16 bits   | the 32 bits that they are in, at an address  |
+|                | that 4 divides; the others are kept          |
+
+What is compared is bits: NaNs and zeros of both signs are what they are.
+
+>>> from coopc.device import BMG, LAVAPIPE
+>>> [atomic_form(e, "add", BMG) for e in ("i32", "f32", "bf16", "i8")]
+['native', 'native', 'word', 'word']
+>>> atomic_form("f64", "add", BMG), atomic_form("f64", "add", LAVAPIPE)
+('native', 'integer')
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from coopc.device import Device
+
+Access: TypeAlias = Literal["access", "add", "min_max", "bits", "other"]
+"""A load or a store; a sum; an extreme (of floats: of a number and a NaN, the number);
+bits or an exchange; what no device has an instruction for."""
+
+Form: TypeAlias = Literal["native", "integer", "word"]
+"""An instruction; the integer of the width instead; the 32 bits around it instead."""
+
+WORD = 32
+"""Bits of the narrowest atomic instructions."""
+
+LOGICAL = (
+    "its memory cannot be seen as integers: under Vulkan only buffers can, which are "
+    "bound to several variables"
+)
+"""Why there is no access through an integer to work-group memory under Vulkan."""
+
+
+def atomic_form(element: str, access: Access, device: Device) -> Form:
+    """How a device accesses elements of 8, 16, 32 or 64 bits, such as f32."""
+    is_float = "f" in element
+    if f"{element} {access}" in device.atomics:
+        return "native"
+    if int(element.lstrip("bfi")) < WORD:
+        return "word"
+    return "integer" if is_float or access == "other" else "native"
