@@ -162,7 +162,7 @@ def loaded(name: str) -> ModuleType:
     return module
 
 
-for _stem in ("arith", "control", "math", "memory", "vector"):
+for _stem in ("integers", "floats", "casts", "control", "math", "memory", "vector"):
     for _name, _value in vars(loaded(f"test_emit_{_stem}")).items():
         if _name.startswith("test_") and _name not in NOT_HERE:
             assert _name not in globals(), _name
