@@ -24,7 +24,13 @@ from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Pipeline, Run, flatten, read_passes
 from coopc.source import Source, decode, read_source
-from coopc.tools.driver import ArgumentParser, run_tool, write_output, wrong_call
+from coopc.tools.driver import (
+    ArgumentParser,
+    run_tool,
+    whole_number,
+    write_output,
+    wrong_call,
+)
 from coopc.universe import everything, pipelines
 
 TOOL = "coopc-opt"
@@ -92,7 +98,8 @@ class CoopcOptMain(xDSLOptMain):
         )
         add(
             "--validate-seed",
-            type=int,
+            type=whole_number(),
+            metavar="N",
             default=0,
             help="Seed of the inputs of --validate (default: 0)",
         )

@@ -12,7 +12,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from coopc.tools.driver import ArgumentParser, run_tool, write_output, wrong_call
+from coopc.tools.driver import (
+    ArgumentParser,
+    run_tool,
+    whole_number,
+    write_output,
+    wrong_call,
+)
 from coopc.tools.run_job import ON, TOOL, Job, Level, prepare, tiles_of, usage
 
 if TYPE_CHECKING:
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
     from coopc.sim.tracked import Inputs
     from coopc.validate.compare import Difference
 
+MAX_THREADS = 1024
+"""More than processors have cores; systems refuse some tens of thousands."""
 SECONDS = 600.0
 """How long OpenCL's compiler and a kernel may take: emulated ones are long."""
 
@@ -60,16 +68,30 @@ def parser() -> ArgumentParser:
         default="auto",
         help="of AMX, with --on cpu: the processor's, emulated ones, or none",
     )
-    add("--threads", type=int, default=1, help="with --on cpu")
+    threads = whole_number(1, MAX_THREADS)
+    add("--threads", type=threads, metavar="N", default=1, help="with --on cpu")
     add("--kernel", metavar="NAME", help="which kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
     several = partial(add, action="append", default=[])
     several("--arg", metavar="NAME=VALUE", help="an argument")
     several("--spec", metavar="NAME=N", help="a constant")
-    add("--size", type=int, default=64, help="of dynamic dimensions not given")
-    add("--seed", type=int, default=0, help="of random arguments")
-    add("--repeat", type=int, default=1, help="how often it runs, for the timing")
+    size, seed, repeat = whole_number(), whole_number(), whole_number(1)
+    add(
+        "--size",
+        type=size,
+        metavar="N",
+        default=64,
+        help="of dynamic dimensions not given",
+    )
+    add("--seed", type=seed, metavar="N", default=0, help="of random arguments")
+    add(
+        "--repeat",
+        type=repeat,
+        metavar="N",
+        default=1,
+        help="how often it runs, for the timing",
+    )
     add("--check", action="store_true", help="compare with the simulator")
     several(
         "--expect",
@@ -178,10 +200,11 @@ def simulated(
     """
     import numpy as np
 
+    from coopc.run.arguments import copied
     from coopc.sim.errors import SimulationError
     from coopc.sim.simulate import Options, simulate
 
-    given = [np.array(each) if np.ndim(each) else each for each in job.given]
+    given = [copied(np.asarray(x)) if np.ndim(x) else x for x in job.given]
     numbers = [x if isinstance(x, np.ndarray) else np.asarray(x).item() for x in given]
     options = Options(
         grid=job.call.groups,
@@ -236,13 +259,12 @@ def expected(
     text: str, interface: Interface, after: Mapping[str, Array]
 ) -> tuple[str, Difference]:
     """Compare one array with a file, to the bit."""
-    import numpy as np
-
+    from coopc.run.arguments import read_array
     from coopc.validate.compare import compare
 
     with usage():
         name, path = named_file(text, names_of_buffers(interface))
-        return name, compare(after[name], np.load(path, allow_pickle=False))
+        return name, compare(after[name], read_array(path))
 
 
 def show(
@@ -304,6 +326,8 @@ def save(texts: Sequence[str], after: Mapping[str, Array]) -> None:
 
     for text in texts:
         with usage():
+            if "=" not in text:
+                raise ValueError(f"expected --save NAME=FILE.npy, got {text!r}")
             name, path = named_file(text, list(after))
         content = BytesIO()
         np.save(content, after[name])

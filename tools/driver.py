@@ -48,6 +48,23 @@ class ArgumentParser(argparse.ArgumentParser):
         return known
 
 
+def whole_number(least: int = 0, most: int | None = None) -> Callable[[str], int]:
+    """What reads a whole number of the command line, for arguments of that type."""
+    wanted = f"{least} or more" if most is None else f"{least} to {most}"
+
+    def read(text: str) -> int:
+        try:
+            found = int(text)
+        except ValueError:
+            found = None
+        if found is None or found < least or (most is not None and found > most):
+            message = f"expected a number, {wanted}, got '{text}'"
+            raise argparse.ArgumentTypeError(message)
+        return found
+
+    return read
+
+
 def wrong_call(tool: str, message: str) -> CompileError:
     """The error that `tool` was called wrongly."""
     return CompileError(Diagnostic(Kind.USAGE, message, Place(tool)))

@@ -11,17 +11,19 @@
 
 A word for a memref may be followed by `:256x64xf16` or `:256x64`: the shape, which must
 fit the kernel's.  Without it a dynamic dimension has `DEFAULT_SIZE` elements, or what
-the caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.
+the caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.  Arrays
+get the strides that the kernel asks for.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from coopc.interface import Argument, Buffer, Interface
+from coopc.interface import Argument, Buffer, Interface, Scalar
 from coopc.interface_call import DTYPES, Given
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -133,8 +135,7 @@ def make_arguments(
         size: elements along dynamic dimensions that no word gives.
 
     Raises:
-        ValueError: a word does not fit its argument.
-        OSError: a file cannot be read.
+        ValueError: a word does not fit its argument, or a file cannot be read.
     """
     return [
         _make(argument, words.get(argument.name, Word("exact")), (seed, number), size)
@@ -147,18 +148,87 @@ def _make(argument: Argument, word: Word, seed: tuple[int, int], size: int) -> G
         if word.maker in MAKERS:
             array = _filled(word.maker, argument.type, (1,), seed)
             return array[0]
+        if word.maker.endswith(".npy"):
+            return _only_number(word.maker, argument)
         return _number(word.maker, argument.type, argument.name)
     if word.maker.endswith(".npy"):
-        return np.load(word.maker, allow_pickle=False)
+        return laid_out(argument, read_array(word.maker))
     shape = _shape(argument, word, size)
     if word.element not in (None, argument.element):
         raise ValueError(
             f"expected {argument.name} to hold {argument.element}, got {word.element}"
         )
     if word.maker in MAKERS:
-        return _filled(word.maker, argument.element, shape, seed)
+        return laid_out(argument, _filled(word.maker, argument.element, shape, seed))
     value = _number(word.maker, argument.element, argument.name)
-    return np.full(shape, value, dtype=np.asarray(value).dtype)
+    return laid_out(argument, np.full(shape, value, dtype=np.asarray(value).dtype))
+
+
+def read_array(path: str) -> Array:
+    """The array in a file.
+
+    Raises:
+        ValueError: the file cannot be read, or is no array of numpy.
+    """
+    try:
+        found: object = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise ValueError(f"expected {path} to be an array of numpy") from error
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"expected {path} to be one array of numpy, got several")
+    return cast("Array", found)
+
+
+def _only_number(path: str, argument: Scalar) -> np.generic:
+    """The number in a file of one."""
+    array, wanted = read_array(path), dtype_of(argument.type)
+    if array.size != 1 or array.dtype != wanted:
+        raise ValueError(
+            f"expected one {wanted} in {path} for {argument.name}, got "
+            f"{array.size} of {array.dtype}"
+        )
+    return array.ravel()[0]
+
+
+def laid_out(argument: Buffer, array: Array) -> Array:
+    """An array with the strides that a memref has; those left open follow the others.
+
+    What cannot have them, having another rank, is left as it is.
+    """
+    if argument.strides is None or array.ndim != len(argument.strides):
+        return array
+    strides: list[int] = []
+    step = 1
+    for fixed, size in zip(reversed(argument.strides), array.shape[::-1], strict=True):
+        strides.insert(0, step if fixed is None else fixed)
+        step = max(step, strides[0] * size)
+    found = _strided(
+        np.zeros(_extent(array.shape, strides), array.dtype), array, strides
+    )
+    found[...] = array
+    return found
+
+
+def copied(array: Array) -> Array:
+    """A copy of an array with the same strides, and what is between its elements."""
+    strides = [stride // array.itemsize for stride in array.strides]
+    extent = _extent(array.shape, strides)
+    memory = np.lib.stride_tricks.as_strided(array, (extent,), (array.itemsize,))
+    return _strided(memory.copy(), array, strides)
+
+
+def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Elements of memory from the first element of an array to its last."""
+    ends = ((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    return 1 + sum(ends) if all(shape) else 0
+
+
+def _strided(memory: Array, like: Array, strides: Sequence[int]) -> Array:
+    """Memory as an array of the shape of another one, with strides in elements."""
+    steps = [stride * memory.itemsize for stride in strides]
+    return np.lib.stride_tricks.as_strided(memory, like.shape, steps)
 
 
 def _shape(argument: Buffer, word: Word, size: int) -> tuple[int, ...]:
