@@ -189,9 +189,17 @@ def _other(code: Code, op: Operation) -> None:
 
 
 def _check_regions(code: Code, op: Operation) -> None:
-    """Refuse regions in which something is not the same for all lanes."""
+    """Refuse regions in which something is not the same for all lanes.
+
+    What the body of `coopmatrix.apply` computes differs between elements, not lanes.
+    """
+    own = op if isinstance(op, coopmatrix.ApplyOp) else None
     for nested in op.walk():
-        values = (*nested.operands, *nested.results)
+        values = [
+            x
+            for x in (*nested.operands, *nested.results)
+            if own is None or not own.is_ancestor(x.owner)
+        ]
         if nested is not op and (
             any(x in code.varying for x in values)
             or nested.dialect_name() in ("simt", "row_slice", "func")

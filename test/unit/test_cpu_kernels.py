@@ -177,6 +177,35 @@ def test_row_slices_half_outside(offset: int, how: tuple[Any, Tiles]) -> None:
     np.testing.assert_array_equal(inserted.ravel(), expected[5:25])
 
 
+BY_PLACE = """
+!m = !coopmatrix.matrix<9x5xf32, acc>
+func.func @f(%a: memref<9x5xf32>, %b: memref<9x5xf32>, %s: f32)
+    attributes {simt.kernel, simt.subgroup_size = 8 : i32,
+      simt.grid = affine_map<() -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %x = coopmatrix.load %a[%c0, %c0] row_major : memref<9x5xf32> -> !m
+  %r = coopmatrix.apply (%i, %j, %v) in %x : !m {
+    %below = arith.cmpi ugt, %i, %j : index
+    %w = arith.select %below, %v, %s : f32
+    %n = arith.index_cast %i : index to i32
+    %f = arith.sitofp %n : i32 to f32
+    %y = arith.addf %w, %f : f32
+    coopmatrix.yield %y : f32
+  }
+  coopmatrix.store %r, %b[%c0, %c0] row_major : !m, memref<9x5xf32>
+  func.return
+}
+"""
+
+
+def test_apply_by_row_and_column(how: tuple[Any, Tiles]) -> None:
+    """Elements differ by their place: that is nothing that lanes differ in."""
+    a = np.arange(45, dtype=np.float32).reshape(9, 5)
+    row, col = np.indices(a.shape)
+    _, found = run(BY_PLACE, [a, np.zeros_like(a), np.float32(-1)], how)
+    np.testing.assert_array_equal(found, np.where(row > col, a, -1) + row)
+
+
 LANES = """
 func.func @f(%a: memref<48xi32>, %b: memref<48x6xi32>)
     attributes {simt.kernel, simt.subgroup_size = 8 : i32,

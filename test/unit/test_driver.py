@@ -155,7 +155,8 @@ CANONICALIZE = "  canonicalise\n  ^^^^^^^^^^^^\n"
         ),
         (
             ["--validate-seed", "x"],
-            "coopc-opt: error: argument --validate-seed: invalid int value: 'x'\n",
+            "coopc-opt: error: argument --validate-seed: expected a number, 0 or more, "
+            "got 'x'\n",
         ),
     ],
     ids=str,

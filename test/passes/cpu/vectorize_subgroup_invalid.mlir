@@ -59,3 +59,17 @@ func.func @scopes() attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt
   %n = "test.op"() : () -> !coopmatrix.matrix<4x4xi32, acc>
   func.return
 }
+
+// -----
+
+// The elements that a lane owns are not known here, so nor is whose number is meant.
+func.func @apply(%m: !coopmatrix.matrix<4x4xi32, acc>) attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  %lane = simt.lane_id : index
+  %l = arith.index_cast %lane : index to i32
+  // CHECK: coopmatrix.apply: expected a region without arith.addi of each lane
+  %n = coopmatrix.apply (%i, %j, %v) in %m : !coopmatrix.matrix<4x4xi32, acc> {
+    %w = arith.addi %v, %l : i32
+    coopmatrix.yield %w : i32
+  }
+  func.return
+}
