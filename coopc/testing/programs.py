@@ -73,6 +73,47 @@ func.func @f({arguments}) attributes {{
     )
 
 
+def on_matrix(
+    shape: tuple[int, int],
+    type: str,
+    body: str,
+    *,
+    result: str = "",
+    use: str = "acc",
+    scope: str = "subgroup",
+    lanes: int = 8,
+    subgroups: int = 1,
+) -> ModuleOp:
+    """Return a kernel that loads %m from %x, runs a body and stores %r in %y.
+
+    Args:
+        shape: rows and columns of %m.
+        type: of its elements.
+        body: operations; `{matrix}` is the type of %m.
+        result: the type of %r, where it is another.
+        use: of %m.
+        scope: of %m.
+        lanes: subgroup size.
+        subgroups: of a work-group.
+    """
+    rows, cols = shape
+    matrix = f"!coopmatrix.matrix<{rows}x{cols}x{type}, {use}, scope = {scope}>"
+    result = result or matrix
+    out = result.partition("<")[2].partition(",")[0]
+    return kernel(
+        f"%x: memref<{rows}x{cols}x{type}>, %y: memref<{out}>",
+        f"""
+        %z = arith.constant 0 : index
+        %m = coopmatrix.load %x[%z, %z] row_major
+             : memref<{rows}x{cols}x{type}> -> {matrix}
+        {body.replace("{matrix}", matrix)}
+        coopmatrix.store %r, %y[%z, %z] row_major : {result}, memref<{out}>
+        """,
+        lanes=lanes,
+        subgroups=subgroups,
+    )
+
+
 def lane_kernel(
     body: str, inputs: Sequence[str], outputs: Sequence[str], lanes: int = 16
 ) -> ModuleOp:

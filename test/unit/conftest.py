@@ -7,15 +7,22 @@ the CPU lacks only ever skips.
 
 import os
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
+import coopc
+from coopc.interface_call import pack
 from coopc.run import amx, opencl, toolchain, vulkan
+from coopc.run.execute import on_vulkan
 from coopc.run.toolchain import ToolMissing
+from coopc.sim.simulate import simulate
+from coopc.testing.khr_kernels import PIPELINE, Array
+from coopc.testing.programs import module_of
 
 T = TypeVar("T")
 
@@ -72,6 +79,34 @@ def lavapipe() -> Iterator[vulkan.Session]:
     """Mesa's Vulkan driver for CPUs."""
     with require(lambda: vulkan.Session.start("lavapipe")) as session:
         yield session
+
+
+@pytest.fixture
+def on_lavapipe(lavapipe: vulkan.Session) -> Callable[..., None]:
+    """Compile a kernel, @k, and compare arrays with what is expected of some of them.
+
+    It runs on the driver, and on the simulator as it is written and as it is after the
+    pipeline.
+    """
+
+    def check(
+        text: str,
+        arrays: Sequence[Array],
+        expected: Mapping[int, Array],
+        groups: tuple[int, int, int] = (1, 1, 1),
+    ) -> None:
+        artifact = coopc.compile(text, PIPELINE)
+        call = pack(artifact.interface[0], [x.copy() for x in arrays], groups)
+        found = on_vulkan(artifact.bytes, call, session=lavapipe).arrays
+        for at, array in expected.items():
+            np.testing.assert_array_equal(found[at], array)
+        for level in (text, coopc.compile(text, PIPELINE, "mlir").text):
+            given = [x.copy() for x in arrays]
+            simulate(module_of(level), "k", given, grid=groups, subgroup_size=8)
+            for at, array in expected.items():
+                np.testing.assert_array_equal(given[at], array, err_msg=level)
+
+    return check
 
 
 @pytest.fixture(scope="session")

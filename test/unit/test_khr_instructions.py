@@ -21,30 +21,30 @@ Array = npt.NDArray[Any]
 HERE = Path(__file__).parent
 
 SHOWN = {
-    "GEMM with ragged M, N and K through checked access": "lavapipe: test_ragged_gemm",
+    "GEMM with ragged M, N and K through checked access": "products: test_ragged_gemm",
     "linalg.matmul: static, dynamic, transposed, batched": "matmul: test_on_lavapipe",
-    "element loop": "lavapipe: test_arithmetic",
-    "negate, add, sub, mul, div": "lavapipe: test_arithmetic",
+    "element loop": "elements: test_arithmetic",
+    "negate, add, sub, mul, div": "elements: test_arithmetic",
     "remainder of floats": "instructions: test_remainder",
     "FConvert": "instructions: test_conversions",
-    "scale": "lavapipe: test_scale_and_fill_by_numbers_known_at_run_time",
-    "min and max": "lavapipe: test_arithmetic",
-    "reductions": "lavapipe: test_reductions",
-    "apply": "lavapipe: test_apply",
-    "conversion of the use": "lavapipe: test_conversion_of_the_use",
-    "one module, two specialisations": "lavapipe: test_one_module_two_specialisations",
+    "scale": "elements: test_scale_and_fill_by_numbers_known_at_run_time",
+    "min and max": "elements: test_arithmetic",
+    "reductions": "whole: test_reductions",
+    "apply": "whole: test_apply",
+    "conversion of the use": "whole: test_conversion_of_the_use",
+    "one module, two specialisations": "products: test_one_module_two_specialisations",
     "specialised sizes": "specialised: test_sizes",
     "specialised layouts": "specialised: test_layouts",
     "column-major store": "instructions: test_column_major_store",
     "staging by several subgroups": "instructions: test_work_group_staging",
-    "a vec4 pointee, its stride in pointees": "lavapipe: test_vectors_in_memory",
-    "stride 0": "lavapipe: test_stride_0_is_one_row_for_all",
+    "a vec4 pointee, its stride in pointees": "memory: test_vectors_in_memory",
+    "stride 0": "memory: test_stride_0_is_one_row_for_all",
     "fill by a run-time scalar": (
-        "lavapipe: test_scale_and_fill_by_numbers_known_at_run_time"
+        "elements: test_scale_and_fill_by_numbers_known_at_run_time"
     ),
-    "insert in a divergent branch": "lavapipe: test_insertion_in_a_divergent_branch",
-    "saturating integers": "lavapipe: test_products_that_the_device_lacks",
-    "mixed signs": "lavapipe: test_products_that_the_device_lacks",
+    "insert in a divergent branch": "elements: test_insertion_in_a_divergent_branch",
+    "saturating integers": "products: test_products_that_the_device_lacks",
+    "mixed signs": "products: test_products_that_the_device_lacks",
     "physical storage buffers": "addresses: test_matmul",
     "coordinates of elements": "coord: test_coordinates",
 }
@@ -57,7 +57,7 @@ def on_drivers(module: str) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             given = {argument.arg for argument in node.args.args}
-            if given & {"lavapipe", "intel_amx"}:
+            if given & {"lavapipe", "on_lavapipe", "intel_amx"}:
                 yield node.name
 
 

@@ -1,0 +1,140 @@
+"""`coopc-khr`: matrices from memory of every kind, checked and atomic, on lavapipe."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import coopc
+from coopc.interface_call import pack
+from coopc.run.execute import on_vulkan
+from coopc.run.vulkan import Session
+from coopc.sim.simulate import simulate
+from coopc.testing.khr_kernels import (
+    ANY_F,
+    ANY_I,
+    INT,
+    ONE,
+    PIPELINE,
+    F,
+    kernel,
+    numbers,
+)
+from coopc.testing.programs import module_of
+
+
+@pytest.mark.parametrize("layout", ["row_major", "col_major"])
+@pytest.mark.parametrize("checked", ["rows", "cols", "rows, cols"])
+@pytest.mark.parametrize("place", [(-3, 4), (5, -2), (0, 0), (20, 30), (-9, -9)])
+def test_checked_access(
+    layout: str, checked: str, place: tuple[int, int], on_lavapipe: Callable[..., None]
+) -> None:
+    rows_first = layout == "row_major"
+    checks = ["rows" in checked, "cols" in checked]
+    on = checks if rows_first else checks[::-1]
+    row, col = (p if c else 1 for p, c in zip(place, on, strict=True))
+    body = f"""
+  %i = arith.constant {row} : index
+  %j = arith.constant {col} : index
+  %x = coopmatrix.load %a[%i, %j] {layout} checked({checked}) : {ANY_F} -> {F}
+  coopmatrix.store %x, %r[%0, %0] {layout} : {F}, {ANY_F}
+  %y = coopmatrix.load %b[%0, %0] {layout} : {ANY_F} -> {F}
+  coopmatrix.store %y, %s[%i, %j] {layout} checked({checked}) : {F}, {ANY_F}"""
+    text = kernel(body, ", ".join(f"%{n}: {ANY_F}" for n in "abrs"))
+    a, b, s = numbers(9, 11), numbers(8, 8) + 100, numbers(9, 11)
+    r = np.zeros((8, 8), np.float32)
+    stored = s.copy()
+    for i, j in np.ndindex(8, 8):
+        if 0 <= row + i < 9 and 0 <= col + j < 11:
+            r[i, j] = a[row + i, col + j]
+            stored[row + i, col + j] = b[i, j]
+    on_lavapipe(text, [a, b, np.zeros((8, 8), np.float32), s], {2: r, 3: stored})
+
+
+def test_strides_of_which_none_is_1(lavapipe: Session) -> None:
+    source, target = (
+        "memref<8x8xf32, strided<[32, 2]>>",
+        "memref<8x8xf32, strided<[3, 32]>>",
+    )
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {source} -> {F}
+  coopmatrix.store %x, %r[%0, %0] row_major : {F}, {target}"""
+    text = kernel(body, f"%a: {source}, %r: {target}")
+    a = numbers(8, 32)[:, :16:2]
+    flat = np.zeros(256, np.float32)
+    r = np.lib.stride_tricks.as_strided(flat, (8, 8), (12, 128))
+    artifact = coopc.compile(text, PIPELINE)
+    found = on_vulkan(
+        artifact.bytes, pack(artifact.interface[0], [a, r], ONE), lavapipe
+    )
+    np.testing.assert_array_equal(found.arrays[1], a)
+
+
+def test_stride_0_is_one_row_for_all(lavapipe: Session) -> None:
+    same = "memref<8x8xf32, strided<[0, 1]>>"
+    body = f"""
+  %x = coopmatrix.load %a[%0, %0] row_major : {same} -> {F}
+  coopmatrix.store %x, %r[%0, %0] row_major : {F}, {ANY_F}"""
+    text = kernel(body, f"%a: {same}, %r: {ANY_F}")
+    row = np.arange(8, dtype=np.float32)
+    a = np.lib.stride_tricks.as_strided(row, (8, 8), (0, 4))
+    artifact = coopc.compile(text, PIPELINE)
+    call = pack(artifact.interface[0], [a, np.zeros((8, 8), np.float32)], ONE)
+    found = on_vulkan(artifact.bytes, call, lavapipe).arrays[1]
+    np.testing.assert_array_equal(found, a)
+
+
+def test_vectors_in_memory(on_lavapipe: Callable[..., None]) -> None:
+    """Positions and strides count vectors of four."""
+    memory = "memref<?x?xvector<4xf32>>"
+    body = f"""
+  %x = coopmatrix.load %a[%1, %1] row_major : {memory} -> {F}
+  coopmatrix.store %x, %r[%0, %1] col_major : {F}, {memory}"""
+    text = kernel(body, f"%a: {memory}, %r: {memory}")
+    a, r = numbers(9, 16).reshape(9, 4, 4), np.zeros((8, 3, 4), np.float32)
+    expected = r.copy()
+    expected.reshape(8, 12)[:, 4:] = a.reshape(9, 16)[1:, 4:12].T
+    on_lavapipe(text, [a, r], {1: expected})
+
+
+def test_other_numbers_in_work_group_memory(lavapipe: Session) -> None:
+    """f16 through an array of i32, transposed on the way."""
+    half, shared = (
+        "!coopmatrix.matrix<8x8xf16, acc>",
+        "memref<8x4xi32, #simt.memory<workgroup>>",
+    )
+    body = f"""
+  %s = memref.alloca() : {shared}
+  %x = coopmatrix.load %a[%0, %0] row_major : memref<?x?xf16> -> {half}
+  coopmatrix.store %x, %s[%0, %0] row_major : {half}, {shared}
+  simt.barrier workgroup
+  %y = coopmatrix.load %s[%0, %0] col_major : {shared} -> {half}
+  coopmatrix.store %y, %r[%0, %0] row_major : {half}, memref<?x?xf16>"""
+    text = kernel(body, "%a: memref<?x?xf16>, %r: memref<?x?xf16>")
+    a = numbers(8, 8, np.float16)
+    artifact = coopc.compile(text, PIPELINE)
+    call = pack(artifact.interface[0], [a, 0 * a], ONE)
+    np.testing.assert_array_equal(
+        on_vulkan(artifact.bytes, call, lavapipe).arrays[1], a.T
+    )
+    given = [a.copy(), 0 * a]
+    simulate(module_of(text), "k", given, grid=ONE, subgroup_size=8)
+    np.testing.assert_array_equal(given[1], a.T)
+
+
+def test_atomic_accesses(on_lavapipe: Callable[..., None]) -> None:
+    body = f"""
+  %x = coopmatrix.atomic_load %a[%0, %0] row_major acquire : {ANY_I} -> {INT}
+  %y = coopmatrix.atomic_max signed %x, %r[%0, %0] row_major checked(rows) relaxed
+    : {INT}, {ANY_I} -> {INT}
+  coopmatrix.atomic_store %y, %s[%0, %0] col_major release scope = workgroup
+    : {INT}, {ANY_I}
+  %z = coopmatrix.atomic_add %x, %t[%m3, %0] row_major checked(rows, cols) relaxed
+    : {INT}, {ANY_I} -> {INT}"""
+    text = kernel(body, ", ".join(f"%{n}: {ANY_I}" for n in "arst"))
+    a = numbers(8, 8, np.int32)
+    r, t = (a * 3) % 17, numbers(6, 7, np.int32)
+    added = t.copy()
+    added[:5] += a[3:, :7]
+    expected = {1: np.maximum(a, r), 2: r.T, 3: added}
+    on_lavapipe(text, [a, r, 0 * a, t], expected)
