@@ -138,6 +138,10 @@ def cases() -> dict[str, Case]:
             i,
             np.pad(i[3:], ((0, 3), (0, 0))),
         ),
+        "sum of f32": atomic("add", "f32", 1),
+        "sum of f64": atomic("add", "f64", 1),
+        "sum of f16": atomic("add", "f16", 1),
+        "greatest of f32": atomic("max", "f32", 3),
         "signed conversion": Case(
             f"""
 func.func @k(%a: {ANY_INT}, %r: {ANY}) attributes {{simt.kernel}} {{
@@ -156,6 +160,25 @@ func.func @k(%a: {ANY_INT}, %r: {ANY}) attributes {{simt.kernel}} {{
         for m, n, k in ((33, 21, 17), (64, 48, 32), (7, 1, 9)):
             found[f"matmul {element} {m}x{n}x{k}"] = matmul(element, m, n, k)
     return found
+
+
+def atomic(name: str, element: str, factor: int) -> Case:
+    """Four work-groups update one matrix: by instructions, or by compare-exchange."""
+    memory = f"memref<?x?x{element}>"
+    matrix = f"!coopmatrix.matrix<16x16x{element}, acc>"
+    dtype = np.dtype(f"f{int(element[1:]) // 8}")
+    x, y = numbers(16, 16, dtype), (numbers(16, 16) * factor).T.astype(dtype)
+    text = f"""
+func.func @k(%a: {memory}, %r: {memory}) attributes {{simt.kernel}} {{
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %a[%0, %0] row_major : {memory} -> {matrix}
+  %y = coopmatrix.atomic_{name} %x, %r[%0, %0] row_major relaxed
+    : {matrix}, {memory} -> {matrix}
+  func.return
+}}
+"""
+    expected = y + 4 * x if name == "add" else np.maximum(x, y)
+    return Case(text, (x, y), {1: expected.astype(dtype)}, (4, 1, 1))
 
 
 def matmul(element: str, m: int, n: int, k: int) -> Case:

@@ -85,3 +85,25 @@ func.func @coordinates(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index, %r: memr
   }
   func.return
 }
+
+// An atomic access goes through work-group memory, of any element type; the device has
+// no matrix of f64, which stays there.
+
+// CHECK-LABEL: func.func @atomics
+func.func @atomics(%x: !coopmatrix.matrix<8x8xf16, acc>, %h: memref<?x?xf16>, %d: memref<?x?xf64>, %i: index) attributes {simt.kernel} {
+  // CHECK:         coopmatrix.store %x, %[[S:.*]][%{{.*}}] row_major
+  // CHECK:         scf.for
+  // CHECK:           %[[E:.*]] = memref.load %[[S]]
+  // CHECK:           memref.atomic_rmw"{{.*}}kind = 0 : i64{{.*}}simt.ordering = "relaxed"
+  %y = coopmatrix.atomic_add %x, %h[%i, %i] row_major relaxed : !coopmatrix.matrix<8x8xf16, acc>, memref<?x?xf16> -> !coopmatrix.matrix<8x8xf16, acc>
+  // CHECK:         scf.for
+  // CHECK:           %[[L:.*]] = memref.load %d[%{{.*}}] {simt.ordering = "acquire"
+  // CHECK:           memref.store %[[L]], %[[D:.*]][
+  // CHECK:         scf.for
+  // CHECK:           %[[V:.*]] = memref.load %[[D]]
+  // CHECK:           memref.atomic_rmw"{{.*}}kind = 13 : i64
+  // CHECK-NOT:     coopmatrix
+  %a = coopmatrix.atomic_load %d[%i, %i] row_major acquire : memref<?x?xf64> -> !coopmatrix.matrix<8x8xf64, acc>
+  %b = coopmatrix.atomic_max %a, %d[%i, %i] row_major relaxed : !coopmatrix.matrix<8x8xf64, acc>, memref<?x?xf64> -> !coopmatrix.matrix<8x8xf64, acc>
+  func.return
+}
