@@ -10,15 +10,17 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
 from xdsl.ir import Operation
 
 from coopc.dialects import tt, ttg, ttig, xe
-from coopc.dialects.tt.enums import Padding
+from coopc.dialects.tt.enums import Padding, Rounding
 from coopc.dialects.tt.layouts import encoding_of
 from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
 from coopc.dialects.tt.types import is_tensor
 from coopc.passes.xe.accesses import NO_MATRIX
+from coopc.passes.xe.atomics import why_not_atomic
 from coopc.passes.xe.block_access import plan_of
 from coopc.passes.xe.block_pointers import is_block_pointer
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.exchanges import why_not_convert
+from coopc.passes.xe.pointer_casts import why_not_bitcast
 from coopc.passes.xe.pointers import base_of, origin_of, origins_of
 from coopc.passes.xe.products import why_not_dot
 from coopc.passes.xe.reductions import why_not_reduce
@@ -27,7 +29,6 @@ from coopc.passes.xe.tensors import view_sources
 
 KNOWN = (
     tt.AddPtrOp,
-    tt.FpToFpOp,
     tt.GetNumProgramsOp,
     tt.GetProgramIdOp,
     tt.MakeRangeOp,
@@ -40,6 +41,28 @@ KNOWN = (
 )
 """Operations of Triton that are converted whatever they are."""
 TRITON = ("tt", "ttg", "ttig")
+_MEMORY = "expected tensors in registers: what lanes exchange is by ttg.convert_layout"
+_NUMBERS = "expected a pointer that is moved by elements, not a number of bytes"
+REASONS = {
+    "tt.assert": "expected no assertion: a kernel cannot end with a message",
+    "tt.int_to_ptr": _NUMBERS,
+    "tt.print": "expected no printing: a kernel has nowhere to print to",
+    "tt.ptr_to_int": _NUMBERS,
+    "ttg.local_alloc": _MEMORY,
+    "ttg.local_load": _MEMORY,
+    "ttg.local_store": _MEMORY,
+    **dict.fromkeys(
+        (
+            "tt.clampf",
+            "tt.extern_elementwise",
+            "tt.mulhiui",
+            "tt.precise_divf",
+            "tt.precise_sqrt",
+        ),
+        "expected arithmetic of arith and math: expand-tt-math",
+    ),
+}
+"""Why operations are never converted, where there is more to say than that."""
 
 
 def why_not(op: Operation) -> str | None:
@@ -53,14 +76,19 @@ def why_not(op: Operation) -> str | None:
         if isinstance(op, kind):
             return check(op)
     if op.dialect_name() in TRITON and not isinstance(op, KNOWN):
-        return f"{op.name} is not converted to xe"
+        return REASONS.get(op.name, "it is not converted to xe")
     return None
 
 
 def _carried(op: Operation) -> str | None:
-    """Return which descriptor of an operation may be one of several."""
+    """Return which pointer or descriptor of an operation may be one of several."""
     given = [x for region in op.regions for block in region.blocks for x in block.args]
     for value in (*op.results, *given):
+        if isinstance(value.type, tt.PtrType) and op.dialect_name() not in TRITON:
+            return (
+                f"expected {value.type} not to be chosen or carried: choose or carry "
+                "how far it is moved"
+            )
         if not isinstance(value.type, tt.TensorDescType):
             continue
         origins = [x.owner for x in origins_of(value)]
@@ -89,6 +117,13 @@ def _view(
         f"expected elements to stay in their lanes, which those of {op.src.type} do "
         f"not in {op.result.type}"
     )
+
+
+def _rounded(op: tt.FpToFpOp) -> str | None:
+    """Return why a float cannot become one of another format, or None."""
+    if op.rounding_mode is Rounding.RTZ:
+        return "expected rounding = rtne, which conversions have, got rtz"
+    return None
 
 
 def _pointers(op: tt.LoadOp | tt.StoreOp) -> str | None:
@@ -159,11 +194,14 @@ def _constant(op: ConstantOp) -> str | None:
 
 CHECKS: dict[type[Operation], Callable[[Any], str | None]] = {
     ConstantOp: _constant,
+    tt.AtomicRMWOp: why_not_atomic,
+    tt.BitcastOp: why_not_bitcast,
     tt.BroadcastOp: _view,
     tt.DescriptorLoadOp: _block_access,
     tt.DescriptorStoreOp: _block_access,
     tt.DotOp: why_not_dot,
     tt.ExpandDimsOp: _view,
+    tt.FpToFpOp: _rounded,
     tt.FuncOp: _function,
     tt.MakeTensorDescriptorOp: _descriptor,
     tt.LoadOp: _pointers,

@@ -25,6 +25,7 @@ from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.types import TensorDescType, is_tensor
 from coopc.passes.xe.accesses import LANE_BY_LANE
+from coopc.passes.xe.atomics import Atomics
 from coopc.passes.xe.block_access import BlockAccess, plan_of, spread_of_value
 from coopc.passes.xe.channel_access import ChannelAccess, demand, plans_of
 from coopc.passes.xe.checks import why_not
@@ -37,6 +38,7 @@ from coopc.passes.xe.kernels import convert_functions
 from coopc.passes.xe.lane_access import LaneAccess
 from coopc.passes.xe.lane_loops import LaneLoops
 from coopc.passes.xe.payloads import Payload, PayloadLoads, Prefetches
+from coopc.passes.xe.pointer_casts import same_pointer
 from coopc.passes.xe.pointers import Pointers, base_of, memref_of, origin_of
 from coopc.passes.xe.products import dot
 from coopc.passes.xe.reductions import Reductions
@@ -116,6 +118,10 @@ class Conversion:
         return {
             **Tensors(self.entry, self.pointers, exchanges).rules(),
             **Descriptors(self.entry).rules(),
+            tt.AtomicRMWOp: Atomics(
+                self.entry, self.pointers, memory, self.lanes.bases
+            ).update,
+            tt.BitcastOp: same_pointer,
             tt.DotOp: dot,
             tt.DescriptorLoadOp: self.load_block,
             tt.DescriptorStoreOp: self.store_block,
@@ -186,7 +192,7 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
     bases: dict[Operation, SSAValue] = {
         op: base
         for op in func.walk()
-        if isinstance(op, tt.LoadOp | tt.StoreOp)
+        if isinstance(op, tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp)
         and (base := base_of(op.ptr)) is not None
     }
     # The entry point for any memory is to be short, the others are to be fast.

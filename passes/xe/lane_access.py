@@ -32,11 +32,13 @@ from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects import tt
+from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.lane_loops import LaneLoops
+from coopc.passes.xe.pointer_casts import cast
 from coopc.passes.xe.pointers import Pointers
 from coopc.passes.xe.positions import coordinates
 from coopc.passes.xe.registers import (
@@ -182,9 +184,9 @@ class LaneAccess:
         (memref,) = s.parts(op.ptr)
         read = LoadOp.get(memref, [])
         if op.mask is None:
-            return s.insert(read).res
+            return cast(s, s.insert(read).res, op.result.type)
         type = read.res.type
-        other: SSAValue | None = op.other
+        other = None if op.other is None else cast(s, op.other, type)
         keep: list[Operation] = []
         if other is None:
             zero = zeros(self.entry, VectorType(type, [1]))
@@ -192,18 +194,17 @@ class LaneAccess:
             other = first.result
         then = Region(Block([read, YieldOp(read.res)]))
         otherwise = Region(Block([*keep, YieldOp(other)]))
-        return s.insert(IfOp(op.mask, [type], then, otherwise)).results[0]
+        found = s.insert(IfOp(op.mask, [type], then, otherwise)).results[0]
+        return cast(s, found, op.result.type)
 
     def store_scalar(self, op: tt.StoreOp, s: Splitter) -> None:
         """Store one element, the first lane for all."""
         (memref,) = s.parts(op.ptr)
-        entry = self.entry
-        lane, subgroup, zero = entry.lane(), entry.subgroup(), entry.number(0)
-        either = entry.once("first of all", lambda: OrIOp(lane, subgroup))
-        flag = entry.once("is first of all", lambda: CmpiOp(either, zero, "eq"))
+        flag = is_first_of_all(self.entry)
         if op.mask is not None:
             flag = s.insert(AndIOp(flag, op.mask)).result
-        write = StoreOp.get(op.value, memref, [])
+        value = cast(s, op.value, element_type(memref))
+        write = StoreOp.get(value, memref, [])
         s.insert(IfOp(flag, [], Region(Block([write, YieldOp()]))))
 
     def load(
@@ -211,10 +212,11 @@ class LaneAccess:
     ) -> Values:
         """Load a tensor; return its pieces."""
         spread = spread_of_value(result)
-        zero = zeros(self.entry, spread.vector)
+        kept = element_type(where.memory)
+        zero = zeros(self.entry, VectorType(kept, [spread.length]))
         found: list[SSAValue] = []
         for number, offsets in enumerate(where.offsets):
-            start = zero if other is None else other[number]
+            start = zero if other is None else cast(s, other[number], kept)
             mask = None if where.masks is None else where.masks[number]
             if self.loops is not None:
                 memory = where.memory
@@ -226,7 +228,7 @@ class LaneAccess:
                 value = self._load_one(s, where.memory, index, mask, start, at)
                 vector = s.insert(InsertOp(value, vector, [at])).result
             found.append(vector)
-        return packed(s, spread, found)
+        return packed(s, spread, [cast(s, each, spread.element) for each in found])
 
     def _load_one(
         self,
@@ -251,7 +253,8 @@ class LaneAccess:
     def store(self, value: SSAValue, where: Where, s: Splitter) -> None:
         """Store a tensor."""
         spread = spread_of_value(value)
-        vectors = unpacked(s, spread, s.parts(value))
+        kept = element_type(where.memory)
+        vectors = [cast(s, x, kept) for x in unpacked(s, spread, s.parts(value))]
         for number, (vector, offsets) in enumerate(
             zip(vectors, where.offsets, strict=True)
         ):
@@ -261,7 +264,7 @@ class LaneAccess:
                 continue
             for at in range(spread.length):
                 index = element_index(s, offsets, at)
-                one = s.insert(ExtractOp(vector, [at], spread.element)).result
+                one = s.insert(ExtractOp(vector, [at], kept)).result
                 write = StoreOp.get(one, where.memory, [index])
                 if where.masks is None:
                     s.insert(write)
@@ -278,5 +281,14 @@ def element_index(s: Splitter, offsets: SSAValue, at: int) -> SSAValue:
 
 
 def element_type(value: SSAValue) -> Attribute:
-    """Return the element type of a vector."""
+    """Return the element type of a vector or a memref."""
+    if is_memref(value.type):
+        return value.type.get_element_type()
     return vector_type(value).get_element_type()
+
+
+def is_first_of_all(entry: Entry) -> SSAValue:
+    """Return whether this is the first lane of the first subgroup."""
+    lane, subgroup, zero = entry.lane(), entry.subgroup(), entry.number(0)
+    either = entry.once("first of all", lambda: OrIOp(lane, subgroup))
+    return entry.once("is first of all", lambda: CmpiOp(either, zero, "eq"))

@@ -26,8 +26,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.tt.types import PtrType
 from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.pointer_casts import memory_of
 from coopc.rewrite.one_to_many import Splitter
 from coopc.rewrite.structure import links
 
@@ -36,7 +36,12 @@ MANY = 1 << 40
 
 
 VIEWS = (
-    tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp | ttg.ConvertLayoutOp
+    tt.BitcastOp
+    | tt.BroadcastOp
+    | tt.ExpandDimsOp
+    | tt.ReshapeOp
+    | tt.TransOp
+    | ttg.ConvertLayoutOp
 )
 
 
@@ -95,13 +100,13 @@ def base_of(value: SSAValue) -> SSAValue | None:
 
 def memref_of(value: SSAValue) -> Attribute:
     """Return the type of the memref that a scalar pointer becomes."""
-    type = value.type
-    assert isinstance(type, PtrType), value
+    if isinstance(value.owner, tt.BitcastOp):
+        return memref_of(value.owner.src)
     plain = isinstance(value, BlockArgument) and not isinstance(
         value.block.parent_op(), ForOp
     )
     layout = NoneAttr() if plain else StridedLayoutAttr([], None)
-    return MemRefType(type.pointee, [], layout)
+    return MemRefType(memory_of(value), [], layout)
 
 
 @dataclass(slots=True)
@@ -121,7 +126,9 @@ class Pointers:
         if base in self.moved:
             base, before = self.moved[base]
             offset = s.insert(AddiOp(before, offset)).result
-        type = memref_of(op.result)
+        assert is_memref(base.type), base
+        strided = StridedLayoutAttr([], None)
+        type = MemRefType(base.type.get_element_type(), [], strided)
         new = ReinterpretCastOp.from_dynamic(base, [offset], [], [], type)
         result = s.insert(new).result
         self.moved[result] = base, offset

@@ -18,7 +18,7 @@ MODULES = {
     "func": ("func",),
     "llvm": ("pointer",),
     "math": ("math",),
-    "memref": ("memref",),
+    "memref": ("memref", "memref_atomic"),
     "row_slice": ("row_slice",),
     "simt": ("simt", "simt_lanes", "simt_blocks"),
     "ub": ("ub",),

@@ -53,7 +53,7 @@ module attributes {"ttg.threads-per-warp" = 16 : i32} {
 #rows = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
   tt.func public @trap(%x: i1) {
-    // CHECK: tt.assert: tt.assert is not converted to xe
+    // CHECK: tt.assert: expected no assertion: a kernel cannot end with a message
     tt.assert %x, "no" : i1
     tt.return
   }
@@ -101,6 +101,117 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
       // CHECK: tt.load: expected pointers that count from one scalar pointer
       %v = tt.load %p : tensor<256x!tt.ptr<f32>, #t>
       scf.yield %q, %p : tensor<256x!tt.ptr<f32>, #t>, tensor<256x!tt.ptr<f32>, #t>
+    }
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @prints(%x: i32) {
+    // CHECK: tt.print: expected no printing: a kernel has nowhere to print to
+    tt.print " x: " {hex = false, isSigned = array<i32: 1>} : %x : i32
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @address(%p: !tt.ptr<f32>) {
+    // CHECK: tt.ptr_to_int: expected a pointer that is moved by elements, not a number of bytes
+    %0 = tt.ptr_to_int %p : !tt.ptr<f32> -> i64
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @not_expanded(%x: f32) {
+    // CHECK: tt.precise_sqrt: expected arithmetic of arith and math: expand-tt-math
+    %0 = tt.precise_sqrt %x : f32
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @toward_zero(%x: f32) {
+    // CHECK: tt.fp_to_fp: expected rounding = rtne, which conversions have, got rtz
+    %0 = tt.fp_to_fp %x, rounding = rtz : f32 -> bf16
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @narrower(%p: !tt.ptr<f32>) {
+    // CHECK: tt.bitcast: expected pointers to elements of as many bits, got !tt.ptr<f32> to !tt.ptr<i8>
+    %0 = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i8>
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @numbers(%x: f32) {
+    // CHECK: tt.bitcast: expected pointers, got numbers: expand-tt-math
+    %0 = tt.bitcast %x : f32 -> i32
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @updates_other_elements(%p: !tt.ptr<f32>, %x: i32) {
+    %0 = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>
+    // CHECK: tt.atomic_rmw: expected memory of i32 to be updated, got f32, which was cast
+    %1 = tt.atomic_rmw max, relaxed, gpu, %0, %x : (!tt.ptr<i32>, i32) -> i32
+    tt.return
+  }
+}
+
+// -----
+
+#a = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [2, 2], order = [1, 0]}>
+#rows = #ttg.slice<{dim = 1, parent = #a}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @too_many_to_give_back(%p: !tt.ptr<f32>, %x: f32, %out: !tt.ptr<f32>) {
+    %0 = tt.splat %p : !tt.ptr<f32> -> tensor<32768x!tt.ptr<f32>, #rows>
+    %1 = tt.splat %x : f32 -> tensor<32768xf32, #rows>
+    // CHECK: tt.atomic_rmw: expected at most 65536 bytes in work-group memory, through which subgroups exchange, got 131072
+    %2 = tt.atomic_rmw fadd, relaxed, gpu, %0, %1 : (tensor<32768x!tt.ptr<f32>, #rows>, tensor<32768xf32, #rows>) -> tensor<32768xf32, #rows>
+    tt.store %0, %2 : tensor<32768x!tt.ptr<f32>, #rows>
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @chosen(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %c: i1) {
+    // CHECK: arith.select: expected !tt.ptr<f32> not to be chosen or carried: choose or carry how far it is moved
+    %0 = arith.select %c, %p, %q : !tt.ptr<f32>
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @carried(%p: !tt.ptr<f32>, %n: i32) {
+    %0 = arith.constant 0 : i32
+    %1 = arith.constant 1 : i32
+    // CHECK: scf.for: expected !tt.ptr<f32> not to be chosen or carried: choose or carry how far it is moved
+    %2 = scf.for %i = %0 to %n step %1 iter_args(%q = %p) -> (!tt.ptr<f32>) : i32 {
+      %r = tt.addptr %q, %1 : !tt.ptr<f32>, i32
+      scf.yield %r : !tt.ptr<f32>
     }
     tt.return
   }
