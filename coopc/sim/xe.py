@@ -29,6 +29,8 @@ LEAST_BYTES = 64
 MOST = 1 << 24
 """Bytes of a row and of the pitch, and rows, less than this."""
 PITCH_ALIGNMENT = 16
+COLUMN_ALIGNMENT = 4
+"""Of where a block begins in a row, in bytes."""
 
 
 @dataclass(eq=False, slots=True)
@@ -162,6 +164,7 @@ class XeFunctions(SimulatorFunctions):
             size = memory.buffer.data.dtype.itemsize
         start = memory.offset * size
         check_surface(start, width, height, pitch)
+        check_column(x, shape.bits)
         rows, columns = byte_slots(shape, self.machine.launch.subgroup_size, slot)
         extra = (..., *(None,) * 2)
         row = y.astype(np.int64)[extra] + rows
@@ -202,6 +205,20 @@ def check_surface(base: Array, width: Array, height: Array, pitch: Array) -> Non
                 if holds.shape == found.shape
                 else f"expected a surface with {what}"
             )
+
+
+def check_column(x: Array, bits: int) -> None:
+    """Check that blocks begin at a column that they may begin at.
+
+    Raises:
+        UndefinedBehaviour: one does not.
+    """
+    bytes = x.astype(np.int64) * (bits // 8)
+    if (amiss := bytes[bytes % COLUMN_ALIGNMENT != 0]).size:
+        raise UndefinedBehaviour(
+            f"expected a block at a multiple of {COLUMN_ALIGNMENT} bytes in its row, "
+            f"got {amiss.flat[0]}"
+        )
 
 
 @cache

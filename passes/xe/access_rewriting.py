@@ -8,6 +8,7 @@ from xdsl.dialects.arith import ConstantOp, SelectOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     StringAttr,
+    UnitAttr,
     i32,
     i64,
 )
@@ -17,9 +18,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import tt, ttig
 from coopc.dialects.tt.names import BLOCK_IO, BLOCK_IO_STRIDE
 from coopc.dialects.tt.types import PtrType, TensorDescType
+from coopc.passes.xe.accesses import NO_PROMISE
 from coopc.passes.xe.pointer_matrix import AccessOp, Matrix
 from coopc.passes.xe.written import Writer, place_after
 from coopc.rewrite.polynomial import ONE
+
+Given = ttig.BlockLoad2DFromPtrOp | ttig.BlockLoad2DOp
+"""Loads of 2D blocks already, which keep to the rules of those."""
 
 
 @dataclass(slots=True)
@@ -54,6 +59,8 @@ class AccessWriter:
         new.location = op.location
         new.attributes |= op.attributes
         new.attributes.pop(BLOCK_IO_STRIDE, None)
+        if not isinstance(op, Given) and BLOCK_IO not in op.attributes:
+            new.attributes[NO_PROMISE] = UnitAttr()
         new.attributes[BLOCK_IO] = StringAttr(matrix.order)
         Rewriter.insert_op(new, InsertPoint.before(op))
         results = list[SSAValue](new.results)

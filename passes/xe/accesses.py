@@ -25,6 +25,8 @@ LANE_BY_LANE = "xe.lane_by_lane"
 
 NO_MATRIX = "xe.no_matrix"
 """On an access through pointers: why what they point to is no matrix (string)."""
+NO_PROMISE = "xe.no_promise"
+"""On an access that was found to be of a matrix: without Triton's promise (unit)."""
 MEMORY_SAID = f"{Reason.UNKNOWN_MEMORY.value}: "
 """What need not be said twice."""
 
@@ -73,6 +75,11 @@ def takes_any(op: Operation) -> bool:
     while around is not None and not isinstance(around, tt.FuncOp):
         around = around.parent_op()
     return around is not None and LANE_BY_LANE in around.attributes
+
+
+def is_promised(op: Operation) -> bool:
+    """Whether Triton says of an access that 2D blocks can do it."""
+    return block_io(op) is not None and NO_PROMISE not in op.attributes
 
 
 def request_of(access: Access) -> Request | Refusal:

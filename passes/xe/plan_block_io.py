@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.arith import AddiOp, ConstantOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -22,7 +23,13 @@ from coopc import device as devices
 from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import bits_of
-from coopc.passes.xe.accesses import Access, access_of, request_of
+from coopc.passes.xe.accesses import (
+    Access,
+    AccessOp,
+    access_of,
+    is_promised,
+    request_of,
+)
 from coopc.passes.xe.base_alignment import (
     SURFACE_ALIGNMENT,
     alignment_of,
@@ -39,10 +46,12 @@ from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.remarks import remark
 from coopc.passes.xe.row_steps import refuse_steps
 from coopc.plan.block2d import BlockPlan
+from coopc.plan.block_shape import CHANNEL_BITS
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import plan
 from coopc.plan.surface import refuse_surface
+from coopc.rewrite.lane_facts import multiple_of as multiple_of_index
 
 Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
 
@@ -58,6 +67,7 @@ def decide(access: Access, device: devices.Device) -> BlockPlan | Refusal:
             refuse_stride(made)
             or refuse_surface(io, known_numbers(made))
             or refuse_base(made)
+            or refuse_column(access.op, request.element_bits)
         )
         if refusal is not None:
             return refusal
@@ -77,6 +87,38 @@ def refuse_base(made: tt.MakeTensorDescriptorOp) -> Refusal | None:
     size = found.rest.divisor(multiple_of) * element_bytes(made)
     what = f"it is moved by a multiple of {size} bytes, expected {SURFACE_ALIGNMENT}"
     return Refusal(Reason.BASE, what)
+
+
+def refuse_column(op: AccessOp, bits: int) -> Refusal | None:
+    """Return why a block does not begin at a multiple of 4 bytes in its row.
+
+    Where nothing is known of the column, that is Triton's promise.
+    """
+    assert isinstance(op, tt.DescriptorLoadOp | tt.DescriptorStoreOp), op
+    column, unit = op.indices[-1], CHANNEL_BITS // bits
+    known = multiple_of_index(column)
+    if unit <= 1 or known % unit == 0:
+        return None
+    if is_promised(op):
+        rest = rest_of(column, unit)
+        if not rest:
+            return None
+        what = f"a column that is {rest} more than a multiple of {unit} elements"
+    else:
+        what = f"a column that is a multiple of {known} elements, as far as is known"
+    return Refusal(Reason.POSITION, f"{what}, of {bits} bits, expected one of 4 bytes")
+
+
+def rest_of(value: SSAValue, unit: int) -> int | None:
+    """Return what is left of a number divided by a power of two, if that is known."""
+    match value.owner:
+        case ConstantOp(value=IntegerAttr(value=number)):
+            return number.data % unit
+        case AddiOp(lhs=lhs, rhs=rhs):
+            pair = rest_of(lhs, unit), rest_of(rhs, unit)
+            return None if None in pair else sum(x or 0 for x in pair) % unit
+        case _:
+            return None if multiple_of_index(value) % unit else 0
 
 
 def refuse_stride(made: tt.MakeTensorDescriptorOp) -> Refusal | None:

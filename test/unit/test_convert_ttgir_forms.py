@@ -78,6 +78,7 @@ def same(found: list[Any]) -> None:
         assert np.array_equal(found[0], other, equal_nan=True)
 
 
+BLOCKS = '{ttig.block_io = "row_major"}'
 TWO = "%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %m: i32, %n: i32"
 LONG = """%ml = arith.extsi %m : i32 to i64
     %nl = arith.extsi %n : i32 to i64
@@ -359,3 +360,19 @@ def test_messages_whose_slots_hold_more_than_an_operand(type: str, k: int) -> No
     found = outputs(body, TWO.replace("f32", type), [x, y, k, 128])
     same(found)
     assert np.array_equal(found[0][:16, :k], x[:, :16].T)
+
+
+@pytest.mark.parametrize(("promise", "at"), [("", "%n"), (BLOCKS, "%c5")])
+def test_blocks_that_begin_within_4_bytes(promise: str, at: str) -> None:
+    """No message begins there: what is not promised, or is known not to hold."""
+    body = f"""%c5 = arith.constant 5 : i32
+    %pl = arith.constant 128 : i64
+    %d = tt.make_tensor_descriptor %a, [%c32, %m], [%pl, %one] : <f16>, <32x32xf16>
+    %v = tt.descriptor_load %d[%c0, {at}] {promise} : !tt.tensordesc<32x32xf16> -> tensor<32x32xf16, #t>
+    %e = tt.make_tensor_descriptor %b, [%c32, %m], [%pl, %one] : <f16>, <32x32xf16>
+    tt.descriptor_store %e[%c0, {at}], %v {promise} : !tt.tensordesc<32x32xf16>, tensor<32x32xf16, #t>
+"""  # noqa: E501
+    a, b = matrix(32, type="f2"), np.zeros((32, 128), "f2")
+    found = outputs(body, TWO.replace("f32", "f16"), [a, b, 128, 5], "dpas")
+    same(found)
+    assert np.array_equal(found[0][:, 5:37], a[:, 5:37])

@@ -21,7 +21,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 PITCH, WIDTH, HEIGHT = 144, 132, 35
 """Of the surface: bytes, bytes, rows."""
-PLACES = ((-3, -2), (20, 30))
+PLACES = ((-4, -2), (20, 30))
 """Columns of the block's elements and rows: across the first and the last edges."""
 
 
@@ -281,7 +281,7 @@ STORES = [
 ]
 
 
-@pytest.mark.parametrize("place", [(-3, -2), (12, 30)])
+@pytest.mark.parametrize("place", [(-4, -2), (12, 30)])
 def test_stores_simulated(place: tuple[int, int]) -> None:
     """What is stored is what the simulation of `xe` itself stores."""
     for lanes, shape, memory in STORES:

@@ -31,7 +31,7 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     %b = tt.make_tensor_ptr %p, [%m, %n], [%c1, %n], [%pid, %c0] {order = array<i32: 0, 1>} : <tensor<16x16xf32, #t>>
     // CHECK: scf.for %i = %c0 to %k step %c8 : i32 {
     %r = scf.for %i = %c0 to %k step %c8 iter_args(%q = %b) -> (!tt.ptr<tensor<16x16xf32, #t>>) : i32 {
-      // CHECK: tt.descriptor_load [[D]][%i, %pid] {ttig.block_io = "column_major"}
+      // CHECK: tt.descriptor_load [[D]][%i, %pid] {xe.no_promise, ttig.block_io = "column_major"}
       %x = tt.load %q {boundaryCheck = array<i32: 0, 1>, padding = 2 : i32} : !tt.ptr<tensor<16x16xf32, #t>>
       "test.op"(%x) : (tensor<16x16xf32, #t>) -> ()
       %q2 = tt.advance %q, [%c0, %c8] : <tensor<16x16xf32, #t>>
