@@ -190,6 +190,7 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
     _check(e, op, matrix)
     operands = e.id(op.value), e.id(op.scalar)
     type = e.types.matrix(matrix)
+    e.whole.strict |= not is_integer(matrix)
     e.set(op.result, (e.emit("OpMatrixTimesScalar", *operands, type=type),))
 
 

@@ -90,9 +90,9 @@ def relaxed(
 ) -> Id:
     """Say of an instruction what `fastmath` allows, and what it does not; return it."""
     found = set(flags.data) if flags is not None else set[FastMathFlag]()
-    if opcode in CONTRACTED and FastMathFlag.ALLOW_CONTRACT not in found:
-        e.whole.strict = True
-        if e.facts.vulkan:
+    if opcode.startswith("OpF") and FastMathFlag.ALLOW_CONTRACT not in found:
+        e.whole.strict = True  # of quotients too: 0 / NaN is not 0
+        if opcode in CONTRACTED and e.facts.vulkan:
             e.module.decorate(id, "NoContraction")
     if found and not e.facts.vulkan:
         modes = [mode for flag, mode in _MODES.items() if flag in found]

@@ -14,6 +14,7 @@ handlers = Handlers()
 @handlers.on(llvm.FRemOp)
 def remainder(e: Emission, op: llvm.FRemOp) -> None:
     """The remainder with the sign of the dividend."""
+    e.whole.strict = True
     each_float(
         e, op.res, (op.lhs, op.rhs), lambda to, a, b: e.emit("OpFRem", a, b, type=to)
     )
