@@ -20,6 +20,8 @@ from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
 from coopc.tools.driver import FAILED, ArgumentParser, run_tool, wrong_call
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from coopc.run.isa import Isa, KernelIsa
 
 TOOL = "coopc-isa"
@@ -60,11 +62,18 @@ def parser() -> ArgumentParser:
     )
     add = found.add_argument
     add("file", help="IR, SPIR-V text or binary; - for the standard input")
-    add("--device", default="bmg", metavar="NAMES", help="bmg,pvc,... (default: bmg)")
+    add("--device", default="bmg", metavar="NAMES", help="dg2,pvc,... (default: bmg)")
     add("-p", "--passes", default="", help="passes, as for coopc-opt")
     add("-t", "--target", help="the target, instead of the device's SPIR-V")
     add("--registers", type=int, help="general registers: 128, 256, ...")
-    add("--expect", nargs="+", action="extend", default=[], metavar="KEY=NUMBER")
+    add(
+        "--expect",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=NUMBER",
+        help="counts to find; KEY<=NUMBER at most so many",
+    )
     add("--clean", action="store_true", help="expect no calls, spills, private memory")
     add("--json", action="store_true", help="print all figures as JSON")
     add("--asm", action="store_true", help="print the disassembly, too")
@@ -221,22 +230,41 @@ BAD = ("calls", "spill", "private")
 def print_table(isas: Sequence[Isa]) -> None:
     """Print a table of the innermost loop and the whole of each kernel."""
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table("device", "kernel", "of", box=None, pad_edge=False)
-    for name in (*COLUMNS, *KERNEL_COLUMNS):
-        table.add_column(name, justify="right")
-    for isa in isas:
-        for name, kernel in isa.kernels.items():
-            for row in rows(kernel):
-                table.add_row(isa.device, name, *row)
     console = Console()
     if not console.is_terminal:
         console = Console(width=PIPE_COLUMNS)
-    console.print(table)
+    lines = [
+        [isa.device, name, *row]
+        for isa in isas
+        for name, kernel in isa.kernels.items()
+        for row in rows(kernel)
+    ]
+    wide = table_of(lines)
+    fits = Console(width=PIPE_COLUMNS).measure(wide).maximum <= console.width
+    console.print(wide if fits else table_of(lines, upright=True))
     for isa in isas:
         for warning in isa.warnings:
             console.print(f"{isa.device}: {warning}", markup=False)
+
+
+def table_of(lines: Sequence[Sequence[str]], *, upright: bool = False) -> Table:
+    """Return a table with a line, or for narrow terminals a column, for each line."""
+    from rich.table import Table
+
+    heads = ("device", "kernel", "of", *COLUMNS, *KERNEL_COLUMNS)
+    table = Table(box=None, pad_edge=False)
+    if not upright:
+        for number, head in enumerate(heads):
+            table.add_column(head, justify="left" if number < 3 else "right")
+        for line in lines:
+            table.add_row(*line)
+        return table
+    for number, head in enumerate((heads[0], *(line[0] for line in lines))):
+        table.add_column(head, justify="right" if number else "left")
+    for number, head in enumerate(heads[1:], 1):
+        table.add_row(head, *(line[number] for line in lines))
+    return table
 
 
 def rows(kernel: KernelIsa) -> list[list[str]]:

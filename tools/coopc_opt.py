@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO, Any
@@ -31,7 +32,7 @@ from coopc.tools.driver import (
     write_output,
     wrong_call,
 )
-from coopc.universe import everything, pipelines
+from coopc.universe import PASSES, PIPELINES, TARGETS, everything, pipelines
 
 TOOL = "coopc-opt"
 EXTENSIONS = ("mlir", "ttgir", "ttir")
@@ -46,7 +47,8 @@ class CoopcOptMain(xDSLOptMain):
 
     def __init__(
         self,
-        description: str = "coopc modular optimizer driver",
+        description: str = "Run passes over IR, coopc's and xDSL's, and print the "
+        "result, or what a target makes of it.",
         args: Sequence[str] | None = None,
     ):
         # Instead of xDSL's, which looks for universes three times and exits in its own
@@ -59,7 +61,11 @@ class CoopcOptMain(xDSLOptMain):
         self.output = []
         self.register_all_frontends()
         parser = ArgumentParser(
-            prog=TOOL, description=description, conflict_handler="resolve"
+            prog=TOOL,
+            description=textwrap.fill(description),
+            epilog=what_there_is(),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            conflict_handler="resolve",
         )
         self.register_all_arguments(parser)
         self.args = parser.read(args)
@@ -80,6 +86,18 @@ class CoopcOptMain(xDSLOptMain):
         """Add coopc's arguments to xDSL's."""
         super().register_all_arguments(arg_parser)
         add = arg_parser.add_argument
+        add(
+            "-t",
+            "--target",
+            default="mlir",
+            help="what to write: mlir (the default), a target of coopc, or of xDSL",
+        )
+        add(
+            "-p",
+            "--passes",
+            default="",
+            help="passes with options, as in 'set-target{device=bmg},canonicalize'",
+        )
         add(
             "-v",
             "--version",
@@ -216,6 +234,24 @@ class CoopcOptMain(xDSLOptMain):
 
 def unverified(self: Attribute) -> None:
     """What attributes do when they are made and shall not be verified."""
+
+
+def what_there_is() -> str:
+    """The pipelines, passes and targets of coopc, as the help lists them."""
+    names = {
+        "pipelines": PIPELINES,
+        "passes": [name for name in PASSES if name not in PIPELINES],
+        "targets": TARGETS,
+    }
+    blocks = [
+        textwrap.fill(
+            f"{what}: {', '.join(of_coopc)}",
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
+        for what, of_coopc in names.items()
+    ]
+    return "\n\n".join([*blocks, "xdsl-opt --help lists those of xDSL."])
 
 
 def as_bytes(content: str | bytes) -> bytes:
