@@ -183,6 +183,10 @@ class Condition:
     """For people."""
     at_least_argument: int | None = None
     """Another argument, a scalar, that it must not be less than."""
+    like_argument: int | None = None
+    """Another memref, of which it must be the size of a dimension."""
+    like_dimension: int = 0
+    """Which dimension of that one."""
 
     def violated(self, value: int) -> str | None:
         """Why a value is not allowed, or None.

@@ -292,18 +292,31 @@ def violated_condition(interface: Interface, given: Sequence[Given]) -> str | No
     for condition in interface.conditions:
         if condition.what == "address":
             continue
-        value = _demanded(interface, given, condition)
-        reason = condition.violated(value)
-        other = condition.at_least_argument
-        if other is not None and value < int(_scalar(given[other])):
-            name, why = interface.arguments[other].name, condition.why
-            reason = f"expected at least {name} = {given[other]} ({why}), got {value}"
-        if reason:
+        reason = _why_violated(interface, given, condition)
+        if reason is not None:
             argument = interface.arguments[condition.argument]
             return (
                 f"{condition.what} {condition.dimension} of {argument.name}: {reason}"
             )
     return None
+
+
+def _why_violated(
+    interface: Interface, given: Sequence[Given], condition: Condition
+) -> str | None:
+    """Return why arguments violate a condition, or None."""
+    value = _demanded(interface, given, condition)
+    if (other := condition.at_least_argument) is not None:
+        name, why = interface.arguments[other].name, condition.why
+        if value < int(_scalar(given[other])):
+            return f"expected at least {name} = {given[other]} ({why}), got {value}"
+    if (other := condition.like_argument) is not None:
+        dimension, name = condition.like_dimension, interface.arguments[other].name
+        if value != (wanted := np.asarray(given[other]).shape[dimension]):
+            return (
+                f"expected {wanted}, which is size {dimension} of {name}, got {value}"
+            )
+    return condition.violated(value)
 
 
 def _scalar(given: Given) -> Any:

@@ -1,13 +1,14 @@
 // C = A * B on matrices of any size that 16 divides: each work-group is one subgroup and
-// computes one 16 x 16 tile of C, 16 steps along K at a time.  The device is chosen when
-// the kernel is compiled:
+// computes one 16 x 16 tile of C, 16 steps along K at a time; B has as many rows as A has
+// columns.  The device is chosen when the kernel is compiled:
 //
 //     coopc-run examples/gemm.mlir --on vulkan --check
 
 #grid = affine_map<(m, k0, k1, n, m1, n1) -> (n floordiv 16, m floordiv 16)>
 
 func.func @gemm(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>)
-    attributes {simt.kernel, simt.grid = #grid} {
+    attributes {simt.kernel, simt.grid = #grid,
+                simt.equal_sizes = [array<i64: 1, 0, 0, 1>]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index

@@ -151,12 +151,24 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         kernel.subgroup_size,
         None if grid is None else tuple(map(_expression, grid.results)),
         memory,
-        conditions=tuple(_conditions(kernel.func)),
+        conditions=(*_conditions(kernel.func), *_equal_sizes(kernel)),
         spec_constants=tuple(
             SpecConstant(op.sym_name.data, number, op.value.value.data)
             for op, number in spec_constant_ids(module)
         ),
     )
+
+
+def _equal_sizes(kernel: simt.Kernel) -> Iterator[Condition]:
+    """What must hold of sizes that are the same."""
+    for each in kernel.equal_sizes:
+        yield Condition(
+            "size",
+            each.argument,
+            each.dimension,
+            like_argument=each.like_argument,
+            like_dimension=each.like_dimension,
+        )
 
 
 def _conditions(func: FuncOp) -> Iterator[Condition]:

@@ -13,13 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
 
 from coopc.dialects.coopmatrix.types import unsupported_element
+from coopc.dialects.simt import EqualSizes
 
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
@@ -44,6 +45,12 @@ class Operand:
         return type
 
     @property
+    def argument(self) -> int:
+        """The position among the arguments of a function, if it is one."""
+        assert isinstance(self.memory, BlockArgument), self.memory
+        return self.memory.index
+
+    @property
     def dimensions(self) -> tuple[int, int]:
         """The dimensions of the memref that are rows and columns of the matrix."""
         rank = self.type.get_num_dims()
@@ -62,6 +69,26 @@ class Multiplication:
     def batched(self) -> bool:
         """Whether there is a batch of them."""
         return self.c.batched
+
+    @property
+    def equal_sizes(self) -> tuple[EqualSizes, ...]:
+        """Which sizes are the same: K of A and B, M, N and the batch of them and C.
+
+        Those that types say are not among them.
+        """
+        a, b, c = self.a, self.b, self.c
+        pairs = [
+            ((b, b.dimensions[0]), (a, a.dimensions[1])),
+            ((c, c.dimensions[0]), (a, a.dimensions[0])),
+            ((c, c.dimensions[1]), (b, b.dimensions[1])),
+        ]
+        if self.batched:
+            pairs += [((b, 0), (a, 0)), ((c, 0), (a, 0))]
+        return tuple(
+            EqualSizes(x.argument, at, y.argument, like)
+            for (x, at), (y, like) in pairs
+            if DYNAMIC_INDEX in (x.type.get_shape()[at], y.type.get_shape()[like])
+        )
 
 
 def recognised(op: Operation) -> Multiplication | str:

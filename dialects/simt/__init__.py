@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from coopc.dialects.simt.attributes import (
     CONDITIONS,
+    EQUAL_SIZES,
     GRID,
     KERNEL,
     ORDERING,
@@ -33,6 +34,11 @@ from coopc.dialects.simt.barriers import (
     WaitingOp,
 )
 from coopc.dialects.simt.blocks import BLOCK_LENGTHS, BlockReadOp, BlockWriteOp
+from coopc.dialects.simt.equal_sizes import (
+    EqualSizes,
+    equal_sizes,
+    equal_sizes_attr,
+)
 from coopc.dialects.simt.ids import (
     DimensionOp,
     IdOp,
@@ -88,6 +94,7 @@ Simt = Dialect(
 __all__ = [
     "BLOCK_LENGTHS",
     "CONDITIONS",
+    "EQUAL_SIZES",
     "GRID",
     "KERNEL",
     "ORDERING",
@@ -106,6 +113,7 @@ __all__ = [
     "Dimension",
     "DimensionAttr",
     "DimensionOp",
+    "EqualSizes",
     "FenceScope",
     "FenceScopeAttr",
     "Flavour",
@@ -132,6 +140,8 @@ __all__ = [
     "WaitingOp",
     "WorkgroupIdOp",
     "WorkgroupSizeOp",
+    "equal_sizes",
+    "equal_sizes_attr",
     "kernel_of",
     "kernel_sizes",
     "kernels",

@@ -23,6 +23,9 @@ CONDITIONS = "simt.conditions"
 """On a kernel: what must hold of its arguments (an array of dictionaries, each with
 `what`, value or address, `argument`, `why`, and `multiple_of`, `at_least`, `less_than`
 where they apply)."""
+EQUAL_SIZES = "simt.equal_sizes"
+"""On a kernel: which dimensions of its memrefs are equally long (an array of
+array<i64: argument, dimension, argument, dimension>)."""
 GRID = "simt.grid"
 """On a kernel: an affine map from its sizes to the number of work-groups along x, y, z.
 

@@ -29,6 +29,7 @@ from coopc.dialects.simt.attributes import (
     WORK_GROUP_SIZE,
     TargetAttr,
 )
+from coopc.dialects.simt.equal_sizes import EqualSizes, equal_sizes
 
 MAX_SUBGROUP_SIZE = 128
 """Lanes of the widest subgroup that a driver has (Vulkan's maxSubgroupSize)."""
@@ -56,6 +57,8 @@ class Kernel:
     """Lanes; None where the kernel leaves it to the device."""
     grid: AffineMap | None
     """From the kernel's sizes to work-groups: see `GRID` and `kernel_sizes`."""
+    equal_sizes: tuple[EqualSizes, ...] = ()
+    """Which sizes of its memrefs are the same."""
 
     @property
     def work_items(self) -> int:
@@ -146,7 +149,14 @@ def _read_kernel(func: FuncOp) -> Kernel:
             f"{subgroup_size}, so that all subgroups are full, "
             f"got {prod(work_group_size)} work-items"
         )
-    return Kernel(func.sym_name.data, func, work_group_size, subgroup_size, _grid(func))
+    return Kernel(
+        func.sym_name.data,
+        func,
+        work_group_size,
+        subgroup_size,
+        _grid(func),
+        equal_sizes(func),
+    )
 
 
 def _subgroup_size(func: FuncOp) -> int | None:

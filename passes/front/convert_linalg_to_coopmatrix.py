@@ -306,6 +306,13 @@ def rewrite(func: FuncOp, plan: Plan) -> None:
             op.erase()
     func.attributes[simt.KERNEL] = UnitAttr()
     func.attributes[simt.GRID] = AffineMapAttr(grid_of(func, plan))
+    demand_equal_sizes(func, plan.multiplication)
+
+
+def demand_equal_sizes(func: FuncOp, found: Multiplication) -> None:
+    """Write on a kernel which sizes of its arguments are the same."""
+    if sizes := found.equal_sizes:
+        func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
 
 
 @dataclass(frozen=True)

@@ -283,6 +283,7 @@ def rewrite(func: FuncOp, decision: Decision) -> None:
     func.attributes[simt.WORK_GROUP_SIZE] = size
     lanes = decision.device.subgroup_size
     func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+    front.demand_equal_sizes(func, decision.front.multiplication)
 
 
 @dataclass(frozen=True)

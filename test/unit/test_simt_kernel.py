@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
+    ArrayAttr,
     DenseArrayBase,
     FloatAttr,
     IndexType,
@@ -102,6 +103,10 @@ def grid(map: AffineMap) -> FuncOp:
     return kernel([DYNAMIC], grid=AffineMapAttr(map))
 
 
+def equal(sizes: Attribute) -> FuncOp:
+    return kernel([DYNAMIC, DYNAMIC, IndexType()], equal_sizes=sizes)
+
+
 def declaration() -> FuncOp:
     func = FuncOp.external("f", [], [])
     func.attributes["simt.kernel"] = UnitAttr()
@@ -188,6 +193,36 @@ INVALID = {
         grid(AffineMap.identity(3)),
         "expected simt.grid to be a map of 2 sizes, the dynamic sizes of the kernel's "
         "memrefs and its index arguments, got 3",
+    ),
+    "sizes_of_a_number": (
+        equal(IntegerAttr(5, i32)),
+        "expected simt.equal_sizes to be an array, got 5 : i32",
+    ),
+    "sizes_of_one": (
+        equal(ArrayAttr([array(1, 0)])),
+        "expected simt.equal_sizes to hold argument, dimension, argument, dimension, "
+        "as in array<i64: 1, 0, 0, 1>, got array<i32: 1, 0>",
+    ),
+    "sizes_of_fractions": (
+        equal(ArrayAttr([DenseArrayBase.from_list(f32, [1.0, 0.0, 0.0, 1.0])])),
+        "expected simt.equal_sizes to hold argument, dimension, argument, dimension, "
+        "as in array<i64: 1, 0, 0, 1>, got "
+        "array<f32: 1.000000e+00, 0.000000e+00, 0.000000e+00, 1.000000e+00>",
+    ),
+    "size_beyond": (
+        equal(ArrayAttr([array(1, 3, 0, 1)])),
+        "expected simt.equal_sizes to name dimensions of memrefs, got dimension 3 of "
+        "argument 1",
+    ),
+    "size_of_a_scalar": (
+        equal(ArrayAttr([array(1, 0, 2, 0)])),
+        "expected simt.equal_sizes to name dimensions of memrefs, got dimension 0 of "
+        "argument 2",
+    ),
+    "size_of_nothing": (
+        equal(ArrayAttr([array(3, 0, 0, 1)])),
+        "expected simt.equal_sizes to name dimensions of memrefs, got dimension 0 of "
+        "argument 3",
     ),
 }
 

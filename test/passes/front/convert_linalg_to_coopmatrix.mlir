@@ -3,7 +3,7 @@
 // Sizes that the tile divides need no checks; the grid is a number of tiles.
 
 // CHECK-LABEL: func.func @static
-// CHECK-SAME:  simt.kernel, simt.grid = affine_map<() -> (3, 2)>
+// CHECK-SAME:  simt.kernel, simt.grid = affine_map<() -> (3, 2)>} {
 func.func @static(%a: memref<64x40xf16>, %b: memref<40x48xf16>, %c: memref<64x48xf32>) {
   // CHECK:      %row = arith.muli %group_y, %c32 : index
   // CHECK:      %col = arith.muli %group_x, %c16 : index
@@ -21,6 +21,8 @@ func.func @static(%a: memref<64x40xf16>, %b: memref<40x48xf16>, %c: memref<64x48
 
 // CHECK-LABEL: func.func @ragged
 // CHECK-SAME:  simt.grid = affine_map<(d0, d1, d2) -> (4, (d2 ceildiv 32))>
+// The rows of B are the columns of A, and those of C the rows of A.
+// CHECK-SAME:  simt.equal_sizes = [array<i64: 1, 0, 0, 1>, array<i64: 2, 0, 0, 0>]
 func.func @ragged(%a: memref<?x24xf16>, %b: memref<?x50xf16>, %c: memref<?x50xf32>) {
   // CHECK: coopmatrix.load %c[%row, %col] row_major checked(rows, cols)
   // CHECK: coopmatrix.load %a[%row, %k] row_major checked(rows) :

@@ -87,6 +87,7 @@ func.func @inside(%a: memref<1024x256xf16>, %b: memref<256x1024xf16>, %c: memref
 
 // CHECK-LABEL: func.func @dynamic
 // CHECK-SAME:  simt.grid = affine_map<(d0, d1, d2, d3, d4, d5) -> ((d5 ceildiv 256), (d4 ceildiv 128))>
+// CHECK-SAME:  simt.equal_sizes = [array<i64: 1, 0, 0, 1>, array<i64: 2, 0, 0, 0>, array<i64: 2, 1, 1, 1>]
 // CHECK:       scf.if
 // CHECK:         vector.load {{.*}} {alignment = 16 : i64}
 // CHECK:       } else {

@@ -1,0 +1,126 @@
+"""Sizes that are the same: said by kernels, checked before anything runs."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from xdsl.dialects import builtin, func
+from xdsl.dialects.builtin import MemRefType, f16, f32
+from xdsl.dialects.linalg.ops import MatmulOp
+
+import coopc
+from coopc.dialects import simt
+from coopc.dialects.simt import EqualSizes
+from coopc.interface import SECOND_ENTRY, Condition, Interface
+from coopc.interface_call import entry_for, pack
+from coopc.rewrite.multiplication import Multiplication, recognised
+
+SIZES = {
+    "matmul": ((64, 32), (32, 48), (64, 48)),
+    "batched": ((2, 64, 32), (2, 32, 48), (2, 64, 48)),
+    "transposed": ((64, 32), (48, 32), (64, 48)),
+}
+"""A, B and C of multiplications of M, N, K = 64, 48, 32, and of a batch of 2."""
+
+MAPS = {
+    "matmul": ("m, k", "k, n", "m, n"),
+    "batched": ("b, m, k", "b, k, n", "b, m, n"),
+    "transposed": ("m, k", "n, k", "m, n"),
+}
+
+
+def text(name: str) -> str:
+    """A function that multiplies memrefs of dynamic sizes."""
+    loops = "b, m, n, k" if name == "batched" else "m, n, k"
+    maps = ", ".join(f"affine_map<({loops}) -> ({x})>" for x in MAPS[name])
+    kinds = ["parallel"] * loops.count(",") + ["reduction"]
+    dynamic = "x".join("?" * len(SIZES[name][0]))
+    a, c = f"memref<{dynamic}xf16>", f"memref<{dynamic}xf32>"
+    return f"""
+func.func @{name}(%a: {a}, %b: {a}, %c: {c}) {{
+  linalg.generic {{indexing_maps = [{maps}],
+      iterator_types = [{", ".join(f'"{kind}"' for kind in kinds)}]}}
+      ins(%a, %b : {a}, {a}) outs(%c : {c}) {{
+  ^bb0(%x: f16, %y: f16, %z: f32):
+    %x1 = arith.extf %x : f16 to f32
+    %y1 = arith.extf %y : f16 to f32
+    %p = arith.mulf %x1, %y1 : f32
+    %s = arith.addf %p, %z : f32
+    linalg.yield %s : f32
+  }}
+  func.return
+}}"""
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    types = ("float16", "float16", "float32")
+    return [np.ones(shape, type) for shape, type in zip(shapes, types, strict=True)]
+
+
+def interfaces(name: str, staged: str) -> tuple[Interface, ...]:
+    passes = f"coopc-khr{{device=lavapipe staged={staged}}}"
+    return coopc.compile(text(name), passes, "spirv").interface
+
+
+@pytest.mark.parametrize("staged", ["true", "false"])
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_every_size_is_compared(name: str, staged: str) -> None:
+    """Whichever dimension of whichever argument is another, it is refused."""
+    (interface,) = interfaces(name, staged)
+    shapes = SIZES[name]
+    pack(interface, arrays(*shapes))
+    for argument, shape in enumerate(shapes):
+        for dimension, size in enumerate(shape):
+            other = (*shape[:dimension], size + 16, *shape[dimension + 1 :])
+            wrong = [*shapes[:argument], other, *shapes[argument + 1 :]]
+            with pytest.raises(ValueError, match=r"size \d of [bc]: expected \d+"):
+                pack(interface, arrays(*wrong))
+
+
+def test_message() -> None:
+    (interface,) = interfaces("matmul", "false")
+    message = "size 0 of b: expected 32, which is size 1 of a, got 16"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        pack(interface, arrays((64, 32), (16, 48), (64, 48)))
+
+
+def test_second_entries_are_no_way_out() -> None:
+    """A kernel for any memory takes no other sizes either."""
+    (any_memory,) = interfaces("matmul", "false")
+    demanding = (Condition("size", 0, 1, multiple_of=64), *any_memory.conditions)
+    first = replace(any_memory, conditions=demanding)
+    second = replace(any_memory, name=f"{first.name}{SECOND_ENTRY}")
+    given = arrays((64, 32), (16, 48), (64, 48))
+    assert entry_for([first, second], first, given) is second
+    with pytest.raises(ValueError, match="expected 32, which is size 1 of a"):
+        pack(second, given)
+
+
+def multiplication(*types: MemRefType) -> Multiplication:
+    function = func.FuncOp("f", (types, ()))
+    block = function.body.block
+    op = MatmulOp(block.args[:2], block.args[2:])
+    block.add_op(op)
+    found = recognised(op)
+    assert isinstance(found, Multiplication), found
+    return found
+
+
+def test_types_say_some() -> None:
+    """What both types fix is nothing that a caller has to see to."""
+    dynamic = builtin.DYNAMIC_INDEX
+    found = multiplication(
+        MemRefType(f16, (64, 32)),
+        MemRefType(f16, (32, dynamic)),
+        MemRefType(f32, (64, dynamic)),
+    )
+    assert found.equal_sizes == (EqualSizes(2, 1, 1, 1),)
+
+
+def test_attribute_is_read_back() -> None:
+    sizes = (EqualSizes(1, 0, 0, 1), EqualSizes(1, 1, 0, 0))
+    function = func.FuncOp("k", ((MemRefType(f16, (4, 4)),) * 2, ()))
+    assert simt.equal_sizes(function) == ()
+    function.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
+    assert simt.equal_sizes(function) == sizes
