@@ -36,8 +36,8 @@ def main() -> None:
     lines = artifact.text.splitlines()
     multiplications = sum("OpCooperativeMatrixMulAddKHR" in line for line in lines)
     say(
-        f"  compiled for {DEVICE} in {elapsed:.2f} s: {len(lines)} lines of SPIR-V, "
-        f"{multiplications} multiplications of 8 x 8 x 8 in the loop"
+        f"  compiled for {DEVICE} in {elapsed:.2f} s: {len(lines)} lines of SPIR-V,\n"
+        f"  {multiplications} multiplications of 8 x 8 x 8 in the loop"
     )
 
     generator = np.random.default_rng(0)
@@ -58,7 +58,8 @@ def main() -> None:
         f"  {verdict} with numpy: largest error {error:.1e}, "
         f"rounding allows {bound:.1e}"
     )
-    say("\nNext: coopc-opt examples/gemm.mlir -p 'coopc-khr{device=lavapipe}' -t spirv")
+    say("\nNext: . .venv/bin/activate")
+    say("      coopc-opt examples/gemm.mlir -p 'coopc-khr{device=lavapipe}' -t spirv")
     if error > bound:
         raise SystemExit(1)
 
