@@ -33,6 +33,8 @@ import llvmlite.binding as llvm
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
 extensions = (
+    "SPV_EXT_shader_atomic_float_add",
+    "SPV_EXT_shader_atomic_float_min_max",
     "SPV_INTEL_subgroups", "SPV_INTEL_2d_block_io", "SPV_INTEL_split_barrier",
     "SPV_INTEL_subgroup_matrix_multiply_accumulate", "SPV_INTEL_bfloat16_conversion",
     "SPV_INTEL_cache_controls", "SPV_INTEL_tensor_float32_conversion",
