@@ -10,9 +10,10 @@
 | a number          | it, everywhere                        | it                  |
 
 A word for a memref may be followed by `:256x64xf16` or `:256x64`: the shape, which must
-fit the kernel's.  Without it a dynamic dimension has `DEFAULT_SIZE` elements, or what
-the caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.  Arrays
-get the strides that the kernel asks for.
+fit the kernel's.  Without it a dynamic dimension is as long as the one that it must be
+as long as, where that is known, and else has `DEFAULT_SIZE` elements, or what the
+caller says.  A pointer, a memref of rank 0, takes any shape, and needs one.  Arrays get
+the strides that the kernel asks for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ import numpy.typing as npt
 
 from coopc.interface import Argument, Buffer, Interface, Scalar
 from coopc.interface_call import DTYPES, Given
+from coopc.run.default_shapes import default_shapes
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -137,13 +139,25 @@ def make_arguments(
     Raises:
         ValueError: a word does not fit its argument, or a file cannot be read.
     """
+    given = {name: word.shape for name, word in words.items() if word.shape}
+    shapes = default_shapes(interface, given, size)
     return [
-        _make(argument, words.get(argument.name, Word("exact")), (seed, number), size)
+        _make(
+            argument,
+            words.get(argument.name, Word("exact")),
+            shapes.get(number),
+            (seed, number),
+        )
         for number, argument in enumerate(interface.arguments)
     ]
 
 
-def _make(argument: Argument, word: Word, seed: tuple[int, int], size: int) -> Given:
+def _make(
+    argument: Argument,
+    word: Word,
+    default: tuple[int, ...] | None,
+    seed: tuple[int, int],
+) -> Given:
     if not isinstance(argument, Buffer):
         if word.maker in MAKERS:
             array = _filled(word.maker, argument.type, (1,), seed)
@@ -153,7 +167,7 @@ def _make(argument: Argument, word: Word, seed: tuple[int, int], size: int) -> G
         return _number(word.maker, argument.type, argument.name)
     if word.maker.endswith(".npy"):
         return laid_out(argument, read_array(word.maker))
-    shape = _shape(argument, word, size)
+    shape = _shape(argument, word, default)
     if word.element not in (None, argument.element):
         raise ValueError(
             f"expected {argument.name} to hold {argument.element}, got {word.element}"
@@ -231,9 +245,11 @@ def _strided(memory: Array, like: Array, strides: Sequence[int]) -> Array:
     return np.lib.stride_tricks.as_strided(memory, like.shape, steps)
 
 
-def _shape(argument: Buffer, word: Word, size: int) -> tuple[int, ...]:
+def _shape(
+    argument: Buffer, word: Word, default: tuple[int, ...] | None
+) -> tuple[int, ...]:
     """The shape that an array is to have; that of a pointer's memory must be given."""
-    if not argument.shape:
+    if default is None:
         if word.shape is None:
             raise ValueError(
                 f"expected a shape for {argument.name}, a pointer, as in "
@@ -241,7 +257,7 @@ def _shape(argument: Buffer, word: Word, size: int) -> tuple[int, ...]:
             )
         return word.shape
     if word.shape is None:
-        return tuple(size if n is None else n for n in argument.shape)
+        return default
     fits = len(word.shape) == len(argument.shape) and all(
         n in (None, given) for n, given in zip(argument.shape, word.shape, strict=True)
     )

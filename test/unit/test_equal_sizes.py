@@ -15,6 +15,7 @@ from coopc.dialects.simt import EqualSizes
 from coopc.interface import SECOND_ENTRY, Condition, Interface
 from coopc.interface_call import entry_for, pack
 from coopc.rewrite.multiplication import Multiplication, recognised
+from coopc.run.arguments import make_arguments, read_word
 
 SIZES = {
     "matmul": ((64, 32), (32, 48), (64, 48)),
@@ -95,6 +96,21 @@ def test_second_entries_are_no_way_out() -> None:
     assert entry_for([first, second], first, given) is second
     with pytest.raises(ValueError, match="expected 32, which is size 1 of a"):
         pack(second, given)
+
+
+def test_defaults_are_the_same() -> None:
+    """What words leave open is as long as what it must be as long as."""
+    (interface,) = interfaces("matmul", "false")
+
+    def shapes(**words: str) -> list[tuple[int, ...]]:
+        read = {name: read_word(word) for name, word in words.items()}
+        return [np.shape(each) for each in make_arguments(interface, read, size=16)]
+
+    assert shapes() == [(16, 16), (16, 16), (16, 16)]
+    assert shapes(a="zeros:64x32") == [(64, 32), (32, 16), (64, 16)]
+    assert shapes(c="zeros:64x32") == [(64, 16), (16, 32), (64, 32)]
+    assert shapes(a="ones:8x9", b="ones:9x10") == [(8, 9), (9, 10), (8, 10)]
+    assert shapes(a="ones:8x9", b="ones:7x10") == [(8, 9), (7, 10), (8, 10)]
 
 
 def multiplication(*types: MemRefType) -> Multiplication:
