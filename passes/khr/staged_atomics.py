@@ -1,52 +1,26 @@
 """Atomic accesses: element by element, each by the lane that its turn is."""
 
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 
-from coopc.dialects import coopmatrix, simt
-from coopc.dialects.narrow import is_integer
+from coopc.dialects import coopmatrix
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.scalar_forms import constant
 from coopc.passes.khr.scratch import Piece, Scratch
 from coopc.passes.khr.staged_memory import Access
-
-_KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
-    coopmatrix.AtomicAddOp: (0, 1, 1),
-    coopmatrix.AtomicMaxOp: (13, 4, 5),
-    coopmatrix.AtomicMinOp: (14, 7, 8),
-}
-"""The kinds of updates: of floats, of signed and of unsigned integers."""
-
-
-def kind_of(op: coopmatrix.AtomicOp) -> int:
-    """The kind of an update."""
-    of_floats, of_signed, of_unsigned = _KINDS[type(op)]
-    if not is_integer(op.matrix.element_type):
-        return of_floats
-    signed = isinstance(op, coopmatrix.AtomicMaxOp | coopmatrix.AtomicMinOp)
-    return of_signed if signed and op.signed is not None else of_unsigned
+from coopc.rewrite import element_access
 
 
 def _access(
-    op: coopmatrix.AtomicOp, memory: SSAValue, places: list[SSAValue], value: SSAValue
+    op: coopmatrix.AtomicOp, places: list[SSAValue], value: SSAValue
 ) -> Operation:
     """One element's access, as ordered as the whole."""
-    new: Operation
     match op:
-        case coopmatrix.AtomicLoadOp():
-            new = memref.LoadOp.get(memory, places)
+        case coopmatrix.AtomicUpdateOp():
+            return element_access.update(op, value, places)
         case coopmatrix.AtomicStoreOp():
-            new = memref.StoreOp.get(value, memory, places)
+            return element_access.store(op, value, places)
         case _:
-            new = memref.AtomicRMWOp.build(
-                operands=[value, memory, places],
-                result_types=[value.type],
-                properties={"kind": IntegerAttr(kind_of(op), i64)},
-            )
-    new.attributes[simt.ORDERING] = StringAttr(str(op.ordering.data))
-    new.attributes[simt.ORDERING_SCOPE] = StringAttr(str(op.atomic_scope))
-    return new
+            return element_access.load(op, places)
 
 
 def staged_atomic(
@@ -76,7 +50,7 @@ def staged_atomic(
 
         def update(code: Code) -> Operation:
             value = zero(code) if given is None else given.load(code, row, col)
-            new = _access(op, access.memory, places, value)
+            new = _access(op, places, value)
             code.do(new)
             return new
 

@@ -16,6 +16,7 @@ from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
 from coopc.passes.xe.matrix_rules import precision, sources
 
 CONVERTED = (
+    coopmatrix.AtomicOp,
     coopmatrix.BitcastOp,
     coopmatrix.ConvertOp,
     coopmatrix.ElementwiseOp,

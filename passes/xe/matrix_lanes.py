@@ -1,18 +1,18 @@
 """Accesses of matrices lane by lane: each element through an address of its own.
 
 Where an axis is checked and an element is outside of it, the element is 0, or not
-stored.
+stored or updated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.dialects.memref import DimOp, LoadOp, StoreOp
+from xdsl.dialects.memref import DimOp
 from xdsl.dialects.vector import ExtractOp, InsertOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -21,6 +21,7 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
 from coopc.passes.xe.matrix_pieces import Pieces, Tile
 from coopc.passes.xe.positions import fields
 from coopc.passes.xe.registers import packed, unpacked
+from coopc.rewrite import element_access
 from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
 from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.one_to_many import Splitter
@@ -92,44 +93,90 @@ class MatrixLanes:
         return self.pieces.spread.element
 
     def load(
-        self, op: coopmatrix.LoadOp, s: Splitter, b: LaneBuilder
+        self,
+        op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp,
+        s: Splitter,
+        b: LaneBuilder,
     ) -> list[SSAValue]:
         """Load a matrix; return its tiles."""
-        spread, zero = self.pieces.spread, b.constant(self.element, 0)
+
+        def read(tile: Tile, number: int) -> SSAValue:
+            wanted, positions = self._guarded(op, b, tile, number)
+            read = partial(element_access.load, op, positions)
+            return b.effect_where(wanted, read, (b.constant(self.element, 0),))[0]
+
+        return [x for tile in self.pieces.tiles for x in self._tile(s, b, tile, read)]
+
+    def store(
+        self,
+        op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp,
+        s: Splitter,
+        b: LaneBuilder,
+    ) -> None:
+        """Store the tiles of a matrix."""
+        for tile, piece in zip(self.pieces.tiles, s.parts(op.value), strict=True):
+            elements = self._elements(s, b, piece)
+            for number, value in enumerate(elements):
+                wanted, positions = self._guarded(op, b, tile, number)
+                write = partial(element_access.store, op, value, positions)
+                b.effect_where(wanted, write)
+
+    def update(
+        self, op: coopmatrix.AtomicUpdateOp, s: Splitter, b: LaneBuilder
+    ) -> list[SSAValue]:
+        """Update memory by a matrix; return the tiles of what was there.
+
+        Each element is updated once, as one lane has it: `test_one_lane_has_an_element`.
+        """
         found: list[SSAValue] = []
-        for tile in self.pieces.tiles:
-            vectors: list[SSAValue] = []
-            for start in range(0, spread.run, spread.length):
-                vector = b.constant(spread.vector, 0)
-                for at in range(spread.length):
-                    place = self._place(b, tile, spread.registers[start + at])
-                    value = self._read(op, b, place, zero)
-                    vector = b.effect(InsertOp(value, vector, [at])).results[0]
-                vectors.append(vector)
-            found += packed(s, spread, vectors)
+        for tile, piece in zip(self.pieces.tiles, s.parts(op.value), strict=True):
+            values = self._elements(s, b, piece)
+
+            def change(tile: Tile, number: int, values: Values = values) -> SSAValue:
+                wanted, positions = self._guarded(op, b, tile, number)
+                change = partial(element_access.update, op, values[number], positions)
+                zero = b.constant(self.element, 0)
+                return b.effect_where(wanted, change, (zero,))[0]
+
+            found += self._tile(s, b, tile, change)
         return found
 
-    def _read(
-        self, op: coopmatrix.LoadOp, b: LaneBuilder, place: Element, zero: SSAValue
-    ) -> SSAValue:
-        """Read an element; 0 where it is outside of what is checked."""
-        positions = positions_of(b, op, place)
-        wanted = b.both(*checks(b, op, positions))
-        read = partial(LoadOp.get, op.memory, positions)
-        return b.effect_where(wanted, read, (zero,))[0]
-
-    def store(self, op: coopmatrix.StoreOp, s: Splitter, b: LaneBuilder) -> None:
-        """Store the tiles of a matrix."""
+    def _tile(
+        self,
+        s: Splitter,
+        b: LaneBuilder,
+        tile: Tile,
+        element: Callable[[Tile, int], SSAValue],
+    ) -> list[SSAValue]:
+        """Return a tile of elements, by their numbers among those of a lane."""
         spread = self.pieces.spread
-        for tile, piece in zip(self.pieces.tiles, s.parts(op.value), strict=True):
-            vectors = unpacked(s, spread, [piece])
-            for number, register in enumerate(spread.registers):
-                vector, at = divmod(number, spread.length)
-                positions = positions_of(b, op, self._place(b, tile, register))
-                wanted = b.both(*checks(b, op, positions))
-                value = b.effect(ExtractOp(vectors[vector], [at], spread.element))
-                place = value.results[0], op.memory, positions
-                b.effect_where(wanted, partial(StoreOp.get, *place))
+        vectors: list[SSAValue] = []
+        for start in range(0, spread.run, spread.length):
+            vector = b.constant(spread.vector, 0)
+            for at in range(spread.length):
+                value = element(tile, start + at)
+                vector = b.effect(InsertOp(value, vector, [at])).results[0]
+            vectors.append(vector)
+        return packed(s, spread, vectors)
+
+    def _elements(self, s: Splitter, b: LaneBuilder, piece: SSAValue) -> Values:
+        """Return the elements of a tile that a lane has."""
+        spread = self.pieces.spread
+        vectors = unpacked(s, spread, [piece])
+        return tuple(
+            b.effect(ExtractOp(vectors[vector], [at], spread.element)).results[0]
+            for vector, at in (
+                divmod(number, spread.length) for number in range(spread.run)
+            )
+        )
+
+    def _guarded(
+        self, op: coopmatrix.AccessOp, b: LaneBuilder, tile: Tile, number: int
+    ) -> tuple[SSAValue | bool, Values]:
+        """Return whether an element of a tile is accessed, and where it is."""
+        place = self._place(b, tile, self.pieces.spread.registers[number])
+        positions = positions_of(b, op, place)
+        return b.both(*checks(b, op, positions)), positions
 
     def _place(self, b: LaneBuilder, tile: Tile, register: int) -> Element:
         """Return which element of the matrix a lane has in a register of a tile."""

@@ -92,6 +92,11 @@ class Matrices:
         table: dict[type[Operation], Callable[[Any, Splitter], Results]] = {
             coopmatrix.LoadOp: self.load,
             coopmatrix.StoreOp: self.store,
+            coopmatrix.AtomicLoadOp: self.atomic_load,
+            coopmatrix.AtomicStoreOp: self.atomic_store,
+            coopmatrix.AtomicAddOp: self.update,
+            coopmatrix.AtomicMaxOp: self.update,
+            coopmatrix.AtomicMinOp: self.update,
             coopmatrix.FillOp: self.fill,
             coopmatrix.MulAddOp: self.mul_add,
             coopmatrix.ScaleOp: self.scale,
@@ -146,6 +151,19 @@ class Matrices:
         else:
             MatrixLanes(pieces).store(op, s, self.builder(op))
         return []
+
+    def atomic_load(self, op: coopmatrix.AtomicLoadOp, s: Splitter) -> Results:
+        """Lane by lane."""
+        return [MatrixLanes(self.of(op.result)).load(op, s, self.builder(op))]
+
+    def atomic_store(self, op: coopmatrix.AtomicStoreOp, s: Splitter) -> Results:
+        """Lane by lane."""
+        MatrixLanes(self.of(op.value)).store(op, s, self.builder(op))
+        return []
+
+    def update(self, op: coopmatrix.AtomicUpdateOp, s: Splitter) -> Results:
+        """Lane by lane: each element is in one lane."""
+        return [MatrixLanes(self.of(op.value)).update(op, s, self.builder(op))]
 
     def fill(self, op: coopmatrix.FillOp, s: Splitter) -> Results:
         """The number, converted, in every component."""
