@@ -14,10 +14,7 @@ import numpy as np
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
-    ReturnedValues,
-    TerminatorValue,
     impl,
-    impl_terminator,
     register_impls,
 )
 from xdsl.ir import Region, SSAValue
@@ -25,7 +22,7 @@ from xdsl.ir import Region, SSAValue
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.sim.coopmatrix_memory import together
-from coopc.sim.interpreter import Simulator, SimulatorFunctions
+from coopc.sim.interpreter import Simulator, SimulatorFunctions, ending
 from coopc.sim.memory import MemRef
 from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array
 
@@ -34,12 +31,7 @@ from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array
 class CoopmatrixWholeFunctions(SimulatorFunctions):
     """`apply` and its end."""
 
-    @impl_terminator(coopmatrix.YieldOp)
-    def yield_element(
-        self, interpreter: Interpreter, op: coopmatrix.YieldOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        """Give the new elements."""
-        return ReturnedValues(args), ()
+    yield_element = ending(coopmatrix.YieldOp)
 
     @impl(coopmatrix.ApplyOp)
     def apply(

@@ -6,15 +6,12 @@ from xdsl.dialects import func
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
-    ReturnedValues,
-    TerminatorValue,
     impl,
-    impl_terminator,
     register_impls,
 )
 
 from coopc.sim.errors import SimulationError
-from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.interpreter import SimulatorFunctions, ending
 
 
 @register_impls
@@ -31,9 +28,4 @@ class FuncFunctions(SimulatorFunctions):
             raise SimulationError(f"no function with a body is called {op.callee}")
         return interpreter.run_ssacfg_region(callee.body, args)
 
-    @impl_terminator(func.ReturnOp)
-    def leave(
-        self, interpreter: Interpreter, op: func.ReturnOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        """Give the results to the caller."""
-        return ReturnedValues(args), ()
+    leave = ending(func.ReturnOp)

@@ -17,6 +17,8 @@ from xdsl.interpreter import (
     OpImplResult,
     PythonValues,
     ReturnedValues,
+    TerminatorValue,
+    impl_terminator,
 )
 from xdsl.ir import Operation, Region, SSAValue
 
@@ -36,6 +38,24 @@ class SimulatorFunctions(InterpreterFunctions):
     """Functions of a dialect, on the state of a simulation."""
 
     machine: Machine
+
+
+def ending(op_type: type[Operation]) -> Implementation:
+    """Return the simulation of an operation that ends a region: it gives its operands.
+
+    To the operation around, or to the caller of a function.
+    """
+
+    @impl_terminator(op_type)
+    def run(
+        self: InterpreterFunctions,
+        interpreter: Interpreter,
+        op: Operation,
+        args: PythonValues,
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
+    return run
 
 
 @dataclass

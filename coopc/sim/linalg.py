@@ -19,10 +19,7 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
-    ReturnedValues,
-    TerminatorValue,
     impl,
-    impl_terminator,
     register_impls,
 )
 from xdsl.ir import Attribute, Operation
@@ -32,7 +29,7 @@ from coopc.sim.affine import evaluate
 from coopc.sim.arith import Run, convert_number
 from coopc.sim.atomic import combination
 from coopc.sim.errors import SimulationError
-from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.interpreter import SimulatorFunctions, ending
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef
 from coopc.sim.values import Array, number
@@ -136,12 +133,7 @@ class LinalgFunctions(SimulatorFunctions):
     sqrt = structured(linalg.SqrtOp)
     select = structured(linalg.SelectOp)
 
-    @impl_terminator(linalg.YieldOp)
-    def yield_values(
-        self, interpreter: Interpreter, op: linalg.YieldOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        """Give the new elements of the outputs."""
-        return ReturnedValues(args), ()
+    yield_values = ending(linalg.YieldOp)
 
     @impl(linalg.IndexOp)
     def index(

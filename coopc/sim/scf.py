@@ -14,16 +14,13 @@ from xdsl.dialects import scf
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
-    ReturnedValues,
-    TerminatorValue,
     impl,
-    impl_terminator,
     register_impls,
 )
 from xdsl.ir import Attribute, Region
 
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.interpreter import SimulatorFunctions, ending
 from coopc.sim.machine import MAX_ITERATIONS
 from coopc.sim.values import Array
 
@@ -32,19 +29,8 @@ from coopc.sim.values import Array
 class ScfFunctions(SimulatorFunctions):
     """Structured control flow."""
 
-    @impl_terminator(scf.YieldOp)
-    def yield_values(
-        self, interpreter: Interpreter, op: scf.YieldOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        """Give values to the operation around."""
-        return ReturnedValues(args), ()
-
-    @impl_terminator(scf.ConditionOp)
-    def condition(
-        self, interpreter: Interpreter, op: scf.ConditionOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        """Give the condition and values to the loop around."""
-        return ReturnedValues(args), ()
+    yield_values = ending(scf.YieldOp)
+    condition = ending(scf.ConditionOp)
 
     @impl(scf.ExecuteRegionOp)
     def execute_region(

@@ -13,10 +13,7 @@ from xdsl.dialects.builtin import Float32Type
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
-    ReturnedValues,
-    TerminatorValue,
     impl,
-    impl_terminator,
     register_impls,
 )
 
@@ -24,7 +21,7 @@ from coopc.dialects import tt
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.enums import InputPrecision, ProgramAxis
 from coopc.dialects.tt.types import shape_of
-from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.interpreter import SimulatorFunctions, ending
 from coopc.sim.memory import MemRef
 from coopc.sim.values import AXES, Array, is_float, wrapped
 from coopc.sim.xe_multiply import TF32_DROPPED
@@ -36,19 +33,8 @@ _AXES = {ProgramAxis.X: 0, ProgramAxis.Y: 1, ProgramAxis.Z: 2}
 class TtFunctions(SimulatorFunctions):
     """Programs, shapes, products and reductions."""
 
-    @impl_terminator(tt.ReturnOp)
-    def leave(
-        self, interpreter: Interpreter, op: tt.ReturnOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        """End the kernel."""
-        return ReturnedValues(args), ()
-
-    @impl_terminator(tt.ReduceReturnOp)
-    def give(
-        self, interpreter: Interpreter, op: tt.ReduceReturnOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        """Give what two elements are together."""
-        return ReturnedValues(args), ()
+    leave = ending(tt.ReturnOp)
+    give = ending(tt.ReduceReturnOp)
 
     @impl(tt.GetProgramIdOp)
     def program_id(
