@@ -27,6 +27,33 @@ TICKET, DONE, STOP, COUNT, ENTRY, SLOTS = 0, 8, 16, 24, 32, 40
 SPINS = 4_000
 """How often a thread looks for work before it sleeps: for about 0.2 ms."""
 
+
+def looking(number: str, at: str, test: str, begin: str, found: str, tired: str) -> str:
+    """The blocks that load a number until a test of it holds.
+
+    Args:
+        number: its name.
+        at: the pointer to it.
+        test: the instruction that says whether it is the one.
+        begin: the block before them.
+        found: where they lead when the test holds.
+        tired: where they lead after `SPINS` times; that block leads to `look` again.
+    """
+    return f"""\
+look:
+  %spins = phi i64 [ 0, %{begin} ], [ %more, %spin ], [ 0, %{tired} ]
+  {number} = load atomic i64, ptr {at} acquire, align 8
+  %there = {test}
+  br i1 %there, label %{found}, label %again
+again:
+  %more = add i64 %spins, 1
+  %tired = icmp ugt i64 %more, {SPINS}
+  br i1 %tired, label %{tired}, label %spin
+spin:
+  call void @llvm.x86.sse2.pause()
+  br label %look"""
+
+
 CODE = f"""
 declare void @llvm.x86.sse2.pause()
 declare i64 @syscall(i64, ...)
@@ -43,18 +70,7 @@ entry:
 idle:
   %seen = phi i64 [ 0, %entry ], [ %ticket, %finished ]
   br label %look
-look:
-  %spins = phi i64 [ 0, %idle ], [ %more, %spin ], [ 0, %sleep ]
-  %ticket = load atomic i64, ptr %state acquire, align 8
-  %new = icmp ne i64 %ticket, %seen
-  br i1 %new, label %work, label %again
-again:
-  %more = add i64 %spins, 1
-  %tired = icmp ugt i64 %more, {SPINS}
-  br i1 %tired, label %sleep, label %spin
-spin:
-  call void @llvm.x86.sse2.pause()
-  br label %look
+{looking("%ticket", "%state", "icmp ne i64 %ticket, %seen", "idle", "work", "sleep")}
 sleep:
   %low = trunc i64 %seen to i32
   %r = call i64 (i64, ...) @syscall(i64 202, ptr %state, i32 0, i32 %low, ptr null)
@@ -92,18 +108,7 @@ entry:
   %slot = load ptr, ptr %slots
   call void %f(ptr %slot)
   br label %look
-look:
-  %spins = phi i64 [ 0, %entry ], [ %more, %spin ], [ 0, %yield ]
-  %now = load atomic i64, ptr %done acquire, align 8
-  %all = icmp uge i64 %now, %others
-  br i1 %all, label %exit, label %again
-again:
-  %more = add i64 %spins, 1
-  %tired = icmp ugt i64 %more, {SPINS}
-  br i1 %tired, label %yield, label %spin
-spin:
-  call void @llvm.x86.sse2.pause()
-  br label %look
+{looking("%now", "%done", "icmp uge i64 %now, %others", "entry", "exit", "yield")}
 yield:
   %y = call i32 @sched_yield()
   br label %look
