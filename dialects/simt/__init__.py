@@ -38,6 +38,7 @@ from coopc.dialects.simt.equal_sizes import (
     EqualSizes,
     equal_sizes,
     equal_sizes_attr,
+    forget_sizes,
 )
 from coopc.dialects.simt.ids import (
     DimensionOp,
@@ -142,6 +143,7 @@ __all__ = [
     "WorkgroupSizeOp",
     "equal_sizes",
     "equal_sizes_attr",
+    "forget_sizes",
     "kernel_of",
     "kernel_sizes",
     "kernels",

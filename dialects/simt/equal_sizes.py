@@ -54,6 +54,16 @@ def equal_sizes_attr(sizes: Iterable[EqualSizes]) -> ArrayAttr[DenseArrayBase]:
     return ArrayAttr([DenseArrayBase.from_list(i64, astuple(each)) for each in sizes])
 
 
+def forget_sizes(func: FuncOp, argument: int) -> None:
+    """Say no more of the sizes of an argument, which is to be another memref."""
+    sizes = equal_sizes(func)
+    kept = [x for x in sizes if argument not in (x.argument, x.like_argument)]
+    if kept:
+        func.attributes[EQUAL_SIZES] = equal_sizes_attr(kept)
+    elif sizes:
+        del func.attributes[EQUAL_SIZES]
+
+
 def _read(attr: Attribute, types: tuple[Attribute, ...]) -> EqualSizes:
     """Return two dimensions of arguments of some types."""
     numbers: tuple[int, ...] = ()

@@ -173,6 +173,7 @@ class Packing:
             channel.name_hint, place.name_hint = "channel", "place"
             places = [*load.positions[:-2], channel, place]
             self._replace(load, places, code)
+        simt.forget_sizes(self.func, self.memory.index)
         Rewriter.replace_value_with_new_type(self.memory, new_type)
         self.func.update_function_type()
 

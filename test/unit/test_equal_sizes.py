@@ -140,3 +140,21 @@ def test_attribute_is_read_back() -> None:
     assert simt.equal_sizes(function) == ()
     function.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
     assert simt.equal_sizes(function) == sizes
+
+
+def test_forgotten() -> None:
+    """Nothing is said of an argument that becomes another memref."""
+    function = func.FuncOp("k", ((MemRefType(f16, (4, 4)),) * 3, ()))
+    first, second = EqualSizes(1, 0, 0, 1), EqualSizes(2, 0, 0, 0)
+    function.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr((first, second))
+    simt.forget_sizes(function, 1)
+    assert simt.equal_sizes(function) == (second,)
+    simt.forget_sizes(function, 0)
+    assert simt.EQUAL_SIZES not in function.attributes
+
+
+def test_packed_matrices_have_sizes_of_their_own() -> None:
+    passes = "coopc-khr{device=intel-cpu pack_b=true}"
+    _, second = coopc.compile(text("matmul"), passes, "spirv").interface
+    (condition,) = second.conditions
+    assert (condition.argument, condition.like_argument) == (2, 0)
