@@ -127,6 +127,21 @@ def of_own(g: Gemm, name: str) -> str:
         scf.yield %all_of : {part_type(g)}"""
 
 
+def of_matrix(g: Gemm, name: str) -> str:
+    """Return the end of a region that gives a part of C, or memory for one at an edge.
+
+    Args:
+        g: the multiplication.
+        name: of what is given.
+    """
+    part = part_type(g)
+    return f"""
+        %{name} = scf.if %inside -> ({part}) {{{of_c(g)}
+        }} else {{{of_own(g, "edge")}
+        }}
+        scf.yield %{name} : {part}"""
+
+
 def of_sums(g: Gemm) -> str:
     """Return the end of a region that gives the place among the sums of the block."""
     inside, part = part_type(g, PANEL), part_type(g)
@@ -144,11 +159,7 @@ def source(g: Gemm) -> str:
     if g.fill is None:
         begin = f"""
         scf.if %outside {{{edge_rows(g, True)}
-        }}
-        %begin = scf.if %inside -> ({part}) {{{of_c(g)}
-        }} else {{{of_own(g, "edge")}
-        }}
-        scf.yield %begin : {part}"""
+        }}{of_matrix(g, "begin")}"""
     return f"""\
       %source = scf.if %is_first -> ({part}) {{{begin}
       }} else {{{of_sums(g)}
@@ -159,11 +170,7 @@ def target(g: Gemm) -> str:
     """Return to where sums are stored."""
     part = part_type(g)
     return f"""\
-      %target = scf.if %is_last -> ({part}) {{
-        %end = scf.if %inside -> ({part}) {{{of_c(g)}
-        }} else {{{of_own(g, "edge")}
-        }}
-        scf.yield %end : {part}
+      %target = scf.if %is_last -> ({part}) {{{of_matrix(g, "end")}
       }} else {{{of_sums(g)}
       }}"""
 
