@@ -39,7 +39,8 @@ class Time(Observer):
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
         """Print the time since the pass before."""
         now_s = time.perf_counter()
-        print(f"Pass {step.name} took {now_s - self.began_s} seconds", file=sys.stderr)
+        took_s = now_s - self.began_s
+        print(f"Pass {step.name} took {took_s:.4f} seconds", file=sys.stderr)
         self.began_s = now_s
 
 

@@ -112,7 +112,8 @@ def comparison_text(x: Comparison) -> str:
     lines = [
         f"{a.rows} x {a.cols} elements over {a.lanes} lanes, "
         f"{a.components} registers in A, {b.components} in B",
-        ", ".join(f"{count} {fate.value}" for fate, count in counts.items()),
+        ", ".join(f"{count} {fate.value}" for fate, count in counts.items())
+        + "; a cell is lane:register in A > in B, = if kept",
         "",
         *_cells(x),
         "",

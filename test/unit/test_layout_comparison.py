@@ -55,7 +55,7 @@ def test_text() -> None:
     by_rows = CoopmatrixLayout(2, 2, 2)
     assert comparison_text(Comparison.of(by_rows, rows)) == (
         "2 x 2 elements over 2 lanes, 2 registers in A, 2 in B\n"
-        "2 kept, 0 renamed, 2 moved\n"
+        "2 kept, 0 renamed, 2 moved; a cell is lane:register in A > in B, = if kept\n"
         "\n"
         "=       0:1>1:0\n"
         "1:0>0:1 =\n"
