@@ -1,7 +1,8 @@
 """fit-amx-tiles: functions need no more registers for tiles than LLVM can give them.
 
 Before:  tiles of any number and of any shapes
-After:   loads of tiles stand in front of their first use; a function in which too many
+After:   loads of tiles stand in front of their first use; tiles that control flow only
+         chooses among are loaded where they are chosen; a function in which too many
          tiles of different shapes live at once keeps all in memory on the stack
 Fails:   where such a function passes tiles through other control flow than scf.for and
          scf.if, or its accesses have strides of their own.  Nothing is changed then
@@ -20,6 +21,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import amx
 from coopc.plan.amx_registers import why_in_memory
+from coopc.rewrite.amx_choices import copy_choices
 from coopc.rewrite.amx_liveness import is_plain_loop, most_live, sink_loads, tiles
 from coopc.rewrite.amx_memory import MemoryForm
 
@@ -41,6 +43,7 @@ class FitAmxTilesPass(ModulePass):
         ]
         for func in functions:
             sink_loads(func.body.block)
+            copy_choices(func)
         crowded: list[FuncOp] = []
         for func in functions:
             reason = why_in_memory(most_live(func.body.block), may_call(func))

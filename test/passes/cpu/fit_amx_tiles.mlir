@@ -94,3 +94,58 @@ func.func @gives(%a: memref<?x?xbf16>, %c: memref<?x?xf32>, %i: index, %j: index
   amx.tile_store %c[%i, %i], %u : memref<?x?xf32>, !amx.tile<3x5xf32>
   func.return %e : f32
 }
+
+// LLVM has no selection of tiles: but for one, those that a branch only chooses among
+// are loaded there.
+// CHECK-LABEL: func.func @chosen(
+// CHECK:         [[S:%.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x16xf32>
+// CHECK:         scf.if %b
+// CHECK-NEXT:      scf.yield %x
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      amx.tile_store [[S]][{{.*}}], %y
+// CHECK-NEXT:      [[Y:%.*]] = amx.tile_load [[S]]
+// CHECK-NEXT:      scf.yield [[Y]]
+func.func @chosen(%c: memref<?x?xf32>, %i: index, %j: index, %b: i1) {
+  %x = amx.tile_load %c[%i, %j] : memref<?x?xf32> into !amx.tile<16x16xf32>
+  %y = amx.tile_load %c[%j, %i] : memref<?x?xf32> into !amx.tile<16x16xf32>
+  %t = scf.if %b -> (!amx.tile<16x16xf32>) {
+    scf.yield %x : !amx.tile<16x16xf32>
+  } else {
+    scf.yield %y : !amx.tile<16x16xf32>
+  }
+  amx.tile_store %c[%i, %i], %t : memref<?x?xf32>, !amx.tile<16x16xf32>
+  func.return
+}
+
+// So of a loop what it does not begin with; what it computes, or a branch in it, and
+// what it only carries, stays in registers.
+// CHECK-LABEL: func.func @carried(
+// CHECK:         scf.for
+// CHECK:           [[U:%.*]] = scf.if
+// CHECK-NEXT:        amx.tile_mulf
+// CHECK-NEXT:        scf.yield
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %t
+// CHECK-NEXT:      }
+// CHECK-NEXT:      amx.tile_store [[S:%.*]][{{.*}}], %v
+// CHECK-NEXT:      [[V:%.*]] = amx.tile_load [[S]]
+// CHECK-NEXT:      scf.yield [[U]], %p, [[V]]
+func.func @carried(%a: memref<?x?xbf16>, %c: memref<?x?xf32>, %i: index, %j: index, %b: i1) {
+  %x = amx.tile_load %a[%i, %i] : memref<?x?xbf16> into !amx.tile<16x32xbf16>
+  %z = amx.tile_zero : !amx.tile<16x16xf32>
+  %v = amx.tile_load %c[%j, %i] : memref<?x?xf32> into !amx.tile<16x16xf32>
+  %r, %s, %w = scf.for %k = %i to %j step %i iter_args(%t = %z, %p = %x, %q = %z)
+      -> (!amx.tile<16x16xf32>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>) {
+    %u = scf.if %b -> (!amx.tile<16x16xf32>) {
+      %m = amx.tile_mulf %p, %x, %t : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+      scf.yield %m : !amx.tile<16x16xf32>
+    } else {
+      scf.yield %t : !amx.tile<16x16xf32>
+    }
+    scf.yield %u, %p, %v : !amx.tile<16x16xf32>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+  }
+  amx.tile_store %c[%i, %i], %r : memref<?x?xf32>, !amx.tile<16x16xf32>
+  amx.tile_store %a[%i, %j], %s : memref<?x?xbf16>, !amx.tile<16x32xbf16>
+  amx.tile_store %c[%i, %j], %w : memref<?x?xf32>, !amx.tile<16x16xf32>
+  func.return
+}
