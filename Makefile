@@ -33,7 +33,7 @@ unit: ## laws, examples in docstrings, tools as they are used
 lit: ## what dialects print and parse, what passes do to IR, what is emitted
 	lit -q test
 
-bench: ## measure what the issues bound: medians, and ratios within one run
+bench: ## measure: medians, ratios within one run, and what bounds them
 	$(BIN)/python -m bench
 
 venv: $(VENV)/.run ## the environment to run coopc in

@@ -61,7 +61,7 @@ def parser() -> ArgumentParser:
     add = found.add_argument
     add("file", help="the kernel's module, as coopc-opt reads it")
     add("--on", choices=[*ON], default="sim", help="where it runs")
-    add("--device", metavar="NAME", help="what it is compiled for")
+    add("--device", metavar="NAME", help="a device to compile for, as bmg or lavapipe")
     add(
         "--tiles",
         choices=["auto", "amx", "emulated", "none"],
@@ -69,13 +69,13 @@ def parser() -> ArgumentParser:
         help="of AMX, with --on cpu: the processor's, emulated ones, or none",
     )
     threads = whole_number(1, MAX_THREADS)
-    add("--threads", type=threads, metavar="N", default=1, help="with --on cpu")
-    add("--kernel", metavar="NAME", help="which kernel, if there are several")
+    add("--threads", type=threads, metavar="N", default=1, help="of --on cpu")
+    add("--kernel", metavar="NAME", help="the kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
     several = partial(add, action="append", default=[])
-    several("--arg", metavar="NAME=VALUE", help="an argument")
-    several("--spec", metavar="NAME=N", help="a constant")
+    several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
+    several("--spec", metavar="NAME=N", help="a value of a specialisation constant")
     size, seed, repeat = whole_number(), whole_number(), whole_number(1)
     add(
         "--size",
