@@ -8,7 +8,7 @@ or 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.arith import (
     AddiOp,
@@ -23,6 +23,7 @@ from xdsl.dialects.arith import (
 from xdsl.dialects.builtin import (
     IndexType,
     VectorType,
+    i1,
     i32,
     i64,
 )
@@ -37,6 +38,7 @@ from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
+from coopc.passes.xe.group_memory import GroupMemory
 from coopc.passes.xe.lane_loops import LaneLoops
 from coopc.passes.xe.pointer_casts import cast
 from coopc.passes.xe.pointers import Pointers
@@ -250,9 +252,28 @@ class LaneAccess:
         otherwise = Region(Block([keep, YieldOp(keep.result)]))
         return s.insert(IfOp(flag, [type], then, otherwise)).results[0]
 
+    def _by_the_first(self, s: Splitter, where: Where, spread: Spread) -> Where:
+        """Return masks that are true in the first lanes that have an element."""
+        flag = GroupMemory(self.entry).is_first(spread.layout)
+        if flag is None:
+            return where
+        type = VectorType(i1, [spread.length])
+        first = self.entry.once(
+            ("all", flag, spread.length), lambda: BroadcastOp(flag, type)
+        )
+        if where.masks is None:
+            return replace(where, masks=[first] * len(where.offsets))
+        both = [s.insert(AndIOp(mask, first)).result for mask in where.masks]
+        return replace(where, masks=both)
+
     def store(self, value: SSAValue, where: Where, s: Splitter) -> None:
-        """Store a tensor."""
+        """Store a tensor, each element once.
+
+        Of several that have an element others may have loaded it again, from where it
+        is stored, after it was.
+        """
         spread = spread_of_value(value)
+        where = self._by_the_first(s, where, spread)
         kept = element_type(where.memory)
         vectors = [cast(s, x, kept) for x in unpacked(s, spread, s.parts(value))]
         for number, (vector, offsets) in enumerate(

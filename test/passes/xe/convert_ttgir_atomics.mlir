@@ -36,6 +36,7 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   // Both subgroups have all elements: the first updates them and tells the other.
   // CHECK-LABEL: func.func @shared
   // CHECK: [[FIRST:%.+]] = arith.cmpi eq, %{{.+}}, %c0
+  // CHECK: [[ONCE:%.+]] = vector.broadcast [[FIRST]] : i1 to vector<1xi1>
   // CHECK: scf.if [[FIRST]] -> (i32)
   // CHECK-NEXT: "memref.atomic_rmw"(%{{.+}}, %{{.+}}, %{{.+}}) <{kind = 8 : i64}> {simt.ordering = "relaxed", simt.ordering_scope = "workgroup"}
   // CHECK: simt.barrier workgroup
@@ -43,6 +44,10 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   // CHECK: memref.store %{{.+}}, %scratch
   // CHECK: simt.barrier workgroup
   // CHECK: memref.load %scratch
+  // Nor does the second store what the first may have changed since.
+  // CHECK: [[M:%.+]] = vector.extract [[ONCE]][0]
+  // CHECK-NEXT: scf.if [[M]]
+  // CHECK-NEXT: memref.store
   // LLVM: atomicrmw umin ptr addrspace(1) %{{.+}}, i32 %{{.+}} syncscope("workgroup") monotonic, align 4
   // SPIRV: OpAtomicUMin %uint
   tt.func public @shared(%p: !tt.ptr<i32>, %x: i32) {
