@@ -42,3 +42,16 @@ def test_kernel_is_the_example() -> None:
     example = (ROOT / "examples/gemm.mlir").read_text()
     known = [" ".join(line.split()) for line in example.splitlines()]
     assert [line for line in lines if line not in known] == []
+
+
+def test_folders() -> None:
+    """The table names every folder that people look into, and none that is not there."""
+    named = set(re.findall(r"`([\w/]+)/`", README.partition("| folder |")[2]))
+    assert [name for name in sorted(named) if not (ROOT / name).is_dir()] == []
+    packages = {
+        str(path.relative_to(ROOT))
+        for top in (ROOT, ROOT / "coopc")
+        for path in top.iterdir()
+        if not path.is_symlink() and any(path.glob("[!_]*.py"))
+    }
+    assert packages - named - {"coopc"} == set()
