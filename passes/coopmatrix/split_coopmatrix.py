@@ -15,8 +15,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
-from coopc.dialects import coopmatrix, simt
+from coopc.dialects import coopmatrix
+from coopc.rewrite.device_option import device_of
 from coopc.rewrite.matrix_cutting import Cutter, Grid
 from coopc.rewrite.matrix_tiling import Refusal, Tiling, plan_tiling
 from coopc.rewrite.one_to_many import Splitter, split_values
@@ -62,25 +62,9 @@ class SplitCoopmatrixPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then cut."""
-        tiling = plan_tiling(op, self._device(op))
+        tiling = plan_tiling(op, device_of(self.device, op, self.name))
         if not isinstance(tiling, Refusal):
             tiling = _broken_pointee(op, tiling) or tiling
         if isinstance(tiling, Refusal):
             tiling.op.emit_error(tiling.reason, PassFailedException(tiling.reason))
         cut(op, tiling)
-
-    def _device(self, op: ModuleOp) -> devices.Device:
-        """Return the device that is compiled for."""
-        name = self.device
-        if name is None:
-            target = op.attributes.get(simt.TARGET)
-            if not isinstance(target, simt.TargetAttr):
-                raise PassFailedException(
-                    f"{self.name}: expected a device, {self.name}{{device=..}}, or "
-                    f"{simt.TARGET} on the module, got neither"
-                )
-            name = target.device.data
-        try:
-            return devices.device(name)
-        except ValueError as error:
-            raise PassFailedException(f"{self.name}: {error}") from error

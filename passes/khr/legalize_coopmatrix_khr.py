@@ -16,9 +16,9 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
-from coopc.dialects import simt
 from coopc.passes.khr.decisions import decide, decide_products
 from coopc.passes.khr.legalizer import Legalizer
+from coopc.rewrite.device_option import device_of
 
 
 def legalize(
@@ -57,17 +57,4 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then rewrite."""
-        name = self.device
-        if name is None:
-            target = simt.target_of(op)
-            if target is None:
-                raise PassFailedException(
-                    f"{self.name}: expected a device, {self.name}{{device=..}}, or "
-                    f"{simt.TARGET} on the module, got neither"
-                )
-            name = target.device.data
-        try:
-            device = devices.device(name)
-        except ValueError as error:
-            raise PassFailedException(f"{self.name}: {error}") from error
-        legalize(op, device, self.products_only)
+        legalize(op, device_of(self.device, op, self.name), self.products_only)

@@ -25,12 +25,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
 from coopc.device import Device
 from coopc.dialects import simt
 from coopc.passes.khr.decisions import Decision, why_not_staged
 from coopc.passes.khr.legalizer import Legalizer
 from coopc.passes.khr.packing_kernel import Packing, planned, wants_packed
+from coopc.rewrite.device_option import device_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PackCoopmatrixBPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then rewrite."""
-        device = self._device(op)
+        device = device_of(self.device, op, self.name)
         if self.kernel:
             self._by_kernel(op, device)
             return
@@ -70,18 +70,3 @@ class PackCoopmatrixBPass(ModulePass):
                 found.op.emit_error(found.reason, PassFailedException(found.reason))
         for plan in plans:
             plan.rewrite()
-
-    def _device(self, module: ModuleOp) -> Device:
-        """Return the device that is compiled for."""
-        name, target = self.device, simt.target_of(module)
-        if name is None and target is not None:
-            name = target.device.data
-        if name is None:
-            raise PassFailedException(
-                f"{self.name}: expected a device, {self.name}{{device=..}}, or "
-                f"{simt.TARGET} on the module, got neither"
-            )
-        try:
-            return devices.device(name)
-        except ValueError as error:
-            raise PassFailedException(f"{self.name}: {error}") from error

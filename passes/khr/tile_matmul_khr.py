@@ -31,7 +31,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.passes.front import convert_linalg_to_coopmatrix as front
@@ -41,6 +40,7 @@ from coopc.passes.khr.gemm_panel import Tile, allocation, size_of
 from coopc.passes.khr.gemm_slices import SlicedKernel
 from coopc.plan import khr_gemm
 from coopc.plan.khr_gemm import GemmPlan, GemmTiles, Panel
+from coopc.rewrite.device_option import device_of
 from coopc.rewrite.matrix_offers import element_name
 from coopc.rewrite.multiplication import Multiplication, Operand
 
@@ -339,23 +339,9 @@ class TileMatmulKhrPass(ModulePass):
             self.sliced,
         )
 
-    def _device(self, op: ModuleOp) -> Device:
-        name = self.device
-        if name is None:
-            if (target := simt.target_of(op)) is None:
-                raise PassFailedException(
-                    f"{self.name}: expected a device, {self.name}{{device=..}}, or "
-                    f"{simt.TARGET} on the module, got neither"
-                )
-            name = target.device.data
-        try:
-            return devices.device(name)
-        except ValueError as error:
-            raise PassFailedException(f"{self.name}: {error}") from error
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for every function first, then rewrite them."""
-        device = self._device(op)
+        device = device_of(self.device, op, self.name)
         decisions: list[tuple[FuncOp, Decision]] = []
         for func in op.ops:
             if not isinstance(func, FuncOp) or not func.body.blocks:

@@ -47,9 +47,10 @@ from coopc.passes.xe.matrix_plans import (
     kernel_argument,
 )
 from coopc.passes.xe.matrix_rules import Matrices
-from coopc.passes.xe.plan_block_io import device_of, remark, summary
+from coopc.passes.xe.plan_block_io import remark, summary
 from coopc.plan.refusal import Refusal
 from coopc.plan.surface import Rule
+from coopc.rewrite.device_option import device_of
 from coopc.rewrite.lane_facts import has_matrices
 from coopc.rewrite.one_to_many import Parts, Splitter, split_values
 from coopc.rewrite.structure import functions

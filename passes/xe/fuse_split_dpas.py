@@ -27,9 +27,10 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import simt, xe
 from coopc.dialects.xe.dpas import SPLIT_LANES
 from coopc.passes.xe.entry import constant_of
-from coopc.passes.xe.plan_block_io import device_of, remark
+from coopc.passes.xe.plan_block_io import remark
 from coopc.passes.xe.registers import length_of
 from coopc.passes.xe.split_pairs import Refusal, Rows, SharedOperand, decide
+from coopc.rewrite.device_option import device_of
 from coopc.rewrite.emulation import kernel_around
 from coopc.rewrite.nested_builder import Builders, NestedBuilder
 from coopc.rewrite.uniformity import Uniformity

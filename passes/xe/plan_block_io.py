@@ -17,10 +17,9 @@ from xdsl.dialects.arith import AddiOp, ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
-from coopc.dialects import simt, tt, ttig, xe
+from coopc.dialects import tt, ttig, xe
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.accesses import (
@@ -51,6 +50,7 @@ from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import plan
 from coopc.plan.surface import refuse_surface
+from coopc.rewrite.device_option import device_of
 from coopc.rewrite.lane_facts import multiple_of as multiple_of_index
 
 Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
@@ -177,26 +177,6 @@ def told(op: Operation, decided: Decision) -> str:
             return str(channels)
         return f"{text}; nor by channels: {channels}"
     return text
-
-
-def device_of(name: str | None, module: ModuleOp, who: str) -> devices.Device:
-    """Return the device of an option, or the one that the module is compiled for.
-
-    Raises:
-        PassFailedException: neither names one that there is.
-    """
-    if name is None:
-        target = simt.target_of(module)
-        if target is None:
-            raise PassFailedException(
-                f"{who}: expected a device, {who}{{device=..}}, or {simt.TARGET} on "
-                "the module, got neither"
-            )
-        name = target.device.data
-    try:
-        return devices.device(name)
-    except ValueError as error:
-        raise PassFailedException(f"{who}: {error}") from error
 
 
 def write(op: Operation, decided: Decision) -> None:
