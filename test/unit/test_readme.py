@@ -45,7 +45,7 @@ def test_kernel_is_the_example() -> None:
 
 
 def test_folders() -> None:
-    """The table names every folder that people look into, and none that is not there."""
+    """The table names every folder with modules, and none that is not there."""
     named = set(re.findall(r"`([\w/]+)/`", README.partition("| folder |")[2]))
     assert [name for name in sorted(named) if not (ROOT / name).is_dir()] == []
     packages = {
