@@ -6,14 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import tt, ttg, ttig, xe
 from coopc.dialects.tt.enums import Padding, Rounding
 from coopc.dialects.tt.layouts import encoding_of
 from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
-from coopc.dialects.tt.types import is_tensor
+from coopc.dialects.tt.types import bits_of, is_tensor
 from coopc.passes.xe.accesses import NO_MATRIX
 from coopc.passes.xe.atomics import why_not_atomic
 from coopc.passes.xe.block_access import plan_of
@@ -40,6 +45,8 @@ KNOWN = (
     ttig.PrefetchOp,
 )
 """Operations of Triton that are converted whatever they are."""
+WIDTHS = (1, 8, 16, 32, 64)
+"""Bits of elements."""
 TRITON = ("tt", "ttg", "ttig")
 _MEMORY = "expected tensors in registers: what lanes exchange is by ttg.convert_layout"
 _NUMBERS = "expected a pointer that is moved by elements, not a number of bytes"
@@ -67,11 +74,15 @@ REASONS = {
 
 def why_not(op: Operation) -> str | None:
     """Return why an operation cannot be converted, or None."""
-    for value in op.results:
-        if is_tensor(value.type) and encoding_of(value.type) is None:
-            return f"expected a tensor with a known encoding, got {value.type}"
-    if (reason := _carried(op)) is not None:
-        return reason
+    given = [x for region in op.regions for block in region.blocks for x in block.args]
+    for value in (*op.results, *given):
+        if (reason := _unknown(value)) is not None:
+            return reason
+        if isinstance(value.type, tt.PtrType) and op.dialect_name() not in TRITON:
+            return (
+                f"expected {value.type} not to be chosen or carried: choose or carry "
+                "how far it is moved"
+            )
     for kind, check in CHECKS.items():
         if isinstance(op, kind):
             return check(op)
@@ -80,26 +91,40 @@ def why_not(op: Operation) -> str | None:
     return None
 
 
-def _carried(op: Operation) -> str | None:
-    """Return which pointer or descriptor of an operation may be one of several."""
-    given = [x for region in op.regions for block in region.blocks for x in block.args]
-    for value in (*op.results, *given):
-        if isinstance(value.type, tt.PtrType) and op.dialect_name() not in TRITON:
-            return (
-                f"expected {value.type} not to be chosen or carried: choose or carry "
-                "how far it is moved"
-            )
-        if not isinstance(value.type, tt.TensorDescType):
-            continue
-        origins = [x.owner for x in origins_of(value)]
-        if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
-            return f"expected a descriptor that is made in the kernel, got {value.type}"
-        if len(origins) != 1:
-            return (
-                f"expected a descriptor that is made in one place, got {value.type} "
-                f"of {len(origins)} places"
-            )
-    return None
+def _unknown(value: SSAValue) -> str | None:
+    """Return why nothing can be made of a value, or None."""
+    type = value.type
+    if is_tensor(type) and encoding_of(type) is None:
+        return f"expected a tensor with a known encoding, got {type}"
+    if isinstance(type, tt.TensorDescType):
+        return _one_of_several(value)
+    element = type.element_type if is_tensor(type) else type
+    is_pointer = isinstance(element, tt.PtrType)
+    if not is_tensor(type) and (not is_pointer or is_tensor(element.pointee)):
+        return None
+    if has_width(element.pointee if is_pointer else element):
+        return None
+    kinds = "integers or floats of 1, 8, 16, 32 or 64 bits, or pointers to them"
+    return f"expected {kinds}, got {type}"
+
+
+def has_width(element: Attribute) -> bool:
+    """Whether elements are of a width that vectors of a lane have."""
+    is_number = isinstance(element, IntegerType | AnyFloat)
+    return is_number and element.bitwidth in WIDTHS
+
+
+def _one_of_several(value: SSAValue) -> str | None:
+    """Return why it is not known which descriptor a value is."""
+    origins = [x.owner for x in origins_of(value)]
+    if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
+        return f"expected a descriptor that is made in the kernel, got {value.type}"
+    if len(origins) == 1:
+        return None
+    return (
+        f"expected a descriptor that is made in one place, got {value.type} "
+        f"of {len(origins)} places"
+    )
 
 
 def _convert(op: ttg.ConvertLayoutOp) -> str | None:
@@ -139,6 +164,8 @@ def _pointers(op: tt.LoadOp | tt.StoreOp) -> str | None:
 
 def _descriptor(op: tt.MakeTensorDescriptorOp) -> str | None:
     """Return why a descriptor is no matrix."""
+    if bits_of(op.type.tensor) == 1:
+        return f"expected elements of whole bytes in memory, got {op.type}"
     stride = constant_of(op.strides[-1])
     if stride not in (None, 1):
         return f"expected a last stride of 1, as descriptors have, got {stride}"

@@ -16,8 +16,11 @@ from xdsl.ir import Operation, SSAValue
 from coopc import device as devices
 from coopc.device import Device
 from coopc.dialects import simt, tt, xe
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.layouts import dpas_of
-from coopc.dialects.xe.dpas import EXECUTION_SIZES
+from coopc.dialects.tt.types import shape_of
+from coopc.dialects.xe.dpas import EXECUTION_SIZES, accumulators
+from coopc.layout.dpas import DpasEncoding, Operand
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.spread import Spread, precision_of
 from coopc.rewrite.one_to_many import Splitter
@@ -38,20 +41,38 @@ def why_not_dot(op: tt.DotOp) -> str | None:
     if (device := device_of(op)) is not None and size not in columns(device):
         found = " or ".join(map(str, columns(device))) or "none"
         return f"expected executionSize = {found}, that of {device.name}, got {size}"
-    a, b, c = (spread_of_value(value) for value in (op.a, op.b, op.c))
+    if (reason := _too_small(op, encoding)) is not None:
+        return reason
+    a, b = (spread_of_value(value) for value in (op.a, op.b))
     if a.packed is None or b.packed is None:
         wide = op.a.type if a.packed is None else op.b.type
         return (
             f"expected operands of DPAS, of 32 / opsPerChan = "
             f"{32 // encoding.ops_per_chan} bits an element, got {wide}"
         )
-    rows, cols = encoding.tile_shape("c")
-    if c.run != rows * cols // encoding.threads_per_warp:
-        return (
-            f"expected a result of at least {rows} x {cols}, one DPAS, got {op.d.type}"
-        )
     if precision_of(a.element) != precision_of(b.element):
         return f"expected a and b of one type, got {a.element} and {b.element}"
+    precision, sum = precision_of(a.element), element_of(op.d.type)
+    assert precision is not None, op
+    if sum not in (allowed := accumulators(precision)):
+        known = " or ".join(map(str, allowed))
+        return f"expected a result of {known}, as {a.element} has, got {sum}"
+    return None
+
+
+def _too_small(op: tt.DotOp, encoding: DpasEncoding) -> str | None:
+    """Return which tensor is smaller than what one DPAS takes, or None."""
+    named: tuple[tuple[str, Operand, SSAValue], ...] = (
+        ("a result", "c", op.d),
+        ("a", "a", op.a),
+        ("b", "b", op.b),
+    )
+    for name, operand, value in named:
+        rows, cols = encoding.tile_shape(operand)
+        *_, high, wide = shape_of(value.type)
+        if high < rows or wide < cols:
+            what = f"{name} of at least {rows} x {cols}, one DPAS"
+            return f"expected {what}, got {value.type}"
     return None
 
 

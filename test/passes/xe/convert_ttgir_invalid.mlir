@@ -216,3 +216,65 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
     tt.return
   }
 }
+
+// -----
+
+#dpas = #ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, opsPerChan = 2, threadsPerWarp = 16, warpsPerCTA = [1, 4], repCluster = [1, 1]}>
+#a = #ttg.dot_op<{opIdx = 0, parent = #dpas, kWidth = 1}>
+#b = #ttg.dot_op<{opIdx = 1, parent = #dpas, kWidth = 2}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @less_than_one_dpas() {
+    %0 = arith.constant dense<0.0> : tensor<4x64xf16, #a>
+    %1 = arith.constant dense<0.0> : tensor<64x128xf16, #b>
+    %2 = arith.constant dense<0.0> : tensor<4x128xf32, #dpas>
+    // CHECK: tt.dot: expected a result of at least 8 x 16, one DPAS, got tensor<4x128xf32
+    %3 = tt.dot %0, %1, %2 : tensor<4x64xf16, #a> * tensor<64x128xf16, #b> -> tensor<4x128xf32, #dpas>
+    tt.return
+  }
+}
+
+// -----
+
+#dpas = #ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, opsPerChan = 2, threadsPerWarp = 16, warpsPerCTA = [1, 4], repCluster = [1, 1]}>
+#a = #ttg.dot_op<{opIdx = 0, parent = #dpas, kWidth = 1}>
+#b = #ttg.dot_op<{opIdx = 1, parent = #dpas, kWidth = 2}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @other_accumulator() {
+    %0 = arith.constant dense<0.0> : tensor<8x16xbf16, #a>
+    %1 = arith.constant dense<0.0> : tensor<16x64xbf16, #b>
+    %2 = arith.constant dense<0.0> : tensor<8x64xf16, #dpas>
+    // CHECK: tt.dot: expected a result of f32 or bf16, as bf16 has, got f16
+    %3 = tt.dot %0, %1, %2 : tensor<8x16xbf16, #a> * tensor<16x64xbf16, #b> -> tensor<8x64xf16, #dpas>
+    tt.return
+  }
+}
+
+// -----
+
+#t = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @wide(%a: !tt.ptr<f32>, %x: i128) {
+    // CHECK: tt.splat: expected integers or floats of 1, 8, 16, 32 or 64 bits, or pointers to them, got tensor<256xi128
+    %0 = tt.splat %x : i128 -> tensor<256xi128, #t>
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  // CHECK: tt.func: expected integers or floats of 1, 8, 16, 32 or 64 bits, or pointers to them, got !tt.ptr<!tt.ptr<f32>>
+  tt.func public @pointers_in_memory(%a: !tt.ptr<!tt.ptr<f32>>) {
+    tt.return
+  }
+}
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @bits_in_memory(%a: !tt.ptr<i1>, %n: i32, %one: i64) {
+    // CHECK: tt.make_tensor_descriptor: expected elements of whole bytes in memory, got !tt.tensordesc<32x32xi1>
+    %0 = tt.make_tensor_descriptor %a, [%n, %n], [%one, %one] : <i1>, <32x32xi1>
+    tt.return
+  }
+}
