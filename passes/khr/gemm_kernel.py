@@ -223,18 +223,19 @@ class GemmKernel:
     def slow(self, code: Code) -> None:
         """Insert the way across edges."""
         checked = coopmatrix.CheckedAttr(frozenset(coopmatrix.Axis))
-
-        def step(code: Code, k: SSAValue, totals: Values) -> Values:
-            self.copy_checked(code, k)
-            barrier(code)
-            totals = self.multiply_stage(code, totals)
-            barrier(code)
-            return totals
-
         bounds = code.index(0), self.k_end(code), code.index(self.plan.tiles.step)
         first = self.initial(code, checked)
         # Written out, it slows down the way inside of memory.
-        self.finish(code, loop(code, bounds, first, step, unroll=False), checked)
+        found = loop(code, bounds, first, self.slow_step, unroll=False)
+        self.finish(code, found, checked)
+
+    def slow_step(self, code: Code, k: SSAValue, totals: Values) -> Values:
+        """Insert a step along K across edges."""
+        self.copy_checked(code, k)
+        barrier(code)
+        totals = self.multiply_stage(code, totals)
+        barrier(code)
+        return totals
 
     def fast(self, code: Code) -> None:
         """Insert the way inside of memory; there is at least one step along K."""

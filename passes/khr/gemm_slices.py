@@ -31,7 +31,6 @@ from typing import TypeAlias
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from coopc.dialects import coopmatrix
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.gemm_kernel import GemmKernel, Piece, Values, barrier, loop
 from coopc.passes.khr.gemm_panel import Tile
@@ -107,23 +106,16 @@ class SlicedKernel(GemmKernel):
 
     # --- across edges --------------------------------------------------------------
 
-    def slow(self, code: Code) -> None:
-        """Insert the way across edges."""
-        checked = coopmatrix.CheckedAttr(frozenset(coopmatrix.Axis))
-
-        def step(code: Code, k: SSAValue, totals: Values) -> Values:
-            self.copy_tile(code, self.a, k)
-            for number, slot in enumerate(self.plan.slots):
-                self.copy_tile(code, self.b, code.add(k, number * self.depth), slot)
-                barrier(code)
-                matrices = self.slice_matrices(code, number)
-                totals = self.multiply(code, matrices, totals, range(self.parts))
+    def slow_step(self, code: Code, k: SSAValue, totals: Values) -> Values:
+        """Insert a step along K across edges."""
+        self.copy_tile(code, self.a, k)
+        for number, slot in enumerate(self.plan.slots):
+            self.copy_tile(code, self.b, code.add(k, number * self.depth), slot)
             barrier(code)
-            return totals
-
-        bounds = code.index(0), self.k_end(code), code.index(self.plan.tiles.step)
-        first = self.initial(code, checked)
-        self.finish(code, loop(code, bounds, first, step, unroll=False), checked)
+            matrices = self.slice_matrices(code, number)
+            totals = self.multiply(code, matrices, totals, range(self.parts))
+        barrier(code)
+        return totals
 
     # --- inside --------------------------------------------------------------------
 
