@@ -205,6 +205,19 @@ class MathOp(IRDLOperation, ABC):
         expect_floats(self.results[0].type)
 
 
+class BinaryMathOp(MathOp, ABC):
+    """Arithmetic on the elements of two operands."""
+
+    x = operand_def(MathOp.T)
+    y = operand_def(MathOp.T)
+    result = result_def(MathOp.T)
+
+    assembly_format = "$x `,` $y attr-dict `:` type($x)"
+
+    def __init__(self, x: SSAValue, y: SSAValue) -> None:
+        super().__init__(operands=[x, y], result_types=[x.type])
+
+
 def expect_floats(type: Attribute) -> None:
     """Check that a type is a float, or a tensor of floats."""
     if not isinstance(element_of(type), AnyFloat):
@@ -275,7 +288,7 @@ class PreciseSqrtOp(MathOp):
 
 
 @irdl_op_definition
-class PreciseDivFOp(MathOp):
+class PreciseDivFOp(BinaryMathOp):
     """The quotient, correctly rounded.
 
     | value        | type                |
@@ -290,18 +303,9 @@ class PreciseDivFOp(MathOp):
 
     name = "tt.precise_divf"
 
-    x = operand_def(MathOp.T)
-    y = operand_def(MathOp.T)
-    result = result_def(MathOp.T)
-
-    assembly_format = "$x `,` $y attr-dict `:` type($x)"
-
-    def __init__(self, x: SSAValue, y: SSAValue) -> None:
-        super().__init__(operands=[x, y], result_types=[x.type])
-
 
 @irdl_op_definition
-class MulhiUIOp(MathOp):
+class MulhiUIOp(BinaryMathOp):
     """The high half of the product of two unsigned integers.
 
     | value        | type                  |
@@ -315,15 +319,6 @@ class MulhiUIOp(MathOp):
     """
 
     name = "tt.mulhiui"
-
-    x = operand_def(MathOp.T)
-    y = operand_def(MathOp.T)
-    result = result_def(MathOp.T)
-
-    assembly_format = "$x `,` $y attr-dict `:` type($x)"
-
-    def __init__(self, x: SSAValue, y: SSAValue) -> None:
-        super().__init__(operands=[x, y], result_types=[x.type])
 
     def verify_(self) -> None:
         """Check that the elements are integers."""

@@ -10,6 +10,7 @@ A payload is written in place, like memory: the operations that set x or y write
 those that use it read it, and two that were made alike are two.
 """
 
+from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, VectorType, i32
@@ -80,8 +81,22 @@ class PayloadCreateOp(IRDLOperation):
         )
 
 
+class PayloadSetOp(IRDLOperation, ABC):
+    """Set where a payload is, along one dimension."""
+
+    payload = operand_def(PayloadType)
+    position = operand_def(i32)
+
+    traits = traits_def(Collective(), MemoryWriteEffect())
+
+    assembly_format = "$payload `,` $position attr-dict `:` type($payload)"
+
+    def __init__(self, payload: SSAValue, position: SSAValue) -> None:
+        super().__init__(operands=[payload, position])
+
+
 @irdl_op_definition
-class PayloadSetXOp(IRDLOperation):
+class PayloadSetXOp(PayloadSetOp):
     """Set the column of a payload, in elements of its block.
 
     ```mlir
@@ -92,19 +107,9 @@ class PayloadSetXOp(IRDLOperation):
 
     name = "xe.payload_set_x"
 
-    payload = operand_def(PayloadType)
-    position = operand_def(i32)
-
-    traits = traits_def(Collective(), MemoryWriteEffect())
-
-    assembly_format = "$payload `,` $position attr-dict `:` type($payload)"
-
-    def __init__(self, payload: SSAValue, position: SSAValue) -> None:
-        super().__init__(operands=[payload, position])
-
 
 @irdl_op_definition
-class PayloadSetYOp(IRDLOperation):
+class PayloadSetYOp(PayloadSetOp):
     """Set the row of a payload.
 
     ```mlir
@@ -114,16 +119,6 @@ class PayloadSetYOp(IRDLOperation):
     """
 
     name = "xe.payload_set_y"
-
-    payload = operand_def(PayloadType)
-    position = operand_def(i32)
-
-    traits = traits_def(Collective(), MemoryWriteEffect())
-
-    assembly_format = "$payload `,` $position attr-dict `:` type($payload)"
-
-    def __init__(self, payload: SSAValue, position: SSAValue) -> None:
-        super().__init__(operands=[payload, position])
 
 
 @irdl_op_definition
