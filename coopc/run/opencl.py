@@ -28,7 +28,7 @@ from coopc.run.arrays import Array, RunResult, check_run, to_blob
 from coopc.run.frame import Header
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, validate_spirv
-from coopc.run.worker import RunFailed, Worker, serving
+from coopc.run.worker import RunFailed, Served, Worker, serving
 
 Argument: TypeAlias = "Array | np.generic"
 
@@ -78,11 +78,11 @@ class DeviceInfo:
         )
 
 
-class Session:
+class Session(Served):
     """An OpenCL device that is open in a worker process; a context manager."""
 
     def __init__(self, worker: Worker, *, amx: bool) -> None:
-        self._worker = worker
+        super().__init__(worker)
         self.info = DeviceInfo.from_header(worker.open(), amx=amx)
 
     @classmethod
@@ -187,16 +187,6 @@ class Session:
         reason = reason or why_unsupported(self.info, facts, entry, local_size)
         if reason is not None:
             raise RunFailed(reason)
-
-    def close(self) -> None:
-        """End the worker process."""
-        self._worker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def why_unsupported(

@@ -21,7 +21,7 @@ from coopc.run.frame import Blob, Header
 from coopc.run.matrix_shape import EXTENSION, MatrixShape, MatrixType, why_unlisted
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, validate_spirv
-from coopc.run.worker import RunFailed, Worker, serving
+from coopc.run.worker import RunFailed, Served, Worker, serving
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
 TARGET_ENV = "vulkan1.3"
@@ -104,11 +104,11 @@ def check_matrix_shapes(
     return f"{info.name}: {reason}" if reason else None
 
 
-class Session:
+class Session(Served):
     """A Vulkan device that is open in a worker process; a context manager."""
 
     def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+        super().__init__(worker)
         self.info = DeviceInfo.from_header(worker.open())
 
     @classmethod
@@ -214,16 +214,6 @@ class Session:
             and columns > 0
             and columns % subgroup_size == 0
         )
-
-    def close(self) -> None:
-        """End the worker process."""
-        self._worker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def devices(driver: DriverName) -> tuple[DeviceInfo, ...]:

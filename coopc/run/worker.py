@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from coopc.run.frame import Blob, Header, frame_parts, read_frame
 
@@ -206,3 +206,20 @@ class _Pipes:
         poll.register(file, event)
         if not poll.poll(max(0.0, self.deadline - time.monotonic()) * 1000):
             raise TimeoutError
+
+
+class Served:
+    """What a worker process serves, open until it is closed; a context manager."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def close(self) -> None:
+        """End the worker process."""
+        self._worker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -35,17 +35,7 @@ def begin_vulkan(
     whole: ModuleEmission, kernel: simt.Kernel, interface: Interface
 ) -> Emission:
     """Begin a kernel of Vulkan, with its arguments set."""
-    void = whole.module.type("OpTypeVoid")
-    function = whole.module.function(
-        void, whole.module.type("OpTypeFunction", void), name=kernel.name
-    )
-    e = Emission(
-        whole,
-        function,
-        emit,
-        work_group_size=kernel.work_group_size,
-        subgroup_size=kernel.subgroup_size,
-    )
+    e = _begin(whole, kernel, [])
     numbers = _push_constants(e, interface)
     for position, arg in enumerate(kernel.func.body.block.args):
         if not is_memref(arg.type):
@@ -121,19 +111,8 @@ def begin_opencl(
 ) -> Emission:
     """Begin a kernel of OpenCL, with its arguments set."""
     args = kernel.func.body.block.args
-    void = whole.module.type("OpTypeVoid")
-    types = _parameter_types(whole, args, interface)
-    function = whole.module.function(
-        void, whole.module.type("OpTypeFunction", void, *types), name=kernel.name
-    )
-    e = Emission(
-        whole,
-        function,
-        emit,
-        work_group_size=kernel.work_group_size,
-        subgroup_size=kernel.subgroup_size,
-    )
-    given = iter(function.parameters)
+    e = _begin(whole, kernel, _parameter_types(whole, args, interface))
+    given = iter(e.function.parameters)
     for position, arg in enumerate(args):
         pointer = next(given) if is_memref(arg.type) else None
         numbers: Numbers = {}
@@ -149,6 +128,19 @@ def begin_opencl(
         else:
             _set_scalar(e, arg, e.index.id(numbers[What.VALUE, position, 0]))
     return e
+
+
+def _begin(whole: ModuleEmission, kernel: simt.Kernel, types: list[Id]) -> Emission:
+    """Begin the function of a kernel with parameters of some types."""
+    void = whole.module.type("OpTypeVoid")
+    type = whole.module.type("OpTypeFunction", void, *types)
+    return Emission(
+        whole,
+        whole.module.function(void, type, name=kernel.name),
+        emit,
+        work_group_size=kernel.work_group_size,
+        subgroup_size=kernel.subgroup_size,
+    )
 
 
 def _parameter_types(
