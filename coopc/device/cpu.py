@@ -81,5 +81,8 @@ AMX = Device(
     fills="zero",
     stride_bits=64,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+    # LLVM's atomicrmw, which x86-64 has loops for.
+    atomics=frozenset({"f32 add", "f32 min_max", "f64 add", "f64 min_max"}),
+    atomic_bits=8,
     amx=Amx(),
 )

@@ -162,6 +162,8 @@ class Device:
     """Types that are not to be taken for granted: f16, f64, i8, i16, i64."""
     atomics: frozenset[FloatAtomic] = frozenset()
     """Atomic instructions on floats; others compare and exchange integers."""
+    atomic_bits: int = 32
+    """Bits of the narrowest integers that atomic instructions access."""
     registers: tuple[int, ...] = ()
     """General registers of a thread that one can choose, the default first."""
     register_bytes: int = 0

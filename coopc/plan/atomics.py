@@ -1,7 +1,8 @@
 """How one element of memory is accessed atomically: an instruction, or a loop.
 
-SPIR-V's core has atomic instructions on integers of 32 and 64 bits; on floats devices
-have some.  All else compares and exchanges integers until nothing came between:
+SPIR-V's core has atomic instructions on integers of 32 and 64 bits, x86-64 on those of
+8 and 16 bits too; on floats devices have some.  All else compares and exchanges
+integers until nothing came between:
 
     old = load word
     do { seen = compare_exchange(word, old, with(old, f(element(old), value))) }
@@ -9,8 +10,9 @@ have some.  All else compares and exchanges integers until nothing came between:
 
 | elements       | word                                         |
 |----------------|----------------------------------------------|
-| 32 or 64 bits  | the integer of their width                   |
-| 8 or 16 bits   | the 32 bits that they are in, at an address  |
+| of a width     | the integer of their width                   |
+| with atomics   |                                              |
+| narrower       | the 32 bits that they are in, at an address  |
 |                | that 4 divides; the others are kept          |
 
 What is compared is bits: NaNs and zeros of both signs are what they are.
@@ -19,6 +21,9 @@ What is compared is bits: NaNs and zeros of both signs are what they are.
 >>> [atomic_form(e, "add", BMG) for e in ("i32", "f32", "bf16", "i8")]
 ['native', 'native', 'word', 'word']
 >>> atomic_form("f64", "add", BMG), atomic_form("f64", "add", LAVAPIPE)
+('native', 'integer')
+>>> from coopc.device import AMX
+>>> atomic_form("i8", "add", AMX), atomic_form("f16", "add", AMX)
 ('native', 'integer')
 """
 
@@ -36,7 +41,7 @@ Form: TypeAlias = Literal["native", "integer", "word"]
 """An instruction; the integer of the width instead; the 32 bits around it instead."""
 
 WORD = 32
-"""Bits of the narrowest atomic instructions."""
+"""Bits of what stands for elements that are too narrow."""
 
 LOGICAL = (
     "its memory cannot be seen as integers: under Vulkan only buffers can, which are "
@@ -50,6 +55,6 @@ def atomic_form(element: str, access: Access, device: Device) -> Form:
     is_float = "f" in element
     if f"{element} {access}" in device.atomics:
         return "native"
-    if int(element.lstrip("bfi")) < WORD:
+    if int(element.lstrip("bfi")) < device.atomic_bits:
         return "word"
     return "integer" if is_float or access == "other" else "native"

@@ -172,8 +172,9 @@ def _other(code: Code, op: Operation) -> None:
     """Write an operation by what of it varies; its regions stay as they are."""
     _check_regions(code, op)
     varies = any(x in code.varying for x in op.operands)
-    atomic = isinstance(op, memref.AtomicRMWOp)
-    if isinstance(op, memref.LoadOp | memref.StoreOp) and varies:
+    updates = isinstance(op, memref.AtomicRMWOp)
+    atomic = updates or (varies and simt.ORDERING in op.attributes)
+    if isinstance(op, memref.LoadOp | memref.StoreOp) and varies and not atomic:
         found = access(code, op)
         code.name(op.results, [] if found is None else [found])
     elif op.dialect_name() in ELEMENTWISE and _any_result(code, op) and varies:

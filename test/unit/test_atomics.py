@@ -24,8 +24,10 @@ from coopc.plan.atomics import atomic_form
 from coopc.run import opencl, toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
+from coopc.run.tiles import Tiles
 from coopc.sim.formats import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
+from coopc.testing.native import run_native
 from coopc.testing.programs import module_of
 
 Array = npt.NDArray[Any]
@@ -186,6 +188,19 @@ def test_on_intel_cpu(intel_cpu: opencl.Session) -> None:
         call = pack(artifact.interface[0], arrays, (GROUPS, 1, 1))
         found = on_opencl(artifact.bytes, call, intel_cpu).arrays
         check(element, kind, [np.asarray(x) for x in found])
+
+
+def test_on_this_processor() -> None:
+    """Two threads, of which each has some of the work-groups."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    for element, kind in CASES:
+        text = program([(element, kind)], INTEL_CPU)
+        module = module_of(text)
+        made = module_of(coopc.compile(text, "coopc-cpu", "mlir").text)
+        arrays = in_memory(element, arguments(element, kind))
+        groups = GROUPS, 1, 1
+        found = run_native(module, made, arrays, Tiles.NONE, groups=groups, threads=2)
+        check(element, kind, found)
 
 
 @pytest.mark.parametrize("device", [BMG, DG2, PVC], ids=lambda d: d.name)

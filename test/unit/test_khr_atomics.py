@@ -19,11 +19,16 @@ from coopc.interface_call import pack
 from coopc.run import amx, toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
+from coopc.run.tiles import Tiles
+from coopc.sim.formats import to_bf16
 from coopc.sim.simulate import simulate
+from coopc.testing.native import run_native
 from coopc.testing.programs import module_of
 
 Array = npt.NDArray[Any]
 
+EXACT = 2048
+"""Integers up to here are f16; each sum in any order is below."""
 SPLITS = 3
 """Work-groups that compute parts of the same elements."""
 
@@ -90,6 +95,8 @@ def operands(tile: tuple[int, int, int], dtype: Any) -> tuple[list[Array], Any]:
     m, n, k = tile
     rows, cols, depth = 2 * m - 3, 3 * n - 1, 2 * k * SPLITS - 5
     arrays = [numbers(rows, depth, np.float16), numbers(depth, cols, np.float16)]
+    a, b = (np.abs(x).astype(np.float32) for x in arrays)
+    assert (a @ b).max() + 3 < EXACT
     return [*arrays, numbers(rows, cols, dtype)], (3, 2, SPLITS)
 
 
@@ -155,6 +162,24 @@ def test_split_along_k(
     expected = (product + c).astype(c.dtype)
     found = run(compiled(text, pipeline, device), arrays, grid, session)[2]
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("element", ["f32", "f64", "f16", "bf16"])
+def test_split_along_k_on_this_processor(element: str) -> None:
+    """Two threads add to the same elements."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    tile = TILES["lavapipe"]
+    text = split_k(LAVAPIPE, element, tile)
+    dtype = np.float32 if element == "bf16" else f"f{int(element[1:]) // 8}"
+    (a, b, c), grid = operands(tile, dtype)
+    expected = (a.astype(np.float32) @ b.astype(np.float32) + c).astype(dtype)
+    assert (np.abs(a) @ np.abs(b)).max() + 3 < 256  # integers up to here are bf16
+    narrow = to_bf16 if element == "bf16" else np.asarray
+    made = module_of(coopc.compile(text, "coopc-cpu", "mlir").text)
+    arrays = [a, b, narrow(c)]
+    module = module_of(text)
+    found = run_native(module, made, arrays, Tiles.NONE, groups=grid, threads=2)[2]
+    np.testing.assert_array_equal(found, narrow(expected))
 
 
 def test_simulated_split_along_k() -> None:

@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from coopc.dialects import simt
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
+from coopc.emit.llvm.memref_atomic import atomic_load, atomic_store, is_atomic
 from coopc.emit.llvm.view import View, filled, id_of
 from coopc.emit.memrefs import (
     Form,
@@ -37,6 +38,9 @@ WORK_GROUP_SPACE = 3
 @handlers.on(memref.LoadOp)
 def load(e: Emission, op: memref.LoadOp) -> None:
     """One element."""
+    if is_atomic(op):
+        atomic_load(e, op)
+        return
     view = e.view(op.memref)
     pointer = e.pointer(view, e.index.linear(view, e.nums(op.indices)))
     type, align = e.types.in_memory(view.element), e.types.bytes_of(view.element)
@@ -47,6 +51,9 @@ def load(e: Emission, op: memref.LoadOp) -> None:
 @handlers.on(memref.StoreOp)
 def store(e: Emission, op: memref.StoreOp) -> None:
     """One element."""
+    if is_atomic(op):
+        atomic_store(e, op)
+        return
     view = e.view(op.memref)
     pointer = e.pointer(view, e.index.linear(view, e.nums(op.indices)))
     value = e.to_memory(view.element, e.value(op.value))
