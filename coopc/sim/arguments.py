@@ -119,13 +119,7 @@ def _memref(
         _check_strides(type, array, strides, what)
     elif not array.flags.c_contiguous:
         raise ValueError(f"expected an array without gaps for {what}")
-    last = sum(
-        (size - 1) * stride for size, stride in zip(array.shape, strides, strict=True)
-    )
-    elements = last + 1 if array.size else 0
-    flat = np.lib.stride_tricks.as_strided(
-        array, (1, 1, 1, elements), (0, 0, 0, array.itemsize)
-    )
+    flat = _flat(array, strides)
     memory = MemRef(
         Buffer(numerics.attach(flat, element_type), f"argument {position}"),
         element_type,
@@ -141,6 +135,17 @@ def _memref(
             strides=tuple(x // components[0] for x in memory.strides[:-1]),
         )
     return Bound(memory, (flat, array))
+
+
+def _flat(array: Array, strides: Sequence[int]) -> Array:
+    """Return the memory of an array, from its first element to its last."""
+    last = sum(
+        (size - 1) * stride for size, stride in zip(array.shape, strides, strict=True)
+    )
+    elements = last + 1 if array.size else 0
+    return np.lib.stride_tricks.as_strided(
+        array, (1, 1, 1, elements), (0, 0, 0, array.itemsize)
+    )
 
 
 def _as_stored(array: Array, element_type: Attribute, what: str) -> Array:

@@ -94,12 +94,7 @@ def simulate(
     func = _function(module, name)
     launch = launch_of(func, arguments, options.grid, options.subgroup_size)
     numerics = Numerics() if options.track is None else Tracked(options.track)
-    matrices = Matrices(
-        options.distribution or provider_of(func),
-        launch.subgroup_size,
-        launch.subgroups * launch.subgroup_size,
-        constants_of(module, options.constants),
-    )
+    matrices = _matrices(module, func, launch, options)
     bound = bind(func, arguments, numerics)
     values = tuple(each.value for each in bound)
     counter = OpCounter()
@@ -122,6 +117,18 @@ def simulate(
         tuple(value for value, _ in pairs),
         tuple(error for _, error in pairs),
         isinstance(numerics, Tracked) and numerics.lost,
+    )
+
+
+def _matrices(
+    module: ModuleOp, func: FuncOp, launch: Launch, options: Options
+) -> Matrices:
+    """Return who owns which elements of matrices."""
+    return Matrices(
+        options.distribution or provider_of(func),
+        launch.subgroup_size,
+        launch.subgroups * launch.subgroup_size,
+        constants_of(module, options.constants),
     )
 
 
