@@ -145,9 +145,11 @@ def check(element: str, kind: Kind, found: list[Array]) -> None:
             assert each[-1] == expected
 
 
-def compiled(cases: list[tuple[str, Kind]], device: Device) -> Artifact:
+def compiled(
+    cases: list[tuple[str, Kind]], device: Device, options: str = ""
+) -> Artifact:
     """The kernels of some cases for a device, valid."""
-    target = f"spirv-binary{{device={device.name}}}"
+    target = f"spirv-binary{{device={device.name}{options}}}"
     artifact = coopc.compile(program(cases, device), "", target)
     environment = "vulkan1.3" if device.family == "vulkan" else "spv1.4"
     assert toolchain.validate_spirv(artifact.bytes, environment) is None
@@ -174,6 +176,16 @@ def test_on_lavapipe(lavapipe: vulkan.Session) -> None:
     """Another variable of the same buffer stands for integers."""
     for element, kind in cases_of(LAVAPIPE):
         artifact = compiled([(element, kind)], LAVAPIPE)
+        arrays = in_memory(element, arguments(element, kind))
+        call = pack(artifact.interface[0], arrays, (GROUPS, 1, 1))
+        found = on_vulkan(artifact.bytes, call, lavapipe).arrays
+        check(element, kind, [np.asarray(x) for x in found])
+
+
+def test_on_lavapipe_by_addresses(lavapipe: vulkan.Session) -> None:
+    """Pointers to elements become pointers to integers."""
+    for element, kind in cases_of(LAVAPIPE):
+        artifact = compiled([(element, kind)], LAVAPIPE, " addresses=true")
         arrays = in_memory(element, arguments(element, kind))
         call = pack(artifact.interface[0], arrays, (GROUPS, 1, 1))
         found = on_vulkan(artifact.bytes, call, lavapipe).arrays
