@@ -58,7 +58,15 @@ def parser() -> ArgumentParser:
         "ones, iota, each with an optional :256x64xf16; a file x.npy; a number.",
         formatter_class=Help,
     )
-    add = found.add_argument
+    add_places(found)
+    add_values(found)
+    add_comparisons(found)
+    return found
+
+
+def add_places(parser: ArgumentParser) -> None:
+    """Add what is run, and where."""
+    add = parser.add_argument
     add("file", help="the kernel's module, as coopc-opt reads it")
     add("--on", choices=[*ON], default="sim", help="where it runs")
     add("--device", metavar="NAME", help="a device to compile for, as bmg or lavapipe")
@@ -73,18 +81,25 @@ def parser() -> ArgumentParser:
     add("--kernel", metavar="NAME", help="the kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
+
+
+def add_values(parser: ArgumentParser) -> None:
+    """Add what the kernel is given."""
+    add = parser.add_argument
     several = partial(add, action="append", default=[])
     several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
     several("--spec", metavar="NAME=N", help="a value of a specialisation constant")
-    size, seed, repeat = whole_number(), whole_number(), whole_number(1)
-    add(
-        "--size",
-        type=size,
-        metavar="N",
-        default=64,
-        help="of dynamic dimensions not given",
-    )
+    size = whole_number()
+    what = "of dynamic dimensions not given"
+    add("--size", type=size, metavar="N", default=64, help=what)
+    seed = whole_number()
     add("--seed", type=seed, metavar="N", default=0, help="of random arguments")
+
+
+def add_comparisons(parser: ArgumentParser) -> None:
+    """Add how often it runs, and what it is compared with."""
+    add, repeat = parser.add_argument, whole_number(1)
+    several = partial(add, action="append", default=[])
     add(
         "--repeat",
         type=repeat,
@@ -103,7 +118,6 @@ def parser() -> ArgumentParser:
         metavar="NAME=FILE.npy",
         help="write what an argument is afterwards",
     )
-    return found
 
 
 def body(args: argparse.Namespace) -> None:
