@@ -45,8 +45,8 @@ SCALAR_BYTES = {
 """Sizes in memory, in bytes; an i1 is a byte that is 0 or 1."""
 
 SECOND_ENTRY = ".any"
-"""What the name of a kernel's second entry point ends in: it has no conditions, and is
-called where one of the first's is violated."""
+"""What the name of a kernel's second entry point ends in: it has no conditions but that
+sizes are the same, and is called where one of the first's is violated."""
 
 PACKING_ENTRY = ".pack_b"
 """What the name of the entry point ends in that packs a kernel's B before it runs."""
