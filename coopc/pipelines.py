@@ -114,6 +114,7 @@ class CoopcXePass(Pipeline):
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
         from coopc.passes.xe.settle_tt_descriptors import SettleTtDescriptorsPass
+        from coopc.passes.xe.unwrap_tt_offsets import UnwrapTtOffsetsPass
 
         second = (AddAnyEntryPass(),) if self.any else ()
         fetch = PrefetchBlockIoPass(max(1, self.prefetch), self.barriers)
@@ -123,6 +124,7 @@ class CoopcXePass(Pipeline):
             SetTargetPass(self.device, None if self.device is None else "opencl"),
             InlineTtCallsPass(),
             ExpandTtMathPass(),
+            UnwrapTtOffsetsPass(),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
             ConvertTtPointersToDescriptorsPass(self.explain),  # not of `.any`
             SettleTtDescriptorsPass(),

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.dialects.scf import ForOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from coopc.dialects import tt, ttig
 from coopc.dialects.tt.enums import Padding
@@ -30,7 +29,8 @@ from coopc.dialects.tt.types import (
     pointee_of,
     shape_of,
 )
-from coopc.passes.xe.tensor_indices import Affine, Indices, NotAffine, named, number_of
+from coopc.passes.xe.naturals import is_natural
+from coopc.passes.xe.tensor_indices import Affine, Indices, NotAffine, named
 from coopc.passes.xe.tensor_masks import Bounds, Masks, bounds
 from coopc.plan.refusal import Reason, Refusal
 from coopc.rewrite.polynomial import NOTHING, ONE, Polynomial
@@ -212,19 +212,6 @@ def may_be_negative(number: Polynomial) -> str | None:
         if size < 0:
             return str(size)
     return None
-
-
-def is_natural(value: SSAValue) -> bool:
-    """Whether an integer is known to be at least 0."""
-    owner = value.owner
-    if isinstance(owner, tt.GetProgramIdOp | tt.GetNumProgramsOp):
-        return True
-    if isinstance(value, BlockArgument) and value.index == 0:
-        loop = value.block.parent_op()
-        if isinstance(loop, ForOp):
-            start, step = number_of(loop.lb), number_of(loop.step)
-            return start is not None and start >= 0 and step is not None and step > 0
-    return False
 
 
 def element_bits(pointer: SSAValue) -> int:

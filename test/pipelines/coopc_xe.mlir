@@ -10,6 +10,7 @@
 // STEPS-NEXT: set-target
 // STEPS-NEXT: inline-tt-calls
 // STEPS-NEXT: expand-tt-math
+// STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: add-any-entry
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: settle-tt-descriptors

@@ -148,11 +148,27 @@ def gemm_split_k(m: int, n: int, k: int) -> Call:
     return Call([a, b, c, done, m, n, k, 64], grid, check)
 
 
+def gemm_tutorial(m: int, n: int, k: int) -> Call:
+    """Tiles that end behind the matrices, whose rows wrap around there."""
+    random = np.random.default_rng(m)
+    a, b = (random.integers(-4, 5, x).astype("f2") for x in ((m, k), (k, n)))
+    c = np.full((m, n), 7, "f4")
+
+    def check(after: list[Any]) -> None:
+        product = a.astype("f4") @ b.astype("f4")
+        leak = product * np.float32(0.01)
+        assert np.array_equal(after[2], np.where(product >= 0, product, leak))
+
+    tiles = -(-m // 64) * -(-n // 128)
+    return Call([a, b, c, m, n, k, k, n, n], (tiles, 1, 1), check)
+
+
 CASES: dict[str, tuple[Callable[..., Call], list[tuple[int, ...]]]] = {
     "softmax": (softmax, [(13, 781), (3, 1024)]),
     "layer_norm": (layer_norm, [(3, 2500), (2, 1024)]),
     "gemm_dequant_gelu": (gemm_dequant_gelu, [(200, 144, 80), (128, 128, 64)]),
     "dropout": (dropout, [(1000,)]),
+    "gemm_tutorial": (gemm_tutorial, [(600, 264, 72), (40, 64, 64), (64, 128, 32)]),
     "gemm_split_k": (gemm_split_k, [(100, 80, 208), (64, 64, 128)]),
 }
 SIZES = [(name, sizes) for name, (_, found) in CASES.items() for sizes in found]
@@ -199,6 +215,7 @@ COUNTS = {
     "layer_norm": (32, 0, 0, 0),
     "gemm_dequant_gelu": (16, 16, 2, 8),
     "dropout": (32, 0, 0, 0),
+    "gemm_tutorial": (16, 16, 2, 8),
     "gemm_split_k": (16, 8, 2, 0),
 }
 

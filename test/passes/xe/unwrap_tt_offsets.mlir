@@ -1,0 +1,79 @@
+// RUN: coopc-opt %s -p unwrap-tt-offsets | filecheck %s
+
+// Rows that wrap around at the end of a matrix: where nobody sees those behind it, they
+// are masked, and the remainder is gone.
+
+#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [2, 1], order = [1, 0]}>
+#slice = #ttg.slice<{dim = 1, parent = #blocked}>
+module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  // CHECK-LABEL: @unseen
+  // CHECK: %at = arith.addi
+  // CHECK: %sizes = tt.splat %m
+  // CHECK-NEXT: [[IN:%.+]] = arith.cmpi slt, %at, %sizes
+  // CHECK-NEXT: %column = tt.expand_dims %at
+  // CHECK-NEXT: [[COL:%.+]] = tt.expand_dims [[IN]] {axis = 1 : i32} : tensor<16xi1, #slice> -> tensor<16x1xi1, #blocked>
+  // CHECK: %wide = tt.broadcast
+  // CHECK-NEXT: [[MASK:%.+]] = tt.broadcast [[COL]] : tensor<16x1xi1, #blocked> -> tensor<16x16xi1, #blocked>
+  // CHECK: %x = tt.load %p_at, [[MASK]] {ttig.block_io = "row_major"}
+  // CHECK-NOT: arith.remsi
+  tt.func public @unseen(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %m: i32) {
+    %c16 = arith.constant 16 : i32
+    %pid = tt.get_program_id x : i32
+    %first = arith.muli %pid, %c16 : i32
+    %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32, #slice>
+    %firsts = tt.splat %first : i32 -> tensor<16xi32, #slice>
+    %at = arith.addi %firsts, %range : tensor<16xi32, #slice>
+    %sizes = tt.splat %m : i32 -> tensor<16xi32, #slice>
+    %rows = arith.remsi %at, %sizes : tensor<16xi32, #slice>
+    %column = tt.expand_dims %rows {axis = 1 : i32} : tensor<16xi32, #slice> -> tensor<16x1xi32, #blocked>
+    %wide = tt.broadcast %column : tensor<16x1xi32, #blocked> -> tensor<16x16xi32, #blocked>
+    %p_all = tt.splat %p : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>, #blocked>
+    %p_at = tt.addptr %p_all, %wide : tensor<16x16x!tt.ptr<f32>, #blocked>, tensor<16x16xi32, #blocked>
+    %x = tt.load %p_at {ttig.block_io = "row_major"} : tensor<16x16x!tt.ptr<f32>, #blocked>
+    %y = math.exp %x : tensor<16x16xf32, #blocked>
+    %out = tt.expand_dims %at {axis = 1 : i32} : tensor<16xi32, #slice> -> tensor<16x1xi32, #blocked>
+    %limit = tt.splat %m : i32 -> tensor<16x1xi32, #blocked>
+    %below = arith.cmpi slt, %out, %limit : tensor<16x1xi32, #blocked>
+    %mask = tt.broadcast %below : tensor<16x1xi1, #blocked> -> tensor<16x16xi1, #blocked>
+    %q_all = tt.splat %q : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>, #blocked>
+    tt.store %q_all, %y, %mask : tensor<16x16x!tt.ptr<f32>, #blocked>
+    tt.return
+  }
+
+  // Stored without a mask, below another limit, reduced over the rows, or divided by:
+  // then it matters what is behind the end.
+  // CHECK-LABEL: @seen
+  // CHECK-COUNT-4: arith.remsi
+  tt.func public @seen(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %m: i32, %n: i32) {
+    %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32, #slice>
+    %sizes = tt.splat %m : i32 -> tensor<16xi32, #slice>
+    %others = tt.splat %n : i32 -> tensor<16xi32, #slice>
+    %mask = arith.cmpi slt, %range, %sizes : tensor<16xi32, #slice>
+    %wrong = arith.cmpi slt, %range, %others : tensor<16xi32, #slice>
+    %p_all = tt.splat %p : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>, #slice>
+    %q_all = tt.splat %q : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>, #slice>
+    %a_at = arith.remsi %range, %sizes : tensor<16xi32, #slice>
+    %a_ptr = tt.addptr %p_all, %a_at : tensor<16x!tt.ptr<i32>, #slice>, tensor<16xi32, #slice>
+    %a = tt.load %a_ptr : tensor<16x!tt.ptr<i32>, #slice>
+    tt.store %q_all, %a : tensor<16x!tt.ptr<i32>, #slice>
+    %b_at = arith.remsi %range, %sizes : tensor<16xi32, #slice>
+    %b_ptr = tt.addptr %p_all, %b_at : tensor<16x!tt.ptr<i32>, #slice>, tensor<16xi32, #slice>
+    %b = tt.load %b_ptr : tensor<16x!tt.ptr<i32>, #slice>
+    tt.store %q_all, %b, %wrong : tensor<16x!tt.ptr<i32>, #slice>
+    %c_at = arith.remsi %range, %sizes : tensor<16xi32, #slice>
+    %c_ptr = tt.addptr %p_all, %c_at : tensor<16x!tt.ptr<i32>, #slice>, tensor<16xi32, #slice>
+    %c = tt.load %c_ptr : tensor<16x!tt.ptr<i32>, #slice>
+    %sum = "tt.reduce"(%c) <{axis = 0 : i32}> ({
+    ^bb0(%x: i32, %y: i32):
+      %both = arith.addi %x, %y : i32
+      tt.reduce.return %both : i32
+    }) : (tensor<16xi32, #slice>) -> i32
+    tt.store %q, %sum : !tt.ptr<i32>
+    %d_at = arith.remsi %range, %sizes : tensor<16xi32, #slice>
+    %d_ptr = tt.addptr %p_all, %d_at : tensor<16x!tt.ptr<i32>, #slice>, tensor<16xi32, #slice>
+    %d = tt.load %d_ptr : tensor<16x!tt.ptr<i32>, #slice>
+    %e = arith.divsi %range, %d : tensor<16xi32, #slice>
+    tt.store %q_all, %e, %mask : tensor<16x!tt.ptr<i32>, #slice>
+    tt.return
+  }
+}

@@ -1,0 +1,83 @@
+"""What is known to be at least 0."""
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from coopc.compiler import new_context
+from coopc.parsing import parse
+from coopc.passes.xe.naturals import is_natural
+from coopc.source import Source
+from coopc.universe import everything
+
+TEXT = """
+tt.func public @k(%n: i32, %c: i1) {
+  %zero = arith.constant 0 : i32
+  %eight = arith.constant 8 : i32
+  %minus = arith.constant -8 : i32
+  %pid = tt.get_program_id x : i32
+  %count = tt.get_num_programs x : i32
+  %left = arith.subi %n, %pid : i32
+  %found = VALUE
+  "test.op"(%found) : (i32) -> ()
+  tt.return
+}
+"""
+
+
+def found_in(module: ModuleOp) -> SSAValue:
+    (used,) = (op for op in module.walk() if op.name == "test.op")
+    return used.operands[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("arith.constant 3 : i32", True),
+        ("arith.constant -3 : i32", False),
+        ("arith.addi %pid, %eight : i32", True),
+        ("arith.addi %pid, %minus : i32", False),
+        ("arith.addi %pid, %n : i32", False),
+        ("arith.subi %pid, %eight : i32", False),
+        ("arith.muli %pid, %count : i32", True),
+        ("arith.muli %n, %count : i32", False),
+        ("arith.divsi %pid, %left : i32", True),
+        ("arith.divsi %pid, %minus : i32", False),
+        ("arith.divsi %n, %eight : i32", False),
+        ("arith.remsi %pid, %left : i32", True),
+        ("arith.remsi %n, %eight : i32", False),
+        ("arith.minsi %pid, %eight : i32", True),
+        ("arith.minsi %pid, %n : i32", False),
+        ("arith.maxsi %n, %zero : i32", True),
+        ("arith.andi %n, %eight : i32", True),
+        ("arith.extui %c : i1 to i32", True),
+        ("arith.extsi %c : i1 to i32", False),
+    ],
+)
+def test_is_natural(value: str, expected: bool) -> None:
+    module = parse(
+        new_context(everything()), Source(TEXT.replace("VALUE", value), "kernel")
+    )
+    assert is_natural(found_in(module)) is expected
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ("%zero to %n step %eight", True),
+        ("%pid to %n step %eight", True),
+        ("%n to %eight step %eight", False),
+        ("%zero to %n step %count", False),
+    ],
+)
+def test_counters(bounds: str, expected: bool) -> None:
+    loop = f"""arith.constant 1 : i32
+  scf.for %i = {bounds} : i32 {{
+    "test.op"(%i) : (i32) -> ()
+  }}
+"""
+    text = TEXT.replace('  "test.op"(%found) : (i32) -> ()\n', "")
+    module = parse(
+        new_context(everything()), Source(text.replace("VALUE", loop), "kernel")
+    )
+    assert is_natural(found_in(module)) is expected
