@@ -8,6 +8,7 @@
 | scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
 | mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.mixed_matmul` |
 | SPIR-V's LLVM | no `!llvm.target`, no `spir_kernelcc` | `dialects.llvm_target` |
+| assumptions | no `llvm.intr.assume` | `dialects.llvm_target` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |

@@ -1,7 +1,8 @@
-"""What xDSL 0.74's `llvm` dialect lacks of SPIR-V-friendly LLVM: types and conventions.
+"""What xDSL 0.74's `llvm` dialect lacks of SPIR-V-friendly LLVM, and of Triton's.
 
     !llvm.target<"spirv.CooperativeMatrixKHR", f16, 3, 8, 16, 0>    a target's own type
     llvm.func spir_kernelcc @k(%p: !llvm.ptr<1>)                    a kernel of OpenCL's
+    llvm.intr.assume %c : i1                                        `tl.assume`
 
 Importing this module adds the conventions to xDSL's table, and the type to its check of
 functions' types, in place, since its operations use these; it makes them accept more,
@@ -13,11 +14,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, i1
+from xdsl.ir import (
+    Attribute,
+    Dialect,
+    ParametrizedAttribute,
+    SSAValue,
+    TypeAttribute,
+)
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    traits_def,
+)
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.traits import MemoryWriteEffect
 
 CONVENTIONS = ("spir_kernelcc", "spir_funccc")
 """Of OpenCL's kernels and functions."""
@@ -63,6 +77,28 @@ class TargetExtType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(f", {number.data}")
 
 
+@irdl_op_definition
+class AssumeOp(IRDLOperation):
+    """A promise that a condition is true; it is undefined where it is not.
+
+    ```mlir
+    %c = "test.op"() : () -> i1
+    llvm.intr.assume %c : i1
+    ```
+    """
+
+    name = "llvm.intr.assume"
+
+    cond = operand_def(i1)
+
+    # As in LLVM, so that it stays where it is.
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = "$cond attr-dict `:` type($cond)"
+
+    def __init__(self, cond: SSAValue) -> None:
+        super().__init__(operands=[cond])
+
+
 _is_compatible_type = llvm.is_compatible_type
 
 
@@ -73,5 +109,9 @@ def is_compatible_type(type: Attribute) -> bool:
 
 llvm.is_compatible_type = is_compatible_type
 llvm.LLVM_CALLING_CONVS.update(CONVENTIONS)
-Llvm = Dialect("llvm", [*llvm.LLVM.operations], [*llvm.LLVM.attributes, TargetExtType])
-"""xDSL's dialect, and the type."""
+Llvm = Dialect(
+    "llvm",
+    [*llvm.LLVM.operations, AssumeOp],
+    [*llvm.LLVM.attributes, TargetExtType],
+)
+"""xDSL's dialect, the type and the operation."""

@@ -24,6 +24,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttg
+from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.tt.enums import ProgramAxis
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.interface import SECOND_ENTRY
@@ -90,6 +91,8 @@ def convert_program(op: Operation) -> None:
             new: Operation = ReturnOp()
             new.location = op.location
             Rewriter.replace_op(op, new, [])
+        case AssumeOp():
+            Rewriter.erase_op(op)
         case ttg.BarrierOp():
             new = simt.BarrierOp()
             new.location = op.location

@@ -4,6 +4,7 @@
 
 What indices are divided by are counts: of tiles, or of those in a group, which are
 above 0 wherever a program runs.  So a quotient of what is at least 0 is at least 0.
+What a program assumes where it has the value is known, too: `tl.assume(pid_m >= 0)`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from xdsl.dialects.arith import (
     AddiOp,
     AndIOp,
     CeilDivSIOp,
+    CmpiOp,
     ConstantOp,
     DivSIOp,
     ExtSIOp,
@@ -29,12 +31,15 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt
+from coopc.dialects.llvm_target import AssumeOp
 from coopc.passes.xe.tensor_indices import number_of
 
 
 def is_natural(value: SSAValue) -> bool:
     """Whether a scalar integer is known to be at least 0."""
     owner = value.owner
+    if _is_assumed(value):
+        return True
     if isinstance(owner, Block):
         loop = owner.parent_op()
         assert isinstance(value, BlockArgument)
@@ -44,6 +49,27 @@ def is_natural(value: SSAValue) -> bool:
         return step is not None and step > 0 and is_natural(loop.lb)
     rule = _RULES.get(type(owner))
     return rule is not None and rule(owner)
+
+
+def _is_assumed(value: SSAValue) -> bool:
+    """Whether a value is assumed to be at least 0, in the block where it is made."""
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    for use in value.uses:
+        if use.index != 0 or not isinstance(compare := use.operation, CmpiOp):
+            continue
+        least = _LEAST.get(compare.predicate.value.data)
+        number = number_of(compare.rhs)
+        if least is None or number is None or number < least:
+            continue
+        users = (x.operation for x in compare.result.uses)
+        if any(isinstance(x, AssumeOp) and x.parent is block for x in users):
+            return True
+    return False
+
+
+_LEAST = {4: -1, 5: 0}
+"""By predicate of `arith.cmpi`, sgt and sge: the least number that says it."""
 
 
 def _all(op: Operation) -> bool:

@@ -15,7 +15,7 @@ from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
-from coopc.sim.errors import SimulationError
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.simulate import simulate
 from coopc.sim.triton import simulate_triton
 from coopc.source import Source
@@ -251,6 +251,28 @@ def test_another_width_is_not_simulated() -> None:
     )
     with pytest.raises(SimulationError, match="elements of f32 through a pointer"):
         simulate_triton(after(text, ""), "k", [np.zeros(4, "f4")], (1,))
+
+
+ASSUMED = """
+  tt.func public @k(%p: !tt.ptr<i32>, %n: i32) {
+    %zero = arith.constant 0 : i32
+    %c = arith.cmpi sge, %n, %zero : i32
+    llvm.intr.assume %c : i1
+    tt.store %p, %n : !tt.ptr<i32>
+    tt.return
+  }
+}
+"""
+
+
+def test_assumptions() -> None:
+    """They are checked where tensors are whole, and gone where they are lanes."""
+    for found in runs(HEAD + ASSUMED, [np.zeros(1, "i4"), 3], None):
+        assert found[0] == 3
+    with pytest.raises(UndefinedBehaviour, match="what is assumed to be true"):
+        simulate_triton(after(HEAD + ASSUMED, ""), "k", [np.zeros(1, "i4"), -3], (1,))
+    module = after(HEAD + ASSUMED, "coopc-xe{device=bmg}")
+    assert not any("assume" in op.name for op in module.walk())
 
 
 BRANCH = """

@@ -81,3 +81,38 @@ def test_counters(bounds: str, expected: bool) -> None:
         new_context(everything()), Source(text.replace("VALUE", loop), "kernel")
     )
     assert is_natural(found_in(module)) is expected
+
+
+@pytest.mark.parametrize(
+    ("comparison", "expected"),
+    [
+        ("sge, %n, %zero", True),
+        ("sgt, %n, %minus_one", True),
+        ("sge, %n, %minus_one", False),
+        ("slt, %n, %zero", False),
+        ("sge, %zero, %n", False),
+    ],
+)
+def test_assumptions(comparison: str, expected: bool) -> None:
+    assumed = f"""arith.addi %n, %zero : i32
+  %minus_one = arith.constant -1 : i32
+  %holds = arith.cmpi {comparison.replace("%n", "%found")} : i32
+  llvm.intr.assume %holds : i1
+"""
+    module = parse(
+        new_context(everything()), Source(TEXT.replace("VALUE", assumed), "kernel")
+    )
+    assert is_natural(found_in(module)) is expected
+
+
+def test_an_assumption_in_a_branch() -> None:
+    assumed = """arith.addi %n, %zero : i32
+  scf.if %c {
+    %holds = arith.cmpi sge, %found, %zero : i32
+    llvm.intr.assume %holds : i1
+  }
+"""
+    module = parse(
+        new_context(everything()), Source(TEXT.replace("VALUE", assumed), "kernel")
+    )
+    assert not is_natural(found_in(module))

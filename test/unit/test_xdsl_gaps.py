@@ -79,6 +79,19 @@ def test_late_aliases() -> None:
     assert str(op.location) == 'loc("x":1:2)'
 
 
+def test_assumptions_gap() -> None:
+    from xdsl.dialects.llvm import LLVM
+
+    assert "llvm.intr.assume" not in {op.name for op in LLVM.operations}
+
+
+def test_assumptions() -> None:
+    text = '%c = "test.op"() : () -> i1\nllvm.intr.assume %c {note} : i1\n'
+    module = parse(new_context(everything()), Source(text))
+    module.verify()
+    assert "llvm.intr.assume %c {note} : i1" in str(module)
+
+
 def test_open_strings_gap() -> None:
     pattern = MLIRLexer._unescaped_characters_regex  # pyright: ignore[reportPrivateUsage]
     assert "++" not in pattern.pattern  # without it, each character doubles the time
