@@ -82,13 +82,13 @@ def _row(
 
 
 NO_ELEMENTS = "it has no access to single elements of a matrix"
-NO_SLICES = "the driver spreads matrices over work-items as it likes, not by row slices"
 
 WHOLE = "neg add sub mul div scale"
 """What has instructions on whole matrices."""
 SINGLE = "rem min max and or xor shl shr abs not"
 """What has instructions on single elements only."""
 ATOMICS = "atomic_load atomic_store atomic_add atomic_max atomic_min"
+ROW_SLICES = "extract_row_slice insert_row_slice"
 
 TABLE: tuple[Row, ...] = (
     # Multiplications.
@@ -103,7 +103,7 @@ TABLE: tuple[Row, ...] = (
     # Where matrices of a type do not exist, work-group memory holds them.
     _row(f"{WHOLE} {SINGLE} fill", "memory", "not held"),
     _row(ATOMICS, "refused", "logical", reason=LOGICAL),
-    _row(f"load store convert bitcast {ATOMICS}", "memory", "not held"),
+    _row(f"load store convert bitcast {ATOMICS} {ROW_SLICES}", "memory", "not held"),
     _row(
         "mul_add apply extract insert coord",
         "refused",
@@ -126,7 +126,7 @@ TABLE: tuple[Row, ...] = (
     _row("coord", "staged", needs=("element access",)),
     _row("extract insert", "native", needs=("element access",)),
     _row("coord extract insert", "refused", reason=NO_ELEMENTS),
-    _row("extract_row_slice insert_row_slice", "refused", reason=NO_SLICES),
+    _row(ROW_SLICES, "staged"),  # the driver spreads matrices as it likes
     # Arithmetic.
     _row("scale", "elements", "integers", needs=("element access",)),
     _row(WHOLE, "elements", "bf16", needs=("element access",)),

@@ -18,6 +18,7 @@ from coopc.passes.khr.scalar_forms import combined, elementwise
 from coopc.passes.khr.scratch import Piece, Scratch
 from coopc.passes.khr.staged_atomics import staged_atomic
 from coopc.passes.khr.staged_memory import Access, fetch, scatter
+from coopc.passes.khr.staged_slices import copied, extracted, insert
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ class Held:
         """Insert an operation of which some matrix stays in memory.
 
         Returns:
-            The result, if it is a matrix that does not.
+            The result, if it is no matrix or one that does not.
         """
         match op:
             case coopmatrix.StoreOp():
@@ -47,6 +48,10 @@ class Held:
                 piece = self._fill(op, code)
             case coopmatrix.ReduceOp():
                 piece = self._reduce(op, code)
+            case coopmatrix.ExtractRowSliceOp():
+                return extracted(op, code, self._given(op.matrix, code))
+            case coopmatrix.InsertRowSliceOp():
+                piece = self._with_slice(op, code)
             case coopmatrix.AtomicOp():
                 found = self._atomic(op, code)
                 if found is None:
@@ -97,6 +102,16 @@ class Held:
             keeps = given is None or self.is_held(op.matrix)
             piece = self._new(op.matrix, 0) if keeps else given
         staged_atomic(op, code, self.scratch, given, piece)
+        return piece
+
+    def _with_slice(self, op: coopmatrix.InsertRowSliceOp, code: Code) -> Piece:
+        """A copy of the matrix, with other elements."""
+        source = piece = self._given(op.matrix, code)
+        matrix = matrix_type(op.matrix)
+        if self.is_held(matrix):
+            piece = self._new(matrix, 0)
+            copied(code, self.scratch, source, piece)
+        insert(op, code, self.scratch, piece)
         return piece
 
     def _elementwise(self, op: Operation, code: Code) -> Piece:

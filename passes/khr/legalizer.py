@@ -69,7 +69,11 @@ class Legalizer:
                 return staged_conversion(op, code, scratch)
             case coopmatrix.MulAddOp():
                 return staged_product(op, code, scratch)
-            case coopmatrix.AtomicOp():
+            case (
+                coopmatrix.AtomicOp()
+                | coopmatrix.ExtractRowSliceOp()
+                | coopmatrix.InsertRowSliceOp()
+            ):
                 return self._held_of(op).lower(op, code)
             case coopmatrix.CoordOp():
                 func = scratch.func

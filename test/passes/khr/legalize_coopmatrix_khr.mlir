@@ -107,3 +107,31 @@ func.func @atomics(%x: !coopmatrix.matrix<8x8xf16, acc>, %h: memref<?x?xf16>, %d
   %b = coopmatrix.atomic_max %a, %d[%i, %i] row_major relaxed : !coopmatrix.matrix<8x8xf64, acc>, memref<?x?xf64> -> !coopmatrix.matrix<8x8xf64, acc>
   func.return
 }
+
+// A row slice is read by all lanes from work-group memory, where it is inside of the
+// matrix; one lane writes it.
+
+// CHECK-LABEL: func.func @row_slices
+// CHECK:         %[[LANE:.*]] = simt.lane_id
+func.func @row_slices(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index, %mask: vector<2xi1>) -> (vector<2xf32>, !coopmatrix.matrix<8x8xf32, acc>) {
+  // CHECK:         simt.barrier subgroup
+  // CHECK-NEXT:    coopmatrix.store %x, %[[S:.*]][%{{.*}}] row_major
+  // CHECK-NEXT:    simt.barrier subgroup
+  // CHECK:         %[[IN:.*]] = arith.cmpi ult, %i, %{{.*}} : index
+  // CHECK:         scf.if %[[IN]] -> (f32)
+  // CHECK-NEXT:      memref.load %[[S]]
+  // CHECK:         vector.insert {{.*}} [0]
+  // CHECK:         vector.insert {{.*}} [1]
+  %v = coopmatrix.extract_row_slice %x[%i] : !coopmatrix.matrix<8x8xf32, acc> -> vector<2xf32>
+  // CHECK:         %[[FIRST:.*]] = arith.cmpi eq, %[[LANE]]
+  // CHECK:         simt.barrier subgroup
+  // CHECK-NEXT:    scf.if %[[FIRST]] {
+  // CHECK:           %[[BIT:.*]] = vector.extract %mask[0]
+  // CHECK-NEXT:      arith.andi %{{.*}}, %[[BIT]] : i1
+  // CHECK-NEXT:      scf.if
+  // CHECK:             memref.store
+  // CHECK:         simt.barrier subgroup
+  // CHECK:         coopmatrix.load %[[S]]
+  %y = coopmatrix.insert_row_slice %v, %x[%i] mask %mask : vector<2xi1> : vector<2xf32>, !coopmatrix.matrix<8x8xf32, acc>
+  func.return %v, %y : vector<2xf32>, !coopmatrix.matrix<8x8xf32, acc>
+}

@@ -39,9 +39,9 @@ func.func @k(%i: index) attributes {simt.kernel} {
 // -----
 
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
-func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.extract_row_slice: lavapipe refuses coopmatrix.extract_row_slice: the driver spreads matrices over work-items as it likes, not by row slices
-  %y = coopmatrix.extract_row_slice %x[%i] : !coopmatrix.matrix<8x8xf32, acc> -> vector<8xf32>
+func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>, %i: index) attributes {simt.kernel} {
+  // CHECK: error: coopmatrix.extract_row_slice: expected a matrix of scope subgroup, whose lanes share work-group memory here, got !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>
+  %y = coopmatrix.extract_row_slice %x[%i] : !coopmatrix.matrix<8x8xf32, acc, scope = workgroup> -> vector<8xf32>
   func.return
 }
 }
