@@ -97,6 +97,20 @@ class TtFunctions(SimulatorFunctions):
         shape = shape_of(op.result.type)
         return (each(args[0], lambda x: x.reshape(x.shape[:AXES] + shape)),)
 
+    @impl(tt.JoinOp)
+    def join(
+        self, interpreter: Interpreter, op: tt.JoinOp, args: PythonValues
+    ) -> PythonValues:
+        """Put elements side by side."""
+        return (np.stack(np.broadcast_arrays(*args), axis=-1),)
+
+    @impl(tt.SplitOp)
+    def split(
+        self, interpreter: Interpreter, op: tt.SplitOp, args: PythonValues
+    ) -> PythonValues:
+        """Take elements apart."""
+        return args[0][..., 0], args[0][..., 1]
+
     @impl(tt.TransOp)
     def trans(
         self, interpreter: Interpreter, op: tt.TransOp, args: PythonValues

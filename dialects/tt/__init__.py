@@ -38,6 +38,7 @@ from coopc.dialects.tt.enums import (
 )
 from coopc.dialects.tt.externs import ExternElementwiseOp
 from coopc.dialects.tt.functions import CallOp, FuncOp, ReturnOp
+from coopc.dialects.tt.joins import JoinOp, SplitOp
 from coopc.dialects.tt.pointers import AddPtrOp, LoadOp, StoreOp
 from coopc.dialects.tt.products import DotOp
 from coopc.dialects.tt.programs import (
@@ -80,6 +81,7 @@ Tt = Dialect(
         GetNumProgramsOp,
         GetProgramIdOp,
         IntToPtrOp,
+        JoinOp,
         LoadOp,
         MakeRangeOp,
         MakeTensorDescriptorOp,
@@ -94,6 +96,7 @@ Tt = Dialect(
         ReshapeOp,
         ReturnOp,
         SplatOp,
+        SplitOp,
         StoreOp,
         TransOp,
     ],
@@ -124,6 +127,7 @@ __all__ = [
     "GetProgramIdOp",
     "InputPrecision",
     "IntToPtrOp",
+    "JoinOp",
     "LoadOp",
     "MakeRangeOp",
     "MakeTensorDescriptorOp",
@@ -144,6 +148,7 @@ __all__ = [
     "ReturnOp",
     "Rounding",
     "SplatOp",
+    "SplitOp",
     "StoreOp",
     "SyncScope",
     "TensorDescType",

@@ -25,6 +25,7 @@ from coopc.passes.xe.block_access import plan_of
 from coopc.passes.xe.block_pointers import is_block_pointer
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.exchanges import why_not_convert
+from coopc.passes.xe.joins import why_not_join
 from coopc.passes.xe.pointer_casts import why_not_bitcast
 from coopc.passes.xe.pointers import base_of, origin_of, origins_of
 from coopc.passes.xe.products import why_not_dot
@@ -231,8 +232,10 @@ CHECKS: dict[type[Operation], Callable[[Any], str | None]] = {
     tt.FpToFpOp: _rounded,
     tt.FuncOp: _function,
     tt.MakeTensorDescriptorOp: _descriptor,
+    tt.JoinOp: why_not_join,
     tt.LoadOp: _pointers,
     tt.ReduceOp: why_not_reduce,
+    tt.SplitOp: why_not_join,
     tt.StoreOp: _pointers,
     tt.TransOp: _view,
     tt.ReshapeOp: _view,

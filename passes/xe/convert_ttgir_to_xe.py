@@ -34,6 +34,7 @@ from coopc.passes.xe.descriptors import Descriptors
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.exchanges import Exchanges
 from coopc.passes.xe.group_memory import GroupMemory
+from coopc.passes.xe.joins import join, split
 from coopc.passes.xe.kernels import convert_functions
 from coopc.passes.xe.lane_access import LaneAccess
 from coopc.passes.xe.lane_loops import LaneLoops
@@ -125,7 +126,9 @@ class Conversion:
             tt.DotOp: dot,
             tt.DescriptorLoadOp: self.load_block,
             tt.DescriptorStoreOp: self.store_block,
+            tt.JoinOp: join,
             tt.LoadOp: self.load,
+            tt.SplitOp: split,
             tt.StoreOp: self.store,
             tt.ReduceOp: Reductions(self.entry, memory).reduce,
             ttig.DescriptorPrefetchOp: self.prefetches.fetch,

@@ -1,4 +1,4 @@
-"""Atomic updates and pointers that were cast: simulated before and after, and run."""
+"""Atomic updates, casts of pointers, pairs: simulated before and after, and run."""
 
 import re
 from typing import Any
@@ -303,3 +303,51 @@ def test_work_groups_that_do_not_take_a_branch(intel_cpu: opencl.Session) -> Non
     """They access nothing: there is memory for the first one only."""
     for found in runs(HEAD + BRANCH, [np.ones(64, "i4"), 1], intel_cpu):
         assert np.array_equal(found[0], 1 + 2 * np.arange(64))
+
+
+PAIRS = """
+  tt.func public @k(%p: !tt.ptr<i8>, %out: !tt.ptr<i8>, %both: !tt.ptr<i8>) {
+    %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #b>
+    %four = arith.constant dense<4> : tensor<128xi8, #b>
+    %0 = tt.splat %p : !tt.ptr<i8> -> tensor<128x!tt.ptr<i8>, #b>
+    %1 = tt.addptr %0, %r : tensor<128x!tt.ptr<i8>, #b>, tensor<128xi32, #b>
+    %bytes = tt.load %1 : tensor<128x!tt.ptr<i8>, #b>
+    %2 = arith.shli %bytes, %four : tensor<128xi8, #b>
+    %low = arith.shrsi %2, %four : tensor<128xi8, #b>
+    %high = arith.shrsi %bytes, %four : tensor<128xi8, #b>
+    %pairs = tt.join %low, %high : tensor<128xi8, #b> -> tensor<128x2xi8, #pairs>
+    %wide = tt.reshape %pairs : tensor<128x2xi8, #pairs> -> tensor<256xi8, #wide>
+    %3 = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #wide>
+    %4 = tt.splat %out : !tt.ptr<i8> -> tensor<256x!tt.ptr<i8>, #wide>
+    %5 = tt.addptr %4, %3 : tensor<256x!tt.ptr<i8>, #wide>, tensor<256xi32, #wide>
+    tt.store %5, %wide : tensor<256x!tt.ptr<i8>, #wide>
+    %again = tt.reshape %wide : tensor<256xi8, #wide> -> tensor<128x2xi8, #pairs>
+    %x, %y = tt.split %again : tensor<128x2xi8, #pairs> -> tensor<128xi8, #b>
+    %6 = arith.subi %x, %y : tensor<128xi8, #b>
+    %7 = tt.splat %both : !tt.ptr<i8> -> tensor<128x!tt.ptr<i8>, #b>
+    %8 = tt.addptr %7, %r : tensor<128x!tt.ptr<i8>, #b>, tensor<128xi32, #b>
+    tt.store %8, %6 : tensor<128x!tt.ptr<i8>, #b>
+    tt.return
+  }
+}
+"""
+LAYOUTS = """
+#pairs = #ttg.blocked<{sizePerThread = [2, 2], threadsPerWarp = [16, 1],
+                       warpsPerCTA = [4, 1], order = [1, 0]}>
+#wide = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [4],
+                      order = [0]}>
+"""
+
+
+def test_halves_of_bytes(intel_cpu: opencl.Session) -> None:
+    """As weights of 4 bits are unpacked."""
+    packed = np.random.default_rng(4).integers(-128, 128, 128).astype("i1")
+    low, high = (packed << 4).astype("i1") >> 4, packed >> 4
+    text = LAYOUTS + HEAD + PAIRS
+    arguments = [packed, np.zeros(256, "i1"), np.zeros(128, "i1")]
+    for found in runs(text, arguments, intel_cpu):
+        assert np.array_equal(found[1], np.stack([low, high], 1).reshape(-1))
+        assert np.array_equal(found[2], low - high)
+    ops = [op.name for op in after(text, "coopc-xe{device=bmg}").walk()]
+    assert "simt.shuffle" not in ops
+    assert "simt.barrier" not in ops

@@ -1,6 +1,6 @@
 // RUN: coopc-opt %s --verify-diagnostics --parsing-diagnostics --split-input-file | filecheck %s
 
-// Atomic updates, and functions of a library.
+// Atomic updates, functions of a library, pairs.
 tt.func @f() {
   tt.return
 }
@@ -76,3 +76,27 @@ tt.func @f() {
 %x = "test.op"() : () -> tensor<4xf32>
 %y = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "f"} : (tensor<4xf32>) -> tensor<8xf32>
 // CHECK: tt.extern_elementwise: expected operand 0 of shape 8, as the result, got 4
+
+// -----
+
+%x = "test.op"() : () -> tensor<4xf32>
+%y = tt.join %x, %x : tensor<4xf32> -> tensor<2x4xf32>
+// CHECK: tt.join: expected the result of shape 4x2, two for each element of lhs, got 2x4
+
+// -----
+
+%x = "test.op"() : () -> tensor<4xf32>
+%y = tt.join %x, %x : tensor<4xf32> -> tensor<4x2xf16>
+// CHECK: tt.join: expected the result to be of f32, as lhs, got f16
+
+// -----
+
+%x = "test.op"() : () -> f32
+%y = tt.join %x, %x : f32 -> tensor<2xf32>
+// CHECK: tt.join: expected tensors, got f32 and tensor<2xf32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<4x4xf32>
+%y, %z = tt.split %x : tensor<4x4xf32> -> tensor<4xf32>
+// CHECK: tt.split: expected src of shape 4x2, two for each element of low, got 4x4

@@ -278,3 +278,28 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
     tt.return
   }
 }
+
+// -----
+
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @long_rows(%a: !tt.ptr<f32>, %n: i32) {
+    %one = arith.constant 1 : i64
+    %pitch = arith.constant 1073741824 : i64
+    // CHECK: tt.make_tensor_descriptor: expected rows of less than 2 GiB, got one of 1073741824 elements
+    %0 = tt.make_tensor_descriptor %a, [%n, %n], [%pitch, %one] : <f32>, <32x32xf32>
+    tt.return
+  }
+}
+
+// -----
+
+#half = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [1], order = [0]}>
+#pairs = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 2], warpsPerCTA = [1, 1], order = [1, 0]}>
+module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func public @pairs_in_two_lanes(%x: f32) {
+    %0 = tt.splat %x : f32 -> tensor<64xf32, #half>
+    // CHECK: tt.join: expected both elements of a pair in the lane that has one, which those of tensor<64xf32
+    %1 = tt.join %0, %0 : tensor<64xf32, #half> -> tensor<64x2xf32, #pairs>
+    tt.return
+  }
+}
