@@ -48,6 +48,8 @@ KNOWN = (
 """Operations of Triton that are converted whatever they are."""
 WIDTHS = (1, 8, 16, 32, 64)
 """Bits of elements."""
+MOST_BYTES = 1 << 31
+"""Of a row of a matrix, and from one to the next: as i32."""
 TRITON = ("tt", "ttg", "ttig")
 _MEMORY = "expected tensors in registers: what lanes exchange is by ttg.convert_layout"
 _NUMBERS = "expected a pointer that is moved by elements, not a number of bytes"
@@ -167,6 +169,11 @@ def _descriptor(op: tt.MakeTensorDescriptorOp) -> str | None:
     """Return why a descriptor is no matrix."""
     if bits_of(op.type.tensor) == 1:
         return f"expected elements of whole bytes in memory, got {op.type}"
+    bytes = (bits_of(op.type.tensor) or 8) // 8
+    numbers = [*op.shape[-1:], *op.strides[-2:-1]] if op.type.rank == 2 else []
+    for known in map(constant_of, numbers):
+        if known is not None and abs(known * bytes) >= MOST_BYTES:
+            return f"expected rows of less than 2 GiB, got one of {known} elements"
     stride = constant_of(op.strides[-1])
     if stride not in (None, 1):
         return f"expected a last stride of 1, as descriptors have, got {stride}"
