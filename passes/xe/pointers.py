@@ -61,7 +61,7 @@ def origins_of(value: SSAValue, *, moved: bool = False) -> list[SSAValue]:
         before = _before(value, moved)
         if not before:
             found.append(value)
-        new = [x for x in before if x not in seen]
+        new = [x for x in dict.fromkeys(before) if x not in seen]
         todo += new
         seen.update(new)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp
+from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp, SelectOp
 from xdsl.dialects.builtin import (
     BFloat16Type,
     BytesAttr,
@@ -128,6 +128,8 @@ class Tensors:
 
     def elementwise(self, op: Operation, s: Splitter) -> Sequence[Values]:
         """The same operation on each vector; scalars are the same for all."""
+        if isinstance(op, SelectOp) and isinstance(op.result.type, tt.TensorDescType):
+            return [s.parts(op.lhs)]  # one of several was refused: both are the same
         if not any(is_tensor(x.type) for x in (*op.operands, *op.results)):
             return _apart(op, s)
         columns = [self._column(value, s) for value in op.operands]

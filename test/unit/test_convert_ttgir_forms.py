@@ -332,6 +332,16 @@ def test_a_descriptor_carried_by_a_loop(sizes: tuple[int, int], layout: str) -> 
     assert np.array_equal(found[0][:, :32], tile.reshape(32, 4, 32).sum(1))
 
 
+def test_one_descriptor_chosen_twice() -> None:
+    """Both ways of a branch give the same one: that is one origin."""
+    chosen = "%f = arith.cmpi sgt, %m, %c32 : i32\n%y = arith.select %f, %d, %d : !tt.tensordesc<32x32xf32>\n"  # noqa: E501
+    body = CARRIED.replace("%r:2 =", chosen + "%r:2 =").replace("%x = %d", "%x = %y")
+    a, b = matrix(32), np.zeros((32, 128), "f4")
+    same(outputs(body, TWO, [a, b, 32, 128], "dpas"))
+    found = module(body, TWO, "dpas", "coopc-xe{device=bmg}")
+    assert any(op.name == "xe.block_load_2d" for op in found.walk())
+
+
 @pytest.mark.parametrize("payload", ["all", "prefetch"])
 def test_no_payload_of_a_descriptor_that_a_loop_carries(payload: str) -> None:
     fetch = "ttig.descriptor_prefetch %x[%c0, %i] : !tt.tensordesc<32x32xf32>\n"
