@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import Float32Type
+from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
@@ -35,6 +36,15 @@ class TtFunctions(SimulatorFunctions):
 
     leave = ending(tt.ReturnOp)
     give = ending(tt.ReduceReturnOp)
+
+    @impl(tt.CallOp)
+    def call(
+        self, interpreter: Interpreter, op: tt.CallOp, args: PythonValues
+    ) -> PythonValues:
+        """Run the function that is called: it is one of `func` by then."""
+        callee = interpreter.get_op_for_symbol(op.callee)
+        assert isinstance(callee, FuncOp), op  # the operation's verifier has looked
+        return interpreter.run_ssacfg_region(callee.body, args)
 
     @impl(tt.GetProgramIdOp)
     def program_id(

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -12,6 +13,7 @@ from coopc.compiler import new_context
 from coopc.dialects import tt
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
+from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
 from coopc.validate.step import first_mismatch, validate_step
@@ -66,3 +68,35 @@ def test_the_function_is_blamed() -> None:
     store.operands[2] = store.operands[3]
     with pytest.raises(PassFailedException, match="wrong changed what the program"):
         validate_step(before, after, Wrong(), report=lambda _: None)
+
+
+CALLS = """
+#t = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [16], warpsPerCTA = [4], order = [0]}>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  tt.func private @twice(%v: tensor<256xi32, #t>) -> tensor<256xi32, #t> {
+    %0 = arith.addi %v, %v : tensor<256xi32, #t>
+    tt.return %0 : tensor<256xi32, #t>
+  }
+  tt.func public @kernel(%p: !tt.ptr<i32>) {
+    %i = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #t>
+    %s = tt.splat %p : !tt.ptr<i32> -> tensor<256x!tt.ptr<i32>, #t>
+    %at = tt.addptr %s, %i : tensor<256x!tt.ptr<i32>, #t>, tensor<256xi32, #t>
+    %0 = tt.call @twice(%i) : (tensor<256xi32, #t>) -> tensor<256xi32, #t>
+    %1 = tt.call @twice(%0) : (tensor<256xi32, #t>) -> tensor<256xi32, #t>
+    tt.store %at, %1 : tensor<256x!tt.ptr<i32>, #t>
+    tt.return
+  }
+}
+"""  # noqa: E501
+
+
+def test_calls_are_simulated_as_they_are_inlined() -> None:
+    universe = everything()
+    ctx = new_context(universe)
+    source = Source(CALLS, "calls")
+    before, after = parse(ctx, source), parse(ctx, source)
+    Run(ctx, source).apply(after, read_passes("inline-tt-calls", universe.all_passes))
+    for program in (before, after):
+        found = np.zeros(256, "i4")
+        simulate_triton(program, "kernel", [found], (1,))
+        assert np.array_equal(found, 4 * np.arange(256))
