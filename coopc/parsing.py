@@ -34,6 +34,7 @@ from xdsl.ir import (
     TypeAttribute,
 )
 from xdsl.parser import AttrParser, Parser, ParserState
+from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 
@@ -116,9 +117,28 @@ class LocatedParser(Parser):
         except VerifyException as error:
             error.__dict__.setdefault("position", start)
             raise
+        if op.regions:
+            self._check_operands(op, start)
         if isinstance(op.location, UnknownLoc):
             op.location = self._location(start)
         return op
+
+    def _check_operands(self, op: Operation, start: int) -> None:
+        """Refuse operands that were defined in the regions, and so were forgotten.
+
+        The operation was not there yet to get the value in place of its name.
+        """
+        known = [
+            value
+            for values in self.forward_ssa_references.values()
+            for value in values.values()
+        ]
+        for position, operand in enumerate(op.operands):
+            if isinstance(operand, ForwardDeclaredValue) and not any(
+                operand is value for value in known
+            ):
+                message = f"expected operand {position} to be defined before its use"
+                self.raise_error(f"{op.name}: {message}", start, start + 1)
 
     def _register_ssa_definition(
         self, name: str, values: Sequence[SSAValue], span: Span

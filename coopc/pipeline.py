@@ -24,7 +24,13 @@ from coopc.explain import REPORT, of_step
 from coopc.options import make, read_specs
 from coopc.passes.check_dominance import CheckDominancePass, check_dominance
 from coopc.source import Source
-from coopc.xdsl_gaps import blame, blaming, keeping_locations, locate_by_neighbour
+from coopc.xdsl_gaps import (
+    blame,
+    blaming,
+    check_yields,
+    keeping_locations,
+    locate_by_neighbour,
+)
 
 
 def checks() -> tuple[ModulePass, ...]:
@@ -149,6 +155,7 @@ def verify(module: ModuleOp) -> None:
                     if block.first_op is None:
                         block.verify()
             op.verify(verify_nested_ops=False)
+            check_yields(op)
         except Exception as error:
             blame(error, op, str(error))
             raise

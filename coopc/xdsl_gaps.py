@@ -12,6 +12,8 @@
 | open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
+| unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
+| stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its
 own, `coopc.passes.check_dominance`; where parsed operations get their locations is
@@ -28,6 +30,7 @@ from typing import Any, NoReturn
 from xdsl.dialects.builtin import AnyFloat, UnknownLoc
 from xdsl.ir import IRNode, Operation
 from xdsl.utils.diagnostic import Diagnostic
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 ALIAS = re.compile(r"^[#!][A-Za-z_][\w$.-]*[ \t]*=", re.MULTILINE)
@@ -117,6 +120,26 @@ def locate_by_neighbour(top: Operation) -> None:
             near = op.prev_op or op.parent_op()
             if near is not None:
                 op.location = near.location
+
+
+def check_yields(op: Operation) -> None:
+    """Check that `scf.if` and `scf.execute_region` yield their results.
+
+    Raises:
+        VerifyException: they do not.
+    """
+    if op.name not in ("scf.if", "scf.execute_region"):
+        return
+    ends = [block.last_op for region in op.regions for block in region.blocks]
+    if op.name == "scf.if" and op.results and len(ends) < 2:
+        raise VerifyException("expected an else, since there are results, got none")
+    expected = ", ".join(str(type) for type in op.result_types) or "nothing"
+    for end in ends:
+        if end is None or end.name != "scf.yield":
+            continue
+        if end.operand_types != op.result_types:
+            found = ", ".join(str(type) for type in end.operand_types) or "nothing"
+            raise VerifyException(f"expected {expected} to be yielded, got {found}")
 
 
 @contextmanager

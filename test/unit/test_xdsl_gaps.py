@@ -19,7 +19,9 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 from coopc.compiler import new_context
+from coopc.diagnostic import CompileError
 from coopc.parsing import parse
+from coopc.pipeline import verify
 from coopc.source import Source
 from coopc.universe import everything
 from coopc.xdsl_gaps import (
@@ -165,3 +167,47 @@ def test_error_dumps_gap() -> None:
     with pytest.raises(VerifyException) as error:
         op.emit_error("first", VerifyException("why"))
     assert "func.return" in str(error.value.__notes__)
+
+
+YIELDS = (
+    ("scf.if %b -> (i32) {\n}", "expected an else, since there are results"),
+    (
+        "scf.if %b -> (i32) {\nscf.yield %i : index\n} else {\nscf.yield %j : i32\n}",
+        "expected i32 to be yielded, got index",
+    ),
+    (
+        "scf.execute_region -> i32 {\nscf.yield\n}",
+        "expected i32 to be yielded, got nothing",
+    ),
+)
+
+
+@pytest.mark.parametrize(("body", "message"), YIELDS)
+def test_unchecked_yields(body: str, message: str) -> None:
+    text = f"func.func @f(%b: i1, %i: index, %j: i32) {{\n%v = {body}\nfunc.return\n}}"
+    module = parse(new_context(everything()), Source(text))
+    module.verify()  # the gap
+    with pytest.raises(VerifyException, match=message):
+        verify(module)
+
+
+STALE = """
+func.func @f(%n: index, %b: i1) {
+  %a = scf.while (%w = %i) : (index) -> (index) {
+    scf.condition(%b) %w : index
+  } do {
+  ^bb0(%w: index):
+    scf.for %i = %n to %n step %n {
+    }
+    scf.yield %w : index
+  }
+  func.return
+}"""
+
+
+def test_stale_operands() -> None:
+    module = Parser(new_context(everything()), STALE).parse_module()
+    with pytest.raises(ValueError, match="Forward declared values do not have"):
+        module.verify()
+    with pytest.raises(CompileError, match=r"while: expected operand 0 to be"):
+        parse(new_context(everything()), Source(STALE))
