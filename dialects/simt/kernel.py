@@ -33,6 +33,8 @@ from coopc.dialects.simt.equal_sizes import EqualSizes, equal_sizes
 
 MAX_SUBGROUP_SIZE = 128
 """Lanes of the widest subgroup that a driver has (Vulkan's maxSubgroupSize)."""
+MAX_WORK_ITEMS = (1 << 31) - 1
+"""Of a work-group: their numbers are i32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,10 @@ def _read_kernel(func: FuncOp) -> Kernel:
             f"expected a work-group size that is a multiple of the subgroup size "
             f"{subgroup_size}, so that all subgroups are full, "
             f"got {prod(work_group_size)} work-items"
+        )
+    if (items := prod(work_group_size)) > MAX_WORK_ITEMS:
+        raise VerifyException(
+            f"expected at most {MAX_WORK_ITEMS} work-items in a work-group, got {items}"
         )
     return Kernel(
         func.sym_name.data,

@@ -160,6 +160,10 @@ INVALID = {
         "expected simt.work_group_size to be one to three positive integers, as in "
         "array<i32: 16, 4>, got array<i32: 1, 2, 3, 4>",
     ),
+    "too_many": (
+        kernel(work_group_size=array(2_000_000_000, 8, 8)),
+        "expected at most 2147483647 work-items in a work-group, got 128000000000",
+    ),
     "negative": (
         kernel(work_group_size=array(16, -1)),
         "expected simt.work_group_size to be one to three positive integers, as in "
