@@ -9,8 +9,8 @@ rows that fit, the first holds.
 ['elements', 'elements', 'memory']
 >>> way("add", frozenset(), BMG).form, way("add", frozenset(), LAVAPIPE).form
 ('elements', 'native')
->>> way("extract", frozenset(), INTEL_CPU).reason
-'it has no access to single elements of a matrix'
+>>> way("extract", frozenset(), INTEL_CPU).form
+'memory'
 """
 
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ def _row(
     return Row(tuple(ops.split()), form, frozenset(facts), frozenset(needs), reason)
 
 
-NO_ELEMENTS = "it has no access to single elements of a matrix"
+ELEMENTS = "length extract insert coord"
 
 WHOLE = "neg add sub mul div scale"
 """What has instructions on whole matrices."""
@@ -103,9 +103,13 @@ TABLE: tuple[Row, ...] = (
     # Where matrices of a type do not exist, work-group memory holds them.
     _row(f"{WHOLE} {SINGLE} fill", "memory", "not held"),
     _row(ATOMICS, "refused", "logical", reason=LOGICAL),
-    _row(f"load store convert bitcast {ATOMICS} {ROW_SLICES}", "memory", "not held"),
     _row(
-        "mul_add apply extract insert coord",
+        f"load store convert bitcast apply {ATOMICS} {ROW_SLICES} {ELEMENTS}",
+        "memory",
+        "not held",
+    ),
+    _row(
+        "mul_add",
         "refused",
         "not held",
         reason="no multiplication of it has matrices of such a type",
@@ -121,11 +125,11 @@ TABLE: tuple[Row, ...] = (
     _row("fill", "native", needs=("any fill",)),
     _row("fill", "elements", needs=("element access",)),
     _row("fill", "memory"),
-    _row("mul_add length spec_constant yield", "native"),
+    _row("mul_add spec_constant yield", "native"),
     # A matrix of rows and one of columns says where the driver has its elements.
     _row("coord", "staged", needs=("element access",)),
-    _row("extract insert", "native", needs=("element access",)),
-    _row("coord extract insert", "refused", reason=NO_ELEMENTS),
+    _row("length extract insert", "native", needs=("element access",)),
+    _row(ELEMENTS, "memory"),  # where a lane has any that are its own
     _row(ROW_SLICES, "staged"),  # the driver spreads matrices as it likes
     # Arithmetic.
     _row("scale", "elements", "integers", needs=("element access",)),

@@ -17,6 +17,9 @@ from coopc.plan.khr_table import Fact, Form, way
 from coopc.rewrite.matrix_offers import element_name
 from coopc.rewrite.uniformity import Uniformity, Variation
 
+SINGLE = (coopmatrix.ApplyOp, coopmatrix.ExtractOp, coopmatrix.InsertOp)
+"""What is refused where lanes do not do the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -35,9 +38,9 @@ def decide(module: ModuleOp, device: Device) -> list[Decision]:
         for op in module.walk()
         if op.dialect_name() == "coopmatrix"
     ]
-    if any(isinstance(each.op, coopmatrix.ApplyOp) for each in found):
+    if any(isinstance(each.op, SINGLE) for each in found):
         uniformity = Uniformity(module)
-        found = [_alike(each, uniformity) for each in found]
+        found = [_together(_alike(each, uniformity), uniformity) for each in found]
     return [*found, *_carried(module, device)]
 
 
@@ -70,6 +73,8 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
             yield value.type
     if isinstance(op, coopmatrix.AccessOp):
         yield op.matrix
+    elif isinstance(op, coopmatrix.LengthOp):
+        yield op.matrix_type
 
 
 def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
@@ -194,6 +199,22 @@ def _alike(decision: Decision, uniformity: Uniformity) -> Decision:
                     "all lanes, as the lanes share the elements anew",
                 )
     return decision
+
+
+def _together(decision: Decision, uniformity: Uniformity) -> Decision:
+    """Refuse single elements in memory where not all lanes go there together."""
+    op = decision.op
+    single = isinstance(op, coopmatrix.ExtractOp | coopmatrix.InsertOp)
+    if not single or decision.form != "memory":
+        return decision
+    if uniformity.around(op) <= Variation.SUBGROUPS:
+        return decision
+    return Decision(
+        op,
+        "refused",
+        "expected control flow that is the same for all lanes, which bring the matrix "
+        "to work-group memory together: the device has no access to its elements",
+    )
 
 
 def _carried(module: ModuleOp, device: Device) -> Iterator[Decision]:

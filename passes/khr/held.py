@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Axis, MatrixType, matrix_type
+from coopc.passes.khr import slots
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.elements import fill_value
 from coopc.passes.khr.scalar_forms import combined, elementwise
@@ -19,6 +20,7 @@ from coopc.passes.khr.scratch import Piece, Scratch
 from coopc.passes.khr.staged_atomics import staged_atomic
 from coopc.passes.khr.staged_memory import Access, fetch, scatter
 from coopc.passes.khr.staged_slices import copied, extracted, insert
+from coopc.passes.khr.staged_values import inlined
 
 
 @dataclass(slots=True)
@@ -36,29 +38,10 @@ class Held:
         Returns:
             The result, if it is no matrix or one that does not.
         """
-        match op:
-            case coopmatrix.StoreOp():
-                piece = self._given(op.value, code)
-                scatter(code, Access(op), piece, self.scratch)
-                return None
-            case coopmatrix.LoadOp():
-                piece = self._new(op.matrix, 0)
-                fetch(code, op, piece, self.scratch)
-            case coopmatrix.FillOp():
-                piece = self._fill(op, code)
-            case coopmatrix.ReduceOp():
-                piece = self._reduce(op, code)
-            case coopmatrix.ExtractRowSliceOp():
-                return extracted(op, code, self._given(op.matrix, code))
-            case coopmatrix.InsertRowSliceOp():
-                piece = self._with_slice(op, code)
-            case coopmatrix.AtomicOp():
-                found = self._atomic(op, code)
-                if found is None:
-                    return None
-                piece = found
-            case _:
-                piece = self._elementwise(op, code)
+        if not any(isinstance(x.type, MatrixType) for x in op.results):
+            return self._read(op, code)
+        if (piece := self._made(op, code)) is None:
+            return None
         (result,) = op.results
         matrix = matrix_type(result)
         if not self.is_held(matrix):
@@ -66,6 +49,50 @@ class Held:
         self.scratch.barrier(code)
         self.pieces[result] = piece
         return None
+
+    def _read(self, op: Operation, code: Code) -> SSAValue | None:
+        """Insert an operation that makes no matrix; its result, if it has one."""
+        match op:
+            case coopmatrix.StoreOp():
+                scatter(code, Access(op), self._given(op.value, code), self.scratch)
+            case coopmatrix.AtomicOp():
+                self._atomic(op, code)
+            case coopmatrix.LengthOp():
+                return code.index(slots.length(op.matrix_type, self.scratch.lanes))
+            case coopmatrix.ExtractOp():
+                piece = self._given(op.matrix, code)
+                return slots.extract(op, code, self.scratch, piece)
+            case coopmatrix.CoordOp():
+                slots.coord(op, code, self.scratch)
+            case coopmatrix.ExtractRowSliceOp():
+                return extracted(op, code, self._given(op.matrix, code))
+            case _:
+                raise AssertionError(f"{op.name} makes no matrix")
+        return None
+
+    def _made(self, op: Operation, code: Code) -> Piece | None:
+        """Insert an operation; where its matrix is, if anything uses it."""
+        match op:
+            case coopmatrix.LoadOp():
+                piece = self._new(op.matrix, 0)
+                fetch(code, op, piece, self.scratch)
+            case coopmatrix.FillOp():
+                piece = self._fill(op, code)
+            case coopmatrix.ReduceOp():
+                piece = self._reduce(op, code)
+            case coopmatrix.InsertOp():
+                piece = self._for_writing(op.matrix, code)
+                slots.insert(op, code, self.scratch, piece)
+            case coopmatrix.InsertRowSliceOp():
+                piece = self._for_writing(op.matrix, code)
+                insert(op, code, self.scratch, piece)
+            case coopmatrix.ApplyOp():
+                piece = self._apply(op, code)
+            case coopmatrix.AtomicOp():
+                return self._atomic(op, code)
+            case _:
+                piece = self._elementwise(op, code)
+        return piece
 
     def _new(self, matrix: MatrixType, number: int) -> Piece:
         """A piece for a matrix: its own where it stays there."""
@@ -104,14 +131,26 @@ class Held:
         staged_atomic(op, code, self.scratch, given, piece)
         return piece
 
-    def _with_slice(self, op: coopmatrix.InsertRowSliceOp, code: Code) -> Piece:
-        """A copy of the matrix, with other elements."""
-        source = piece = self._given(op.matrix, code)
-        matrix = matrix_type(op.matrix)
+    def _for_writing(self, value: SSAValue, code: Code) -> Piece:
+        """A copy of a matrix, of which elements can be changed."""
+        source = piece = self._given(value, code)
+        matrix = matrix_type(value)
         if self.is_held(matrix):
             piece = self._new(matrix, 0)
             copied(code, self.scratch, source, piece)
-        insert(op, code, self.scratch, piece)
+        return piece
+
+    def _apply(self, op: coopmatrix.ApplyOp, code: Code) -> Piece:
+        """The body once an element."""
+        source = self._given(op.value, code)
+        piece = self._new(matrix_type(op.result), 1)
+
+        def one(code: Code, row: SSAValue, col: SSAValue) -> None:
+            given = row, col, source.load(code, row, col)
+            piece.store(code, inlined(op, given, code), row, col)
+
+        self.scratch.barrier(code)
+        self.scratch.each(code, source.rows, source.cols, one)
         return piece
 
     def _elementwise(self, op: Operation, code: Code) -> Piece:

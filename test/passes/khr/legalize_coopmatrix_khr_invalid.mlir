@@ -8,19 +8,14 @@
 // NONE: error: legalize-coopmatrix-khr: expected a device, legalize-coopmatrix-khr{device=..}, or simt.target on the module, got neither
 
 module attributes {simt.target = #simt.target<opencl, "intel-cpu">} {
-func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.extract: intel-cpu refuses coopmatrix.extract: it has no access to single elements of a matrix
-  %y = coopmatrix.extract %x[%i] : !coopmatrix.matrix<8x16xf32, acc>
-  func.return
-}
-}
-
-// -----
-
-module attributes {simt.target = #simt.target<opencl, "intel-cpu">} {
-func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %i: index) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.coord: intel-cpu refuses coopmatrix.coord: it has no access to single elements of a matrix
-  %r, %c = coopmatrix.coord %x[%i] : !coopmatrix.matrix<8x16xf32, acc>
+func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %r: memref<?xf32>, %i: index) attributes {simt.kernel} {
+  %lane = simt.lane_id : index
+  %odd = arith.cmpi ult, %lane, %i : index
+  scf.if %odd {
+    // CHECK: error: coopmatrix.extract: expected control flow that is the same for all lanes, which bring the matrix to work-group memory together: the device has no access to its elements
+    %y = coopmatrix.extract %x[%i] : !coopmatrix.matrix<8x16xf32, acc>
+    memref.store %y, %r[%lane] : memref<?xf32>
+  }
   func.return
 }
 }
