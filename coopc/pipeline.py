@@ -157,6 +157,10 @@ def verify(module: ModuleOp) -> None:
             op.verify(verify_nested_ops=False)
             check_yields(op)
         except Exception as error:
-            blame(error, op, str(error))
-            raise
+            if type(error) is not Exception:
+                blame(error, op, str(error))
+                raise
+            wrong = VerifyException(str(error))  # as xDSL's memref.load means it
+            blame(wrong, op, str(error))
+            raise wrong from error
     check_dominance(module)

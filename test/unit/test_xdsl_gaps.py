@@ -211,3 +211,13 @@ def test_stale_operands() -> None:
         module.verify()
     with pytest.raises(CompileError, match=r"while: expected operand 0 to be"):
         parse(new_context(everything()), Source(STALE))
+
+
+def test_plain_exceptions() -> None:
+    text = """func.func @f(%m: memref<4xi32>, %i: index) {
+      %x = memref.load %m[%i, %i] : memref<4xi32>
+      func.return
+    }"""
+    module = parse(new_context(everything()), Source(text))
+    with pytest.raises(VerifyException, match="expected an index for each dimension"):
+        verify(module)
