@@ -126,7 +126,7 @@ class MatrixLanes:
     ) -> list[SSAValue]:
         """Update memory by a matrix; return the tiles of what was there.
 
-        Each element is updated once, as one lane has it: `test_one_lane_has_an_element`.
+        Each element is updated once: `test_one_lane_has_an_element`.
         """
         found: list[SSAValue] = []
         for tile, piece in zip(self.pieces.tiles, s.parts(op.value), strict=True):
