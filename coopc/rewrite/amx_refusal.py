@@ -19,7 +19,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.amx.types import is_tile_element
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
 from coopc.dialects.coopmatrix.numbers import fill_constant
-from coopc.dialects.narrow import is_integer
+from coopc.rewrite.matrix_size import why_too_large
 from coopc.rewrite.structure import TRANSPARENT
 
 STAGED = (
@@ -97,8 +97,6 @@ def unsupported(op: Operation, scopes: tuple[Scope, ...]) -> str | None:
                 f"{op.name} is of one work-item: expected row slices, as "
                 "resolve-subgroup-wi-call makes them"
             )
-        case coopmatrix.RemOp() if not is_integer(op.matrix.element_type):
-            return "there is no remainder of floats on tiles"
         case _ if isinstance(op, (*STAGED, *TILED)):
             return None
         case _:
@@ -140,7 +138,7 @@ def unsupported_matrix(type: MatrixType, scopes: tuple[Scope, ...]) -> str | Non
             "expected elements of f32, f16, bf16, i32 or i8, which tiles of AMX hold, "
             f"got {type}"
         )
-    return None
+    return why_too_large(type)
 
 
 def is_zero(op: coopmatrix.FillOp) -> bool:

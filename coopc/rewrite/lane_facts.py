@@ -27,6 +27,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import Memory
+from coopc.rewrite.matrix_size import why_too_large
 from coopc.rewrite.structure import Functions, callee
 
 
@@ -81,7 +82,7 @@ def _why_not_type(type: MatrixType) -> str | None:
         return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
     if type.element_bits not in ELEMENT_BITS:
         return f"expected elements of 8, 16, 32 or 64 bits, got {type.element_type}"
-    return None
+    return why_too_large(type)
 
 
 def _why_not_op(op: Operation) -> str | None:

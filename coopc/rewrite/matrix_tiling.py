@@ -25,6 +25,7 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.rewrite.matrix_axes import SAME_AXES, SLOTS, MatrixAxes, Tile, is_known
 from coopc.rewrite.matrix_offers import Layouts, Offers, Product
+from coopc.rewrite.matrix_size import why_too_large
 from coopc.rewrite.structure import TRANSPARENT, Functions, callee, functions
 from coopc.rewrite.tiling import Constraint, choose
 
@@ -96,6 +97,8 @@ class Demand:
 def plan_tiling(root: Operation, device: Device) -> Tiling | Refusal:
     """Return the tiles of the matrices in `root`, or why there are none."""
     offers = Offers(device)
+    if (found := _too_large(root)) is not None:
+        return found
     program = Program.of(root)
     # In this order: what must stay whole is blamed where it contradicts the device.
     demands = [
@@ -113,6 +116,17 @@ def plan_tiling(root: Operation, device: Device) -> Tiling | Refusal:
         if op.matrix_type in cut:
             return Refusal(op, why_whole(op, op.matrix_type, device))
     return Tiling(tiles, dict(_prefetches(program, offers)))
+
+
+def _too_large(root: Operation) -> Refusal | None:
+    """Refuse matrices that would be too many tiles."""
+    for op in root.walk():
+        for value in op.results:
+            if not (isinstance(type := value.type, MatrixType) and is_known(type)):
+                continue
+            if reason := why_too_large(type):
+                return Refusal(op, reason)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

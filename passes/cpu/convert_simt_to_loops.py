@@ -5,7 +5,7 @@ After:   functions without simt, with five arguments more: the work-groups of th
          along x, y, z, and the first and the last (exclusive) that this call runs,
          numbered with x first; work-items of a work-group run one after the other
 Fails:   for subgroups of several lanes, and barriers between the work-items of a
-         work-group; for simt in other functions than kernels
+         work-group; for simt in other functions than kernels; for calls of kernels
 
     func.func @k(%m: ..)                     func.func @k(%m: .., %groups_x, ..)
       attributes {simt.kernel} {               scf.for %group = %first to %last {
@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
 )
-from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -38,6 +38,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
+from coopc.rewrite.structure import callee, functions
 
 INDEX = IndexType()
 WORK_GROUP = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
@@ -49,6 +50,12 @@ OF_KERNELS = (
     simt.WORK_GROUP_SIZE,
     simt.GRID,
     coopmatrix.DISTRIBUTION,
+)
+
+
+CALLED = (
+    "expected a function that is no kernel to be called: here a kernel is a loop over "
+    "all work-groups"
 )
 
 
@@ -66,6 +73,10 @@ class ConvertSimtToLoopsPass(ModulePass):
             inside |= set(kernel.func.walk())
             if (found := refused(kernel)) is not None:
                 _refuse(*found)
+        known, started = functions(op), {kernel.func for kernel in kernels}
+        for call in op.walk():
+            if isinstance(call, CallOp) and callee(call, known) in started:
+                _refuse(call, CALLED)
         outside = [
             other
             for other in op.walk()

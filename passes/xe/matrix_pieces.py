@@ -24,6 +24,7 @@ from coopc.dialects.layout.matrices import matrix_of
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding, Operand
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.spread import Spread, precision_of
+from coopc.rewrite.matrix_size import why_too_large
 from coopc.rewrite.one_to_many import Parts
 
 Tile = tuple[int, int]
@@ -128,4 +129,4 @@ def _why_not_type(type: MatrixType) -> str | None:
         return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
     if type.element_bits not in ELEMENT_BITS:
         return f"expected elements of 8, 16 or 32 bits, got {type.element_type}"
-    return None
+    return why_too_large(type)

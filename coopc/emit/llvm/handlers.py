@@ -16,7 +16,7 @@ MODULES = {
     "coopmatrix": ("matrix", "matrix_arithmetic"),
     "arith": ("arith_integer", "arith_float", "arith_convert"),
     "func": ("func",),
-    "llvm": ("pointer",),
+    "llvm": ("pointer", "llvm_float"),
     "math": ("math",),
     "memref": ("memref", "memref_atomic"),
     "row_slice": ("row_slice",),

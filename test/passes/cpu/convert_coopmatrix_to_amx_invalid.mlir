@@ -101,12 +101,3 @@ func.func @reduced(%m: memref<8x8xf32>, %i: index) {
   func.return
 }
 // CHECK: there is no rule for coopmatrix.reduce on tiles
-
-// -----
-
-func.func @remainder(%m: memref<8x8xf32>, %i: index) {
-  %c = coopmatrix.load %m[%i, %i] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
-  %d = coopmatrix.rem %c, %c : !coopmatrix.matrix<8x8xf32, acc>
-  func.return
-}
-// CHECK: there is no remainder of floats on tiles

@@ -33,3 +33,14 @@ func.func @block(%m: memref<16xf32>, %i: index) attributes {simt.kernel, simt.su
   func.return
 }
 // CHECK: expected vectors, as vectorize-subgroup makes them
+
+// -----
+
+func.func @kernel(%m: memref<16xf32>) attributes {simt.kernel} {
+  func.return
+}
+func.func @caller(%m: memref<16xf32>) attributes {simt.kernel} {
+  func.call @kernel(%m) : (memref<16xf32>) -> ()
+  func.return
+}
+// CHECK: func.call: expected a function that is no kernel to be called: here a kernel is a loop over all work-groups
