@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from typing import TypeVar
+from typing import TypeVar, get_type_hints
 
 from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, near_match
+from coopc.option_values import repeated, why_not
 from coopc.source import Source
 
 T = TypeVar("T", bound=ArgSpecConvertible)
@@ -25,6 +26,8 @@ def read_specs(source: Source) -> tuple[ArgSpec, ...]:
     Raises:
         CompileError: It is no list of names with options.
     """
+    for offset, name in repeated(source.text):
+        raise wrong(source, f"expected option {name} once", offset, len(name))
     try:
         return tuple(parse_pipeline(source.text))
     except ArgSpecParseError as error:
@@ -57,10 +60,15 @@ def make(
         raise wrong(source, message, start, len(spec.name))
     made = known[spec.name]()
     expected = [field.name for field in fields(made) if field.init]
-    for option in spec.normalize_parameter_names().parameters:
+    types = get_type_hints(made)
+    for option, values in spec.normalize_parameter_names().parameters.items():
         if option not in expected:
             message = f"unknown option '{option}' of {spec.name}"
             message += near_match(option, expected) or listed(expected)
+            raise wrong(source, message, start, len(spec.name))
+        if reason := why_not(values, types[option]):
+            written = option.replace("_", "-")
+            message = f"option {written} of {spec.name}: {reason}"
             raise wrong(source, message, start, len(spec.name))
     try:
         return made.from_spec(spec)

@@ -140,7 +140,15 @@ def test_read_passes() -> None:
         ),
         (
             "mark{label=1}",
-            "1:1: error: mark: Incompatible types: given (1,), expected <class 'str'>",
+            "1:1: error: option label of mark: expected a word, got 1",
+        ),
+        (
+            "inner,mark{label=x label=y}",
+            "1:20: error: expected option label once",
+        ),
+        (
+            "mark{label}",
+            "1:1: error: option label of mark: expected a word, got none",
         ),
     ],
 )
