@@ -11,56 +11,26 @@ copied.  A memref of rank 0 is a pointer, to all of an array of any shape.  A wr
 argument is a ValueError that names it.
 """
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from coopc.interface import (
-    SECOND_ENTRY,
-    Argument,
-    Buffer,
-    Condition,
-    Field,
-    Interface,
-    Scalar,
-    What,
+from coopc.interface import Argument, Buffer, Interface, Scalar
+from coopc.interface_conditions import violated_condition
+from coopc.interface_fields import (
+    DTYPES,
+    Array,
+    Given,
+    bytes_of,
+    dtype_of,
+    element_strides,
 )
-
-Array: TypeAlias = npt.NDArray[Any]
-Given: TypeAlias = "Array | np.generic | float | int | bool"
-"""An argument as the caller gives it."""
-
-DTYPES: dict[str, tuple[str, ...]] = {
-    "i1": ("bool", "uint8", "int8"),
-    "i8": ("int8", "uint8"),
-    "i16": ("int16", "uint16"),
-    "i32": ("int32", "uint32"),
-    "i64": ("int64", "uint64"),
-    "f16": ("float16",),
-    "bf16": ("uint16", "int16", "bfloat16"),
-    "f32": ("float32",),
-    "f64": ("float64",),
-}
-"""Element type to the numpy types that hold it; bf16 as its bits."""
 
 INDEX_LIMIT = 1 << 31
 """Elements of memory that an i32 can number."""
-
-_FORMATS = {
-    "i1": "<?",
-    "i8": "<b",
-    "i16": "<h",
-    "i32": "<i",
-    "i64": "<q",
-    "f16": "<e",
-    "f32": "<f",
-    "f64": "<d",
-}
 
 
 @dataclass(frozen=True)
@@ -87,8 +57,8 @@ class Call:
                 found.append(next(buffers))
             for field in self.interface.fields:
                 if field.argument == position:
-                    data = _bytes_of(self.interface, self.given, field)
-                    found.append(np.frombuffer(data, _dtype_of(field.type))[0])
+                    data = bytes_of(self.interface, self.given, field)
+                    found.append(np.frombuffer(data, dtype_of(field.type))[0])
         return tuple(found)
 
     def unpack(self, buffers: Sequence[Array]) -> tuple[Array, ...]:
@@ -225,13 +195,6 @@ def _check_strides(argument: Buffer, array: Array) -> None:
             )
 
 
-def element_strides(array: Array) -> tuple[int, ...] | None:
-    """The strides of an array in elements; None if they are no whole numbers."""
-    if any(stride % array.itemsize for stride in array.strides):
-        return None
-    return tuple(stride // array.itemsize for stride in array.strides)
-
-
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     """The strides of an array in row-major order.
 
@@ -270,136 +233,11 @@ def _flat(argument: Buffer, array: Array) -> Array:
     return np.concatenate([np.zeros(argument.offset or 0, array.dtype), memory])
 
 
-def entry_for(
-    known: Sequence[Interface], first: Interface, given: Sequence[Given]
-) -> Interface:
-    """Return the entry point of a kernel that takes some arguments.
-
-    The first, or its second one where a condition of the first is violated.
-    """
-    names = {each.name: each for each in known}
-    second = names.get(first.name + SECOND_ENTRY)
-    if second is None or violated_condition(first, given) is None:
-        return first
-    return second
-
-
-def violated_condition(interface: Interface, given: Sequence[Given]) -> str | None:
-    """Return which condition arguments violate, that the host can check, or None.
-
-    Addresses are the run-time's.
-    """
-    for condition in interface.conditions:
-        if condition.what == "address":
-            continue
-        reason = _why_violated(interface, given, condition)
-        if reason is not None:
-            argument = interface.arguments[condition.argument]
-            return (
-                f"{condition.what} {condition.dimension} of {argument.name}: {reason}"
-            )
-    return None
-
-
-def _why_violated(
-    interface: Interface, given: Sequence[Given], condition: Condition
-) -> str | None:
-    """Return why arguments violate a condition, or None."""
-    value = _demanded(interface, given, condition)
-    if (other := condition.at_least_argument) is not None:
-        name, why = interface.arguments[other].name, condition.why
-        if value < int(_scalar(given[other])):
-            return f"expected at least {name} = {given[other]} ({why}), got {value}"
-    if (other := condition.like_argument) is not None:
-        dimension, name = condition.like_dimension, interface.arguments[other].name
-        if value != (wanted := np.asarray(given[other]).shape[dimension]):
-            return (
-                f"expected {wanted}, which is size {dimension} of {name}, got {value}"
-            )
-    return condition.violated(value)
-
-
-def _scalar(given: Given) -> Any:
-    """Return an argument that is a number."""
-    return np.asarray(given).item()
-
-
-def _demanded(
-    interface: Interface, given: Sequence[Given], condition: Condition
-) -> int:
-    """Return the number that a condition is about."""
-    if condition.what == "bytes":
-        array = np.asarray(given[condition.argument])
-        steps = zip(array.shape, array.strides, strict=True)
-        return array.itemsize + sum((size - 1) * step for size, step in steps)
-    field = Field(What(condition.what), condition.argument, condition.dimension, "", 0)
-    return int(_value(interface, given, field))
-
-
-def _value(interface: Interface, given: Sequence[Given], field: Field) -> Any:
-    """The number that a field holds."""
-    argument, each = interface.arguments[field.argument], given[field.argument]
-    if field.what == What.VALUE:
-        return each
-    if field.what == What.ADDRESS:
-        return 0  # the run-time writes it: see `Interface.addresses`
-    if field.what == What.OFFSET:
-        return argument.offset or 0 if isinstance(argument, Buffer) else 0
-    array = np.asarray(each)
-    if field.what == What.SIZE:
-        return array.shape[field.dimension]
-    strides = element_strides(array)
-    assert strides is not None, array.strides
-    return strides[field.dimension]
-
-
 def _push_constants(interface: Interface, given: Sequence[Given]) -> bytes:
     """The block of push constants."""
     block = bytearray(interface.push_constant_bytes)
     if interface.flavour == "vulkan":
         for field in interface.fields:
-            data = _bytes_of(interface, given, field)
+            data = bytes_of(interface, given, field)
             block[field.byte_offset : field.byte_offset + len(data)] = data
     return bytes(block)
-
-
-def _bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> bytes:
-    """The bytes of a field.
-
-    Raises:
-        ValueError: the number does not fit.
-    """
-    value = _value(interface, given, field)
-    name = interface.arguments[field.argument].name
-    if field.type == "bf16":
-        return _bf16(value)
-    number = np.asarray(value).item()
-    try:
-        if field.type.startswith("i") and field.type != "i1":
-            bits = 8 * struct.calcsize(_FORMATS[field.type])
-            if number != int(number):
-                raise ValueError("it is no whole number")
-            if not -(1 << (bits - 1)) <= number < 1 << bits:
-                raise ValueError(f"it has more than {bits} bits")
-            return int(number % (1 << bits)).to_bytes(bits // 8, "little")
-        return struct.pack(_FORMATS[field.type], number)
-    except (ValueError, TypeError, OverflowError, struct.error) as error:
-        raise ValueError(
-            f"expected {field.what} of {name} to be an {field.type}, "
-            f"got {number!r}: {error}"
-        ) from error
-
-
-def _bf16(value: Any) -> bytes:
-    """A float rounded to bf16, to nearest even; or the bits, given as an int."""
-    number = np.asarray(value).item()
-    if isinstance(number, int):
-        return number.to_bytes(2, "little")
-    from coopc.rounding import FORMATS
-
-    rounded = FORMATS["bf16"].round(float(number))
-    return struct.pack("<f", rounded)[2:]
-
-
-def _dtype_of(type: str) -> str:
-    return DTYPES[type][0]

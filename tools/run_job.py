@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from coopc.emit.facts import Facts
     from coopc.interface import Interface
-    from coopc.interface_call import Call, Given
+    from coopc.interface_call import Call
+    from coopc.interface_fields import Given
     from coopc.run.tiles import Tiles
     from coopc.source import Source
 
@@ -117,7 +118,8 @@ def called(
     args: argparse.Namespace, known: Sequence[Interface]
 ) -> tuple[Call, dict[str, int]]:
     """Choose the entry point, and make its arguments and its constants."""
-    from coopc.interface_call import entry_for, pack
+    from coopc.interface_call import pack
+    from coopc.interface_conditions import entry_for
     from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
 
     with usage():

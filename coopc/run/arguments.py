@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coopc.interface import Argument, Buffer, Interface, Scalar
-from coopc.interface_call import DTYPES, Given
+from coopc.interface_fields import DTYPES, Given
 from coopc.run.default_shapes import default_shapes
 
 Array: TypeAlias = npt.NDArray[Any]

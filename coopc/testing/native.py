@@ -13,7 +13,8 @@ from coopc.device import device
 from coopc.dialects import simt
 from coopc.emit.facts import Facts
 from coopc.emit.interface import interface_of
-from coopc.interface_call import Given, pack
+from coopc.interface_call import pack
+from coopc.interface_fields import Given
 from coopc.run.cpu import Program
 from coopc.run.execute import on_cpu
 from coopc.run.tiles import Tiles

@@ -33,16 +33,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage
 from coopc.passes.cpu.stages import stages as staged
-from coopc.passes.front.convert_linalg_to_coopmatrix import (
-    Plan,
-    Tile,
-    planned,
-    signs,
-)
 from coopc.plan.amx_gemm import PANEL, Block, block_of, packs_a
 from coopc.rewrite.amx_gemm import Gemm
 from coopc.rewrite.amx_gemm_multiply import multiplying
 from coopc.rewrite.amx_gemm_pack import packing
+from coopc.rewrite.matmul_plan import Plan, Tile, planned, signs
 from coopc.rewrite.multiplication import Operand
 
 PACKED_BYTES = 64 * PANEL

@@ -7,7 +7,7 @@ elements, and an odd number of elements, so that narrow ones share words.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from coopc.diagnostic import CompileError
 from coopc.interface_call import pack
 from coopc.plan.atomics import atomic_form
 from coopc.run import opencl, toolchain, vulkan
-from coopc.run.execute import on_opencl, on_vulkan
+from coopc.run.execute import Outcome, on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
 from coopc.run.tiles import Tiles
 from coopc.sim.formats import from_bf16, to_bf16
@@ -172,34 +172,25 @@ def test_simulated() -> None:
         check(element, kind, arrays)
 
 
-def test_on_lavapipe(lavapipe: vulkan.Session) -> None:
-    """Another variable of the same buffer stands for integers."""
-    for element, kind in cases_of(LAVAPIPE):
-        artifact = compiled([(element, kind)], LAVAPIPE)
+def compare(device: Device, on: Callable[..., Outcome], options: str = "") -> None:
+    """Run each case that a device has."""
+    for element, kind in cases_of(device):
+        artifact = compiled([(element, kind)], device, options)
         arrays = in_memory(element, arguments(element, kind))
         call = pack(artifact.interface[0], arrays, (GROUPS, 1, 1))
-        found = on_vulkan(artifact.bytes, call, lavapipe).arrays
+        found = on(artifact.bytes, call).arrays
         check(element, kind, [np.asarray(x) for x in found])
 
 
-def test_on_lavapipe_by_addresses(lavapipe: vulkan.Session) -> None:
-    """Pointers to elements become pointers to integers."""
-    for element, kind in cases_of(LAVAPIPE):
-        artifact = compiled([(element, kind)], LAVAPIPE, " addresses=true")
-        arrays = in_memory(element, arguments(element, kind))
-        call = pack(artifact.interface[0], arrays, (GROUPS, 1, 1))
-        found = on_vulkan(artifact.bytes, call, lavapipe).arrays
-        check(element, kind, [np.asarray(x) for x in found])
+@pytest.mark.parametrize("options", ["", " addresses=true"])
+def test_on_lavapipe(options: str, lavapipe: vulkan.Session) -> None:
+    """Integers are another variable of the same buffer; or pointers to them."""
+    compare(LAVAPIPE, partial(on_vulkan, session=lavapipe), options)
 
 
 def test_on_intel_cpu(intel_cpu: opencl.Session) -> None:
     """Pointers to elements become pointers to integers."""
-    for element, kind in cases_of(INTEL_CPU):
-        artifact = compiled([(element, kind)], INTEL_CPU)
-        arrays = in_memory(element, arguments(element, kind))
-        call = pack(artifact.interface[0], arrays, (GROUPS, 1, 1))
-        found = on_opencl(artifact.bytes, call, intel_cpu).arrays
-        check(element, kind, [np.asarray(x) for x in found])
+    compare(INTEL_CPU, partial(on_opencl, session=intel_cpu))
 
 
 def test_on_this_processor() -> None:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp, f16, f32, i8, i32
+from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
-from coopc.device import DEVICES
 from coopc.diagnostic import CompileError
-from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.parsing import parse
-from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
 from coopc.pipeline import Run, read_passes
 from coopc.sim.formats import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
@@ -392,24 +388,3 @@ def test_the_second_entry_takes_any_memory(
     grid = (-(-n // x.n), -(-m // x.m))
     simulate(module, name, [a.astype("f2"), b.astype("f2"), c], grid=grid)
     assert np.array_equal(c, a @ b)
-
-
-def test_one_lane_has_an_element() -> None:
-    """Of every operand of DPAS, so that an atomic update happens once."""
-    seen = 0
-    for name, element, use in product(
-        ("dg2", "pvc", "bmg"), (f16, f32, i8, i32), (Use.A, Use.B, Use.ACC)
-    ):
-        device = DEVICES[name]
-        for rows, cols, lanes in product(
-            (1, 2, 4, 8, 16, 32), (8, 16, 32, 64), device.subgroup_sizes
-        ):
-            type = MatrixType.of(rows, cols, element, use)
-            pieces = pieces_of(type, device, lanes)
-            if isinstance(pieces, Pieces):
-                spread, seen = pieces.spread, seen + 1
-                coordinates = {spread.coordinates[x] for x in spread.registers}
-                each = spread.run * lanes
-                assert len(coordinates) == spread.run
-                assert each == pieces.tile[0] * pieces.tile[1], type
-    assert seen > 500

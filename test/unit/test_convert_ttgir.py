@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 import coopc
 from coopc.compiler import new_context
-from coopc.interface_call import entry_for, violated_condition
+from coopc.interface_conditions import entry_for, violated_condition
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import UndefinedBehaviour

@@ -20,7 +20,7 @@ from coopc.device import device
 from coopc.dialects import simt
 from coopc.emit.facts import Facts
 from coopc.emit.interface import interface_of
-from coopc.interface_call import violated_condition
+from coopc.interface_conditions import violated_condition
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.simulate import simulate

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import coopc
-from coopc.interface_call import Array, pack
+from coopc.interface_call import pack
+from coopc.interface_fields import Array
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 from coopc.tools import coopc_run

@@ -21,7 +21,7 @@ from coopc.run.offline_compiler import compile_kernel
 from coopc.sim.simulate import simulate
 from coopc.testing.programs import module_of
 
-TEXT = """
+BEGIN = """
 func.func @k(%a: memref<?x?x{t}>, %r: memref<?x?x{t}>, %s: memref<?x?x{t}>,
              %p: memref<?xi32>) attributes {{simt.kernel}} {{
   %0 = arith.constant 0 : index
@@ -32,15 +32,8 @@ func.func @k(%a: memref<?x?x{t}>, %r: memref<?x?x{t}>, %s: memref<?x?x{t}>,
   %rows, %cols = coopmatrix.coord %x[%n] : {M}
   %c = arith.index_cast %rows : index to i32
   memref.store %c, %p[%lane] : memref<?xi32>
-  %y = scf.for %i = %0 to %n step %1 iter_args(%m = %x) -> ({M}) {{
-    %row, %col = coopmatrix.coord %m[%i] : {M}
-    %e = coopmatrix.extract %x[%i] : {M}
-    %above = arith.cmpi ult, %row, %col : index
-    %f = {add} %e, %e : {t}
-    %g = arith.select %above, %e, %f : {t}
-    %h = coopmatrix.insert %g, %m[%i] : {M}
-    scf.yield %h : {M}
-  }}
+"""
+END = """\
   %z = coopmatrix.apply (%i, %j, %v) in %y : {M} {{
     %w = {add} %v, %v : {t}
     coopmatrix.yield %w : {t}
@@ -51,29 +44,25 @@ func.func @k(%a: memref<?x?x{t}>, %r: memref<?x?x{t}>, %s: memref<?x?x{t}>,
 }}
 """
 
-STEP = """
-func.func @k(%a: memref<?x?x{t}>, %r: memref<?x?x{t}>, %s: memref<?x?x{t}>,
-             %p: memref<?xi32>) attributes {{simt.kernel}} {{
-  %0 = arith.constant 0 : index
-  %1 = arith.constant 1 : index
-  %lane = simt.lane_id : index
-  %x = coopmatrix.load %a[%0, %0] row_major : memref<?x?x{t}> -> {M}
-  %n = coopmatrix.length {M} : index
-  %rows, %cols = coopmatrix.coord %x[%n] : {M}
-  %c = arith.index_cast %rows : index to i32
-  memref.store %c, %p[%lane] : memref<?xi32>
+LOOP = """\
+  %y = scf.for %i = %0 to %n step %1 iter_args(%m = %x) -> ({M}) {{
+    %row, %col = coopmatrix.coord %m[%i] : {M}
+    %e = coopmatrix.extract %x[%i] : {M}
+    %above = arith.cmpi ult, %row, %col : index
+    %f = {add} %e, %e : {t}
+    %g = arith.select %above, %e, %f : {t}
+    %h = coopmatrix.insert %g, %m[%i] : {M}
+    scf.yield %h : {M}
+  }}
+"""
+TEXT = BEGIN + LOOP + END
+
+ONE = """\
   %e = coopmatrix.extract %x[%0] : {M}
   %f = {add} %e, %e : {t}
   %y = coopmatrix.insert %f, %x[%0] : {M}
-  %z = coopmatrix.apply (%i, %j, %v) in %y : {M} {{
-    %w = {add} %v, %v : {t}
-    coopmatrix.yield %w : {t}
-  }}
-  coopmatrix.store %y, %r[%0, %0] row_major : {M}, memref<?x?x{t}>
-  coopmatrix.store %z, %s[%0, %0] row_major : {M}, memref<?x?x{t}>
-  func.return
-}}
 """
+STEP = BEGIN + ONE + END
 """Without a loop that carries the matrix, which memory cannot pass on."""
 
 

@@ -19,7 +19,8 @@ import pytest
 
 import coopc
 from coopc.interface import Interface
-from coopc.interface_call import Given, pack
+from coopc.interface_call import pack
+from coopc.interface_fields import Given
 from coopc.rounding import FORMATS
 from coopc.run.native import Native
 

@@ -81,7 +81,7 @@ def update(e: Emission, op: memref.AtomicRMWOp) -> None:
         return
     pointer = e.pointer(view, e.index.linear(view, e.nums(op.indices)))
     tail = f" {how.scope}{how.order}, align {e.types.bytes_of(view.element)}"
-    parts = (f"atomicrmw {kind.word} ", Typed(pointer), ", ", Typed(value), tail)
+    parts = (f"atomicrmw {kind.instruction} ", Typed(pointer), ", ", Typed(value), tail)
     e.set(op.result, e.f.emit(value.type, *parts))
 
 

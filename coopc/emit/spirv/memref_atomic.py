@@ -106,7 +106,7 @@ def update(e: Emission, op: memref.AtomicRMWOp) -> None:
         place = element_pointer(e, view, positions)
         type = e.types.in_memory(view.element)
         operands = place, how.scope, how.semantics, value
-        e.set(op.result, (e.emit(kind.opcode, *operands, type=type),))
+        e.set(op.result, (e.emit(kind.instruction, *operands, type=type),))
         return
     word = word_of(e, view, positions, form)
 
