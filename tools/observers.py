@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
 from coopc.pipeline import Observer
+
+if TYPE_CHECKING:
+    from coopc.validate.step import Validator
 
 
 class PrintIR(Observer):
@@ -47,19 +51,19 @@ class Time(Observer):
 class Validate(Observer):
     """Compares what the kernels do before and after each pass."""
 
-    before: ModuleOp
+    validator: Validator
 
     def __init__(self, seed: int):
         self.seed = seed
 
     def start(self, module: ModuleOp) -> None:
         """Keep the module as it is before the first pass."""
-        self.before = module.clone()
+        from coopc.validate.step import Validator
+
+        self.validator = Validator(module.clone(), self.seed)
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
         """Compare, and keep the module for the next pass."""
-        from coopc.validate.step import validate_step
+        from coopc.validate.step import validate_next
 
-        after = module.clone()
-        validate_step(self.before, after, step, seed=self.seed)
-        self.before = after
+        validate_next(self.validator, module.clone(), step, None)

@@ -151,12 +151,21 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
         kernel.subgroup_size,
         None if grid is None else tuple(map(_expression, grid.results)),
         memory,
-        conditions=(*_conditions(kernel.func), *_equal_sizes(kernel)),
+        conditions=conditions_of(kernel),
         spec_constants=tuple(
             SpecConstant(op.sym_name.data, number, op.value.value.data)
             for op, number in spec_constant_ids(module)
         ),
     )
+
+
+def conditions_of(kernel: simt.Kernel) -> tuple[Condition, ...]:
+    """What must hold of the arguments of a kernel.
+
+    Raises:
+        Refusal: its attribute says something else.
+    """
+    return (*_conditions(kernel.func), *_equal_sizes(kernel))
 
 
 def _equal_sizes(kernel: simt.Kernel) -> Iterator[Condition]:

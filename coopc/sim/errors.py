@@ -29,3 +29,7 @@ class UndefinedBehaviour(SimulationError):
 
     def __init__(self, reason: str, op: Operation | None = None) -> None:
         super().__init__(f"undefined behaviour: {reason}", op)
+
+
+class TooLong(SimulationError):
+    """The program runs more operations than the caller allows."""

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.interpreter import OpCounter
+from xdsl.interpreter import Interpreter, OpCounter, PythonValues
+from xdsl.ir import Operation
 
 from coopc.sim.arguments import Argument, bind, released
-from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.errors import TooLong, UndefinedBehaviour
 from coopc.sim.launch import Launch, chunks, launch_of
 from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices, Provider, constants_of, provider_of
@@ -68,6 +69,10 @@ class Options:
     """Whether races in work-group memory are found."""
     chunk: int | None = None
     """Work-groups that run together, at least 1; chosen by their size if None."""
+    ran: set[Operation] | None = None
+    """Gets each operation that runs, if it is given."""
+    most_operations: int | None = None
+    """How many may run before the simulation is given up."""
 
 
 def simulate(
@@ -87,7 +92,8 @@ def simulate(
         settings: fields of `Options`, instead of it.
 
     Raises:
-        SimulationError: the program does what is undefined, or what is not known here.
+        SimulationError: the program does what is undefined, or what is not known here,
+            or runs too many operations.
         ValueError: the call does not fit the kernel.
     """
     options = options or Options(**settings)
@@ -98,11 +104,14 @@ def simulate(
     bound = bind(func, arguments, numerics)
     values = tuple(each.value for each in bound)
     counter = OpCounter()
+    listeners: list[Interpreter.Listener] = [counter]
+    if options.ran is not None or options.most_operations is not None:
+        listeners.append(_Ran(options.ran, options.most_operations))
     results: tuple[Any, ...] = ()
     for groups in chunks(launch, options.chunk):
         machine = Machine.start(module, launch, numerics, matrices, groups)
         machine.find_races = options.races
-        results = _run(module, func, machine, values, counter)
+        results = _run(module, func, machine, values, listeners)
     with np.errstate(all="ignore"):
         errors = tuple(each.release(numerics) for each in bound)
     types = func.function_type.outputs
@@ -118,6 +127,23 @@ def simulate(
         tuple(error for _, error in pairs),
         isinstance(numerics, Tracked) and numerics.lost,
     )
+
+
+@dataclass
+class _Ran(Interpreter.Listener):
+    """Notes which operations run, and ends a simulation of too many."""
+
+    found: set[Operation] | None
+    left: int | None
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        """Note one."""
+        if self.found is not None:
+            self.found.add(op)
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise TooLong("more operations run than are allowed")
 
 
 def _matrices(
@@ -137,7 +163,7 @@ def _run(
     func: FuncOp,
     machine: Machine,
     values: tuple[Any, ...],
-    counter: OpCounter,
+    listeners: Sequence[Interpreter.Listener],
 ) -> tuple[Any, ...]:
     """Run a function for the work-groups of a machine, and return its results.
 
@@ -145,7 +171,7 @@ def _run(
         SimulationError: as `simulate` does.
     """
     simulator = new_simulator(module, machine)
-    simulator.listeners = (counter,)
+    simulator.listeners = tuple(listeners)
     with np.errstate(all="ignore"):
         results = simulator.run_ssacfg_region(func.body, values)
     if any(arrived.any() for arrived in machine.arrived.values()):

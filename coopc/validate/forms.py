@@ -1,8 +1,44 @@
-"""Modules as they are simulated before and after a pass."""
+"""How the kernels of a program are run, whatever form a pass gave to its functions.
+
+Inputs are made for a function as it was first seen, its origin.  What it became is run
+on these inputs:
+
+| form    | what a pass made of @f                                                  |
+|---------|-------------------------------------------------------------------------|
+| the same | @f takes what it took                                                  |
+| loops   | @f takes five indices more, the work-groups of the grid and a range of them: `convert-simt-to-loops` |
+| stages  | `cpu.kernels` names functions that run one after the other, and memory that they share |
+| packed  | @f takes B packed, as @f.pack_b writes it: `pack-coopmatrix-b`          |
+"""  # noqa: E501
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineMap
+from xdsl.utils.hints import isa
+
+from coopc.dialects import simt
+from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
+from coopc.passes.cpu.convert_simt_to_loops import EXTRA
+from coopc.run.cpu import Stages
+from coopc.sim.arguments import Argument, grid_sizes
+from coopc.sim.errors import SimulationError
+from coopc.sim.launch import launch_of
+from coopc.sim.simulate import Options, Run, simulate
+from coopc.sim.values import Array, bits_of, memory_dtype
+
+CHANNEL_BITS = 32
+"""Of packed B: as many rows as fit into it are interleaved."""
+
+Scratch = tuple[AffineMap, MemRefType]
+"""Memory that stages share: factors of its bytes, and its type."""
 
 
 def simulated_form(module: ModuleOp) -> ModuleOp:
@@ -14,6 +50,274 @@ def simulated_form(module: ModuleOp) -> ModuleOp:
     return with_functions(module)
 
 
-def uses_xe(module: ModuleOp) -> bool:
-    """Whether a module has operations of `xe`."""
-    return any(op.dialect_name() == "xe" for op in module.walk())
+def loses_errors(module: ModuleOp) -> bool:
+    """Whether errors are not tracked through some operations, 2D blocks and tiles.
+
+    What is exact is the same there.
+    """
+    return any(op.dialect_name() in ("xe", "amx") for op in module.walk())
+
+
+def functions_of(module: ModuleOp) -> dict[str, FuncOp]:
+    """Return the functions of a module, by name."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A function that is run, and for which work-groups."""
+
+    func: FuncOp
+    groups: AffineMap | None = None
+    """From the origin's sizes to work-groups; None for those of its grid."""
+    kernel: FuncOp | None = None
+    """The kernel that `func` loops over the work-groups of, if it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a module has in place of a function of the original program."""
+
+    origin: FuncOp
+    module: ModuleOp
+    stages: tuple[Stage, ...]
+    scratch: tuple[Scratch, ...] = ()
+    packing: FuncOp | None = None
+    """What packs the argument that the kernel takes packed."""
+
+    @property
+    def entry(self) -> FuncOp:
+        """The function that computes the results: that of the last stage."""
+        return self.stages[-1].func
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether the work-groups of all stages are known from the sizes."""
+        starts = (stage.kernel or stage.func for stage in self.stages)
+        return all(
+            stage.groups is not None
+            or simt.KERNEL not in func.attributes
+            or simt.kernel_of(func).grid is not None
+            for stage, func in zip(self.stages, starts, strict=True)
+        )
+
+    def maps(self) -> Iterator[AffineMap]:
+        """Yield the maps from the origin's sizes to work-groups."""
+        for stage in self.stages:
+            func = stage.kernel or stage.func
+            if stage.groups is not None:
+                yield stage.groups
+                continue
+            kernel = simt.kernel_of(func) if simt.KERNEL in func.attributes else None
+            if kernel is not None and kernel.grid is not None:
+                yield kernel.grid
+
+    def reached(self) -> list[FuncOp]:
+        """Return all functions that run: the stages, and what they call."""
+        known = functions_of(self.module)
+        found = [stage.func for stage in self.stages]
+        found += [] if self.packing is None else [self.packing]
+        for func in found:
+            for op in func.walk():
+                if isinstance(op, CallOp):
+                    callee = known.get(op.callee.root_reference.data)
+                    if callee is not None and callee not in found:
+                        found.append(callee)
+        return found
+
+    def work_groups(self, arguments: Sequence[Argument], options: Options) -> int:
+        """Return the work-groups of the stage that has the most.
+
+        Raises:
+            SimulationError: there is no grid.
+        """
+        return max(prod(self._grid(stage, arguments, options)) for stage in self.stages)
+
+    def run(self, arguments: Sequence[Argument], options: Options) -> Run:
+        """Run all stages on the origin's arguments, which are changed in place.
+
+        Raises:
+            SimulationError: a stage does what is undefined, or what is not known.
+        """
+        given = [*arguments, *self._scratch(arguments)]
+        if self.packing is not None:
+            given = self._packed(given, options)
+        run: Run | None = None
+        for stage in self.stages:
+            grid = self._grid(stage, arguments, options)
+            extra: tuple[int, ...] = ()
+            if stage.kernel is not None:
+                extra = (*grid, 0, prod(grid))
+            own = replace(options, grid=grid)
+            done = simulate(self.module, _name(stage.func), [*given, *extra], own)
+            run = done if run is None else _later(run, done)
+        assert run is not None, self
+        return replace(run, errors=run.errors[: len(arguments)])
+
+    def _grid(
+        self, stage: Stage, arguments: Sequence[Argument], options: Options
+    ) -> tuple[int, int, int]:
+        """Return the work-groups of a stage along x, y, z."""
+        if stage.groups is not None:
+            sizes = grid_sizes(self.origin, arguments)
+            x, y, z = (*stage.groups.eval(sizes, []), 1, 1)[:3]
+            return x, y, z
+        func = stage.kernel or stage.func
+        try:
+            # A grid is a map of the origin's sizes, which no pass changes.
+            started = launch_of(func, arguments, options.grid, options.subgroup_size)
+        except ValueError as error:
+            raise SimulationError(str(error)) from error
+        return started.grid
+
+    def _scratch(self, arguments: Sequence[Argument]) -> Iterator[Array]:
+        """Yield memory that stages share: a dynamic dimension takes all there is."""
+        sizes = grid_sizes(self.origin, arguments)
+        for factors, type in self.scratch:
+            dtype = memory_dtype(type.get_element_type())
+            memory = np.zeros(prod(factors.eval(sizes, [])), np.uint8).view(dtype)
+            shape = type.get_shape()
+            strides = [step or 0 for step in type.get_strides() or ()]
+            rest = sum(
+                (size - 1) * step
+                for size, step in zip(shape, strides, strict=True)
+                if size != DYNAMIC_INDEX
+            )
+            # Stages count through all of it from any row: what is after is not theirs.
+            yield np.lib.stride_tricks.as_strided(
+                np.concatenate([memory, np.zeros(rest, dtype)]),
+                [memory.size if size == DYNAMIC_INDEX else size for size in shape],
+                [dtype.itemsize * step for step in strides],
+            )
+
+    def _packed(self, given: Sequence[Argument], options: Options) -> list[Argument]:
+        """Return the arguments with B packed."""
+        assert self.packing is not None
+        place = _changed(self.origin, self.entry)
+        plain = given[place]
+        assert isinstance(plain, np.ndarray)
+        element = _memref(self.origin, place).get_element_type()
+        rows = CHANNEL_BITS // bits_of(element)
+        packed = np.zeros((plain.shape[0] // rows, plain.shape[1] * rows), plain.dtype)
+        own = replace(options, grid=None, track=None)
+        try:
+            simulate(self.module, _name(self.packing), [plain.copy(), packed], own)
+        except ValueError as error:
+            raise SimulationError(str(error)) from error
+        return [*given[:place], packed, *given[place + 1 :]]
+
+
+def form_of(
+    origin: FuncOp, module: ModuleOp, kernels: Mapping[str, FuncOp]
+) -> Form | str:
+    """Return how a module runs what was a function, or why it cannot be run.
+
+    Args:
+        origin: the function, as it was first seen.
+        module: what passes made of its module.
+        kernels: for each name, the last function of that name that was a kernel.
+    """
+    known, name = functions_of(module), _name(origin)
+    if (staged := Stages.of(module).get(name)) is not None:
+        return _staged(origin, module, staged, kernels)
+    if (func := known.get(name)) is None:
+        return "there is none after"
+    wanted = origin.function_type
+    if func.function_type == wanted:
+        # After `convert-simt-to-loops` has run, the origin may be of its form already.
+        return Form(origin, module, (Stage(func),))
+    if _is_looped(wanted.inputs.data, func) and name in kernels:
+        return Form(origin, module, (Stage(func, kernel=kernels[name]),))
+    packing = known.get(name + PACKING_ENTRY)
+    if packing is not None and _changed(origin, func) >= 0:
+        return Form(origin, module, (Stage(func),), packing=packing)
+    return f"its type changed from {wanted} to {func.function_type}"
+
+
+def _staged(
+    origin: FuncOp, module: ModuleOp, staged: Stages, kernels: Mapping[str, FuncOp]
+) -> Form | str:
+    """Return a form of stages."""
+    known = functions_of(module)
+    count = len(origin.function_type.inputs)
+    stages: list[Stage] = []
+    scratch: list[Scratch] = []
+    for name, groups in staged.functions:
+        if (func := known.get(name)) is None:
+            return f"its stage @{name} is missing"
+        types = func.function_type.inputs.data
+        memories = types[count : count + len(staged.scratch)]
+        plain = (*origin.function_type.inputs, *memories)
+        kernel = kernels.get(name) if _is_looped(plain, func) else None
+        if types != plain and kernel is None:
+            return f"its stage @{name} does not take what it takes"
+        stages.append(Stage(func, groups, kernel))
+        scratch = [
+            (factors, type)
+            for (factors, _), type in zip(staged.scratch, memories, strict=True)
+            if isa(type, MemRefType)
+        ]
+    return Form(origin, module, tuple(stages), tuple(scratch))
+
+
+def parts(module: ModuleOp) -> set[str]:
+    """Return the functions that run only as a part of another: stages, packing."""
+    known = functions_of(module)
+    staged = Stages.of(module)
+    found = {name for each in staged.values() for name, _ in each.functions}
+    found -= set(staged)
+    return found | {name for name in known if name.endswith(PACKING_ENTRY)}
+
+
+def first_entry(name: str) -> str | None:
+    """Return the kernel that a second entry point stands in for."""
+    return name.removesuffix(SECOND_ENTRY) if name.endswith(SECOND_ENTRY) else None
+
+
+def never_run(form: Form, ran: set[Operation]) -> list[Operation]:
+    """Return the operations of a form that are not among those that ran."""
+    return [
+        op
+        for func in form.reached()
+        for op in func.walk()
+        if op is not func and op not in ran and not _is_simulated_whole(op)
+    ]
+
+
+def _is_simulated_whole(op: Operation) -> bool:
+    """Whether an operation says what one around it does, which runs as one."""
+    around = op.parent_op()
+    return around is not None and around.dialect_name() == "linalg"
+
+
+def _is_looped(inputs: Sequence[Attribute], func: FuncOp) -> bool:
+    """Whether a function takes some arguments, then what loops over work-groups do."""
+    return func.function_type.inputs.data == (*inputs, *(IndexType(),) * len(EXTRA))
+
+
+def _changed(origin: FuncOp, func: FuncOp) -> int:
+    """Return which one memref argument changed, or -1."""
+    pairs = zip(origin.function_type.inputs, func.function_type.inputs, strict=False)
+    changed = [n for n, (old, new) in enumerate(pairs) if old != new]
+    same = len(origin.function_type.inputs) == len(func.function_type.inputs)
+    return changed[0] if same and len(changed) == 1 else -1
+
+
+def _memref(func: FuncOp, position: int) -> MemRefType:
+    type = func.function_type.inputs.data[position]
+    assert isa(type, MemRefType), type
+    return type
+
+
+def _name(func: FuncOp) -> str:
+    return func.sym_name.data
+
+
+def _later(first: Run, second: Run) -> Run:
+    """Return what two runs did, one after the other, on the same arguments."""
+    errors = tuple(
+        old if new is None else new if old is None else np.maximum(old, new)
+        for old, new in zip(first.errors, second.errors, strict=True)
+    )
+    lost = first.lost_errors or second.lost_errors
+    return replace(second, errors=errors, lost_errors=lost)

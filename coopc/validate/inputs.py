@@ -2,9 +2,11 @@
 
 Sizes are found by trying: dynamic sizes and `index` arguments get one small number, or
 the arguments, which may be positions, 0; the first for which the program does nothing
-undefined is taken.  Then sizes that differ from each other are tried, and, for programs
-with checked accesses, sizes that no tile divides.  Whatever a program accepts is a fair
-input, even if nobody would call it so.
+undefined is taken.  Then sizes that differ from each other are tried; for programs
+with checked accesses, sizes that no tile divides; and, where the program has tiles, a
+whole tile, a tile and one more, two tiles and a part of one.  Sizes keep the conditions
+of the kernel (`coopc.validate.contract`).  Whatever a program accepts is a fair input,
+even if nobody would call it so.
 
 Contents are of two kinds (`coopc.sim.tracked.Inputs`): small integers, so that sums of
 products are exact, and any numbers.  Outputs are filled too: what a program leaves as
@@ -13,7 +15,7 @@ it is is compared as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +34,17 @@ from coopc.dialects.coopmatrix import AccessOp
 from coopc.sim.arguments import Argument
 from coopc.sim.formats import to_bf16
 from coopc.sim.tracked import Inputs
-from coopc.sim.values import Array, bits_of, is_float, is_integer, memory_dtype
+from coopc.sim.values import (
+    Array,
+    bits_of,
+    element_of,
+    is_float,
+    is_integer,
+    memory_dtype,
+    scalar_of,
+    shape_of,
+)
+from coopc.validate.contract import Contract, slots_of
 from coopc.validate.pointers import ELEMENTS, has_pointers, is_pointer, is_size
 
 SIZES = (16, 32, 64, 128, 8, 4, 1)
@@ -60,13 +72,13 @@ def unsuitable(func: FuncOp) -> str | None:
     if not func.body.blocks:
         return "it has no body"
     for position, type in enumerate(func.function_type.inputs):
-        element = type.get_element_type() if isa(type, MemRefType) else type
+        element = scalar_of(element_of(type)) if isa(type, MemRefType) else type
         if not (is_float(element) or is_integer(element)):
             return f"argument {position} is a {type}"
         if isa(type, MemRefType) and not _can_be_made(type):
             return f"argument {position} has a layout that no array has, {type}"
     elements = sum(
-        int(np.prod([size for size in type.get_shape() if size != DYNAMIC_INDEX]))
+        int(np.prod([size for size in _shape(type) if size != DYNAMIC_INDEX]))
         for type in func.function_type.inputs
         if isa(type, MemRefType)
     )
@@ -80,17 +92,15 @@ def _can_be_made(type: MemRefType) -> bool:
     return isinstance(type.layout, NoneAttr) or type.get_strides() is not None
 
 
+def _shape(type: MemRefType) -> tuple[int, ...]:
+    """Return the shape of arrays of a type, whose elements may be vectors."""
+    return (*type.get_shape(), *shape_of(element_of(type)))
+
+
 def positions(func: FuncOp) -> list[bool]:
     """Return, for each number that `Sizes` has for a function, if it is an argument."""
-    found: list[bool] = []
-    for type in func.function_type.inputs:
-        if isa(type, MemRefType):
-            found += [False] * type.get_shape().count(DYNAMIC_INDEX)
-        elif isinstance(type, IndexType):
-            found.append(True)
-        elif has_pointers(func) and is_size(type):
-            found.append(False)
-    return found
+    types = func.function_type.inputs.data
+    return [isinstance(types[slot.argument], IndexType) for slot in slots_of(func)]
 
 
 def first_sizes(func: FuncOp) -> Iterator[Sizes]:
@@ -135,33 +145,54 @@ def ragged_sizes(
         yield Sizes(tuple(max(1, int(x)) for x in found.values + extra))
 
 
+def tiled_sizes(found: Sizes, tiles: Mapping[int, int]) -> Iterator[tuple[Sizes, ...]]:
+    """Yield sizes by the tiles of a program, in groups of which one is enough.
+
+    Args:
+        found: sizes that the program accepts; those without a tile stay as they are.
+        tiles: of a size, by its number.
+    """
+
+    def sizes(times: int, more: int) -> Sizes:
+        numbers = enumerate(found.values)
+        return Sizes(
+            tuple(times * tiles[n] + more if n in tiles else x for n, x in numbers)
+        )
+
+    if tiles:
+        yield (sizes(1, 0),)
+        yield (sizes(1, 1), sizes(2, 0))
+        yield (sizes(2, 3), sizes(3, 0))
+
+
 def make_arguments(
-    func: FuncOp, sizes: Sizes, inputs: Inputs, seed: Sequence[int]
+    contract: Contract, sizes: Sizes, inputs: Inputs, seed: Sequence[int]
 ) -> list[Argument]:
     """Return arguments of a function.
 
     Args:
-        func: for which `unsuitable` says nothing.
+        contract: of a function for which `unsuitable` says nothing.
         sizes: as many as it has.
         inputs: which kind.
         seed: of the contents; the same seed gives the same arguments.
     """
+    func = contract.func
     random = np.random.default_rng(seed)
     rest = iter(sizes.values)
     low, high = EXACT_VALUES[seed[-1] % len(EXACT_VALUES)]
     found: list[Argument] = []
-    for type in func.function_type.inputs:
+    for position, type in enumerate(func.function_type.inputs):
         if has_pointers(func) and is_pointer(type):
             element = type.get_element_type()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
             exact = (low, high)
             found.append(_contents(element, (ELEMENTS,), inputs, random, exact))  # pyright: ignore[reportUnknownArgumentType]
         elif isa(type, MemRefType):
             shape = [
-                next(rest) if size == DYNAMIC_INDEX else size
-                for size in type.get_shape()
+                next(rest) if size == DYNAMIC_INDEX else size for size in _shape(type)
             ]
-            array = _empty(type, shape)
-            element = type.get_element_type()
+            steps = [contract.row_step(position, n) for n in range(len(shape))]
+            array = _empty(type, shape, steps)
+            element = scalar_of(element_of(type))
             array[...] = _contents(element, array.shape, inputs, random, (low, high))
             found.append(array)
         elif isinstance(type, IndexType) or (has_pointers(func) and is_size(type)):
@@ -171,18 +202,29 @@ def make_arguments(
     return found
 
 
-def _empty(type: MemRefType, shape: Sequence[int]) -> Array:
-    """Return an array with the strides of a type; dynamic ones leave gaps."""
-    dtype = memory_dtype(type.get_element_type())
+def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Array:
+    """Return an array with the strides of a type; dynamic ones leave gaps.
+
+    Args:
+        type: of a memref.
+        shape: of the array, the components of vectors last.
+        steps: what each stride is a multiple of where it is dynamic.
+    """
+    element = element_of(type)
+    dtype = memory_dtype(scalar_of(element))
     if isinstance(type.layout, NoneAttr):
         return np.zeros(shape, dtype)
-    fixed = type.get_strides()
-    assert fixed is not None, type
+    strides_of_type = type.get_strides()
+    assert strides_of_type is not None, type
+    width = int(np.prod(shape_of(element)))
+    fixed = [stride and width * stride for stride in strides_of_type]
+    fixed += [1] * len(shape_of(element))
     strides: list[int] = [0] * len(shape)
     step = 1
     for axis in reversed(range(len(shape))):
         stride = fixed[axis]
-        strides[axis] = step if stride is None else stride
+        multiple = width * steps[axis]
+        strides[axis] = -(-step // multiple) * multiple if stride is None else stride
         step = max(step, strides[axis] * shape[axis]) + (1 if axis else 0)
     elements = 1 + sum(
         (size - 1) * stride for size, stride in zip(shape, strides, strict=True)

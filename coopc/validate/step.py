@@ -1,9 +1,11 @@
 """Compare what a module does before and after a pass.
 
 Each kernel, and each other function that can be run by itself, runs on the simulator
-before and after, on the same seeded inputs of both kinds.  Functions that the pass
-made, removed or gave other types are not compared, nor are those that take or return
-what no array is, or that the simulator does not know: `report` hears which, and why.
+before and after, on the same seeded inputs of both kinds, in whatever form a pass gave
+it (`coopc.validate.forms`).  `report` hears which functions are not compared, and why:
+those that were removed, made or given other types in another way, those that take or
+return what no array is, or that the simulator does not know.  It also hears which
+operations no run reached.
 """
 
 from __future__ import annotations
@@ -16,27 +18,30 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
-from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
 from coopc.sim.arguments import Argument
-from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.launch import launch_of
+from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.matrices import provider_of
-from coopc.sim.simulate import (
-    DEFAULT_SUBGROUP_SIZE,
-    Options,
-    Run,
-    simulate,
-)
+from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, Run
 from coopc.sim.tracked import Inputs
-from coopc.sim.values import BFLOAT16, Array, scalar_of
+from coopc.sim.values import BFLOAT16, Array, element_of, scalar_of
 from coopc.validate.compare import Difference, compare
-from coopc.validate.forms import simulated_form, uses_xe
+from coopc.validate.contract import Contract, tiles_of
+from coopc.validate.forms import (
+    Form,
+    first_entry,
+    form_of,
+    functions_of,
+    loses_errors,
+    never_run,
+    parts,
+    simulated_form,
+)
 from coopc.validate.inputs import (
     EXACT_VALUES,
     Sizes,
@@ -44,14 +49,18 @@ from coopc.validate.inputs import (
     make_arguments,
     more_sizes,
     ragged_sizes,
+    tiled_sizes,
     unsuitable,
 )
-from coopc.validate.pointers import are_allowed, are_apart
 
 Report: TypeAlias = Callable[[str], None]
 
 MAX_WORK_GROUPS = 4096
 """Of a grid: a function with more is not run."""
+MAX_OPERATIONS = 200_000
+"""That run on inputs after the first: programs that take more are not run on them."""
+LONGER = 2
+"""How many times as many may run after a pass."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,72 @@ class Case:
     sizes: Sizes
     family: int
     """Which of `EXACT_VALUES` exact inputs have."""
+    expected: tuple[Run, list[Argument]]
+    """What the function does on exact inputs before the pass."""
+    kinds: tuple[Inputs, ...] = tuple(Inputs)
+    """Of inputs that are tried."""
+
+
+class Validator:
+    """Compares a program with what each pass makes of it.
+
+    It remembers the arguments that each function had at first, as passes may give it
+    others: see `coopc.validate.forms`.
+    """
+
+    def __init__(self, module: ModuleOp, seed: int = 0) -> None:
+        """Begin with the program as it is before the first pass; it is not changed."""
+        self.before = simulated_form(module)
+        self.seed = seed
+        self.origins = functions_of(self.before)
+        self.kernels = _kernels(self.before)
+
+    def mismatch(self, after: ModuleOp, report: Report = print) -> Mismatch | None:
+        """Return what differs after the next pass, if anything does.
+
+        Args:
+            after: the module, which the caller does not change from now on.
+            report: is told what is not compared, and why.
+        """
+        before, self.before = self.before, simulated_form(after)
+        kernels = self.kernels | _kernels(self.before)
+        old, new = functions_of(before), functions_of(self.before)
+        found: Mismatch | None = None
+        for name in sorted({*self.origins, *new} - parts(self.before)):
+            if found is not None:
+                break
+            base = first_entry(name)
+            if name not in self.origins and base in self.origins and base in old:
+                self.origins[name] = old[base].clone()
+                self.origins[name].sym_name = StringAttr(name)
+                started = form_of(old[base], before, self.kernels)
+            elif name not in self.origins:
+                report(f"@{name} is not compared: there is none before")
+                self.origins[name] = new[name]
+                continue
+            else:
+                started = form_of(self.origins[name], before, self.kernels)
+            ended = form_of(self.origins[name], self.before, kernels)
+            if isinstance(started, Form) and isinstance(ended, Form):
+                reason = unsuitable(self.origins[name])
+            else:
+                reason = ended if isinstance(ended, str) else str(started)
+            if reason is None:
+                pair = _Pair(started, ended, self.seed, base is not None)
+                found = pair.mismatch(report)
+                continue
+            report(f"@{name} is not compared: {reason}")
+            self.origins.pop(name)
+            if name in new:
+                self.origins[name] = new[name]
+        self.kernels = kernels
+        return found
+
+
+def _kernels(module: ModuleOp) -> dict[str, FuncOp]:
+    """Return the kernels of a module, by name."""
+    known = functions_of(module).items()
+    return {name: func for name, func in known if simt.KERNEL in func.attributes}
 
 
 def validate_step(
@@ -107,19 +182,28 @@ def validate_step(
     Raises:
         PassFailedException: a function does something else, or became undefined.
     """
+    validate_next(Validator(before, seed), after, step, report)
+
+
+def validate_next(
+    validator: Validator, after: ModuleOp, step: ModulePass, report: Report | None
+) -> None:
+    """Refuse a pass that changes what the program of a validator does.
+
+    Raises:
+        PassFailedException: a function does something else, or became undefined.
+    """
 
     def tell(text: str) -> None:
         print(f"validate: {step.name}: {text}", file=sys.stderr)
 
-    if (
-        found := first_mismatch(before, after, seed=seed, report=report or tell)
-    ) is None:
+    if (found := validator.mismatch(after, report or tell)) is None:
         return
-    functions = {
+    message = f"pass {step.name} changed what the program does: {found}"
+    names = {
         op.properties["sym_name"]: op for op in after.ops if "sym_name" in op.properties
     }
-    message = f"pass {step.name} changed what the program does: {found}"
-    changed = functions[StringAttr(found.function)]
+    changed = names.get(StringAttr(found.function), after)
     changed.emit_error(message, PassFailedException(message))
 
 
@@ -127,181 +211,186 @@ def first_mismatch(
     before: ModuleOp, after: ModuleOp, *, seed: int = 0, report: Report = print
 ) -> Mismatch | None:
     """Return the first function that does something else after than before, if any."""
-    before, after = simulated_form(before), simulated_form(after)
-    old = {op.sym_name.data: op for op in before.ops if isinstance(op, FuncOp)}
-    new = {op.sym_name.data: op for op in after.ops if isinstance(op, FuncOp)}
-    for name in sorted({*old, *new}):
-        if name not in old or name not in new:
-            when = "before" if name not in old else "after"
-            report(f"@{name} is not compared: there is none {when}")
-            continue
-        packing = name + PACKING_ENTRY
-        if packing in new and packing not in old:
-            report(f"@{name} is not compared: its B is now packed, by @{packing}")
-            continue
-        if (reason := not_comparable(old[name], new[name])) is not None:
-            report(f"@{name} is not compared: {reason}")
-            continue
-        pair = _Pair(before, after, old[name], new[name], seed)
-        found = pair.mismatch(report)
-        if found is not None:
-            return found
-    return None
-
-
-def not_comparable(before: FuncOp, after: FuncOp) -> str | None:
-    """Say why two functions cannot be compared; None where they can."""
-    if before.function_type != after.function_type:
-        return f"its type changed from {before.function_type} to {after.function_type}"
-    return unsuitable(before) or unsuitable(after)
+    return Validator(before, seed).mismatch(after, report)
 
 
 @dataclass(frozen=True)
 class _Pair:
     """A function before and after a pass."""
 
-    before: ModuleOp
-    after: ModuleOp
-    old: FuncOp
-    new: FuncOp
+    before: Form
+    after: Form
     seed: int
+    second: bool
+    """Whether it is a second entry point, which takes what the first does not."""
 
     @property
     def name(self) -> str:
         """Of the function."""
-        return self.old.sym_name.data
+        return self.after.origin.sym_name.data
+
+    @property
+    def contract(self) -> Contract:
+        """What holds of the arguments."""
+        first = self.after
+        if self.second:
+            base = first_entry(self.name)
+            known = functions_of(self.after.module)
+            if base in known:
+                found = form_of(known[base], self.after.module, {})
+                first = found if isinstance(found, Form) else first
+        return Contract.of(self.after.origin, (self.before, first), self.second)
 
     def mismatch(self, report: Report) -> Mismatch | None:
         """Return the first difference on inputs that the function accepts."""
+        ran: set[Operation] = set()
+        contract = self.contract
         try:
-            cases = list(self._cases())
+            cases = list(self._cases(contract))
         except SimulationError as error:
             report(f"@{self.name} is not compared: {error}")
             return None
         for inputs in Inputs:
             try:
-                for case in cases:
-                    if (found := self._compared(case, inputs)) is not None:
+                for case in (each for each in cases if inputs in each.kinds):
+                    if (
+                        found := self._compared(contract, case, inputs, ran)
+                    ) is not None:
                         return found
             except SimulationError as error:
                 kind = "" if inputs is Inputs.EXACT else f" on {inputs} inputs"
                 report(f"@{self.name} is not compared{kind}: {error}")
+        if ran and (rest := never_run(self.after, ran)):
+            report(f"@{self.name}: {_described(rest)} never ran")
         return None
 
-    def _cases(self) -> Iterator[Case]:
+    def _cases(self, contract: Contract) -> Iterator[Case]:
         """Yield inputs that the function accepts: first plain ones, then others.
 
         Raises:
             SimulationError: it accepts none that are tried.
         """
-        first = self._accepted(first_sizes(self.old))
+        origin = contract.func
+        first = self._accepted(contract, first_sizes(origin))
         if isinstance(first, UndefinedBehaviour):
             raise SimulationError(
                 f"all inputs that were tried make it undefined, the last one by {first}"
             )
         yield first
         random = np.random.default_rng(self.seed)
-        for candidates in (more_sizes, ragged_sizes):
-            found = self._accepted(candidates(self.old, first.sizes, random))
+        tiles = tiles_of(contract, (self.before, self.after))
+        both, exact = tuple(Inputs), (Inputs.EXACT,)
+        for kinds, candidates in (
+            (both, more_sizes(origin, first.sizes, random)),
+            (both, ragged_sizes(self.before.entry, first.sizes, random)),
+            *((exact, iter(group)) for group in tiled_sizes(first.sizes, tiles)),
+        ):
+            found = self._accepted(contract, candidates, MAX_OPERATIONS)
             if isinstance(found, Case):
-                yield found
+                yield replace(found, kinds=kinds)
 
-    def _accepted(self, candidates: Iterator[Sizes]) -> Case | UndefinedBehaviour:
+    def _accepted(
+        self,
+        contract: Contract,
+        candidates: Iterator[Sizes],
+        most_operations: int | None = None,
+    ) -> Case | UndefinedBehaviour:
         """Return the first input with which the function is not undefined.
 
         Returns:
             Why the last one is not accepted, if none is.
         """
         last = UndefinedBehaviour("nothing was tried")
-        for sizes in candidates:
-            if not self._allowed(sizes.values):
-                continue
-            for options in self._options():
+        for wanted in candidates:
+            sizes = Sizes(contract.fitted(wanted.values))
+            for plain in self._options():
+                options = replace(plain, most_operations=most_operations)
                 for family in range(len(EXACT_VALUES)):
-                    case = Case(options, sizes, family)
+                    exact = (Inputs.EXACT, family)
                     try:
-                        self._run(self.before, case, Inputs.EXACT)
+                        done = self._run(self.before, contract, options, sizes, *exact)
                     except UndefinedBehaviour as error:
                         last = error
+                    except TooLong as error:
+                        return UndefinedBehaviour(str(error))
                     else:
-                        return case
+                        return Case(options, sizes, family, done)
         return last
-
-    def _allowed(self, values: tuple[int, ...]) -> bool:
-        """Whether the kernel is called for sizes, and for which rows do not overlap.
-
-        Stores to rows that overlap are undone by others, in no order.
-        """
-        name = self.name.removesuffix(SECOND_ENTRY)
-        first = next(
-            (
-                op
-                for op in self.after.ops
-                if isinstance(op, FuncOp) and op.sym_name.data == name
-            ),
-            self.new,
-        )
-        return are_allowed(self.new, values) and are_apart(first, values)
 
     def _options(self) -> Iterator[Options]:
         """Yield ways to run it: what the pass decided holds before it too."""
-        kernels = [
-            simt.kernel_of(func)
-            for func in (self.new, self.old)
-            if simt.KERNEL in func.attributes
+        functions = [
+            stage.kernel or stage.func
+            for form in (self.after, self.before)
+            for stage in form.stages
         ]
+        kernels = [simt.kernel_of(f) for f in functions if simt.KERNEL in f.attributes]
         if not kernels:
             yield Options()
             return
         fixed = (kernel.subgroup_size for kernel in kernels)
         lanes = next((size for size in fixed if size), DEFAULT_SUBGROUP_SIZE)
-        decided = any(
-            coopmatrix.DISTRIBUTION in func.attributes for func in (self.new, self.old)
-        )
-        named = self.new if coopmatrix.DISTRIBUTION in self.new.attributes else self.old
+        named = [f for f in functions if coopmatrix.DISTRIBUTION in f.attributes]
         options = Options(
             subgroup_size=lanes,
-            distribution=provider_of(named) if decided else None,
+            distribution=provider_of(named[0]) if named else None,
         )
-        if all(kernel.grid is not None for kernel in kernels):
+        if all(form.has_grid for form in (self.before, self.after)):
             yield options
             return
         for grid in ((2, 2, 1), (1, 1, 1)):
             yield replace(options, grid=grid)
 
     def _run(
-        self, module: ModuleOp, case: Case, inputs: Inputs
+        self,
+        form: Form,
+        contract: Contract,
+        options: Options,
+        sizes: Sizes,
+        inputs: Inputs,
+        family: int,
     ) -> tuple[Run, list[Argument]]:
-        """Run the function of a module on inputs."""
-        seed = [self.seed, case.family]
-        arguments = make_arguments(self.old, case.sizes, inputs, seed)
-        # Of 2D blocks and DPAS no errors are known: what is exact is the same there.
-        untracked = inputs is Inputs.EXACT and uses_xe(module)
-        options = replace(case.options, track=None if untracked else inputs)
-        try:
-            launch = launch_of(self.old, arguments, options.grid, options.subgroup_size)
-        except ValueError as error:
-            raise SimulationError(str(error)) from error
-        if launch.work_groups > MAX_WORK_GROUPS:
-            raise SimulationError(
-                f"its grid has {launch.work_groups} work-groups, more than "
-                f"{MAX_WORK_GROUPS}"
-            )
-        return simulate(module, self.name, arguments, options), arguments
+        """Run a form of the function on inputs.
 
-    def _compared(self, case: Case, inputs: Inputs) -> Mismatch | None:
+        Raises:
+            SimulationError: it is undefined for them, or not known to be defined.
+        """
+        seed = [self.seed, family]
+        arguments = make_arguments(contract, sizes, inputs, seed)
+        if (reason := contract.violated(arguments)) is not None:
+            raise UndefinedBehaviour(f"arguments that it is not called with, {reason}")
+        untracked = inputs is Inputs.EXACT and loses_errors(form.module)
+        options = replace(options, track=None if untracked else inputs)
+        if (groups := form.work_groups(arguments, options)) > MAX_WORK_GROUPS:
+            raise SimulationError(
+                f"its grid has {groups} work-groups, more than {MAX_WORK_GROUPS}"
+            )
+        return form.run(arguments, options), arguments
+
+    def _compared(
+        self, contract: Contract, case: Case, inputs: Inputs, ran: set[Operation]
+    ) -> Mismatch | None:
         """Run before and after on one input and compare."""
+        seeded = (case.sizes, inputs, case.family)
         try:
-            old, expected = self._run(self.before, case, inputs)
+            if inputs is Inputs.EXACT:
+                old, expected = case.expected
+            else:
+                old, expected = self._run(self.before, contract, case.options, *seeded)
         except UndefinedBehaviour:
             return None  # exact inputs are accepted, these are not
+        most = case.options.most_operations
+        more = None if most is None else LONGER * most
+        noting = replace(case.options, ran=ran, most_operations=more)
         try:
-            new, found = self._run(self.after, case, inputs)
+            new, found = self._run(self.after, contract, noting, *seeded)
+        except TooLong:
+            return None
         except UndefinedBehaviour as error:
             return self._mismatch(case, inputs, "", None, str(error))
         pairs = zip(
-            _outputs(self.old, expected, old),
-            _outputs(self.new, found, new),
+            _outputs(contract.func, expected, old),
+            _outputs(contract.func, found, new),
             strict=True,
         )
         for before, after in pairs:
@@ -322,6 +411,18 @@ class _Pair:
         return Mismatch(
             self.name, argument, inputs, case.sizes, self.seed, difference, undefined
         )
+
+
+def _described(ops: Sequence[Operation]) -> str:
+    """Name operations: how many, and the first that matters."""
+    stores = (op for op in ops if "store" in op.name)
+    first = next(stores, ops[0])
+    others = len(ops) - 1
+    where = str(first.location)
+    place = f" at {where}" if where != "loc(unknown)" else ""
+    if not others:
+        return f"{first.name}{place}"
+    return f"{first.name}{place} and {others} other operations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +457,7 @@ def _outputs(
 
 def _element(type: Attribute) -> Attribute:
     """Return the element type of a memref or a vector; a number's as it is."""
-    return type.get_element_type() if isa(type, MemRefType) else scalar_of(type)
+    return scalar_of(element_of(type) if isa(type, MemRefType) else type)
 
 
 def _difference(before: _Output, after: _Output, lost: bool) -> Difference | None:
