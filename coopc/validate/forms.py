@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.hints import isa
 
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
 from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
 from coopc.passes.cpu.convert_simt_to_loops import EXTRA
 from coopc.run.cpu import Stages
@@ -36,6 +36,9 @@ from coopc.sim.values import Array, bits_of, memory_dtype
 
 CHANNEL_BITS = 32
 """Of packed B: as many rows as fit into it are interleaved."""
+
+MAX_WORK_GROUPS = 4096
+"""Of a grid: a function with more is not run."""
 
 Scratch = tuple[AffineMap, MemRefType]
 """Memory that stages share: factors of its bytes, and its type."""
@@ -84,6 +87,8 @@ class Form:
     scratch: tuple[Scratch, ...] = ()
     packing: FuncOp | None = None
     """What packs the argument that the kernel takes packed."""
+    by_columns: bool = False
+    """Whether that argument has the columns of B as its rows."""
 
     @property
     def entry(self) -> FuncOp:
@@ -125,54 +130,59 @@ class Form:
                         found.append(callee)
         return found
 
-    def work_groups(self, arguments: Sequence[Argument], options: Options) -> int:
-        """Return the work-groups of the stage that has the most.
-
-        Raises:
-            SimulationError: there is no grid.
-        """
-        return max(prod(self._grid(stage, arguments, options)) for stage in self.stages)
-
     def run(self, arguments: Sequence[Argument], options: Options) -> Run:
         """Run all stages on the origin's arguments, which are changed in place.
 
         Raises:
-            SimulationError: a stage does what is undefined, or what is not known.
+            SimulationError: a stage does what is undefined, or what is not known; or
+                has too many work-groups.
         """
-        given = [*arguments, *self._scratch(arguments)]
+        sizes = grid_sizes(self.origin, arguments)
+        given: list[Argument] = [*arguments, *self._scratch(sizes)]
         if self.packing is not None:
             given = self._packed(given, options)
         run: Run | None = None
         for stage in self.stages:
-            grid = self._grid(stage, arguments, options)
-            extra: tuple[int, ...] = ()
-            if stage.kernel is not None:
-                extra = (*grid, 0, prod(grid))
+            grid = self._grid(stage, sizes, given, options)
+            if (groups := prod(grid)) > MAX_WORK_GROUPS:
+                raise SimulationError(
+                    f"its grid has {groups} work-groups, more than {MAX_WORK_GROUPS}"
+                )
+            extra = () if stage.kernel is None else (*grid, 0, groups)
             own = replace(options, grid=grid)
             done = simulate(self.module, _name(stage.func), [*given, *extra], own)
             run = done if run is None else _later(run, done)
         assert run is not None, self
-        return replace(run, errors=run.errors[: len(arguments)])
+        # Of a packed argument, which is only read, the errors have another shape.
+        errors = tuple(
+            None if one is None or one.shape != np.shape(given) else one
+            for one, given in zip(run.errors, arguments, strict=False)
+        )
+        return replace(run, errors=errors)
 
     def _grid(
-        self, stage: Stage, arguments: Sequence[Argument], options: Options
+        self,
+        stage: Stage,
+        sizes: Sequence[int],
+        given: Sequence[Argument],
+        options: Options,
     ) -> tuple[int, int, int]:
-        """Return the work-groups of a stage along x, y, z."""
+        """Return the work-groups of a stage along x, y, z.
+
+        Raises:
+            SimulationError: nothing says how many there are.
+        """
         if stage.groups is not None:
-            sizes = grid_sizes(self.origin, arguments)
             x, y, z = (*stage.groups.eval(sizes, []), 1, 1)[:3]
             return x, y, z
         func = stage.kernel or stage.func
         try:
-            # A grid is a map of the origin's sizes, which no pass changes.
-            started = launch_of(func, arguments, options.grid, options.subgroup_size)
+            return launch_of(func, given, options.grid, options.subgroup_size).grid
         except ValueError as error:
             raise SimulationError(str(error)) from error
-        return started.grid
 
-    def _scratch(self, arguments: Sequence[Argument]) -> Iterator[Array]:
+    def _scratch(self, sizes: Sequence[int]) -> Iterator[Array]:
         """Yield memory that stages share: a dynamic dimension takes all there is."""
-        sizes = grid_sizes(self.origin, arguments)
         for factors, type in self.scratch:
             dtype = memory_dtype(type.get_element_type())
             memory = np.zeros(prod(factors.eval(sizes, [])), np.uint8).view(dtype)
@@ -196,9 +206,10 @@ class Form:
         place = _changed(self.origin, self.entry)
         plain = given[place]
         assert isinstance(plain, np.ndarray)
-        element = _memref(self.origin, place).get_element_type()
-        rows = CHANNEL_BITS // bits_of(element)
-        packed = np.zeros((plain.shape[0] // rows, plain.shape[1] * rows), plain.dtype)
+        rows = CHANNEL_BITS // bits_of(_memref(self.origin, place).get_element_type())
+        *batch, first, second = plain.shape
+        k, n = (second, first) if self.by_columns else (first, second)
+        packed = np.zeros((*batch, k // rows, n * rows), plain.dtype)
         own = replace(options, grid=None, track=None)
         try:
             simulate(self.module, _name(self.packing), [plain.copy(), packed], own)
@@ -208,7 +219,10 @@ class Form:
 
 
 def form_of(
-    origin: FuncOp, module: ModuleOp, kernels: Mapping[str, FuncOp]
+    origin: FuncOp,
+    module: ModuleOp,
+    kernels: Mapping[str, FuncOp],
+    before: Form | str | None = None,
 ) -> Form | str:
     """Return how a module runs what was a function, or why it cannot be run.
 
@@ -216,6 +230,7 @@ def form_of(
         origin: the function, as it was first seen.
         module: what passes made of its module.
         kernels: for each name, the last function of that name that was a kernel.
+        before: its form before the last of these passes.
     """
     known, name = functions_of(module), _name(origin)
     if (staged := Stages.of(module).get(name)) is not None:
@@ -229,8 +244,11 @@ def form_of(
     if _is_looped(wanted.inputs.data, func) and name in kernels:
         return Form(origin, module, (Stage(func, kernel=kernels[name]),))
     packing = known.get(name + PACKING_ENTRY)
-    if packing is not None and _changed(origin, func) >= 0:
-        return Form(origin, module, (Stage(func),), packing=packing)
+    place = _changed(origin, func)
+    if packing is not None and place >= 0 and isinstance(before, Form):
+        columns = before.by_columns or _has_columns(before.entry, place)
+        stages = (Stage(func),)
+        return Form(origin, module, stages, packing=packing, by_columns=columns)
     return f"its type changed from {wanted} to {func.function_type}"
 
 
@@ -301,6 +319,15 @@ def _changed(origin: FuncOp, func: FuncOp) -> int:
     changed = [n for n, (old, new) in enumerate(pairs) if old != new]
     same = len(origin.function_type.inputs) == len(func.function_type.inputs)
     return changed[0] if same and len(changed) == 1 else -1
+
+
+def _has_columns(func: FuncOp, position: int) -> bool:
+    """Whether a function loads matrices from an argument by columns."""
+    return any(
+        isinstance(use.operation, coopmatrix.LoadOp)
+        and use.operation.layout.data is coopmatrix.Layout.COL_MAJOR
+        for use in func.body.block.args[position].uses
+    )
 
 
 def _memref(func: FuncOp, position: int) -> MemRefType:

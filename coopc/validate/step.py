@@ -11,7 +11,7 @@ operations no run reached.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -55,8 +55,6 @@ from coopc.validate.inputs import (
 
 Report: TypeAlias = Callable[[str], None]
 
-MAX_WORK_GROUPS = 4096
-"""Of a grid: a function with more is not run."""
 MAX_OPERATIONS = 200_000
 """That run on inputs after the first: programs that take more are not run on them."""
 LONGER = 2
@@ -113,6 +111,10 @@ class Validator:
         self.seed = seed
         self.origins = functions_of(self.before)
         self.kernels = _kernels(self.before)
+        self.forms: dict[str, Form | str] = {
+            name: form_of(func, self.before, self.kernels)
+            for name, func in self.origins.items()
+        }
 
     def mismatch(self, after: ModuleOp, report: Report = print) -> Mismatch | None:
         """Return what differs after the next pass, if anything does.
@@ -123,37 +125,50 @@ class Validator:
         """
         before, self.before = self.before, simulated_form(after)
         kernels = self.kernels | _kernels(self.before)
-        old, new = functions_of(before), functions_of(self.before)
         found: Mismatch | None = None
-        for name in sorted({*self.origins, *new} - parts(self.before)):
-            if found is not None:
-                break
-            base = first_entry(name)
-            if name not in self.origins and base in self.origins and base in old:
-                self.origins[name] = old[base].clone()
-                self.origins[name].sym_name = StringAttr(name)
-                started = form_of(old[base], before, self.kernels)
-            elif name not in self.origins:
-                report(f"@{name} is not compared: there is none before")
-                self.origins[name] = new[name]
-                continue
-            else:
-                started = form_of(self.origins[name], before, self.kernels)
-            ended = form_of(self.origins[name], self.before, kernels)
-            if isinstance(started, Form) and isinstance(ended, Form):
-                reason = unsuitable(self.origins[name])
-            else:
+        for name in sorted(self._compared_names(before, report)):
+            origin, base, started = (
+                self.origins[name],
+                first_entry(name),
+                self.forms[name],
+            )
+            ended = form_of(origin, self.before, kernels, started)
+            if isinstance(started, str) or isinstance(ended, str):
                 reason = ended if isinstance(ended, str) else str(started)
-            if reason is None:
+            elif (reason := unsuitable(origin)) is None:
+                self.forms[name] = ended
                 pair = _Pair(started, ended, self.seed, base is not None)
-                found = pair.mismatch(report)
+                if (found := pair.mismatch(report)) is not None:
+                    break
                 continue
             report(f"@{name} is not compared: {reason}")
             self.origins.pop(name)
-            if name in new:
-                self.origins[name] = new[name]
+            if (new := functions_of(self.before).get(name)) is not None:
+                self._begin(name, new, kernels)
         self.kernels = kernels
         return found
+
+    def _begin(self, name: str, func: FuncOp, kernels: Mapping[str, FuncOp]) -> None:
+        """Compare a function from now on, with the arguments that it has."""
+        self.origins[name] = func
+        self.forms[name] = form_of(func, self.before, kernels)
+
+    def _compared_names(self, before: ModuleOp, report: Report) -> set[str]:
+        """Return the functions that were there, and second entry points of such."""
+        names = {*self.origins}
+        for name, func in functions_of(self.before).items():
+            if name in names or name in parts(self.before):
+                continue
+            base = first_entry(name)
+            if base in names and base in functions_of(before):
+                self.origins[name] = self.origins[base].clone()
+                self.origins[name].sym_name = StringAttr(name)
+                self.forms[name] = self.forms[base]
+                names.add(name)
+            else:
+                report(f"@{name} is not compared: there is none before")
+                self._begin(name, func, _kernels(self.before))
+        return names
 
 
 def _kernels(module: ModuleOp) -> dict[str, FuncOp]:
@@ -361,10 +376,6 @@ class _Pair:
             raise UndefinedBehaviour(f"arguments that it is not called with, {reason}")
         untracked = inputs is Inputs.EXACT and loses_errors(form.module)
         options = replace(options, track=None if untracked else inputs)
-        if (groups := form.work_groups(arguments, options)) > MAX_WORK_GROUPS:
-            raise SimulationError(
-                f"its grid has {groups} work-groups, more than {MAX_WORK_GROUPS}"
-            )
         return form.run(arguments, options), arguments
 
     def _compared(

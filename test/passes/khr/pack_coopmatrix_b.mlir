@@ -3,8 +3,8 @@
 // RUN: coopc-opt %s -p 'pack-coopmatrix-b{device=bmg}' | filecheck %s --check-prefix NONE
 // RUN: coopc-opt %s -p 'pack-coopmatrix-b{device=intel-cpu kernel=true}' --validate -o %t 2>&1 | filecheck %s --check-prefix VALIDATE
 
-// What packed B means is another kernel's: the two are not compared.
-// VALIDATE: validate: pack-coopmatrix-b: @cols is not compared: its B is now packed, by @cols.pack_b
+// The kernels are compared on the same B: it is packed before they run.
+// VALIDATE-NOT: not compared
 
 // A device that multiplies B packed only gets it so: through work-group memory, where
 // the lanes bring it, or by a kernel that packs all of it before.
