@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from coopc.diagnostic import Kind
 from coopc.tools.driver import (
     ArgumentParser,
     run_tool,
@@ -19,7 +20,16 @@ from coopc.tools.driver import (
     write_output,
     wrong_call,
 )
-from coopc.tools.run_job import ON, TOOL, Job, Level, prepare, tiles_of, usage
+from coopc.tools.run_job import (
+    ON,
+    TOOL,
+    Job,
+    Level,
+    explained,
+    prepare,
+    tiles_of,
+    usage,
+)
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -187,16 +197,23 @@ def on_simulator(args: argparse.Namespace, job: Job) -> Outcome:
 
 def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
     """Compile what the passes made for this processor, and run it."""
-    from xdsl.utils.exceptions import PassFailedException
+    from coopc.run.cpu import Stages, llvm_ir
+    from coopc.run.cpu_session import Session
+    from coopc.run.execute import on_cpu_session
 
-    from coopc.run.cpu import Program
-    from coopc.run.execute import on_cpu
-
-    try:
-        program = Program.of(job.program, tiles_of(args))
-    except PassFailedException as error:
-        raise wrong_call(TOOL, str(error)) from error
-    return on_cpu(program, job.call, threads=args.threads, repeats=args.repeat)
+    with explained(job.source, Kind.EMIT, "target 'llvm-ir'"):
+        ir = llvm_ir(job.program)
+    with Session.start() as session:
+        return on_cpu_session(
+            ir,
+            Stages.of(job.program),
+            job.call,
+            session,
+            tiles=tiles_of(args),
+            threads=args.threads,
+            repeats=args.repeat,
+            seconds=SECONDS,
+        )
 
 
 def simulated(

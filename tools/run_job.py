@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from coopc.diagnostic import near_match
+from coopc.diagnostic import CompileError, Kind, near_match
 from coopc.interface import SECOND_ENTRY
 from coopc.tools.driver import wrong_call
 
@@ -58,6 +58,8 @@ class Level(Enum):
 class Job:
     """A kernel, ready to run."""
 
+    source: Source
+    """The text, for diagnostics."""
     module: ModuleOp
     """The source, as the simulator takes it."""
     level: Level
@@ -82,12 +84,13 @@ def prepare(args: argparse.Namespace) -> Job:
     """Read, compile, and make the arguments."""
     from coopc.compiler import compile, new_context
     from coopc.parsing import parse
-    from coopc.pipeline import read_passes
+    from coopc.pipeline import Run, read_passes
     from coopc.source import read_source
     from coopc.universe import everything
 
     source = read_source(args.file)
     module = parse(new_context(everything()), source)
+    Run(new_context(everything()), source).apply(module, ())  # which verifies it
     level = level_of(module)
     passes = pipeline(args, level)
     steps = read_passes(passes, everything().all_passes)
@@ -96,10 +99,11 @@ def prepare(args: argparse.Namespace) -> Job:
     if args.on == "sim":
         if steps:
             program = after(module, source, steps)
-        known = interfaces(program, args.device or ON["sim"])
+        device = args.device or ON["sim"]
+        known = interfaces(with_kernels(program, source), source, device)
     elif args.on == "cpu":
         program = after(module, source, steps)
-        known = interfaces(with_kernels(module), ON["cpu"])
+        known = interfaces(with_kernels(module, source), source, ON["cpu"])
     else:
         artifact = compile(source.text, passes, "spirv-binary", name=source.name)
         binary = artifact.bytes
@@ -110,7 +114,16 @@ def prepare(args: argparse.Namespace) -> Job:
         binary = compiled_alone(module, source, steps, interface.name)
     emulated = emulated_device(steps, module)
     return Job(
-        plain, level, program, binary, interface, call.given, call, spec, emulated
+        source,
+        plain,
+        level,
+        program,
+        binary,
+        interface,
+        call.given,
+        call,
+        spec,
+        emulated,
     )
 
 
@@ -178,21 +191,48 @@ def compiled_alone(
     return compile(program, "", "spirv-binary", name=source.name).bytes
 
 
-def interfaces(module: ModuleOp, device: str) -> list[Interface]:
+def interfaces(module: ModuleOp, source: Source, device: str) -> list[Interface]:
     """Return the interfaces of the kernels that are simulated."""
+    from xdsl.utils.exceptions import PassFailedException
+
     from coopc.dialects.simt import kernels
     from coopc.emit.interface import interface_of
     from coopc.emit.structured import Refusal
 
-    try:
+    with usage():
         facts = simulated_facts(device)
-        return [interface_of(each, module, facts) for each in kernels(module)]
-    except (Refusal, ValueError) as error:
-        raise wrong_call(TOOL, str(error)) from error
+    found: list[Interface] = []
+    with explained(source, Kind.VERIFY, "the interface of its kernels"):
+        for kernel in kernels(module):
+            try:
+                found.append(interface_of(kernel, module, facts))
+            except Refusal as error:
+                refused = PassFailedException(str(error))
+                kernel.func.emit_error(str(error), refused)
+    return found
 
 
-def with_kernels(module: ModuleOp) -> ModuleOp:
+@contextmanager
+def explained(source: Source, kind: Kind, step: str) -> Generator[None]:
+    """Raise what is wrong with a module as the diagnostic that says where.
+
+    Raises:
+        CompileError: Any exception of a step.
+    """
+    from coopc.explain import of_step
+    from coopc.xdsl_gaps import blaming
+
+    try:
+        with blaming():
+            yield
+    except Exception as error:
+        raise CompileError(of_step(error, kind, source, step)) from error
+
+
+def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     """Return a module in which functions of linalg, too, are kernels."""
+    if not any(op.dialect_name() == "linalg" for op in module.walk()):
+        return module
     from xdsl.context import Context
 
     from coopc.passes.front.convert_linalg_to_coopmatrix import (
@@ -201,7 +241,9 @@ def with_kernels(module: ModuleOp) -> ModuleOp:
     from coopc.pipelines import CPU_TILE
 
     found = module.clone()
-    ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32)).apply(Context(), found)
+    step = ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))
+    with explained(source, Kind.PASS, f"pass '{step}'"):
+        step.apply(Context(), found)
     return found
 
 
@@ -257,7 +299,10 @@ def choose(known: Sequence[Interface], name: str | None) -> Interface:
         if not x.endswith(SECOND_ENTRY) or x.removesuffix(SECOND_ENTRY) not in names
     ]
     if not known:
-        raise ValueError("expected a kernel: no function has simt.kernel")
+        raise ValueError(
+            "expected a kernel: no function has simt.kernel or linalg.matmul, and no "
+            "pass made one; -p says the passes"
+        )
     if name is None and len(first) > 1:
         raise ValueError(f"expected --kernel, one of {', '.join(names)}")
     if name is not None and name not in names:

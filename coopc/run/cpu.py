@@ -14,31 +14,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    ArrayAttr,
-    DictionaryAttr,
-    ModuleOp,
-    StringAttr,
-)
-from xdsl.ir import Attribute
-from xdsl.ir.affine import AffineMap
-from xdsl.utils.hints import isa
 
-from coopc.device import device
-from coopc.emit.llvm.facts import Facts
-from coopc.emit.llvm.module import emit_module
-from coopc.llvm.text import text
 from coopc.run.crew import Crew
 from coopc.run.native import Native, address_of, needed_features, slots, version
 from coopc.run.tiles import Tiles, prepare
 
+if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner without
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Attribute
+    from xdsl.ir.affine import AffineMap
+
 Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Array | np.generic"
+Groups: TypeAlias = tuple[int, int, int]
+"""Work-groups along x, y, z."""
 
 KERNELS = "cpu.kernels"
 """The attribute of a module that says which kernels run in stages."""
@@ -57,6 +50,16 @@ class CpuResult:
 
 
 @dataclass(frozen=True)
+class Steps:
+    """What one call of a kernel runs: functions, one after the other."""
+
+    functions: tuple[tuple[str, Groups], ...]
+    """Their names and grids."""
+    scratch: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    """Their last arguments: memory of so many bytes, each passed with some numbers."""
+
+
+@dataclass(frozen=True)
 class Stages:
     """A kernel that runs as several functions, one after the other."""
 
@@ -70,12 +73,30 @@ class Stages:
     @classmethod
     def of(cls, module: ModuleOp) -> dict[str, Stages]:
         """The kernels of a module that run in stages: see `coopc.passes.cpu.stages`."""
+        from xdsl.dialects.builtin import DictionaryAttr
+
         known = module.attributes.get(KERNELS, DictionaryAttr({}))
         assert isinstance(known, DictionaryAttr), known
         return {name: cls._read(each) for name, each in known.data.items()}
 
+    def at(self, sizes: Sequence[int], groups: Groups) -> Steps:
+        """What a call for some sizes runs, with the kernel's grid."""
+        return Steps(
+            tuple(
+                (name, groups if map is None else grid(map, sizes))
+                for name, map in self.functions
+            ),
+            tuple(
+                (prod(factors.eval(sizes, [])), tuple(numbers.eval(sizes, [])))
+                for factors, numbers in self.scratch
+            ),
+        )
+
     @classmethod
     def _read(cls, found: Attribute) -> Stages:
+        from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+        from xdsl.utils.hints import isa
+
         assert isa(found, DictionaryAttr), found
         stages, scratch = found.data["stages"], found.data["scratch"]
         assert isa(stages, ArrayAttr[DictionaryAttr]), stages
@@ -90,6 +111,8 @@ class Stages:
 
 
 def _map(attr: Attribute) -> AffineMap:
+    from xdsl.dialects.builtin import AffineMapAttr
+
     assert isinstance(attr, AffineMapAttr), attr
     return attr.data
 
@@ -118,8 +141,7 @@ class Program:
             ToolMissing: there is no llvmlite, or no emulator.
             ValueError: the tiles are not what it needs.
         """
-        ir = text(emit_module(module, Facts(device(DEVICE))))
-        found = cls.of_text(ir, tiles, level=level, assembly=assembly)
+        found = cls.of_text(llvm_ir(module), tiles, level=level, assembly=assembly)
         return replace(found, staged=Stages.of(module))
 
     @classmethod
@@ -146,7 +168,7 @@ class Program:
         self,
         name: str,
         arguments: Sequence[Argument],
-        groups: tuple[int, int, int],
+        groups: Groups,
         *,
         sizes: Sequence[int] = (),
         threads: int = 1,
@@ -184,7 +206,7 @@ class Program:
         self,
         name: str,
         arguments: Sequence[Argument],
-        groups: tuple[int, int, int],
+        groups: Groups,
         *,
         sizes: Sequence[int] = (),
         threads: int = 1,
@@ -194,19 +216,40 @@ class Program:
         Raises:
             ValueError: the arguments are not as many as the kernel has.
         """
-        if (stages := self.staged.get(name)) is None:
-            return self._prepared(name, arguments, groups, threads)
+        stages = self.staged.get(name)
+        steps = stages.at(sizes, groups) if stages else Steps(((name, groups),))
+        return self.prepared_steps(steps, arguments, threads=threads)
+
+    def prepared_steps(
+        self,
+        steps: Steps,
+        arguments: Sequence[Argument],
+        *,
+        threads: int = 1,
+        allocate: Callable[[int], Array] | None = None,
+    ) -> Callable[[], None]:
+        """What runs the steps of a kernel each time that it is called; see `run`.
+
+        Args:
+            steps: of one call.
+            arguments: of the kernel.
+            threads: how many run it.
+            allocate: gives memory of so many bytes that the steps share.
+
+        Raises:
+            ValueError: the arguments are not as many as the kernel has.
+        """
         extra: list[Argument] = []
-        for factors, numbers in stages.scratch:
-            extra.append(aligned(prod(factors.eval(sizes, []))))
-            extra += map(np.int64, numbers.eval(sizes, []))
+        for size, numbers in steps.scratch:
+            extra.append((allocate or aligned)(size))
+            extra += map(np.int64, numbers)
         given = [*arguments, *extra]
         runs = [
-            self._prepared(
-                one, given, groups if map is None else grid(map, sizes), threads
-            )
-            for one, map in stages.functions
+            self._prepared(name, given, groups, threads)
+            for name, groups in steps.functions
         ]
+        if len(runs) == 1:
+            return runs[0]
 
         def run() -> None:
             for each in runs:
@@ -218,7 +261,7 @@ class Program:
         self,
         name: str,
         arguments: Sequence[Argument],
-        groups: tuple[int, int, int],
+        groups: Groups,
         threads: int,
     ) -> Callable[[], None]:
         """What runs one function over its grid."""
@@ -262,7 +305,21 @@ class Prepared:
             Crew.of(self.threads).run(where, addresses)
 
 
-def grid(map: AffineMap, sizes: Sequence[int]) -> tuple[int, int, int]:
+def llvm_ir(module: ModuleOp) -> str:
+    """The LLVM IR of a module of functions, for x86-64.
+
+    Raises:
+        PassFailedException: LLVM IR cannot say what it says.
+    """
+    from coopc.device import device
+    from coopc.emit.llvm.facts import Facts
+    from coopc.emit.llvm.module import emit_module
+    from coopc.llvm.text import text
+
+    return text(emit_module(module, Facts(device(DEVICE))))
+
+
+def grid(map: AffineMap, sizes: Sequence[int]) -> Groups:
     """Work-groups along x, y, z."""
     x, y, z = (*map.eval(sizes, []), 1, 1)[:3]
     return x, y, z

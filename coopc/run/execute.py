@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy.typing as npt
 
-from coopc.interface import Interface
+from coopc.interface import Buffer, Interface
 from coopc.interface_call import Call, sizes_of
 
 if TYPE_CHECKING:
-    from coopc.run.cpu import Program
+    from coopc.run.cpu import Program, Stages
+    from coopc.run.cpu_session import Session as CpuSession
     from coopc.run.opencl import Session as OpenCLSession
+    from coopc.run.tiles import Tiles
     from coopc.run.vulkan import Session as VulkanSession
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -62,7 +64,6 @@ def on_vulkan(
         repeats: how often to run it.
 
     Raises:
-        ToolMissing: there is no spirv-val.
         RunFailed: the device cannot run it, or did not.
         ValueError: no such specialisation constant.
     """
@@ -102,7 +103,6 @@ def on_opencl(
         seconds: how long compiling and running may take.
 
     Raises:
-        ToolMissing: there is no spirv-val.
         RunFailed: the device cannot run it, or did not.
         ValueError: no such specialisation constant.
     """
@@ -123,10 +123,55 @@ def on_opencl(
     return Outcome(call.unpack(result.buffers), result.milliseconds, where)
 
 
+def on_cpu_session(
+    ir: str,
+    stages: Mapping[str, Stages],
+    call: Call,
+    session: CpuSession,
+    *,
+    tiles: Tiles,
+    threads: int = 1,
+    repeats: int = 1,
+    seconds: float = 60.0,
+) -> Outcome:
+    """Run a kernel on this processor, in a process of its own.
+
+    Args:
+        ir: LLVM IR of functions, what passes made of the kernel's module.
+        stages: the kernels that run as several functions.
+        call: the kernel's interface and its arguments.
+        session: the process.
+        tiles: where tiles of AMX are.
+        threads: how many run parts of its grid.
+        repeats: how often to run it.
+        seconds: how long compiling and running may take.
+
+    Raises:
+        RunFailed: LLVM does not take the IR, or the kernel crashed, or took too long.
+    """
+    from coopc.run.cpu import Steps
+
+    interface = call.interface
+    name, groups = interface.name, call.groups
+    sizes = sizes_of(interface, call.given)
+    staged = stages.get(name)
+    result = session.run(
+        ir,
+        staged.at(sizes, groups) if staged else Steps(((name, groups),)),
+        call.opencl_arguments,
+        tiles=tiles,
+        names=[x.name for x in interface.arguments if isinstance(x, Buffer)],
+        threads=threads,
+        repeats=repeats,
+        seconds=seconds,
+    )
+    return Outcome(call.unpack(result.buffers), result.milliseconds, session.where)
+
+
 def on_cpu(
     program: Program, call: Call, *, threads: int = 1, repeats: int = 1
 ) -> Outcome:
-    """Run a kernel on this processor.
+    """Run a kernel on this processor, in this process.
 
     Args:
         program: its module, compiled.

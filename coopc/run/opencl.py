@@ -27,7 +27,7 @@ from coopc.run import amx as amx_emulation
 from coopc.run.arrays import Array, RunResult, check_run, to_blob
 from coopc.run.frame import Header
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
-from coopc.run.toolchain import ToolMissing, validate_spirv
+from coopc.run.toolchain import ToolMissing, why_invalid
 from coopc.run.worker import RunFailed, Served, Worker, serving
 
 Argument: TypeAlias = "Array | np.generic"
@@ -135,7 +135,7 @@ class Session(Served):
             spec: values of specialization constants by SpecId.
             repeats: number of dispatches, all timed; each sees what the one before it
                 wrote, and the result holds what the first wrote.
-            validate: let spirv-val check the module first.
+            validate: let spirv-val check the module first, where there is one.
             seconds: how long all of it may take.
 
         Returns:
@@ -144,7 +144,6 @@ class Session(Served):
         Raises:
             ValueError: no such kernel, sizes of 0 or that do not divide, no SPIR-V
                 module.
-            ToolMissing: there is no spirv-val.
             RunFailed: the module is invalid, the run-time cannot run it, or it crashed,
                 or took too long.
         """
@@ -183,7 +182,7 @@ class Session(Served):
         facts.check_entry(entry)
         reason = None
         if validate:
-            reason = validate_spirv(binary, "spv{}.{}".format(*facts.version))
+            reason = why_invalid(binary, "spv{}.{}".format(*facts.version))
         reason = reason or why_unsupported(self.info, facts, entry, local_size)
         if reason is not None:
             raise RunFailed(reason)

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import BinaryIO, NoReturn, TypeAlias
 
 from coopc.run.frame import Blob, Header, frame_parts, read_frame
 
@@ -21,6 +21,26 @@ class Refusal(Exception):
     """A request that a worker refuses: the reason, in words for the user."""
 
 
+_outgoing: BinaryIO | None = None
+"""Where answers go, while requests are served."""
+
+
+def give_up(reason: str) -> NoReturn:
+    """Answer the request in hand with an error, and end the process at once.
+
+    For what a handler cannot raise, such as a signal within a driver's code.
+    """
+    _answer({"error": reason})
+    os._exit(1)
+
+
+def _answer(answer: Header, results: Sequence[Blob] = ()) -> None:
+    assert _outgoing is not None, answer
+    for part in frame_parts(answer, results):
+        _outgoing.write(part)
+    _outgoing.flush()
+
+
 def serve(handlers: Mapping[str, Handler]) -> None:
     """Answer requests by their "do" until standard input ends.
 
@@ -28,8 +48,9 @@ def serve(handlers: Mapping[str, Handler]) -> None:
         handlers: what to call for each request.  What a handler raises is sent back
             as the answer's "error", with its type unless it is a Refusal.
     """
+    global _outgoing
     incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
-    outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    _outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     while True:
         try:
@@ -47,6 +68,4 @@ def serve(handlers: Mapping[str, Handler]) -> None:
             text = str(e) or "no message"
             answer, results = {"error": f"{type(e).__name__}: {text}"}, ()
         signal.setitimer(signal.ITIMER_REAL, 0)
-        for part in frame_parts(answer, results):
-            outgoing.write(part)
-        outgoing.flush()
+        _answer(answer, results)

@@ -180,6 +180,16 @@ def validate_spirv(binary: bytes, target_env: str) -> str | None:
     return _filter("spirv-val", "--target-env", target_env, "-", data=binary)[1]
 
 
+def why_invalid(binary: bytes, target_env: str) -> str | None:
+    """The same as `validate_spirv`, but None where there is no spirv-val.
+
+    It is a check of what drivers do not check, and not needed to run a module.
+    """
+    return (
+        None if find_tool("spirv-val") is None else validate_spirv(binary, target_env)
+    )
+
+
 def assemble_spirv(text: str, target_env: str, *, keep_ids: bool = False) -> bytes:
     """The binary that spirv-as makes of the text of a module.
 

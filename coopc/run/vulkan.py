@@ -20,7 +20,7 @@ from coopc.run.arrays import Array, RunResult, check_run, to_blob
 from coopc.run.frame import Blob, Header
 from coopc.run.matrix_shape import EXTENSION, MatrixShape, MatrixType, why_unlisted
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
-from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, validate_spirv
+from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
 from coopc.run.worker import RunFailed, Served, Worker, serving
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
@@ -155,12 +155,11 @@ class Session(Served):
                 bytes, for a kernel of physical storage buffers.
             repeats: number of dispatches, all timed; each sees what the one before it
                 wrote, and the result holds what the first wrote.
-            validate: let spirv-val check the module first.
+            validate: let spirv-val check the module first, where there is one.
             seconds: how long all of it may take.
 
         Raises:
             ValueError: no such entry point or buffer, sizes of 0, no SPIR-V module.
-            ToolMissing: there is no spirv-val.
             RunFailed: the module is invalid, the device cannot run it, or it crashed,
                 or took too long.
         """
@@ -196,7 +195,7 @@ class Session(Served):
         validate: bool,
     ) -> None:
         """Refuse a shader that is not valid, or that cannot run here."""
-        reason = validate_spirv(binary, TARGET_ENV) if validate else None
+        reason = why_invalid(binary, TARGET_ENV) if validate else None
         reason = reason or why_unsupported(
             self.info, facts, groups, push_constant_bytes, subgroup_size
         )

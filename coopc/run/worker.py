@@ -165,7 +165,7 @@ class Worker:
         if status == -signal.SIGALRM:
             return f"no answer within {seconds:g} s"
         end = f"status {status}" if status >= 0 else signal.Signals(-status).name
-        return f"the driver's process ended with {end}{printed}"
+        return f"the process that runs kernels ended with {end}{printed}"
 
     def _last_printed(self) -> str:
         """The end of what the driver printed during the last request."""

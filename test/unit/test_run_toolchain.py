@@ -119,6 +119,14 @@ def test_invalid_module(spirv: Callable[..., bytes]):
     assert "Missing OpFunctionEnd" in cut
 
 
+def test_no_validator(monkeypatch: pytest.MonkeyPatch, spirv: Callable[..., bytes]):
+    """A driver gets what nothing has checked."""
+    cut = spirv("opencl_saxpy")[:-4]
+    assert "Missing OpFunctionEnd" in (toolchain.why_invalid(cut, "spv1.4") or "")
+    monkeypatch.setattr(toolchain, "find_tool", {}.get)
+    assert toolchain.why_invalid(cut, "spv1.4") is None
+
+
 def test_assembler(tool: Callable[[str], Path]):
     tool("spirv-as")
     text = "OpCapability Kernel\n%9 = OpTypeVoid\n"
