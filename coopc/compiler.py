@@ -6,7 +6,7 @@ coopc's tools are made of the same parts: `parse`, `Run.apply` and `emit`.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.explain import of_step
 from coopc.options import make, read_specs
 from coopc.parsing import parse
-from coopc.pipeline import Run, read_passes
+from coopc.pipeline import Observer, Run, read_passes
 from coopc.source import Source
 from coopc.universe import TARGETS, everything
 from coopc.xdsl_gaps import blaming
@@ -101,6 +101,7 @@ def compile(
     target: str = "spirv-binary",
     *,
     name: str = "<input>",
+    observers: Sequence[Observer] = (),
 ) -> Artifact:
     """Compile IR; the module given is not changed.
 
@@ -109,6 +110,7 @@ def compile(
         pipeline: Passes with their options, as for `coopc-opt -p`.
         target: A target with its options, as for `coopc-opt -t`.
         name: What diagnostics call the text.
+        observers: What looks at the module after each pass.
 
     Raises:
         CompileError: Anything about the text, the pipeline or the target is wrong.
@@ -121,7 +123,7 @@ def compile(
     source = Source(text_or_module if is_text else "", name)
     module = parse(ctx, source) if is_text else text_or_module.clone()
     decided = Decisions()
-    Run(ctx, source, observers=(decided,)).apply(module, steps)
+    Run(ctx, source, observers=(decided, *observers)).apply(module, steps)
     plans, remarks = tuple(decided.plans), tuple(decided.remarks)
     content = emit(ctx, module, writer, source)
     if writer.name not in TARGETS or not hasattr(writer, "flavour"):

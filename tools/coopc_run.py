@@ -10,9 +10,10 @@ import argparse
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from coopc.diagnostic import Kind
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
+from coopc.explain import place_of_op
 from coopc.tools.driver import (
     ArgumentParser,
     run_tool,
@@ -36,8 +37,12 @@ if TYPE_CHECKING:
 
     from coopc.interface import Interface
     from coopc.run.execute import Array, Outcome
+    from coopc.sim.matrices import Provider
     from coopc.sim.tracked import Inputs
     from coopc.validate.compare import Difference
+
+    Arrays: TypeAlias = list[tuple[Array, Array | None]]
+    """What memrefs are, and bounds of the errors of their elements, if tracked."""
 
 MAX_THREADS = 1024
 """More than processors have cores; systems refuse some tens of thousands."""
@@ -133,18 +138,27 @@ def add_comparisons(parser: ArgumentParser) -> None:
 def body(args: argparse.Namespace) -> None:
     """Do what the arguments ask for."""
     job = prepare(args)
+    # Before it runs: a driver may do anything with what is undefined, even hang.
+    expected_arrays = reference(args, job) if args.check else None
     outcome = execute(args, job)
     buffers = names_of_buffers(job.interface)
     after = dict(zip(buffers, outcome.arrays, strict=True))
     differences: dict[str, Difference] = {}
-    if args.check:
-        differences |= check(args, job, after)
+    depends: dict[str, str] = {}
+    if expected_arrays is not None:
+        differences |= differences_from(job, after, expected_arrays)
+        if not all(found.ok for found in differences.values()):
+            depends = dependent(args, job, expected_arrays)
     for text in args.expect:
         name, difference = expected(text, job.interface, after)
         differences[name] = difference
     save(args.save, after)
-    show(args, job, outcome, differences)
-    wrong = [name for name, found in differences.items() if not found.ok]
+    show(args, job, outcome, differences, depends)
+    wrong = [
+        name
+        for name, found in differences.items()
+        if not found.ok and name not in depends
+    ]
     if wrong:
         raise wrong_call(TOOL, f"{', '.join(wrong)} is not what was expected")
 
@@ -190,7 +204,8 @@ def on_simulator(args: argparse.Namespace, job: Job) -> Outcome:
     arrays: list[tuple[Array, ...]] = []
     for _ in range(args.repeat):
         start = time.perf_counter()
-        arrays.append(simulated(args, job, job.program, job.interface.name)[0])
+        found = simulated(args, job, job.program, job.interface.name)
+        arrays.append(tuple(array for array, _ in found))
         times.append(1000 * (time.perf_counter() - start))
     return Outcome(arrays[0], tuple(times), "the simulator")
 
@@ -222,12 +237,12 @@ def simulated(
     module: ModuleOp,
     name: str,
     track: Inputs | None = None,
-) -> tuple[tuple[Array, ...], tuple[Array | None, ...]]:
+    distribution: Provider | None = None,
+) -> Arrays:
     """Simulate a module.
 
-    Returns:
-        The arrays of the memrefs afterwards, and bounds of the errors of their elements
-        where errors are tracked.
+    Raises:
+        CompileError: the program is undefined, or the simulator does not know it.
     """
     import numpy as np
 
@@ -239,41 +254,63 @@ def simulated(
     numbers = [x if isinstance(x, np.ndarray) else np.asarray(x).item() for x in given]
     options = Options(
         grid=job.call.groups,
-        subgroup_size=subgroup_size(args, job.interface),
+        subgroup_size=subgroup_size(args, job),
+        distribution=distribution,
         constants=job.spec,
         track=track,
     )
     try:
         run = simulate(module, name, numbers, options)
-    except (SimulationError, ValueError) as error:
+    except SimulationError as error:
+        place = Place(TOOL) if error.op is None else place_of_op(error.op, job.source)
+        raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error
+    except ValueError as error:
         raise wrong_call(TOOL, str(error)) from error
-    kept = [n for n, each in enumerate(given) if isinstance(each, np.ndarray)]
     errors = run.errors or (None,) * len(given)
-    return tuple(np.asarray(given[n]) for n in kept), tuple(errors[n] for n in kept)
+    return [
+        (each, error)
+        for each, error in zip(given, errors, strict=True)
+        if isinstance(each, np.ndarray)
+    ]
 
 
-def check(
-    args: argparse.Namespace, job: Job, after: Mapping[str, Array]
+def reference(
+    args: argparse.Namespace, job: Job, distribution: Provider | None = None
+) -> Arrays:
+    """Return what the simulator makes of the source, with the owners that ran.
+
+    Through operations of `xe` it tracks no errors: there the order of sums is part of
+    what they do, and all is the same.
+
+    Args:
+        args: the command line's.
+        job: what runs.
+        distribution: who holds which elements, instead.
+    """
+    from coopc.sim.matrices import named_provider
+    from coopc.sim.tracked import Inputs
+
+    real = any("=rand" in word or ".npy" in word for word in args.arg)
+    track = Inputs.REAL if real else Inputs.EXACT
+    if job.level is Level.XE:
+        track = None
+    decided = job.owners.distributions.get(job.source_name)
+    if distribution is None and decided is not None:
+        distribution = named_provider(decided)
+    return simulated(args, job, job.module, job.source_name, track, distribution)
+
+
+def differences_from(
+    job: Job, after: Mapping[str, Array], expected: Arrays
 ) -> dict[str, Difference]:
     """Compare the arrays of the kernel's memrefs with the simulator's.
 
     What is exact must be the same to the bit; else each side may be off by the bound of
-    rounding errors that the simulator tracks.  Through operations of `xe` it tracks
-    none: there the order of sums is part of what they do, and all is the same.
+    rounding errors that the simulator tracks.
     """
     from coopc.interface import Buffer
-    from coopc.sim.tracked import Inputs
     from coopc.validate.compare import compare
 
-    real = any("=rand" in word or ".npy" in word for word in args.arg)
-    track = Inputs.REAL if real else Inputs.EXACT
-    expected, errors = simulated(
-        args,
-        job,
-        job.module,
-        job.source_name,
-        None if job.level is Level.XE else track,
-    )
     buffers = [each for each in job.interface.arguments if isinstance(each, Buffer)]
     return {
         buffer.name: compare(
@@ -282,8 +319,33 @@ def check(
             bound=None if error is None else 2 * error,
             bf16=buffer.element == "bf16",
         )
-        for buffer, array, error in zip(buffers, expected, errors, strict=True)
+        for buffer, (array, error) in zip(buffers, expected, strict=True)
     }
+
+
+def dependent(args: argparse.Namespace, job: Job, expected: Arrays) -> dict[str, str]:
+    """Return which arrays depend on a choice of the driver, and the operation for it.
+
+    Where no pass decides which lane holds which element, the driver does; then these
+    are not the same for every choice.
+    """
+    from coopc.validate.ownership import OTHERS, observers
+
+    telling = next(observers(job.module), None)
+    if telling is None or job.source_name in job.owners.distributions:
+        return {}
+    where = f"{telling.name} at {place_of_op(telling, job.source)}"
+    names = names_of_buffers(job.interface)
+    found: dict[str, str] = {}
+    for distribution in OTHERS:
+        try:
+            arrays = reference(args, job, distribution)
+        except CompileError:  # undefined with other owners
+            return dict.fromkeys(names, where)
+        other = {name: array for name, (array, _) in zip(names, arrays, strict=True)}
+        differences = differences_from(job, other, expected)
+        found |= {name: where for name, each in differences.items() if not each.ok}
+    return found
 
 
 def expected(
@@ -303,6 +365,7 @@ def show(
     job: Job,
     outcome: Outcome,
     differences: Mapping[str, Difference],
+    depends: Mapping[str, str],
 ) -> None:
     """Print what ran, where, how long, and how it compares."""
     from rich.console import Console
@@ -317,16 +380,22 @@ def show(
     what = f"median of {runs - 1} after the first" if runs > 1 else "one run"
     say(f"  {outcome.median_milliseconds:.3f} ms, {what}")
     for name, difference in differences.items():
+        if (where := depends.get(name)) is not None:
+            what = "depends on which lane holds which element, the driver's choice"
+            say(f"  [yellow]{name}[/yellow] {what}: {where}")
+            continue
         colour = "green" if difference.ok else "red"
         against = "simulator" if args.check else "file"
         say(f"  [{colour}]{name}[/{colour}] against the {against}: {difference}")
 
 
-def subgroup_size(args: argparse.Namespace, interface: Interface) -> int:
-    """Return the subgroup size: the kernel's, or the device's."""
+def subgroup_size(args: argparse.Namespace, job: Job) -> int:
+    """Return the subgroup size: what a pass has decided, the kernel's, the device's."""
     from coopc.device import device
 
-    return interface.subgroup_size or device(args.device or ON[args.on]).subgroup_size
+    decided = job.owners.lanes.get(job.source_name) if args.on == "cpu" else None
+    known = decided or job.interface.subgroup_size
+    return known or device(args.device or ON[args.on]).subgroup_size
 
 
 def names_of_buffers(interface: Interface) -> list[str]:

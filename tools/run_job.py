@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from coopc.interface import Interface
     from coopc.interface_call import Call
     from coopc.interface_fields import Given
+    from coopc.pipeline import Observer
     from coopc.run.tiles import Tiles
     from coopc.source import Source
+    from coopc.tools.observers import Owners
 
 TOOL = "coopc-run"
 ON = {
@@ -71,6 +73,8 @@ class Job:
     given: tuple[Given, ...]
     call: Call
     spec: Mapping[str, int]
+    owners: Owners
+    """Who holds which elements, as far as passes decide it."""
     emulated: str | None = None
     """The device whose instructions are emulated."""
 
@@ -86,6 +90,7 @@ def prepare(args: argparse.Namespace) -> Job:
     from coopc.parsing import parse
     from coopc.pipeline import Run, read_passes
     from coopc.source import read_source
+    from coopc.tools.observers import Owners
     from coopc.universe import everything
 
     source = read_source(args.file)
@@ -94,18 +99,24 @@ def prepare(args: argparse.Namespace) -> Job:
     level = level_of(module)
     passes = pipeline(args, level)
     steps = read_passes(passes, everything().all_passes)
-    binary = b""
+    binary, owners = b"", Owners()
     plain = program = simulated_form(module, level)
     if args.on == "sim":
         if steps:
-            program = after(module, source, steps)
+            program = after(module, source, steps, owners)
         device = args.device or ON["sim"]
         known = interfaces(with_kernels(program, source), source, device)
     elif args.on == "cpu":
-        program = after(module, source, steps)
+        program = after(module, source, steps, owners)
         known = interfaces(with_kernels(module, source), source, ON["cpu"])
     else:
-        artifact = compile(source.text, passes, "spirv-binary", name=source.name)
+        artifact = compile(
+            source.text,
+            passes,
+            "spirv-binary",
+            name=source.name,
+            observers=(owners,),
+        )
         binary = artifact.bytes
         known = list(artifact.interface)
     call, spec = called(args, known)
@@ -123,6 +134,7 @@ def prepare(args: argparse.Namespace) -> Job:
         call.given,
         call,
         spec,
+        owners,
         emulated,
     )
 
@@ -161,14 +173,20 @@ def simulated_form(module: ModuleOp, level: Level) -> ModuleOp:
     return with_functions(module)
 
 
-def after(module: ModuleOp, source: Source, steps: Sequence[ModulePass]) -> ModuleOp:
+def after(
+    module: ModuleOp,
+    source: Source,
+    steps: Sequence[ModulePass],
+    *observers: Observer,
+) -> ModuleOp:
     """Return what passes make of a module, which is not changed."""
     from coopc.compiler import new_context
     from coopc.pipeline import Run
     from coopc.universe import everything
 
     program = module.clone()
-    Run(new_context(everything()), source).apply(program, steps)
+    run = Run(new_context(everything()), source, observers=observers)
+    run.apply(program, steps)
     return simulated_form(program, level_of(program))
 
 

@@ -79,7 +79,16 @@ def provider_of(func: FuncOp) -> Provider:
     Raises:
         SimulationError: it names one that the simulator does not know.
     """
-    match func.attributes.get(coopmatrix.DISTRIBUTION):
+    return named_provider(func.attributes.get(coopmatrix.DISTRIBUTION))
+
+
+def named_provider(attr: Attribute | None) -> Provider:
+    """Return the distribution that an attribute of a kernel names; see `provider_of`.
+
+    Raises:
+        SimulationError: it names one that the simulator does not know.
+    """
+    match attr:
         case None:
             return coopmatrix_layout
         case StringAttr(data=name) if name in PROVIDERS:

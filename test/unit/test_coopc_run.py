@@ -2,11 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from coopc.run.execute import Outcome
 from coopc.tools import coopc_run
+from coopc.tools.run_job import Job
 
+Array = np.ndarray[Any, Any]
 Said = Callable[..., tuple[int, str, str]]
 HEAD = "attributes {simt.kernel, simt.subgroup_size = 16 : i32"
 
@@ -100,3 +105,123 @@ def test_crash_on_the_processor_is_one_line(said: Said):
     status, out, _ = said(DIVIDE, "--on", "cpu", "--arg", "by=3", "--check")
     assert status == 0
     assert "a against the simulator: the same" in out
+
+
+OWN_SLOT = """
+!m = !coopmatrix.matrix<8x8xf32, acc>
+func.func @f(%a: memref<8x8xf32>, %r: memref<8x8xf32>, %s: memref<8x8xf32>)
+    attributes {simt.kernel, simt.grid = affine_map<() -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %hundred = arith.constant 100.0 : f32
+  %x = coopmatrix.load %a[%c0, %c0] row_major : memref<8x8xf32> -> !m
+  %y = coopmatrix.insert %hundred, %x[%c0] : !m
+  coopmatrix.store %y, %r[%c0, %c0] row_major : !m, memref<8x8xf32>
+  coopmatrix.store %x, %s[%c0, %c0] row_major : !m, memref<8x8xf32>
+  func.return
+}
+"""
+"""Each lane changes the first of its elements, of which a driver does not say where
+they are; s does not depend on that."""
+
+
+def ran(job: Job, **arrays: Callable[[Array], Array]) -> Outcome:
+    """What a driver would do that computes other arrays from those given."""
+    names = coopc_run.names_of_buffers(job.interface)
+    given = (np.array(x) for x in job.given if np.ndim(x))
+    after = (
+        arrays[name](array) if name in arrays else array
+        for name, array in zip(names, given, strict=True)
+    )
+    return Outcome(tuple(after), (1.0,), "a driver")
+
+
+def columns(a: Array) -> Array:
+    """100 in the last column: what another owner of the elements makes of ones."""
+    a[:, -1] = 100
+    return a
+
+
+@pytest.mark.parametrize("on", ["vulkan", "opencl"])
+@pytest.mark.parametrize("right", [True, False])
+def test_what_depends_on_the_drivers_choice(
+    said: Said, monkeypatch: pytest.MonkeyPatch, on: str, right: bool
+):
+    """It is said, and is not wrong; what does not depend on it is compared."""
+
+    def execute(args: object, job: Job) -> Outcome:
+        return ran(job, r=columns, s=(lambda s: s) if right else (lambda s: s + 1))
+
+    monkeypatch.setattr(coopc_run, "execute", execute)
+    ones = [f"--arg={name}=ones" for name in "ars"]
+    device = {"vulkan": "lavapipe", "opencl": "intel-cpu"}[on]
+    passes = f"coopc-khr{{device={device}}}"
+    text = OWN_SLOT if on == "vulkan" else OWN_SLOT.replace("8x8", "16x16")
+    status, out, error = said(text, "--on", on, "-p", passes, "--check", *ones)
+    assert "r depends on which lane holds which element, the driver's choice" in out
+    assert "coopmatrix.insert at" in out
+    assert f"s against the simulator: {'the same' if right else 'at [0, 0]'}" in out
+    assert status == (0 if right else 1)
+    assert error == ("" if right else "coopc-run: error: s is not what was expected\n")
+
+
+@pytest.mark.usefixtures("lavapipe")
+def test_slots_of_a_driver(said: Said):
+    passes = "coopc-khr{device=lavapipe}"
+    assert said(OWN_SLOT, "--on", "vulkan", "-p", passes, "--check")[0] == 0
+
+
+LANE_TABLE = """
+!m = !coopmatrix.matrix<2x3xi32, acc>
+func.func @f(%a: memref<2x3xi32>, %table: memref<4xi32>) attributes {simt.kernel,
+    simt.subgroup_size = 4 : i32, simt.grid = affine_map<() -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %lane = simt.lane_id : index
+  %mine = memref.load %table[%lane] : memref<4xi32>
+  %m = coopmatrix.load %a[%c0, %c0] row_major : memref<2x3xi32> -> !m
+  %length = coopmatrix.length !m : index
+  %n = scf.for %i = %c0 to %length step %c1 iter_args(%it = %m) -> (!m) {
+    %e = coopmatrix.extract %it[%i] : !m
+    %s = arith.addi %e, %mine : i32
+    %next = coopmatrix.insert %s, %it[%i] : !m
+    scf.yield %next : !m
+  }
+  coopmatrix.store %n, %a[%c0, %c0] row_major : !m, memref<2x3xi32>
+  func.return
+}
+"""
+"""Each lane adds a number of its own to its elements."""
+
+
+@pytest.mark.parametrize(
+    ("tiles", "passes"),
+    [("auto", None), ("none", None), ("none", "coopc-cpu{subgroup-size=8}")],
+)
+def test_owners_are_those_that_passes_chose(said: Said, tiles: str, passes: str | None):
+    """Row slices on the processor, of as many lanes as the passes chose."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    text = LANE_TABLE
+    if passes is not None:
+        text = text.replace("simt.subgroup_size = 4 : i32,", "")
+        text = text.replace("memref<4xi32>", "memref<8xi32>")
+    more = [] if passes is None else ["-p", passes]
+    arguments = ["--on", "cpu", "--tiles", tiles, "--check", "--arg", "table=iota"]
+    status, out, _ = said(text, *arguments, *more)
+    assert status == 0, out
+
+
+def test_undefined_behaviour_is_said_before_anything_runs(
+    said: Said, monkeypatch: pytest.MonkeyPatch
+):
+    def execute(args: object, job: Job) -> Outcome:
+        raise AssertionError("it runs")
+
+    monkeypatch.setattr(coopc_run, "execute", execute)
+    passes = "coopc-lanes{device=intel-cpu}"
+    status, _, error = said(
+        DIVIDE, "--on", "opencl", "-p", passes, "--check", "--arg", "by=0"
+    )
+    assert status == 1
+    assert error.startswith("k.mlir:6:3: error: arith.divsi: undefined behaviour: "), (
+        error
+    )
