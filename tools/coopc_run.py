@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from coopc.interface import Interface
+    from coopc.rewrite.bounds_checks import Access
     from coopc.run.execute import Array, Outcome
     from coopc.sim.matrices import Provider
     from coopc.sim.tracked import Inputs
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
 
 MAX_THREADS = 1024
 """More than processors have cores; systems refuse some tens of thousands."""
-SECONDS = 600.0
-"""How long OpenCL's compiler and a kernel may take: emulated ones are long."""
+SECONDS = 600
+"""How long a driver's compiler and a kernel may take: emulated ones are long."""
 
 
 class Help(argparse.ArgumentDefaultsHelpFormatter):
@@ -93,9 +94,13 @@ def add_places(parser: ArgumentParser) -> None:
     )
     threads = whole_number(1, MAX_THREADS)
     add("--threads", type=threads, metavar="N", default=1, help="of --on cpu")
+    add("--bounds", action="store_true", help="check every access, with --on cpu")
     add("--kernel", metavar="NAME", help="the kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
+    seconds = whole_number(1)
+    what = "how long it may take where it is not simulated"
+    add("--timeout", type=seconds, metavar="SECONDS", default=SECONDS, help=what)
 
 
 def add_values(parser: ArgumentParser) -> None:
@@ -137,6 +142,7 @@ def add_comparisons(parser: ArgumentParser) -> None:
 
 def body(args: argparse.Namespace) -> None:
     """Do what the arguments ask for."""
+    check_options(args)
     job = prepare(args)
     # Before it runs: a driver may do anything with what is undefined, even hang.
     expected_arrays = reference(args, job) if args.check else None
@@ -163,6 +169,15 @@ def body(args: argparse.Namespace) -> None:
         raise wrong_call(TOOL, f"{', '.join(wrong)} is not what was expected")
 
 
+def check_options(args: argparse.Namespace) -> None:
+    """Refuse options that would do nothing."""
+    default = parser().get_default
+    for name in ("tiles", "threads", "bounds"):
+        if args.on != "cpu" and getattr(args, name) != default(name):
+            message = f"expected --on cpu, which --{name} is for, got --on {args.on}"
+            raise wrong_call(TOOL, message)
+
+
 def execute(args: argparse.Namespace, job: Job) -> Outcome:
     """Run the kernel where the arguments say."""
     from coopc.run import opencl, vulkan
@@ -185,12 +200,17 @@ def execute(args: argparse.Namespace, job: Job) -> Outcome:
                     session,
                     spec=job.spec,
                     repeats=repeats,
-                    seconds=SECONDS,
+                    seconds=args.timeout,
                 )
         lavapipe = (args.device or ON["vulkan"]) == "lavapipe"
         with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:
             return on_vulkan(
-                job.binary, job.call, session, spec=job.spec, repeats=repeats
+                job.binary,
+                job.call,
+                session,
+                spec=job.spec,
+                repeats=repeats,
+                seconds=args.timeout,
             )
     except (RunFailed, ToolMissing, ValueError) as error:
         raise wrong_call(TOOL, str(error)) from error
@@ -212,23 +232,38 @@ def on_simulator(args: argparse.Namespace, job: Job) -> Outcome:
 
 def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
     """Compile what the passes made for this processor, and run it."""
+    from coopc.rewrite.bounds_checks import add_bounds_checks
     from coopc.run.cpu import Stages, llvm_ir
     from coopc.run.cpu_session import Session
     from coopc.run.execute import on_cpu_session
+    from coopc.run.worker import RunFailed
 
+    checks: list[Access] = []
+    if args.bounds:
+        checks = add_bounds_checks(job.program)
     with explained(job.source, Kind.EMIT, "target 'llvm-ir'"):
         ir = llvm_ir(job.program)
-    with Session.start() as session:
-        return on_cpu_session(
-            ir,
-            Stages.of(job.program),
-            job.call,
-            session,
-            tiles=tiles_of(args),
-            threads=args.threads,
-            repeats=args.repeat,
-            seconds=SECONDS,
-        )
+    try:
+        with Session.start() as session:
+            return on_cpu_session(
+                ir,
+                Stages.of(job.program),
+                job.call,
+                session,
+                tiles=tiles_of(args),
+                threads=args.threads,
+                repeats=args.repeat,
+                seconds=args.timeout,
+            )
+    except RunFailed as error:
+        number: int | None = error.details.get("check")
+        if number is None:
+            raise
+        op, dimension, memory = checks[number]
+        name = "its memref" if memory.name_hint is None else f"%{memory.name_hint}"
+        what = f"{op.name}: in dimension {dimension} of {name}: {error}"
+        place = place_of_op(op, job.source)
+        raise CompileError(Diagnostic(Kind.USAGE, what, place)) from error
 
 
 def simulated(

@@ -64,7 +64,8 @@ class Session(Served):
 
         Raises:
             RunFailed: LLVM does not take it; or the kernel accesses what is no array,
-                divides an integer by zero, crashes otherwise or takes too long.
+                divides an integer by zero, crashes otherwise or takes too long.  Of a
+                check of bounds its details have the number, "check".
         """
         arrays = [x for x in arguments if isinstance(x, np.ndarray)]
         known = iter(names or [f"array {number}" for number in range(len(arrays))])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Sequence
 
@@ -13,10 +14,14 @@ import numpy as np
 from coopc.run.cpu import Argument, Array, Program, Steps
 from coopc.run.frame import Blob, Header
 from coopc.run.guarded import Memory, catching
+from coopc.run.native import define
 from coopc.run.service import Refusal, give_up, serve
 from coopc.run.tiles import Tiles
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
+
+OUT_OF_BOUNDS = "coopc.out_of_bounds"
+"""What `coopc.rewrite.bounds_checks` calls."""
 
 
 def describe(request: Header, blobs: Sequence[bytes]) -> tuple[Header, Sequence[Blob]]:
@@ -27,9 +32,18 @@ def describe(request: Header, blobs: Sequence[bytes]) -> tuple[Header, Sequence[
 def run(request: Header, blobs: Sequence[bytes]) -> tuple[Header, Sequence[Blob]]:
     """Compile and run a kernel: the blobs are LLVM IR and arguments.
 
-    Of the arguments those that "names" has a name for are arrays.
+    Of the arguments those that "names" has a name for are arrays.  An answer of a check
+    of bounds has its number, "check".
     """
     ir, *values = blobs
+
+    def out_of_bounds(number: int, first: int, count: int, size: int) -> None:
+        last = "" if count == 1 else f" to {first + count - 1}"
+        got = f"{first}{last}"
+        give_up(f"expected indices from 0 to {size - 1}, got {got}", check=number)
+
+    refusing = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(out_of_bounds)
+    define(OUT_OF_BOUNDS, refusing)
     try:
         program = Program.of_text(ir.decode(), Tiles(request["tiles"]))
     except (RunFailed, ToolMissing, ValueError) as error:

@@ -53,6 +53,7 @@ def on_vulkan(
     *,
     spec: Mapping[str, int] | None = None,
     repeats: int = 1,
+    seconds: float = 60.0,
 ) -> Outcome:
     """Run a kernel on a Vulkan device.
 
@@ -62,6 +63,7 @@ def on_vulkan(
         session: the device.
         spec: values of specialisation constants, by name.
         repeats: how often to run it.
+        seconds: how long compiling and running may take.
 
     Raises:
         RunFailed: the device cannot run it, or did not.
@@ -78,6 +80,7 @@ def on_vulkan(
         subgroup_size=interface.subgroup_size,
         addresses=interface.addresses,
         repeats=repeats,
+        seconds=seconds,
     )
     where = f"{session.info.name}, {session.info.driver}"
     return Outcome(call.unpack(result.buffers), result.milliseconds, where)

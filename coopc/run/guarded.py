@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import signal
-import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -149,10 +148,8 @@ def catching(told: Callable[[int, int], object]) -> Generator[None]:
     It must not return: what caused the fault would run again.  Compiled code causes
     faults, and Python is not running then, so that it can be called.
     """
-    first = threading.Lock()
 
     def handle(number: int, info: int, context: int) -> None:
-        first.acquire()  # other threads may fault before the process ends
         told(number, ctypes.c_uint64.from_address(info + ADDRESS).value)
 
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)

@@ -57,6 +57,11 @@ def binding() -> Any:
     return found
 
 
+def define(name: str, function: Any) -> None:
+    """Let compiled code call a function of ctypes by a name, as long as it is kept."""
+    binding().add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+
+
 def version() -> str:
     """LLVM's version, for people."""
     major, minor, _ = binding().llvm_version_info

@@ -8,6 +8,7 @@ takes longer than its time ends the process, so that none outlives its parent.
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO, NoReturn, TypeAlias
 
@@ -23,14 +24,21 @@ class Refusal(Exception):
 
 _outgoing: BinaryIO | None = None
 """Where answers go, while requests are served."""
+_ending = threading.Lock()
+"""Held from when the process ends: other threads of a driver may fail as well."""
 
 
-def give_up(reason: str) -> NoReturn:
+def give_up(reason: str, **details: int) -> NoReturn:
     """Answer the request in hand with an error, and end the process at once.
 
     For what a handler cannot raise, such as a signal within a driver's code.
+
+    Args:
+        reason: in words for the user.
+        details: more of the answer.
     """
-    _answer({"error": reason})
+    _ending.acquire()
+    _answer({"error": reason, **details})
     os._exit(1)
 
 

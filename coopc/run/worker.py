@@ -27,7 +27,16 @@ MESSAGE_BYTES = 2000
 
 
 class RunFailed(Exception):
-    """A kernel could not be run: the reason, in words for the user."""
+    """A kernel could not be run: the reason, in words for the user.
+
+    Args:
+        reason: it.
+        details: what else a worker answered.
+    """
+
+    def __init__(self, reason: str, details: Header | None = None) -> None:
+        super().__init__(reason)
+        self.details = details or {}
 
 
 def serving(python: Sequence[str], module: str) -> list[str]:
@@ -150,7 +159,7 @@ class Worker:
         if "error" in answer:
             message = answer["error"] + self._last_printed()
             self.close()
-            raise RunFailed(message)
+            raise RunFailed(message, answer)
         return answer, results
 
     def _why_ended(self, seconds: float) -> str:

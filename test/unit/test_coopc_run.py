@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from coopc.run.execute import Outcome
+from coopc.run.tiles import Tiles, best
 from coopc.tools import coopc_run
 from coopc.tools.run_job import Job
 
@@ -225,3 +226,120 @@ def test_undefined_behaviour_is_said_before_anything_runs(
     assert error.startswith("k.mlir:6:3: error: arith.divsi: undefined behaviour: "), (
         error
     )
+
+
+MASKED = f"""
+func.func @f(%a: memref<10xi32>, %o: memref<10xi32>, %n: index, %up: index)
+    {HEAD}, simt.grid = affine_map<(n, up) -> (1)>}} {{
+  %lane = simt.lane_id : index
+  %in = arith.cmpi slt, %lane, %n : index
+  scf.if %in {{
+    %at = arith.addi %lane, %up : index
+    %x = memref.load %a[%at] : memref<10xi32>
+    memref.store %x, %o[%lane] : memref<10xi32>
+  }}
+  func.return
+}}
+"""
+OWN_MEMORY = f"""
+func.func @f(%o: memref<4x16xi32>, %at: index)
+    {HEAD}, simt.grid = affine_map<(n) -> (1)>}} {{
+  %c0 = arith.constant 0 : index
+  %lane = simt.lane_id : index
+  %m = memref.alloca() : memref<4xi32, #simt.memory<private>>
+  %one = arith.constant 1 : i32
+  memref.store %one, %m[%at] : memref<4xi32, #simt.memory<private>>
+  %x = memref.load %m[%at] : memref<4xi32, #simt.memory<private>>
+  memref.store %x, %o[%c0, %lane] : memref<4x16xi32>
+  func.return
+}}
+"""
+ATOMIC = f"""
+func.func @f(%o: memref<4x16xi32>, %at: index)
+    {HEAD}, simt.grid = affine_map<(n) -> (1)>}} {{
+  %one = arith.constant 1 : i32
+  %lane = simt.lane_id : index
+  %x = "memref.atomic_rmw"(%one, %o, %at, %lane) <{{kind = 1 : i64}}>
+      : (i32, memref<4x16xi32>, index, index) -> i32
+  func.return
+}}
+"""
+TILE = """
+!m = !coopmatrix.matrix<8x8xi32, acc>
+func.func @f(%o: memref<16x32xi32>, %at: index) attributes {simt.kernel,
+    simt.grid = affine_map<(n) -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %m = coopmatrix.load %o[%c0, %at] row_major : memref<16x32xi32> -> !m
+  coopmatrix.store %m, %o[%c0, %c0] row_major : !m, memref<16x32xi32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "reason"),
+    [
+        (MASKED, "n=10 up=0", "n=11 up=0", "of %a: expected indices from 0 to 9, got"),
+        (MASKED, "n=0 up=99", "n=3 up=8", "of %a: expected indices from 0 to 9, got"),
+        (MASKED, "n=9 up=1", "n=3 up=-1", "got -1"),
+        (OWN_MEMORY, "at=3", "at=4", "of %m: expected indices from 0 to 3, got 4"),
+        (ATOMIC, "at=3", "at=4", "dimension 0 of %o: expected indices from 0 to 3"),
+        (ATOMIC, "at=0", "at=-1", "dimension 0 of %o: expected indices from 0 to 3"),
+    ],
+)
+def test_every_access_is_checked(
+    said: Said, text: str, right: str, wrong: str, reason: str
+):
+    """Also those that stay inside the memory of their array, and of a work-item."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+
+    def run(values: str) -> tuple[int, str, str]:
+        given = [f"--arg={value}" for value in values.split()]
+        return said(text, "--on", "cpu", "--bounds", *given)
+
+    assert run(right)[0] == 0
+    status, _, error = run(wrong)
+    assert status == 1
+    assert reason in error
+    assert error.startswith("k.mlir:"), error
+
+
+@pytest.mark.parametrize("tiles", ["none", "emulated"])
+def test_tiles_are_checked(said: Said, tiles: str):
+    """Where a row goes on in the next one, no page says so."""
+    if best() is not (Tiles.EMULATED if tiles == "emulated" else best()):
+        pytest.skip("tiles are not emulated here")
+    options = ["--on", "cpu", "--tiles", tiles, "--bounds"]
+    assert said(TILE, *options, "--arg", "at=24")[0] == 0
+    status, _, error = said(TILE, *options, "--arg", "at=25")
+    assert status == 1
+    assert error.startswith("k.mlir:6:3: error: "), error
+    assert "in dimension 1 of %o: expected indices from 0 to 31, got" in error
+
+
+def test_options_that_would_do_nothing(said: Said):
+    """They are refused."""
+    for option in (["--bounds"], ["--threads", "2"], ["--tiles", "none"]):
+        status, _, error = said(DIVIDE, *option)
+        assert status == 1
+        assert f"expected --on cpu, which {option[0]} is for, got --on sim" in error
+
+
+def test_endless_loop(said: Said):
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    text = """
+func.func @f(%o: memref<1xi32>, %n: index) attributes {simt.kernel,
+    simt.subgroup_size = 16 : i32, simt.grid = affine_map<(n) -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.load %o[%c0] : memref<1xi32>
+    %y = arith.muli %x, %x : i32
+    memref.store %y, %o[%c0] : memref<1xi32>
+  }
+  func.return
+}
+"""
+    options = ["--on", "cpu", "--arg", f"n={1 << 60}", "--timeout", "1"]
+    status, _, error = said(text, *options)
+    assert (status, error) == (1, "coopc-run: error: no answer within 1 s\n")
