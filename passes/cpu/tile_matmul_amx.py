@@ -47,6 +47,8 @@ PRODUCTS = (
     ("f16", "f16", "f32"),
     ("i8", "i8", "i32"),
 )
+UNKNOWN = 1 << 40
+"""A size of memory that is larger than any, where its own cannot be said."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,6 @@ def stages(func: FuncOp, plan: Plan, gemm: Gemm) -> DictionaryAttr:
     block = gemm.block
 
     of_a = rows if gemm.packs_a else AffineConstantExpr(0)
-    elements = PACKED_BYTES // gemm.bytes
     runs = (
         Stage(f"{gemm.name}.pack", (of_a + steps,)),
         Stage(
@@ -178,9 +179,9 @@ def stages(func: FuncOp, plan: Plan, gemm: Gemm) -> DictionaryAttr:
             (cols.ceil_div(block.cols), rows.ceil_div(block.rows)),
         ),
     )
-    # The size of what is packed is asked for by nothing.
+    # No affine map is the size of what is packed: checks of bounds leave it to others.
     scratch = [
-        Scratch((panels, steps, PACKED_BYTES), (elements,)) for panels in (of_a, cols)
+        Scratch((panels, steps, PACKED_BYTES), (UNKNOWN,)) for panels in (of_a, cols)
     ]
     return staged(count, runs, scratch)
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from coopc.run.amx import cpu_flags
 from coopc.run.execute import Outcome
-from coopc.run.tiles import Tiles, best
+from coopc.run.tiles import why_not_emulated
 from coopc.tools import coopc_run
 from coopc.tools.run_job import Job
 
@@ -33,6 +34,15 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
         return status, out, err.replace(f"{tmp_path}/", "")
 
     return run
+
+
+def skip_without(tiles: str) -> None:
+    """Skip where a kernel cannot run on tiles of a kind."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    if tiles == "emulated" and "amx_tile" in cpu_flags():
+        pytest.skip("tiles are emulated where the processor has none")
+    if tiles == "emulated" and (reason := why_not_emulated()) is not None:
+        pytest.skip(reason)
 
 
 def test_input_is_verified(said: Said):
@@ -68,15 +78,26 @@ def test_interface_is_refused_with_its_place(said: Said):
     assert error.startswith("k.mlir:1:1: error: func.func: expected a subgroup size")
 
 
-def test_linalg_runs_on_the_simulator(said: Said):
-    text = """
+MATMUL = """
 func.func @f(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>) {
   linalg.matmul ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>)
                 outs(%c : memref<?x?xf32>)
   func.return
 }
 """
-    assert said(text, "--check")[0] == 0
+
+
+def test_linalg_runs_on_the_simulator(said: Said):
+    assert said(MATMUL, "--check")[0] == 0
+
+
+@pytest.mark.parametrize("tiles", ["none", "emulated"])
+def test_what_is_right_is_inside_its_arrays(said: Said, tiles: str):
+    """Memory that stages share, too, by pages and by checks."""
+    skip_without(tiles)
+    sizes = ["--arg=a=exact:70x50", "--arg=b=exact:50x90", "--arg=c=ones:70x90"]
+    options = ["--on", "cpu", "--tiles", tiles, "--bounds", "--check", *sizes]
+    assert said(MATMUL, *options)[0] == 0
 
 
 def test_no_kernel(said: Said):
@@ -307,8 +328,7 @@ def test_every_access_is_checked(
 @pytest.mark.parametrize("tiles", ["none", "emulated"])
 def test_tiles_are_checked(said: Said, tiles: str):
     """Where a row goes on in the next one, no page says so."""
-    if best() is not (Tiles.EMULATED if tiles == "emulated" else best()):
-        pytest.skip("tiles are not emulated here")
+    skip_without(tiles)
     options = ["--on", "cpu", "--tiles", tiles, "--bounds"]
     assert said(TILE, *options, "--arg", "at=24")[0] == 0
     status, _, error = said(TILE, *options, "--arg", "at=25")
