@@ -81,6 +81,7 @@ def run(request: Header, blobs: Sequence[bytes]) -> tuple[Header, Sequence[Blob]
         if (reason := memory.why_corrupt()) is not None:
             raise Refusal(reason)
         results = results or [array.tobytes() for array, _ in arrays]
+    memory.free()
     return {"milliseconds": times, "where": program.where}, results
 
 

@@ -94,6 +94,13 @@ class Memory:
         self.regions.append(region)
         return region.array
 
+    def free(self) -> None:
+        """Give all memory back: its arrays cannot be used any more."""
+        for each in self.regions:
+            size = len(each.pages) + 2 * each.guard
+            _libc().munmap(each.start - each.guard, size)
+        self.regions.clear()
+
     def why_corrupt(self) -> str | None:
         """Say what was written to that belongs to no array, or None."""
         for each in self.regions:
@@ -172,5 +179,6 @@ def _libc() -> ctypes.CDLL:
         *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int),
         ctypes.c_long,
     ]
+    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     return library

@@ -1,5 +1,10 @@
 """What coopc-run says of a program that is wrong, and where it runs what is right."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -345,9 +350,7 @@ def test_options_that_would_do_nothing(said: Said):
         assert f"expected --on cpu, which {option[0]} is for, got --on sim" in error
 
 
-def test_endless_loop(said: Said):
-    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
-    text = """
+ENDLESS = """
 func.func @f(%o: memref<1xi32>, %n: index) attributes {simt.kernel,
     simt.subgroup_size = 16 : i32, simt.grid = affine_map<(n) -> (1)>} {
   %c0 = arith.constant 0 : index
@@ -360,6 +363,35 @@ func.func @f(%o: memref<1xi32>, %n: index) attributes {simt.kernel,
   func.return
 }
 """
+
+
+def test_endless_loop(said: Said):
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
     options = ["--on", "cpu", "--arg", f"n={1 << 60}", "--timeout", "1"]
-    status, _, error = said(text, *options)
+    status, _, error = said(ENDLESS, *options)
     assert (status, error) == (1, "coopc-run: error: no answer within 1 s\n")
+
+
+def test_interrupt(tmp_path: Path):
+    """It ends coopc-run at once, and the process in which the kernel runs."""
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    file = tmp_path / "k.mlir"
+    file.write_text(ENDLESS)
+    code = "import sys; from coopc.tools.coopc_run import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, str(file), "--on", "cpu"]
+    with subprocess.Popen(
+        [*command, "--arg", f"n={1 << 60}"],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not (found := children.read_text().split()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        worker = Path(f"/proc/{found[0]}/stat")
+        while int(worker.read_text().rpartition(")")[2].split()[11]) < 100:
+            time.sleep(0.05)  # until it has used a second
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=15)
+        assert (process.returncode, error) == (130, b"")
+        assert not worker.exists()
