@@ -154,7 +154,7 @@ def body(args: argparse.Namespace) -> None:
     if expected_arrays is not None:
         differences |= differences_from(job, after, expected_arrays)
         if not all(found.ok for found in differences.values()):
-            depends = dependent(args, job, expected_arrays)
+            depends = dependent(args, job, after, expected_arrays)
     for text in args.expect:
         name, difference = expected(text, job.interface, after)
         differences[name] = difference
@@ -358,8 +358,10 @@ def differences_from(
     }
 
 
-def dependent(args: argparse.Namespace, job: Job, expected: Arrays) -> dict[str, str]:
-    """Return which arrays depend on a choice of the driver, and the operation for it.
+def dependent(
+    args: argparse.Namespace, job: Job, after: Mapping[str, Array], expected: Arrays
+) -> dict[str, str]:
+    """Return which arrays depend on a choice of the driver, and on what of it.
 
     Where no pass decides which lane holds which element, the driver does; then these
     are not the same for every choice.
@@ -370,16 +372,19 @@ def dependent(args: argparse.Namespace, job: Job, expected: Arrays) -> dict[str,
     if telling is None or job.source_name in job.owners.distributions:
         return {}
     where = f"{telling.name} at {place_of_op(telling, job.source)}"
-    names = names_of_buffers(job.interface)
     found: dict[str, str] = {}
-    for distribution in OTHERS:
+    for what, distribution in OTHERS.items():
         try:
             arrays = reference(args, job, distribution)
-        except CompileError:  # undefined with other owners
-            return dict.fromkeys(names, where)
-        other = {name: array for name, (array, _) in zip(names, arrays, strict=True)}
-        differences = differences_from(job, other, expected)
-        found |= {name: where for name, each in differences.items() if not each.ok}
+        except CompileError:  # with fewer elements a lane than the program asks for
+            continue
+        other = dict(zip(after, (array for array, _ in arrays), strict=True))
+        same = differences_from(job, after, arrays)
+        for name, difference in differences_from(job, other, expected).items():
+            if not difference.ok and same[name].ok:
+                found[name] = f"{where}; the same as the simulator's with {what}"
+            elif not difference.ok:
+                found.setdefault(name, where)
     return found
 
 

@@ -88,6 +88,7 @@ class Memory:
         start = base + guard
         if _libc().mprotect(start, used, mmap.PROT_READ | mmap.PROT_WRITE):
             raise MemoryError(f"expected {used} bytes of memory for {name}")
+        _libc().madvise(start, used, mmap.MADV_HUGEPAGE)  # as numpy does
         pages = _bytes_at(start, used)
         region = Region(name, start, pages, size, guard)
         pages[: used - size] = UNUSED
@@ -180,5 +181,6 @@ def _libc() -> ctypes.CDLL:
         ctypes.c_long,
     ]
     library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    for function in (library.mprotect, library.madvise):
+        function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     return library

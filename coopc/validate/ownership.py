@@ -7,7 +7,7 @@ then a result depends on the driver if it is not the same under each of `OTHERS`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,5 +66,8 @@ def reversed_layout(matrix: MatrixType, lanes: int) -> Distribution:
     return Reversed(*found.shape, lanes, found)
 
 
-OTHERS: tuple[Provider, ...] = (row_slices, reversed_layout)
+OTHERS: Mapping[str, Provider] = {
+    "row slices": row_slices,
+    "the coopmatrix layout reversed": reversed_layout,
+}
 """Distributions that a driver might have, beside the simulator's own."""

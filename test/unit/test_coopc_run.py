@@ -186,15 +186,39 @@ def test_what_depends_on_the_drivers_choice(
     status, out, error = said(text, "--on", on, "-p", passes, "--check", *ones)
     assert "r depends on which lane holds which element, the driver's choice" in out
     assert "coopmatrix.insert at" in out
+    assert "as the simulator's with" not in out
     assert f"s against the simulator: {'the same' if right else 'at [0, 0]'}" in out
     assert status == (0 if right else 1)
     assert error == ("" if right else "coopc-run: error: s is not what was expected\n")
 
 
+def rows(a: Array) -> Array:
+    """100 in the first row: what row slices over 8 lanes make of ones."""
+    a[0] = 100
+    return a
+
+
+def test_owners_that_the_driver_has(said: Said, monkeypatch: pytest.MonkeyPatch):
+    """Row slices are tried, too."""
+
+    def execute(args: object, job: Job) -> Outcome:
+        return ran(job, r=rows)
+
+    monkeypatch.setattr(coopc_run, "execute", execute)
+    ones = [f"--arg={name}=ones" for name in "ars"]
+    passes = ["--on", "vulkan", "-p", "coopc-khr{device=lavapipe}"]
+    status, out, _ = said(OWN_SLOT, *passes, "--check", *ones)
+    assert status == 0
+    assert "the same as the simulator's with row slices" in out
+
+
 @pytest.mark.usefixtures("lavapipe")
 def test_slots_of_a_driver(said: Said):
     passes = "coopc-khr{device=lavapipe}"
-    assert said(OWN_SLOT, "--on", "vulkan", "-p", passes, "--check")[0] == 0
+    status, out, _ = said(OWN_SLOT, "--on", "vulkan", "-p", passes, "--check")
+    assert status == 0
+    assert "r depends on which lane holds which element" in out
+    assert "s against the simulator: the same" in out
 
 
 LANE_TABLE = """

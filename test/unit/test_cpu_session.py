@@ -1,10 +1,12 @@
 """Kernels on this processor in a worker process: what they may do to it."""
 
 from collections.abc import Iterator
+from signal import SIGSEGV
 
 import numpy as np
 import pytest
 
+from coopc.run import guarded
 from coopc.run.cpu import Steps
 from coopc.run.cpu_session import Session
 from coopc.run.tiles import Tiles
@@ -135,3 +137,19 @@ def test_what_llvm_does_not_take(session: Session):
         run(session, "f", A, ir="define void @f() {")
     with pytest.raises(RunFailed, match="expected 1 arguments of @forever, got 2"):
         run(session, "forever", A, np.int64(0))
+
+
+def test_less_room_for_guards(monkeypatch: pytest.MonkeyPatch):
+    """Where addresses are limited, guards are smaller; all memory is given back."""
+    monkeypatch.setattr(guarded, "GUARDS", (1 << 60, 1 << 24))
+    memory = guarded.Memory()
+    array = memory.allocate(6, "a")
+    end = array.ctypes.data + 6
+    near, far = end + (1 << 24) - 1, end + (1 << 24)
+    assert "16777215 bytes beyond the end of a" in memory.why_fault(SIGSEGV, near)
+    assert "at the address" in memory.why_fault(SIGSEGV, far)
+    assert memory.why_corrupt() is None
+    memory.regions[0].pages[-8] = 0
+    assert "2 bytes before the beginning of a" in (memory.why_corrupt() or "")
+    memory.free()
+    assert memory.why_corrupt() is None
