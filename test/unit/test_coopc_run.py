@@ -366,12 +366,39 @@ def test_tiles_are_checked(said: Said, tiles: str):
     assert "in dimension 1 of %o: expected indices from 0 to 31, got" in error
 
 
-def test_options_that_would_do_nothing(said: Said):
+@pytest.mark.parametrize(
+    ("on", "option"),
+    [
+        ("sim", ["--bounds"]),
+        ("opencl", ["--threads", "2"]),
+        ("sim", ["--tiles", "none"]),
+        ("sim", ["--timeout", "3"]),
+        ("cpu", ["--device", "bmg"]),
+        ("cpu", ["--spec", "M=3"]),
+    ],
+)
+def test_options_that_would_do_nothing(said: Said, on: str, option: list[str]):
     """They are refused."""
-    for option in (["--bounds"], ["--threads", "2"], ["--tiles", "none"]):
-        status, _, error = said(DIVIDE, *option)
-        assert status == 1
-        assert f"expected --on cpu, which {option[0]} is for, got --on sim" in error
+    status, _, error = said(DIVIDE, "--on", on, *option)
+    assert status == 1
+    assert f"which {option[0]} is for, got --on {on}" in error
+
+
+def test_a_file_is_compared_whoever_decides(
+    said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """What the user expects is not the driver's choice."""
+
+    def execute(args: object, job: Job) -> Outcome:
+        return ran(job, r=columns)
+
+    monkeypatch.setattr(coopc_run, "execute", execute)
+    np.save(tmp_path / "r.npy", np.zeros((8, 8), np.float32))
+    ones = [f"--arg={name}=ones" for name in "ars"]
+    passes = ["--on", "vulkan", "-p", "coopc-khr{device=lavapipe}"]
+    expect = ["--check", "--expect", f"r={tmp_path / 'r.npy'}"]
+    status, _, error = said(OWN_SLOT, *passes, *expect, *ones)
+    assert (status, error) == (1, "coopc-run: error: r is not what was expected\n")
 
 
 ENDLESS = """
