@@ -244,3 +244,52 @@ def test_blocks_and_branches(n: int) -> None:
     call(ir, "f", [np.int64(n), found])
     expected = [3**n, 1 if n == 1 else 3, 3**n if n == 1 else 1]
     np.testing.assert_array_equal(found, expected)
+
+
+NARROWED = (
+    *(("i64", to) for to in ("i32", "i16", "i8")),
+    *(("i32", to) for to in ("i16", "i8")),
+    ("i16", "i8"),
+    *(("f32", to) for to in ("bf16", "f16")),
+    ("f64", "f32"),
+)
+"""What is stored, from wider numbers."""
+
+
+def test_masked_stores_of_narrowed_numbers() -> None:
+    """Only what a mask chooses is stored: one component, too, and constant masks."""
+    lanes = 16
+    masks = [[n] for n in (0, 1, lanes - 1)] + [[0, 1], [*range(1, lanes)], []]
+    size = f"{len(masks)}x{lanes}"
+    text = ""
+    for wide, narrow in NARROWED:
+        narrowed = "arith.trunci" if wide[0] == "i" else "arith.truncf"
+        text += f"""
+        func.func @{wide}_{narrow}(%in: memref<{size}x{wide}>,
+                                   %out: memref<{size}x{narrow}>) {{
+          %zero = arith.constant 0 : index"""
+        for at, mask in enumerate(masks):
+            bits = ", ".join(str(lane in mask).lower() for lane in range(lanes))
+            text += f"""
+          %mask{at} = arith.constant dense<[{bits}]> : vector<{lanes}xi1>
+          %at{at} = arith.constant {at} : index
+          %x{at} = vector.load %in[%at{at}, %zero]
+            : memref<{size}x{wide}>, vector<{lanes}x{wide}>
+          %y{at} = {narrowed} %x{at}
+            : vector<{lanes}x{wide}> to vector<{lanes}x{narrow}>
+          vector.maskedstore %out[%at{at}, %zero], %mask{at}, %y{at}
+            : memref<{size}x{narrow}>, vector<{lanes}xi1>, vector<{lanes}x{narrow}>"""
+        text += "\n          func.return\n        }"
+    code = Native.compile(emitted(text))
+    for wide, narrow in NARROWED:
+        numbers = np.arange(1, 1 + len(masks) * lanes).reshape(len(masks), lanes)
+        given = numbers.astype(NUMPY[wide])
+        stored = given.astype(NUMPY[narrow])
+        if narrow == "bf16":
+            stored = (given.view(np.uint32) >> 16).astype(np.uint16)
+        expected = np.full(stored.shape, 99, stored.dtype)
+        found = expected.copy()
+        for row, mask in enumerate(masks):
+            expected[row, mask] = stored[row, mask]
+        code.call(f"{wide}_{narrow}", [given, found])
+        np.testing.assert_array_equal(found, expected, f"{wide} as {narrow}")
