@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,14 @@ FEATURES = re.compile(r'"target-features"="([^"]*)"')
 OPTIONS = ("--break-anti-dependencies=none",)
 """Of LLVM: else it renames registers after it has assigned them, for some processors,
 and gives tiles that are not configured."""
+
+
+STORED_ALONE = re.compile(
+    r"(?:tail )?call void @llvm\.masked\.store\.\S+"
+    r"\((<\d+ x (i8|i16|i32)>) (%\S+), ptr(?: align (\d+))? (\S+), "
+    r"<\d+ x i1> <((?:i1 false, )*)i1 true(?:, i1 false)*>\)[^\n]*"
+)
+"""A masked store of one component, known by its constant mask."""
 
 
 @functools.cache
@@ -176,7 +185,31 @@ def optimised(text: str, level: int = 3, cpu: str | None = None) -> tuple[Any, A
     options.slp_vectorization = level > 1
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+    written = str(module)
+    if (plain := stored_alone(written)) != written:
+        module = llvm.parse_assembly(plain)
+        module.verify()
     return module, machine
+
+
+def stored_alone(text: str) -> str:
+    """LLVM IR without masked stores of one component, which LLVM's passes make, too.
+
+    LLVM 22.1 does not truncate it first where AVX-512 stores truncated components: see
+    `coopc.emit.llvm.vector_memory`.
+    """
+    numbers = itertools.count()
+
+    def scalar(found: re.Match[str]) -> str:
+        vector, element, value, align, pointer, before = found.groups()
+        at, name = before.count("i1"), f"alone.{next(numbers)}"
+        return (
+            f"%{name} = extractelement {vector} {value}, i64 {at}\n"
+            f"  %{name}.at = getelementptr {element}, ptr {pointer}, i64 {at}\n"
+            f"  store {element} %{name}, ptr %{name}.at, align {align or 1}"
+        )
+
+    return STORED_ALONE.sub(scalar, text)
 
 
 def _slots_entry(function: Any) -> str:

@@ -293,3 +293,28 @@ def test_masked_stores_of_narrowed_numbers() -> None:
             expected[row, mask] = stored[row, mask]
         code.call(f"{wide}_{narrow}", [given, found])
         np.testing.assert_array_equal(found, expected, f"{wide} as {narrow}")
+
+
+def test_stores_of_narrowed_numbers_in_a_loop() -> None:
+    """Of which LLVM makes masked stores of one component each."""
+    text = """
+    func.func @f(%in: memref<64xi32>, %out: memref<64xi8>) {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %three = arith.constant 3 : index
+      %last = arith.constant 15 : index
+      %end = arith.constant 64 : index
+      scf.for %i = %zero to %end step %one {
+        %x = memref.load %in[%i] : memref<64xi32>
+        %y = arith.trunci %x : i32 to i8
+        %rest = arith.andi %i, %last : index
+        %chosen = arith.cmpi eq, %rest, %three : index
+        scf.if %chosen {
+          memref.store %y, %out[%i] : memref<64xi8>
+        }
+      }
+      func.return
+    }"""
+    found, given = np.full(64, 99, np.int8), np.arange(64, dtype=np.int32)
+    call(emitted(text), "f", [given, found], level=3)
+    np.testing.assert_array_equal(found, np.where(given % 16 == 3, given, 99))
