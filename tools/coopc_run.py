@@ -21,16 +21,7 @@ from coopc.tools.driver import (
     write_output,
     wrong_call,
 )
-from coopc.tools.run_job import (
-    ON,
-    TOOL,
-    Job,
-    Level,
-    explained,
-    prepare,
-    tiles_of,
-    usage,
-)
+from coopc.tools.run_job import ON, TOOL, Job, Level, explained, prepare, usage
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -99,7 +90,8 @@ def add_places(parser: ArgumentParser) -> None:
         "--tiles",
         choices=["auto", "amx", "emulated", "none"],
         default="auto",
-        help="of AMX, with --on cpu: the processor's, emulated ones, or none",
+        help="of AMX, with --on cpu: the processor's, emulated ones (slow), or none; "
+        "auto: the processor's where it has what the kernel needs, else none",
     )
     threads = whole_number(1, MAX_THREADS)
     add("--threads", type=threads, metavar="N", default=1, help="of --on cpu")
@@ -252,6 +244,7 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
     from coopc.run.execute import on_cpu_session
     from coopc.run.worker import RunFailed
 
+    assert job.tiles is not None, job
     checks: list[Access] = []
     if args.bounds:
         checks = add_bounds_checks(job.program)
@@ -264,7 +257,7 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
                 Stages.of(job.program),
                 job.call,
                 session,
-                tiles=tiles_of(args),
+                tiles=job.tiles,
                 threads=args.threads,
                 repeats=args.repeat,
                 seconds=args.timeout,

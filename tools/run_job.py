@@ -6,8 +6,8 @@
 | `tt`, Triton's | refused                | `coopc-xe{device=.. emulate=true}` |
 | `xe`           | refused                | `emulate-xe`                       |
 
-On the simulator it runs as it is, on the processor after `coopc-amx`, or `coopc-cpu`
-where there are no tiles.  `--pipeline` says other passes.
+On the simulator it runs as it is, on the processor after `coopc-amx` where that has
+tiles for it, else after `coopc-cpu`.  `--pipeline` says other passes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from coopc.tools.driver import wrong_call
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
     from xdsl.passes import ModulePass
 
     from coopc.emit.facts import Facts
@@ -77,6 +78,8 @@ class Job:
     """Who holds which elements, as far as passes decide it."""
     emulated: str | None = None
     """The device whose instructions are emulated."""
+    tiles: Tiles | None = None
+    """Where tiles of AMX are, on the processor."""
 
     @property
     def source_name(self) -> str:
@@ -99,7 +102,7 @@ def prepare(args: argparse.Namespace) -> Job:
     level = level_of(module)
     passes = pipeline(args, level)
     steps = read_passes(passes, everything().all_passes)
-    binary, owners = b"", Owners()
+    binary, tiles, owners = b"", None, Owners()
     plain = program = simulated_form(module, level)
     if args.on == "sim":
         if steps:
@@ -107,7 +110,7 @@ def prepare(args: argparse.Namespace) -> Job:
         device = args.device or ON["sim"]
         known = interfaces(with_kernels(program, source), source, device)
     elif args.on == "cpu":
-        program = after(module, source, steps, owners)
+        program, tiles, owners = for_processor(args, module, source, steps)
         known = interfaces(with_kernels(module, source), source, ON["cpu"])
     else:
         artifact = compile(
@@ -136,6 +139,7 @@ def prepare(args: argparse.Namespace) -> Job:
         spec,
         owners,
         emulated,
+        tiles,
     )
 
 
@@ -188,6 +192,73 @@ def after(
     run = Run(new_context(everything()), source, observers=observers)
     run.apply(program, steps)
     return simulated_form(program, level_of(program))
+
+
+def for_processor(
+    args: argparse.Namespace,
+    module: ModuleOp,
+    source: Source,
+    steps: Sequence[ModulePass],
+) -> tuple[ModuleOp, Tiles, Owners]:
+    """Return what passes make of a module for this processor, with its tiles.
+
+    Where none were asked for and tiles cannot do what it does, vectors do it.
+    """
+    from coopc.passes.xe.remarks import remark
+    from coopc.pipeline import read_passes
+    from coopc.run.tiles import Tiles
+    from coopc.tools.observers import Owners
+    from coopc.universe import everything
+
+    tiles, owners = tiles_of(args), Owners()
+    if args.pipeline is not None or args.tiles != "auto":
+        return after(module, source, steps, owners), tiles, owners
+    reason: str | None = "this processor has no AMX; --tiles emulated is slower"
+    if tiles is Tiles.AMX:
+        try:
+            program = after(module, source, steps, owners)
+            reason = lacking_of(program)
+        except CompileError as error:
+            if error.diagnostic.kind is not Kind.PASS:
+                raise
+            reason = error.diagnostic.message
+        else:
+            if reason is None:
+                return program, tiles, owners
+        steps = read_passes("coopc-cpu", everything().all_passes)
+        owners = Owners()
+    program = after(module, source, steps, owners)
+    if (product := first_product(module)) is not None:
+        remark(product, f"done by vectors, not by tiles of AMX: {reason}")
+    return program, Tiles.NONE, owners
+
+
+def lacking_of(program: ModuleOp) -> str | None:
+    """Return what of AMX functions need and this processor has not, or None."""
+    from xdsl.dialects.func import FuncOp
+
+    from coopc.emit.llvm.amx_features import features
+    from coopc.run.tiles import cpu_flags, lacking
+
+    funcs = [op for op in program.walk() if isinstance(op, FuncOp)]
+    missing = lacking({x for func in funcs for x in features(func)}, cpu_flags())
+    return f"this processor has no {', '.join(missing)}" if missing else None
+
+
+def first_product(module: ModuleOp) -> Operation | None:
+    """Return the first multiplication of matrices, or None."""
+    from coopc.dialects.coopmatrix import MulAddOp
+    from coopc.rewrite.multiplication import recognised
+
+    return next(
+        (
+            op
+            for op in module.walk()
+            if isinstance(op, MulAddOp)
+            or (op.dialect_name() == "linalg" and not isinstance(recognised(op), str))
+        ),
+        None,
+    )
 
 
 def compiled_alone(

@@ -1,6 +1,6 @@
 """What tiles of AMX are for the code of this process: a processor's, or emulated ones.
 
-    tiles = best()          # Tiles.AMX, EMULATED or NONE
+    tiles = best()          # Tiles.AMX or NONE
     prepare(tiles, needed)  # before code with tiles runs
 
 The kernel lets a process use the tiles of a processor when it asks for them.
@@ -30,15 +30,17 @@ class Tiles(StrEnum):
     NONE = "none"
 
 
-def best(flags: Collection[str] | None = None) -> Tiles:
-    """The best tiles that there are: the processor's, emulated ones, or none.
+def best(flags: Collection[str] | None = None, *, emulate: bool = False) -> Tiles:
+    """The tiles of the processor, or none.
 
     Args:
         flags: the features of the processor, as Linux names them; this one's if None.
+        emulate: whether to take emulated tiles, whose every instruction traps, where
+            the processor has none and a C compiler can build the emulator.
     """
     if "amx_tile" in (cpu_flags() if flags is None else flags):
         return Tiles.AMX
-    return Tiles.NONE if why_not_emulated() else Tiles.EMULATED
+    return Tiles.EMULATED if emulate and not why_not_emulated() else Tiles.NONE
 
 
 def why_not_emulated() -> str | None:
@@ -98,7 +100,9 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
             emulation().amxemu_install()
         case Tiles.NONE:
             raise ValueError(
-                f"expected code without tiles, got some that needs {', '.join(needed)}"
+                "expected code without tiles, got some that needs "
+                f"{', '.join(sorted(needed))}; --tiles emulated runs it on any "
+                "processor, slowly"
             )
 
 

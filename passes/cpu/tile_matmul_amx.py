@@ -4,7 +4,8 @@ Before:  a func.func of one linalg.matmul on memrefs that are its arguments, of 
          that AMX multiplies, perhaps after a linalg.fill of the output with a constant
 After:   two kernels in its place, @f.pack and @f.multiply, which take A and B packed as
          two more arguments; the module's `cpu.kernels` says how they are run
-Fails:   never: what it does not know, as transposed or batched operands, it leaves
+Fails:   never: what it does not know, as transposed or batched operands, it leaves; a
+         remark says so where AMX multiplies the types
 
 See `coopc.passes.cpu.stages`.
 """
@@ -33,6 +34,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage
 from coopc.passes.cpu.stages import stages as staged
+from coopc.passes.xe.remarks import remark
 from coopc.plan.amx_gemm import PANEL, Block, block_of, packs_a
 from coopc.rewrite.amx_gemm import Gemm
 from coopc.rewrite.amx_gemm_multiply import multiplying
@@ -81,7 +83,10 @@ class TileMatmulAmxPass(ModulePass):
             plan = (
                 planned(func, Tile(PANEL, PANEL, PANEL)) if func.body.blocks else None
             )
-            if not isinstance(plan, Plan) or why_not(plan) is not None:
+            if not isinstance(plan, Plan) or not is_multiplied(plan):
+                continue
+            if (reason := why_not(plan)) is not None:
+                remark(func, f"not packed and blocked for the caches: {reason}")
                 continue
             gemm = self._gemm(func, plan)
             made = Parser(ctx, packing(gemm) + multiplying(gemm)).parse_module()
@@ -124,13 +129,17 @@ class TileMatmulAmxPass(ModulePass):
         )
 
 
+def is_multiplied(plan: Plan) -> bool:
+    """Whether AMX multiplies the types of a multiplication."""
+    product = plan.multiplication
+    operands = (product.a, product.b, product.c)
+    return tuple(str(x.type.get_element_type()) for x in operands) in PRODUCTS
+
+
 def why_not(plan: Plan) -> str | None:
     """Return why a multiplication is not one of tiles as a whole, or None."""
     product = plan.multiplication
     operands = (product.a, product.b, product.c)
-    types = tuple(str(x.type.get_element_type()) for x in operands)
-    if types not in PRODUCTS:
-        return f"AMX does not multiply {types[0]} * {types[1]} + {types[2]}"
     if product.batched:
         return "there is a batch"
     if any(x.transposed for x in operands):

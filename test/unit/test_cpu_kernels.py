@@ -33,7 +33,7 @@ def how(request: pytest.FixtureRequest) -> tuple[Any, Tiles]:
     """The passes, and where tiles are."""
     if request.param == "cpu":
         return flatten([CoopcCpuPass()]), Tiles.NONE
-    tiles = best()
+    tiles = best(emulate=True)
     if tiles is Tiles.NONE:
         pytest.skip("the AMX emulator needs a C compiler")
     return flatten([CoopcAmxPass()]), tiles
@@ -338,7 +338,7 @@ func.func @f(%a: memref<{size}x128x{element}>, %b: memref<128x{size}x{element}>,
 @pytest.mark.parametrize("element", ["bf16", "i8"])
 def test_more_tiles_than_registers(element: str, size: int) -> None:
     """9 to 36 sums live at once; of one shape, which LLVM spills, and of several."""
-    if (tiles := best()) is Tiles.NONE:
+    if (tiles := best(emulate=True)) is Tiles.NONE:
         pytest.skip("the AMX emulator needs a C compiler")
     whole = element == "i8"
     text = CROWD.format(

@@ -1,5 +1,7 @@
 """Which tiles there are, and what is said where they are not what code needs."""
 
+from pathlib import Path
+
 import pytest
 
 from coopc.run import tiles
@@ -7,6 +9,8 @@ from coopc.run.native import Native, needed_features, optimised
 from coopc.run.tiles import Tiles
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
+from coopc.tools.coopc_run import parser
+from coopc.tools.run_job import prepare
 
 INT8 = frozenset({"amx-tile", "amx-int8"})
 EMERALD = frozenset({"avx512f", "amx_tile", "amx_int8", "amx_bf16"})
@@ -20,15 +24,16 @@ def without(monkeypatch: pytest.MonkeyPatch, flags: frozenset[str]) -> None:
 
 
 def test_the_processor_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert tiles.best(EMERALD) is Tiles.AMX
+    assert tiles.best(EMERALD, emulate=True) is Tiles.AMX
 
     def missing() -> None:
         raise ToolMissing("a C compiler", "install cc")
 
     monkeypatch.setattr(tiles, "emulator", missing)
-    assert tiles.best(frozenset()) is Tiles.NONE
+    assert tiles.best(frozenset(), emulate=True) is Tiles.NONE
     monkeypatch.setattr(tiles, "emulator", lambda: None)
-    assert tiles.best(frozenset()) is Tiles.EMULATED
+    assert tiles.best(frozenset(), emulate=True) is Tiles.EMULATED
+    assert tiles.best(frozenset()) is Tiles.NONE, "traps are asked for"
 
 
 def test_features(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,3 +64,70 @@ def test_code() -> None:
     assert code.types("f") == ["ptr", "i64"]
     with pytest.raises(ValueError, match="expected a function, got 'g'"):
         code.types("g")
+
+
+MATMUL = """
+func.func @f(%a: memref<16x32x{0}>, %b: memref<32x16x{0}>, %c: memref<16x16x{1}>) {{
+  linalg.matmul ins(%a, %b : memref<16x32x{0}>, memref<32x16x{0}>)
+                outs(%c : memref<16x16x{1}>)
+  func.return
+}}"""
+SUM = """
+func.func @f(%a: memref<5x9x{0}>)
+    attributes {{simt.kernel, simt.grid = affine_map<() -> (1)>}} {{
+  %zero = arith.constant 0 : index
+  %m = coopmatrix.load %a[%zero, %zero] row_major
+    : memref<5x9x{0}> -> !coopmatrix.matrix<5x9x{0}, acc>
+  %n = coopmatrix.add %m, %m : !coopmatrix.matrix<5x9x{0}, acc>
+  coopmatrix.store %n, %a[%zero, %zero] row_major
+    : !coopmatrix.matrix<5x9x{0}, acc>, memref<5x9x{0}>
+  func.return
+}}"""
+VECTORS = "remark: linalg.matmul: done by vectors, not by tiles of AMX: "
+
+
+@pytest.mark.parametrize(
+    ("kernel", "types", "flags", "expected", "remark"),
+    [
+        (MATMUL, "bf16 f32", EMERALD, Tiles.AMX, ""),
+        (MATMUL, "f16 f32", EMERALD | {"amx_fp16"}, Tiles.AMX, ""),
+        (MATMUL, "f16 f32", EMERALD, Tiles.NONE, "this processor has no amx-fp16\n"),
+        (MATMUL, "f32 f32", EMERALD, Tiles.NONE, "coopmatrix.mul_add: AMX multiplies"),
+        (MATMUL, "f64 f64", EMERALD, Tiles.NONE, "expected elements of f32, f16, "),
+        (MATMUL, "bf16 f32", {"avx2"}, Tiles.NONE, "this processor has no AMX; "),
+        (SUM, "f32", EMERALD, Tiles.AMX, ""),
+        (SUM, "i16", EMERALD, Tiles.NONE, ""),
+        (SUM, "i64", EMERALD, Tiles.NONE, ""),
+    ],
+)
+def test_the_default(
+    kernel: str,
+    types: str,
+    flags: frozenset[str],
+    expected: Tiles,
+    remark: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Tiles where the processor has what a kernel needs; else a remark on products."""
+    without(monkeypatch, frozenset(flags))
+    path = tmp_path / "f.mlir"
+    path.write_text(kernel.format(*types.split()))
+    job = prepare(parser().read([str(path), "--on", "cpu"]))
+    assert job.tiles is expected
+    assert job.tiles is Tiles.AMX or "amx." not in str(job.program)
+    said = capsys.readouterr().err
+    assert VECTORS in said if remark else said == ""
+    assert remark in said
+    job = prepare(parser().read([str(path), "--on", "cpu", "--tiles", "none"]))
+    assert job.tiles is Tiles.NONE
+    assert capsys.readouterr().err == "", "without tiles, as was asked for"
+
+
+def test_emulated_tiles_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "f.mlir"
+    path.write_text(MATMUL.format("f16", "f32"))
+    job = prepare(parser().read([str(path), "--on", "cpu", "--tiles", "emulated"]))
+    assert job.tiles is Tiles.EMULATED
+    assert "amx.tile_mulf" in str(job.program)

@@ -1,4 +1,5 @@
-// RUN: coopc-opt %s -p 'tile-matmul-amx{block=4,2,8}' | filecheck %s
+// RUN: coopc-opt %s -p 'tile-matmul-amx{block=4,2,8}' 2>%t | filecheck %s
+// RUN: filecheck %s --check-prefix REMARK < %t
 // RUN: not coopc-opt %s -p 'tile-matmul-amx{block=64,64,8}' 2>&1 | filecheck %s --check-prefix LARGE
 // RUN: not coopc-opt %s -p 'coopc-amx{block=4,2}' 2>&1 | filecheck %s --check-prefix COUNT
 // RUN: not coopc-opt %s -p 'tile-matmul-amx{block=4,0,8}' 2>&1 | filecheck %s --check-prefix NONE
@@ -40,7 +41,17 @@ func.func @matmul(%a: memref<?x?xi8>, %b: memref<?x?xi8>, %c: memref<?x?xi32>) {
   func.return
 }
 
-// What AMX does not multiply stays.
+// What is laid out in another way stays, with a remark: it is slower.
+// CHECK-LABEL: func.func @by_columns(
+// CHECK:         linalg.matmul
+func.func @by_columns(%a: memref<64x64xbf16, strided<[1, 64]>>, %b: memref<64x64xbf16>, %c: memref<64x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%c : memref<64x64xf32>)
+  func.return
+}
+// REMARK:     tile_matmul_amx.mlir:47:1: remark: func.func: not packed and blocked for the caches: elements of a row are not consecutive
+// REMARK-NOT: remark
+
+// What AMX does not multiply stays, without one.
 // CHECK-LABEL: func.func @left(
 // CHECK:         linalg.matmul
 func.func @left(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
