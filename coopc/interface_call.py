@@ -129,17 +129,19 @@ def sizes_of(interface: Interface, arguments: Sequence[Given]) -> list[int]:
 def groups_of(interface: Interface, arguments: Sequence[Given]) -> tuple[int, int, int]:
     """The work-groups along x, y, z that arguments ask for; one without a grid.
 
+    There are none where there is nothing to do, as for matrices without rows.
+
     Raises:
-        ValueError: a number of work-groups is not positive.
+        ValueError: a number of work-groups is negative.
     """
     if interface.grid is None:
         return (1, 1, 1)
     sizes = sizes_of(interface, arguments)
     x, y, z = (*(each.of(sizes) for each in interface.grid), 1, 1)[:3]
-    if min(x, y, z) < 1:
+    if min(x, y, z) < 0:
         raise ValueError(
-            f"expected at least one work-group along each axis of {interface.name}, "
-            f"got {x} x {y} x {z} for sizes {sizes}"
+            f"expected no negative number of work-groups along an axis of "
+            f"{interface.name}, got {x} x {y} x {z} for sizes {sizes}"
         )
     return x, y, z
 
@@ -179,6 +181,8 @@ def _fits(expected: Sequence[int | None], found: Sequence[int]) -> bool:
 
 def _check_strides(argument: Buffer, array: Array) -> None:
     """Check the strides along dimensions of which there is more than one element."""
+    if array.size == 0:
+        return
     strides = element_strides(array)
     if strides is None or min(strides, default=0) < 0:
         raise ValueError(
@@ -228,8 +232,13 @@ def _extent(array: Array) -> int:
 
 
 def _flat(argument: Buffer, array: Array) -> Array:
-    """The memory of an array, from its first element to its last, after the offset."""
+    """The memory of an array, from its first element to its last, after the offset.
+
+    It has an element where the array has none: drivers have no empty buffers.
+    """
     memory = as_strided(array, (_extent(array),), (array.itemsize,))
+    if array.size == 0:
+        memory = np.zeros(1, array.dtype)
     return np.concatenate([np.zeros(argument.offset or 0, array.dtype), memory])
 
 

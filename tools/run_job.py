@@ -124,6 +124,7 @@ def prepare(args: argparse.Namespace) -> Job:
         known = list(artifact.interface)
     call, spec = called(args, known)
     interface = call.interface
+    check_grid(args, module, interface.name)
     if args.on == "opencl" and len(known) > 1:
         binary = compiled_alone(module, source, steps, interface.name)
     emulated = emulated_device(steps, module)
@@ -158,6 +159,22 @@ def called(
         if args.kernel is None:
             interface = entry_for(known, interface, given)
         return pack(interface, given, read_grid(args.grid)), read_spec(args.spec)
+
+
+def check_grid(args: argparse.Namespace, module: ModuleOp, name: str) -> None:
+    """Refuse a grid of a function that the source has not as a kernel."""
+    from xdsl.dialects.func import FuncOp
+    from xdsl.traits import SymbolTable
+
+    from coopc.dialects.simt import KERNEL
+
+    func = SymbolTable.lookup_symbol(module, name)
+    if args.grid and isinstance(func, FuncOp) and KERNEL not in func.attributes:
+        raise wrong_call(
+            TOOL,
+            f"expected no --grid for {name}, which is no kernel in the source: coopc "
+            f"chooses its work-groups, got {args.grid}",
+        )
 
 
 def level_of(module: ModuleOp) -> Level:

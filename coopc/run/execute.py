@@ -70,6 +70,9 @@ def on_vulkan(
         ValueError: no such specialisation constant.
     """
     interface = call.interface
+    where = f"{session.info.name}, {session.info.driver}"
+    if 0 in call.groups:
+        return nothing(call, repeats, where)
     result = session.run(
         binary,
         interface.name,
@@ -82,7 +85,6 @@ def on_vulkan(
         repeats=repeats,
         seconds=seconds,
     )
-    where = f"{session.info.name}, {session.info.driver}"
     return Outcome(call.unpack(result.buffers), result.milliseconds, where)
 
 
@@ -111,6 +113,10 @@ def on_opencl(
     """
     interface = call.interface
     size = interface.work_group_size
+    matrices = ", matrices on AMX" if session.info.amx else ""
+    where = f"{session.info.name}, {session.info.driver}{matrices}"
+    if 0 in call.groups:
+        return nothing(call, repeats, where)
     result = session.run(
         binary,
         interface.name,
@@ -121,9 +127,12 @@ def on_opencl(
         repeats=repeats,
         seconds=seconds,
     )
-    matrices = ", matrices on AMX" if session.info.amx else ""
-    where = f"{session.info.name}, {session.info.driver}{matrices}"
     return Outcome(call.unpack(result.buffers), result.milliseconds, where)
+
+
+def nothing(call: Call, repeats: int, where: str) -> Outcome:
+    """What a kernel of no work-groups did: drivers start none."""
+    return Outcome(call.unpack(call.buffers), (0.0,) * repeats, where)
 
 
 def on_cpu_session(

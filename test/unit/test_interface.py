@@ -4,6 +4,7 @@ import json
 import re
 import struct
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from coopc.interface import (
 )
 from coopc.interface_call import groups_of, pack, row_major, sizes_of
 from coopc.run.arguments import make_arguments, read_word
+from coopc.run.execute import on_opencl, on_vulkan
 
 SIZES = st.none() | st.integers(1, 64)
 BUFFERS = st.builds(
@@ -158,8 +160,36 @@ def test_grid_of_sizes():
     assert groups_of(made, arguments) == (5, 3, 1)
     assert pack(made, arguments).groups == (5, 3, 1)
     assert pack(made, arguments, (1, 2, 3)).groups == (1, 2, 3)
-    with pytest.raises(ValueError, match="expected at least one work-group"):
-        pack(made, [*arguments[:3], np.zeros((4, 7), "f4")])
+    assert pack(made, [*arguments[:3], np.zeros((4, 7), "f4")]).groups == (0, 3, 1)
+
+
+def test_no_negative_grid():
+    made = interface(
+        Scalar("n", "index"), grid=(Expression.from_json(["add", ["size", 0], -4]),)
+    )
+    assert pack(made, [4]).groups == (0, 1, 1)
+    with pytest.raises(ValueError, match="got -1 x 1 x 1 for sizes"):
+        pack(made, [3])
+
+
+def test_arrays_without_elements():
+    """A buffer has an element all the same, and what is unpacked has none."""
+    made = interface(Buffer("a", "f32", (None, None)), Buffer("b", "f32", (2,)))
+    call = pack(made, [np.zeros((3, 0), "f4"), np.ones(2, "f4")])
+    assert [each.shape for each in call.buffers] == [(1,), (2,)]
+    assert [each.shape for each in call.unpack(call.buffers)] == [(3, 0), (2,)]
+
+
+@pytest.mark.parametrize("run", [on_opencl, on_vulkan])
+def test_no_work_groups(run: Any):
+    """No driver is asked to start them, and the arrays stay as they are."""
+    made = interface(
+        Buffer("a", "f32", (None,)), grid=(Expression.from_json(["size", 0]),)
+    )
+    session = SimpleNamespace(info=SimpleNamespace(name="x", driver="y", amx=False))
+    call = pack(made, [np.zeros(0, "f4")])
+    assert call.groups == (0, 1, 1)
+    assert [each.shape for each in run(b"", call, session).arrays] == [(0,)]
 
 
 def test_push_constants():
