@@ -211,24 +211,38 @@ class Code:
             types: of what the body gives, numbers.
             body: from the number of the lane to numbers.
         """
-        start = [self.constant(0, self.wide(type)) for type in types]
-        first, end, step = (self.constant(x) for x in (0, self.lanes.count, 1))
-        block = Block(arg_types=[INDEX, *(self.wide(type) for type in types)])
-        lane, *found = block.args
-        lane.name_hint = "lane"
 
-        def one() -> list[SSAValue]:
+        def one(lane: SSAValue, found: Sequence[SSAValue]) -> list[SSAValue]:
             pairs = zip(body(lane), found, strict=True)
             return [self.add(vector.InsertOp(x, old, [lane])) for x, old in pairs]
 
+        return self.lane_by_lane([self.constant(0, self.wide(x)) for x in types], one)
+
+    def lane_by_lane(
+        self,
+        start: Sequence[SSAValue],
+        body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> tuple[SSAValue, ...]:
+        """Run a body for each active lane, in order, on what the one before it gave.
+
+        Args:
+            start: what the first gets.
+            body: from the number of the lane and what it gets to what it gives on.
+        """
+        first, end, step = (self.constant(x) for x in (0, self.lanes.count, 1))
+        types = [x.type for x in start]
+        block = Block(arg_types=[INDEX, *types])
+        lane, *found = block.args
+        lane.name_hint = "lane"
         mask = self.mask
         with self.within(block, None):
             if mask is None:
-                results: Sequence[SSAValue] = one()
+                results = body(lane, found)
             else:
                 active = self.component(mask, lane)
-                all_types = [x.type for x in found]
-                results = self.branch(active, None, all_types, one, lambda: found)
+                results = self.branch(
+                    active, None, types, lambda: body(lane, found), lambda: found
+                )
             self.effect(scf.YieldOp(*results))
         loop = scf.ForOp(first, end, step, start, block)
         self.effect(loop)

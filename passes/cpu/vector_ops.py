@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable, is_side_effect_free
 
-from coopc.dialects import coopmatrix, row_slice, simt
+from coopc.dialects import (
+    coopmatrix,
+    row_slice,
+    shaped_arith,  # which lets xDSL's operations take vectors
+    simt,
+)
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.traits import Collective
-from coopc.passes.cpu.vector_code import Code, refuse
+from coopc.passes.cpu.vector_code import INDEX, Code, refuse
 from coopc.passes.cpu.vector_flow import flow
 from coopc.passes.cpu.vector_lanes import exchange, ids
 from coopc.passes.cpu.vector_memory import (
@@ -20,7 +27,7 @@ from coopc.passes.cpu.vector_memory import (
     private_memory,
 )
 
-ELEMENTWISE = ("arith", "math")
+ELEMENTWISE = (shaped_arith.Arith.name, "math")
 """Dialects whose operations do to each component what they do to a number."""
 
 DIVISIONS = (
@@ -42,7 +49,7 @@ def write(code: Code, op: Operation) -> None:
         PassFailedException: it has no form for all lanes.
     """
     code.location = op.location
-    if flow(code, op, write) or _slices(code, op):
+    if flow(code, op, write) or _own_slots(code, op) or _slices(code, op):
         return
     if op.has_trait(Collective) and code.mask is not None:
         refuse(op, "expected control flow that is the same for all lanes")
@@ -92,12 +99,6 @@ def _slices(code: Code, op: Operation) -> bool:
             new = row_slice.LengthOp(op.matrix_type, code.lanes.count)
             code.name(op.results, [code.add(new)])
         case row_slice.IdOp():
-            if op.index in code.varying:
-                refuse(
-                    op,
-                    "expected an index that is the same for all lanes, as a row slice "
-                    "has one, got one that varies",
-                )
             new = row_slice.IdOp(code.of(op.matrix), code.of(op.index))
             code.name(op.results, [code.add(new)])
         case row_slice.ExtractElementOp():
@@ -125,6 +126,72 @@ def _slices(code: Code, op: Operation) -> bool:
         case _:
             return False
     return True
+
+
+def _own_slots(code: Code, op: Operation) -> bool:
+    """Write an operation on slots that differ between lanes; say whether it was one.
+
+    Their token becomes its matrix, after what was inserted so far.
+    """
+    match op:
+        case row_slice.IdOp() if op.index in code.varying:
+            code.values[op.result] = code.of(op.matrix)
+            return True
+        case (
+            row_slice.ExtractElementOp()
+            | row_slice.InsertElementOp()
+            | row_slice.InsertToMatrixOp()
+        ):
+            owner = op.token.owner
+        case _:
+            return False
+    if not isinstance(owner, row_slice.IdOp) or owner.index not in code.varying:
+        return False
+    if owner.parent is not op.parent:
+        refuse(op, "expected a token to be used in the block that it is made in")
+    matrix, index = code.of(op.token), code.of(owner.index)
+    match op:
+        case row_slice.ExtractElementOp():
+            code.name(op.results, [_gather(code, op, matrix, index)])
+        case row_slice.InsertElementOp():
+            code.values[op.token] = _scatter(code, op, matrix, index)
+        case row_slice.InsertToMatrixOp():
+            code.name(op.results, [matrix])
+    return True
+
+
+def _gather(
+    code: Code, op: row_slice.ExtractElementOp, matrix: SSAValue, index: SSAValue
+) -> SSAValue:
+    """Return an element of each lane, of one row slice after the other."""
+
+    def one(lane: SSAValue) -> list[SSAValue]:
+        token = code.add(row_slice.IdOp(matrix, code.component(index, lane)))
+        wide = code.wide(op.result.type)
+        found = code.add(row_slice.ExtractElementOp(token, wide))
+        return [code.component(found, lane)]
+
+    return code.each_lane([op.result.type], one)[0]
+
+
+def _scatter(
+    code: Code, op: row_slice.InsertElementOp, matrix: SSAValue, index: SSAValue
+) -> SSAValue:
+    """Return the matrix with an element of each active lane."""
+    value, numbers = code.spread(op.value), code.numbers(range(code.lanes.count))
+
+    def one(lane: SSAValue, found: Sequence[SSAValue]) -> list[SSAValue]:
+        token = code.add(row_slice.IdOp(found[0], code.component(index, lane)))
+        own = code.add(vector.BroadcastOp(lane, code.wide(INDEX)))
+        alone = code.add(arith.CmpiOp(numbers, own, "eq"))
+        code.effect(row_slice.InsertElementOp(value, token, alone))
+        return [code.add(row_slice.InsertToMatrixOp(token, found[0].type))]
+
+    mask = code.mask
+    if op.mask is not None:
+        mask = code.both(mask, code.spread(op.mask))
+    with code.within(code.block, mask):
+        return code.lane_by_lane([matrix], one)[0]
 
 
 def _wait(code: Code, op: simt.WaitingOp) -> None:

@@ -261,6 +261,41 @@ def test_ids_and_exchanges(how: tuple[Any, Tiles], threads: int) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+OWN_SLOTS = """
+!m = !coopmatrix.matrix<7x9xi8, acc>
+func.func @f(%a: memref<7x9xi8>, %out: memref<16xi8>) attributes {
+    simt.kernel, simt.subgroup_size = 16 : i32, simt.grid = affine_map<() -> (1)>,
+    coopmatrix.distribution = #layout.row_slice} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %one = arith.constant 1 : i8
+  %lane = simt.lane_id : index
+  %m = coopmatrix.load %a[%c0, %c0] row_major : memref<7x9xi8> -> !m
+  %i = arith.remui %lane, %c4 : index
+  %e = coopmatrix.extract %m[%i] : !m
+  memref.store %e, %out[%lane] : memref<16xi8>
+  %j = arith.subi %c3, %i : index
+  %x = arith.addi %e, %one : i8
+  %n = coopmatrix.insert %x, %m[%j] : !m
+  coopmatrix.store %n, %a[%c0, %c0] row_major : !m, memref<7x9xi8>
+  func.return
+}
+"""
+
+
+def test_slots_that_differ_between_lanes(how: tuple[Any, Tiles]) -> None:
+    """Beyond the matrix, lane 15 has 0 in slot 3, and keeps nothing there."""
+    a, out = np.arange(63, dtype=np.int8).reshape(7, 9), np.full(16, -1, np.int8)
+    found = run(OWN_SLOTS, [a, out], how)
+    slots = np.append(a.ravel(), np.int8(0)).reshape(4, 16)
+    lanes = np.arange(16)
+    elements = slots[lanes % 4, lanes]
+    np.testing.assert_array_equal(found[1], elements)
+    slots[3 - lanes % 4, lanes] = elements + 1
+    np.testing.assert_array_equal(found[0], slots.ravel()[:63].reshape(7, 9))
+
+
 GEMM = """
 !a = !coopmatrix.matrix<16x{step}x{element}, a>
 !b = !coopmatrix.matrix<{step}x32x{element}, b>

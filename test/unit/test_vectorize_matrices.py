@@ -67,6 +67,33 @@ INSERTIONS = {
           }}
           scf.yield %o : {M}
         }}""",
+    "slots that differ between lanes": f"""
+        %c3 = arith.constant 3 : index
+        %i = arith.remui %lane, %c3 : index
+        %e = coopmatrix.extract %m[%i] : {M}
+        %u = arith.addi %e, %k : i32
+        %j = arith.subi %c2, %i : index
+        %r = coopmatrix.insert %u, %m[%j] : {M}""",
+    "slots that differ, of some lanes": f"""
+        %c3 = arith.constant 3 : index
+        %i = arith.remui %lane, %c3 : index
+        %c = arith.cmpi ult, %i, %c2 : index
+        %r = scf.if %c -> ({M}) {{
+          %e = coopmatrix.extract %m[%i] : {M}
+          %u = arith.addi %e, %k : i32
+          %o = coopmatrix.insert %u, %m[%i] : {M}
+          scf.yield %o : {M}
+        }} else {{
+          %o = coopmatrix.insert %k, %m[%c1] : {M}
+          scf.yield %o : {M}
+        }}""",
+    "as many slots as each lane goes through": f"""
+        %c3 = arith.constant 3 : index
+        %t = arith.remui %lane, %c3 : index
+        %r = scf.for %i = %c0 to %t step %c1 iter_args(%it = %m) -> ({M}) {{
+          %o = coopmatrix.insert %k, %it[%i] : {M}
+          scf.yield %o : {M}
+        }}""",
     "a call": f"%r = func.call @twice(%m, %k) : ({M}, i32) -> {M}",
 }
 
@@ -88,9 +115,6 @@ def test_insertions(name: str) -> None:
 
 
 REFUSED = {
-    "expected an index that is the same for all lanes": f"""
-        %e = coopmatrix.extract %m[%lane] : {M}
-        %r = coopmatrix.insert %e, %m[%c0] : {M}""",
     "expected control flow that is the same for all lanes": f"""
         %c = arith.cmpi ult, %lane, %c2 : index
         scf.if %c {{

@@ -1,10 +1,13 @@
 // RUN: coopc-opt %s --split-input-file --verify-diagnostics -p vectorize-subgroup | filecheck %s
 
-// CHECK: row_slice.id: expected an index that is the same for all lanes, as a row slice has one, got one that varies
-func.func @index() attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+// CHECK: row_slice.insert_element: expected a token to be used in the block that it is made in
+func.func @nested(%c: i1, %v: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
   %mat = "test.op"() : () -> !coopmatrix.matrix<12x12xi32, none>
   %lane = simt.lane_id : index
   %id = row_slice.id %mat[%lane] : !coopmatrix.matrix<12x12xi32, none>
+  scf.if %c {
+    row_slice.insert_element %v, %id : i32
+  }
   func.return
 }
 
