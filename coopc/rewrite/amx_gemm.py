@@ -1,7 +1,7 @@
 """A multiplication on tiles, as two kernels.
 
-    @f.pack      a work-group packs a panel of A, or a step of K of all panels of B
-    @f.multiply  a work-group computes a block of C, see `coopc.plan.amx_gemm`
+    @pack      a work-group packs a panel of A, or a step of K of all panels of B
+    @multiply  a work-group computes a block of C, see `coopc.plan.amx_gemm`
 
 Packed, step s of panel p of either is 32 rows of 64 bytes at (p * steps + s) * 2 KiB:
 the rows of two tiles, those of B with rows of K by turns.  What is beyond the matrices
@@ -24,7 +24,6 @@ ATTRIBUTES = (
 class Gemm:
     """What is multiplied: `C = fill + A * B`, or `C += A * B`."""
 
-    name: str
     element: str
     """Of A and B: bf16, f16 or i8."""
     types: tuple[str, str, str]

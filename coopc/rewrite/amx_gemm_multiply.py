@@ -15,7 +15,7 @@ from coopc.rewrite.amx_gemm import ATTRIBUTES, Gemm, zero
 def multiplying(g: Gemm) -> str:
     """Return the kernel, as text."""
     return f"""
-func.func @{g.name}.multiply({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.sizes}
+func.func @multiply({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.sizes}
 {beginning(g)}
   scf.for %s0 = %c0 to %all step %depth {{
     %s_end = arith.addi %s0, %depth : index

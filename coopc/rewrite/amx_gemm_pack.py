@@ -12,7 +12,7 @@ from coopc.rewrite.amx_gemm import ATTRIBUTES, Gemm, zero
 def packing(g: Gemm) -> str:
     """Return the kernel that packs A and B, as text."""
     return f"""
-func.func @{g.name}.pack({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.sizes}
+func.func @pack({g.arguments}) attributes {{{ATTRIBUTES}}} {{{g.sizes}
   %group = simt.workgroup_id x : index
   %of_a = arith.muli %panels_a, %c{int(g.packs_a)} : index
   %is_a = arith.cmpi ult, %group, %of_a : index

@@ -47,6 +47,7 @@ from coopc.rewrite.emulation_dpas import (
 )
 from coopc.rewrite.lane_builder import INDEX, LaneBuilder
 from coopc.rewrite.lane_numbers import Num
+from coopc.rewrite.structure import free_name
 
 ALL_BYTES, ALL_ROWS = -4, 1 << 27
 """A row that no offset of 32 bits leaves, extended by its sign; rows enough for all
@@ -287,11 +288,7 @@ class Emulator:
         types: Sequence[Attribute],
         results: Sequence[Attribute],
     ) -> str:
-        taken = {x.sym_name.data for x in self.module.walk() if isinstance(x, FuncOp)}
-        found, number = name, 0
-        while found in taken:
-            number += 1
-            found = f"{name}_{number}"
+        found = free_name(self.module, name)
         block = Block(arg_types=types)
         func = FuncOp(found, (list(types), list(results)), Region(block), "private")
         # Inlined at each call, it would take Intel's CPU run-time minutes.

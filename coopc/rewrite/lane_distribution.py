@@ -28,6 +28,7 @@ from coopc.rewrite.lane_exchange import exchanged, is_same_place, reduced
 from coopc.rewrite.lane_multiply import Product, multiply_add
 from coopc.rewrite.lane_values import Held
 from coopc.rewrite.one_to_many import Parts, Rule, Splitter
+from coopc.rewrite.structure import free_name
 
 Results = Sequence[Values]
 
@@ -169,12 +170,7 @@ class Distributor:
         """Return the name of the function of a product, which is made once."""
         if (name := self.products.get(product)) is not None:
             return name
-        taken = {x.sym_name.data for x in self.module.walk() if isinstance(x, FuncOp)}
-        name, number = product.name, 0
-        while name in taken:
-            number += 1
-            name = f"{product.name}_{number}"
-        self.products[product] = name
+        name = self.products[product] = free_name(self.module, product.name)
         groups = [x.parts.types for x in (product.a, product.b, product.c)]
         types = [type for group in groups for type in group]
         results = product.result.parts.types

@@ -56,6 +56,22 @@ def functions(root: Operation) -> Functions:
     }
 
 
+def free_name(root: Operation, name: str, *endings: str) -> str:
+    """Return a name that no function in `root` has, with a number if it must.
+
+    Args:
+        root: a module.
+        name: the name without a number.
+        endings: what names are made of it by; the name itself without any.
+    """
+    taken = {op.sym_name.data for op in root.walk() if isinstance(op, FuncOp)}
+    found, number = name, 0
+    while any(found + ending in taken for ending in endings or ("",)):
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
 def callee(call: CallOp, known: Functions) -> FuncOp | None:
     """Return the function that is called; None where its body is not known."""
     func = known.get(call.callee.string_value())

@@ -20,7 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from coopc.run.crew import Crew
-from coopc.run.native import Native, address_of, needed_features, slots, version
+from coopc.run.native import (
+    PREFIX,
+    Native,
+    address_of,
+    needed_features,
+    slots,
+    version,
+)
 from coopc.run.tiles import Tiles, prepare
 
 if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner without
@@ -301,7 +308,7 @@ class Prepared:
         if len(addresses) == 1:
             self.code.entry(self.name)(addresses[0])
         else:
-            where = self.code.address(f"{self.name}.slots")
+            where = self.code.slots_address(self.name)
             Crew.of(self.threads).run(where, addresses)
 
 
@@ -316,7 +323,7 @@ def llvm_ir(module: ModuleOp) -> str:
     from coopc.emit.llvm.module import emit_module
     from coopc.llvm.text import text
 
-    return text(emit_module(module, Facts(device(DEVICE))))
+    return text(emit_module(module, Facts(device(DEVICE), prefix=PREFIX)))
 
 
 def grid(map: AffineMap, sizes: Sequence[int]) -> Groups:

@@ -158,7 +158,7 @@ class Crew:
         """End the threads."""
         with self.lock:
             self.state[STOP] = 1
-            self.state[ENTRY] = self.code.address("nothing.slots")
+            self.state[ENTRY] = self.code.slots_address("nothing")
             start(self.code)(self.state.ctypes.data, 0)
             for thread in self.threads:
                 thread.join()

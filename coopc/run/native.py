@@ -31,6 +31,9 @@ KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 """A function that takes its arguments from slots."""
 SLOT = 8
 """Bytes of an argument on its way to a function."""
+PREFIX = "program."
+"""What the names of a program's functions begin with here: LLVM calls functions of the
+C library by their names, and would call those of the program that are named alike."""
 FEATURES = re.compile(r'"target-features"="([^"]*)"')
 
 
@@ -132,7 +135,7 @@ class Native:
             ValueError: there is no such function.
         """
         try:
-            function = self.module.get_function(name)
+            function = self.module.get_function(self._symbol(name))
         except NameError as error:
             raise ValueError(f"expected a function, got {name!r}") from error
         return [str(argument.type) for argument in function.arguments]
@@ -143,7 +146,16 @@ class Native:
 
     def entry(self, name: str) -> Callable[[int], None]:
         """What calls a function with its arguments from slots at an address."""
-        return KIND(self.address(f"{name}.slots"))
+        return KIND(self.slots_address(name))
+
+    def slots_address(self, name: str) -> int:
+        """The address of what calls a function with its arguments from slots."""
+        return self.address(_slots_name(self._symbol(name)))
+
+    def _symbol(self, name: str) -> str:
+        """The name that a function has here."""
+        known = {each.name for each in self.module.functions}
+        return PREFIX + name if PREFIX + name in known else name
 
     def call(self, name: str, arguments: Sequence[Argument]) -> None:
         """Call a function with arrays and numpy scalars."""
@@ -155,7 +167,7 @@ class Native:
 def optimised(text: str, level: int = 3, cpu: str | None = None) -> tuple[Any, Any]:
     """The optimised module of LLVM IR, and the machine that it is for.
 
-    Every function `f` has one beside it, `f.slots`, that takes its arguments from
+    Every function `f` has one beside it, `slots.f`, that takes its arguments from
     consecutive slots of memory.
     """
     llvm = binding()
@@ -212,10 +224,14 @@ def stored_alone(text: str) -> str:
     return STORED_ALONE.sub(scalar, text)
 
 
+def _slots_name(name: str) -> str:
+    return f"slots.{name}"
+
+
 def _slots_entry(function: Any) -> str:
     """The function that calls another with arguments from slots."""
     types = [str(argument.type) for argument in function.arguments]
-    lines = [f'define void @"{function.name}.slots"(ptr %slots) {{']
+    lines = [f'define void @"{_slots_name(function.name)}"(ptr %slots) {{']
     for at, type in enumerate(types):
         lines.append(f"  %p{at} = getelementptr i8, ptr %slots, i64 {SLOT * at}")
         lines.append(f"  %a{at} = load {type}, ptr %p{at}")

@@ -24,7 +24,9 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    StringAttr,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import DimOp
 from xdsl.ir import Attribute, BlockArgument
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
@@ -37,6 +39,7 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, Use
 from coopc.dialects.narrow import is_memref
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
 from coopc.passes.khr.packing_kernel import is_multiple
+from coopc.rewrite.structure import free_name
 
 INDEX = IndexType()
 ATTRIBUTES = (
@@ -57,15 +60,15 @@ class PackBAmxPass(ModulePass):
         if isinstance(known, DictionaryAttr):
             found |= known.data
         for kernel in list(simt.kernels(op)):
-            if kernel.name not in found and (plan := planned(kernel)) is not None:
+            if kernel.name not in found and (plan := planned(kernel, op)) is not None:
                 found[kernel.name] = plan.stages()
                 plan.rewrite(ctx)
         if found:
             op.attributes[KERNELS] = DictionaryAttr(found)
 
 
-def planned(kernel: simt.Kernel) -> Packing | None:
-    """Return what is packed for a kernel, or None."""
+def planned(kernel: simt.Kernel, module: ModuleOp) -> Packing | None:
+    """Return what is packed for a kernel of a module, or None."""
     loads = [
         op
         for op in kernel.func.walk()
@@ -80,7 +83,8 @@ def planned(kernel: simt.Kernel) -> Packing | None:
         return None
     if any(not isinstance(x.operation, coopmatrix.LoadOp | DimOp) for x in memory.uses):
         return None
-    return Packing(kernel, memory, tuple(loads))
+    name = free_name(module, f"{kernel.name}.pack")
+    return Packing(kernel, name, memory, tuple(loads))
 
 
 def is_plain(load: coopmatrix.LoadOp) -> bool:
@@ -104,6 +108,8 @@ class Packing:
     """A B that is packed before a kernel runs."""
 
     kernel: simt.Kernel
+    name: str
+    """Of the kernel that packs."""
     memory: BlockArgument
     loads: tuple[coopmatrix.LoadOp, ...]
 
@@ -121,14 +127,14 @@ class Packing:
     def stages(self) -> DictionaryAttr:
         """Return how the kernel is run."""
         rows, cols = self._extents()
-        name, bytes = self.kernel.name, 4 // self.many
+        bytes = 4 // self.many
         channels = rows.ceil_div(self.many)
         packed = Scratch(
             (channels, cols, self.many * bytes), (channels, cols * self.many)
         )
         return stages(
             len(simt.kernel_sizes(self.kernel.func)),
-            (Stage(f"{name}.pack", (channels,)), Stage(name, None)),
+            (Stage(self.name, (channels,)), Stage(self.kernel.name, None)),
             (packed,),
         )
 
@@ -153,6 +159,8 @@ class Packing:
         func = self.kernel.func
         made = Parser(ctx, self.text()).parse_module()
         for new in list(made.ops):
+            assert isinstance(new, FuncOp), new
+            new.sym_name = StringAttr(self.name)
             new.detach()
             for inner in new.walk():
                 inner.location = func.location
@@ -214,7 +222,7 @@ class Packing:
             for t in range(many)
         )
         return f"""
-func.func @{self.kernel.name}.pack({given}, %packed: {packed})
+func.func @pack({given}, %packed: {packed})
     attributes {{{ATTRIBUTES}}} {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

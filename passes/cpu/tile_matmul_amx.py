@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     ModuleOp,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
@@ -41,9 +42,12 @@ from coopc.rewrite.amx_gemm_multiply import multiplying
 from coopc.rewrite.amx_gemm_pack import packing
 from coopc.rewrite.matmul_plan import Plan, Tile, planned, signs
 from coopc.rewrite.multiplication import Operand
+from coopc.rewrite.structure import free_name
 
 PACKED_BYTES = 64 * PANEL
 """Of a step of a panel."""
+PACK, MULTIPLY = ".pack", ".multiply"
+"""What the names of the kernels end in."""
 PRODUCTS = (
     ("bf16", "bf16", "f32"),
     ("f16", "f16", "f32"),
@@ -88,19 +92,22 @@ class TileMatmulAmxPass(ModulePass):
             if (reason := why_not(plan)) is not None:
                 remark(func, f"not packed and blocked for the caches: {reason}")
                 continue
-            gemm = self._gemm(func, plan)
+            name = free_name(op, func.sym_name.data, PACK, MULTIPLY)
+            gemm = self._gemm(plan)
             made = Parser(ctx, packing(gemm) + multiplying(gemm)).parse_module()
-            for kernel in list(made.ops):
+            for kernel, ending in zip(list(made.ops), (PACK, MULTIPLY), strict=True):
+                assert isinstance(kernel, FuncOp), kernel
+                kernel.sym_name = StringAttr(name + ending)
                 kernel.detach()
                 for inner in kernel.walk():
                     inner.location = func.location
                 Rewriter.insert_op(kernel, InsertPoint.before(func))
-            found[gemm.name] = stages(func, plan, gemm)
+            found[func.sym_name.data] = stages(func, name, plan, gemm)
             Rewriter.erase_op(func)
         if found:
             op.attributes[KERNELS] = DictionaryAttr(found)
 
-    def _gemm(self, func: FuncOp, plan: Plan) -> Gemm:
+    def _gemm(self, plan: Plan) -> Gemm:
         """Return what is multiplied, and how it is blocked."""
         product = plan.multiplication
         operands = (product.a, product.b, product.c)
@@ -118,7 +125,6 @@ class TileMatmulAmxPass(ModulePass):
         assert along is not None, product.a.type
         element = str(product.a.type.get_element_type())
         return Gemm(
-            func.sym_name.data,
             element,
             (a, b, c),
             strides[0],
@@ -171,7 +177,7 @@ def constant_text(value: SSAValue) -> str | None:
             return None
 
 
-def stages(func: FuncOp, plan: Plan, gemm: Gemm) -> DictionaryAttr:
+def stages(func: FuncOp, name: str, plan: Plan, gemm: Gemm) -> DictionaryAttr:
     """Return how the kernels of a multiplication are run."""
     product = plan.multiplication
     rows = extent(func, product.c, 0).ceil_div(PANEL)
@@ -182,9 +188,9 @@ def stages(func: FuncOp, plan: Plan, gemm: Gemm) -> DictionaryAttr:
 
     of_a = rows if gemm.packs_a else AffineConstantExpr(0)
     runs = (
-        Stage(f"{gemm.name}.pack", (of_a + steps,)),
+        Stage(f"{name}{PACK}", (of_a + steps,)),
         Stage(
-            f"{gemm.name}.multiply",
+            f"{name}{MULTIPLY}",
             (cols.ceil_div(block.cols), rows.ceil_div(block.rows)),
         ),
     )

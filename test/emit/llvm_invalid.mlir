@@ -78,3 +78,31 @@ func.func @memory() attributes {simt.kernel} {
   func.call @take(%0) : (memref<4xf32>) -> ()
   func.return
 }
+
+// -----
+
+// CHECK: error: func.func: expected another name than @erff, that of a function of a library that the module calls
+func.func @erff(%x: f32) -> f32 {
+  %0 = math.erf %x : f32
+  func.return %0 : f32
+}
+
+// -----
+
+// The C library's function is what an intrinsic without an instruction becomes.
+// CHECK: error: func.func: expected another name than @exp, that of a function of a library that the module calls
+func.func @exp(%x: vector<4xf64>) -> vector<4xf64> {
+  %0 = math.exp %x : vector<4xf64>
+  func.return %0 : vector<4xf64>
+}
+
+// -----
+
+// CHECK: error: math.expm1: expected @expm1f with the types that it has, (double) -> float, got (float) -> float
+func.func private @expm1f(f64) -> f32
+func.func @types(%x: f32, %y: f64) -> f32 {
+  %0 = func.call @expm1f(%y) : (f64) -> f32
+  %1 = math.expm1 %x : f32
+  %2 = arith.addf %0, %1 : f32
+  func.return %2 : f32
+}

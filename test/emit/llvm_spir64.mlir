@@ -45,6 +45,24 @@ func.func @k(%a: memref<?xf16>, %flag: i1, %x: i32)
   func.return
 }
 
+// A kernel is not called: a function of the same body is.
+// CHECK-LABEL: define spir_kernel void @one(ptr addrspace(1) %a)
+func.func @one(%a: memref<4xf16>)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 32>,
+                simt.subgroup_size = 16 : i32} {
+  func.return
+}
+
+// CHECK-LABEL: define spir_kernel void @calling(ptr addrspace(1) %a)
+// CHECK:         call spir_func void @one.called(ptr addrspace(1) %a)
+// CHECK-LABEL: define internal spir_func void @one.called(ptr addrspace(1) %a)
+func.func @calling(%a: memref<4xf16>)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 32>,
+                simt.subgroup_size = 16 : i32} {
+  func.call @one(%a) : (memref<4xf16>) -> ()
+  func.return
+}
+
 // CHECK: !0 = !{i32 32, i32 1, i32 1}
 // CHECK-NEXT: !1 = !{i32 16}
 // CHECK-NEXT: !2 = !{i32 6442, i32 0, i32 2, i32 4}

@@ -261,6 +261,38 @@ def test_ids_and_exchanges(how: tuple[Any, Tiles], threads: int) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+NAMES = """
+func.func @erff(%x: f32) -> f32 {
+  %two = arith.constant 2.0 : f32
+  %y = arith.addf %x, %two : f32
+  func.return %y : f32
+}
+func.func @"slots.expf"(%x: f32) -> f32 {
+  %three = arith.constant 3.0 : f32
+  %y = arith.subf %x, %three : f32
+  %z = math.erf %y : f32
+  func.return %z : f32
+}
+func.func @expf(%m: memref<16xf32>, %out: memref<16xf32>) attributes {
+    simt.kernel, simt.subgroup_size = 16 : i32, simt.grid = affine_map<() -> (1)>} {
+  %lane = simt.lane_id : index
+  %x = memref.load %m[%lane] : memref<16xf32>
+  %y = math.exp %x : f32
+  %z = func.call @erff(%y) : (f32) -> f32
+  %r = func.call @"slots.expf"(%z) : (f32) -> f32
+  memref.store %r, %out[%lane] : memref<16xf32>
+  func.return
+}
+"""
+
+
+def test_names_of_the_c_library() -> None:
+    """What a kernel calls is not what the C library has of the same name."""
+    how = flatten([CoopcCpuPass()]), Tiles.NONE
+    given = [np.zeros(16, np.float32), np.ones(16, np.float32)]
+    assert not run(NAMES, given, how)[1].any()  # erf(exp(0) + 2 - 3)
+
+
 OWN_SLOTS = """
 !m = !coopmatrix.matrix<7x9xi8, acc>
 func.func @f(%a: memref<7x9xi8>, %out: memref<16xi8>) attributes {

@@ -13,7 +13,7 @@ from coopc.emit.llvm.flow import Became, LlvmFlow
 from coopc.emit.llvm.index import Index
 from coopc.emit.llvm.types import Types
 from coopc.emit.llvm.view import Num, View, id_of
-from coopc.emit.structured import Walker
+from coopc.emit.structured import Refusal, Walker
 from coopc.llvm.function import Function, Metadata, Signature, Typed
 from coopc.llvm.types import (
     I32,
@@ -230,8 +230,19 @@ class Emission:
             attributes,
             parameter_attributes,
         )
-        callee = self.module.declare(signature)
+        callee = self.declare(signature)
         return self.f.call(callee, arguments, metadata=metadata)
+
+    def declare(self, signature: Signature) -> Signature:
+        """Declare a function of elsewhere; return what was declared first.
+
+        Raises:
+            Refusal: it was declared with other types.
+        """
+        try:
+            return self.module.declare(signature)
+        except ValueError as error:
+            raise Refusal(str(error)) from error
 
     def do(
         self,

@@ -22,6 +22,8 @@ class Facts:
     device: Device
     cpu: str | None = None
     """What the functions say as target-cpu; None to leave it to who compiles them."""
+    prefix: str = ""
+    """What the names of functions that are defined begin with."""
     matrix: bool = False
     """Whether matrices are vectors, and operations on them calls: the IR of the SYCL
     matrix design, which work-items and vectorised code share."""

@@ -36,7 +36,7 @@ def call(e: Emission, op: func.CallOp) -> None:
         _check_recursion(e, name, (e.f.signature.name,))
     signature = e.whole.want(callee, e.subgroup_size)
     if callee.is_declaration:
-        e.module.declare(signature)
+        e.declare(signature)
     arguments = flattened(e, op.arguments)
     found = tuple(argument.type for argument in arguments)
     if found != signature.parameters:

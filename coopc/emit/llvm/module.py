@@ -52,7 +52,32 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
             if not op.is_declaration:
                 whole.wanted[op.sym_name.data] = common
     _functions(whole)
+    _check_names(whole)
     return whole.module
+
+
+INLINE = ("fabs", "sqrt", "copysign", "masked", "vector")
+"""Intrinsics on floats that are no calls on any x86-64."""
+
+
+def _check_names(whole: ModuleEmission) -> None:
+    """Refuse a function that has the name of one of a library that is called.
+
+    LLVM calls that of the C library, too, where the processor has no instruction for an
+    intrinsic: `expf` for `llvm.exp.f32`.
+    """
+    called = set(whole.module.declarations)
+    for declared in whole.module.declarations if not whole.facts.gpu else ():
+        prefix, *words = declared.split(".")
+        if prefix == "llvm" and "f" in words[-1] and words[0] not in INLINE:
+            called |= {words[0], f"{words[0]}f"}
+    for function in whole.module.functions:
+        if (name := function.signature.name) in called:
+            _refuse(
+                whole.functions[name],
+                f"expected another name than @{name}, that of a function of a library "
+                "that the module calls",
+            )
 
 
 def _refuse(op: Operation, reason: str) -> None:

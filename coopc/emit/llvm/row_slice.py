@@ -107,7 +107,7 @@ def _call(
 ) -> Value | None:
     """Call a builtin, and say which widened ones there are: of `parameters`, if any."""
     types = tuple(argument.type for argument in arguments)
-    callee = e.module.declare(Signature(name, result, types))
+    callee = e.declare(Signature(name, result, types))
     attributes = ""
     if parameters and (lanes := e.subgroup_size) is not None:
         names = [variant(name, lanes, parameters, masked) for masked in (False, True)]

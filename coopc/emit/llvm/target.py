@@ -59,7 +59,7 @@ class LlvmIrTarget(Target):
         )
         if name is not None:
             try:
-                return Facts(devices.device(name), self.cpu, self.matrix)
+                return Facts(devices.device(name), self.cpu, matrix=self.matrix)
             except ValueError as error:
                 reason = str(error)
         module.emit_error(reason, PassFailedException(reason))

@@ -6,6 +6,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
+from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.llvm.amx_features import features
 from coopc.emit.llvm.facts import Facts
@@ -63,7 +64,7 @@ class ModuleEmission:
         attributes = [bool_attribute.get(each, "") for each in parameters]
         result = result_type(results)
         return Signature(
-            callee.sym_name.data,
+            self.name(callee),
             result,
             tuple(parameters),
             "spir_func" if self.facts.gpu else "",
@@ -71,6 +72,19 @@ class ModuleEmission:
             tuple(attributes) if any(attributes) else (),
             bool_attribute.get(result, ""),
         )
+
+    def name(self, callee: func.FuncOp) -> str:
+        """The name of a function; of a kernel of a GPU, that of the one to call.
+
+        A kernel is started, not called: a function of the same body is.
+        """
+        name = callee.sym_name.data
+        if callee.is_declaration:
+            return name
+        if self.facts.gpu and simt.KERNEL in callee.attributes:
+            while (name := f"{name}.called") in self.functions:
+                pass
+        return self.facts.prefix + name
 
     def attributes(self, callee: func.FuncOp | None = None) -> str:
         """The attributes of a function that is defined."""

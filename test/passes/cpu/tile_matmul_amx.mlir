@@ -58,3 +58,15 @@ func.func @left(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
   linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
   func.return
 }
+
+// A name that is taken gets a number.
+// CHECK-LABEL: func.func @taken_1.pack(
+// CHECK:       func.func @taken_1.multiply(
+// CHECK:       func.func @taken.pack()
+func.func @taken(%a: memref<64x64xi8>, %b: memref<64x64xi8>, %c: memref<64x64xi32>) {
+  linalg.matmul ins(%a, %b : memref<64x64xi8>, memref<64x64xi8>) outs(%c : memref<64x64xi32>)
+  func.return
+}
+func.func @taken.pack() {
+  func.return
+}
