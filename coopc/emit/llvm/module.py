@@ -47,7 +47,9 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
         for kernel in kernels if not facts.matrix else ():
             _check_one_work_item(kernel)
         lanes = {kernel.subgroup_size for kernel in kernels}
+        items = {_work_items(kernel) for kernel in kernels}
         common = lanes.pop() if len(lanes) == 1 else None
+        whole.work_items = items.pop() if len(items) == 1 else None
         for op in whole.functions.values():
             if not op.is_declaration:
                 whole.wanted[op.sym_name.data] = common
@@ -102,6 +104,13 @@ def _functions(whole: ModuleEmission) -> None:
             callee = whole.functions[name]
             if not callee.is_declaration:
                 _guarded(whole, callee, lambda op=callee: _function(whole, op))
+
+
+def _work_items(kernel: simt.Kernel) -> int | None:
+    """The work-items of a work-group: a subgroup, if the kernel does not say."""
+    if simt.WORK_GROUP_SIZE in kernel.func.attributes:
+        return kernel.work_items
+    return kernel.subgroup_size
 
 
 def _check_one_work_item(kernel: simt.Kernel) -> None:

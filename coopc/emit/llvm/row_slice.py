@@ -12,11 +12,14 @@
 | insert_to_matrix        | matrix sub_group_insert_rowslice_to_matrix(i64 token)   |
 
 Calls of the two that are widened say how (`vector-function-abi-variant`), where the
-kernel says how many lanes there are: their token is uniform (u), their value of each
-lane (v), with a mask (M) or without (N).
+kernel says how many lanes hold the matrix, those of a subgroup or of a work-group:
+their token is uniform (u), their value of each lane (v), with a mask (M) or without
+(N).
 """
 
 from __future__ import annotations
+
+from xdsl.ir import SSAValue
 
 from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.narrow import is_vector
@@ -25,8 +28,8 @@ from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.matrix import sizes, suffix
 from coopc.emit.structured import Refusal
 from coopc.llvm.function import Signature
-from coopc.llvm.types import I32, I64, VOID, Type, component, width
-from coopc.llvm.values import Value, integer
+from coopc.llvm.types import I32, I64, VOID, component, width
+from coopc.llvm.values import integer
 
 handlers = Handlers()
 
@@ -70,7 +73,9 @@ def extract(e: Emission, op: row_slice.ExtractElementOp) -> None:
     wide = is_vector(op.result.type)
     if wide:
         name = variant(name, width(result), "u")
-    made = _call(e, name, result, [e.value(op.token)], "" if wide else "u")
+    variants = "" if wide else _variants(e, name, "u", op.token)
+    signature = Signature(name, result, (I64,))
+    made = e.f.call(e.declare(signature), [e.value(op.token)], attributes=variants)
     assert made is not None, op
     e.set(op.result, made)
 
@@ -91,7 +96,9 @@ def insert(e: Emission, op: row_slice.InsertElementOp) -> None:
         arguments.append(e.value(op.mask))
     if wide:
         name = variant(name, width(value.type), "uv", op.mask is not None)
-    _call(e, name, VOID, arguments, "" if wide else "uv")
+    variants = "" if wide else _variants(e, name, "uv", op.token)
+    signature = Signature(name, VOID, tuple(each.type for each in arguments))
+    e.f.call(e.declare(signature), arguments, attributes=variants)
 
 
 @handlers.on(row_slice.InsertToMatrixOp)
@@ -102,14 +109,14 @@ def to_matrix(e: Emission, op: row_slice.InsertToMatrixOp) -> None:
     e.set(op.result, e.call(name, type, [e.value(op.token)]))
 
 
-def _call(
-    e: Emission, name: str, result: Type, arguments: list[Value], parameters: str
-) -> Value | None:
-    """Call a builtin, and say which widened ones there are: of `parameters`, if any."""
-    types = tuple(argument.type for argument in arguments)
-    callee = e.declare(Signature(name, result, types))
-    attributes = ""
-    if parameters and (lanes := e.subgroup_size) is not None:
-        names = [variant(name, lanes, parameters, masked) for masked in (False, True)]
-        attributes = f'"vector-function-abi-variant"="{",".join(names)}"'
-    return e.f.call(callee, arguments, attributes=attributes)
+def _variants(e: Emission, name: str, parameters: str, token: SSAValue) -> str:
+    """The attribute of a call that says which widened functions there are."""
+    lanes, owner = e.subgroup_size, token.owner
+    if isinstance(owner, row_slice.IdOp):
+        scope = coopmatrix.matrix_type(owner.matrix).scope
+        if scope == coopmatrix.ScopeAttr(coopmatrix.Scope.WORKGROUP):
+            lanes = e.whole.work_items
+    if lanes is None:
+        return ""
+    names = [variant(name, lanes, parameters, masked) for masked in (False, True)]
+    return f'"vector-function-abi-variant"="{",".join(names)}"'

@@ -32,6 +32,8 @@ class ModuleEmission:
         }
         self.wanted: dict[str, int | None] = {}
         """Functions that something calls, and the subgroup size that they run with."""
+        self.work_items: int | None = None
+        """Of a work-group on x86-64, where all kernels say the same."""
 
     def want(self, callee: func.FuncOp, subgroup_size: int | None) -> Signature:
         """Say that a function is called; return its signature.
