@@ -26,7 +26,13 @@ def target(device: str, flavour: str | None) -> simt.TargetAttr:
         ValueError: There is none.
     """
     known = devices.device(device)
-    have = " or ".join(known.flavours) or "none"
+    if not known.flavours:
+        *most, last = (each.name for each in devices.DEVICES.values() if each.flavours)
+        raise ValueError(
+            f"expected a device that runs SPIR-V, {', '.join(most)} or {last}, "
+            f"got {device}, which runs none: coopc-amx compiles for it"
+        )
+    have = " or ".join(known.flavours)
     if flavour is None and len(known.flavours) == 1:
         flavour = known.flavours[0]
     if flavour is None or flavour not in known.flavours:

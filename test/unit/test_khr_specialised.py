@@ -1,5 +1,7 @@
 """One module, several specialisations: constants set when it is run, not compiled."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,26 @@ def sizes_only() -> str:
     return text.replace(" = @order", "")
 
 
+def of_lavapipe(layout: str) -> str:
+    """The kernel with sizes by default that lavapipe lists."""
+    return re.sub("= (16|32) : i32", "= 8 : i32", KERNEL).replace("LAYOUT", layout)
+
+
+DEFAULTS = {
+    "does not multiply f64 \\* f64 \\+ f64": ("f(16|32)", "f64"),
+    "expected M x N x K = 8x8x8, .* got 8x8x4 by default": ("@([KL]) = 8", r"@\1 = 4"),
+    "scope subgroup, .* got workgroup, the default of @S": ("@S = 3", "@S = 2"),
+}
+
+
+@pytest.mark.parametrize("message", DEFAULTS)
+def test_defaults(message: str) -> None:
+    """What the constants are unless they are set is checked as numbers are."""
+    text = re.sub(*DEFAULTS[message], of_lavapipe("row_major"))
+    with pytest.raises(coopc.CompileError, match=message):
+        coopc.compile(text, "set-target{device=lavapipe}")
+
+
 def test_sizes(intel_amx: opencl.Session) -> None:
     """M, N and K, all of them such as Intel's run-time has."""
     text = sizes_only()
@@ -71,7 +93,7 @@ def test_sizes(intel_amx: opencl.Session) -> None:
 @pytest.mark.parametrize("order", [0, 1])
 def test_layouts(order: int, lavapipe: vulkan.Session) -> None:
     """By rows and by columns; of sizes the driver lists one for each type."""
-    text = KERNEL.replace("LAYOUT", "col_major")
+    text = of_lavapipe("col_major")
     artifact = coopc.compile(text, "coopc-khr{device=lavapipe}")
     a, b = inputs(8, 8, 8)
     call = pack(artifact.interface[0], [a, b, np.zeros((8, 8), np.float32)], ONE)
@@ -88,8 +110,7 @@ MESSAGE = "M x K as a and K x N as b.*got 8x8 f16 as a.*16x8 f16 as b"
 
 def test_sizes_that_do_not_fit(lavapipe: vulkan.Session) -> None:
     """Refused before the driver sees them."""
-    text = KERNEL.replace("LAYOUT", "row_major")
-    artifact = coopc.compile(text, "coopc-khr{device=lavapipe}")
+    artifact = coopc.compile(of_lavapipe("row_major"), "coopc-khr{device=lavapipe}")
     a, b = inputs(8, 8, 8)
     call = pack(artifact.interface[0], [a, b, np.zeros((8, 8), np.float32)], ONE)
     with pytest.raises(RunFailed, match=MESSAGE):

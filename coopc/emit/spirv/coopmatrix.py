@@ -98,7 +98,7 @@ def _access(
     name, stride = memory_layout(e, op, view)
     known, key = e.whole.layouts, (op.matrix, name)
     if key not in known:
-        known[key] = why_no_layout(e.facts.device, op.matrix, name)
+        known[key] = why_no_layout(device, e.types.by_default(op.matrix), name)
     if (reason := known[key]) is not None:
         raise Refusal(reason)
     alignment = op.alignment.value.data if op.alignment and device.aligned else None
@@ -165,9 +165,7 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
 
 
 def why_no_layout(device: Device, matrix: MatrixType, layout: str) -> str | None:
-    """Why a device has no matrix in a layout of memory, or None."""
-    if not matrix.is_static:
-        return None
+    """Why a device has no matrix of known sizes in a layout of memory, or None."""
     rows, cols = matrix.shape
     use = _USES[matrix.use.data]
     has = device.layouts(use, str(matrix.element_type), rows, cols)

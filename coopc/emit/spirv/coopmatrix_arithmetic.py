@@ -52,7 +52,7 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
             )
     known, key = e.whole.shapes, _key(op)
     if key not in known:
-        known[key] = listed_shape(op, e.facts)
+        known[key] = listed_shape(op, e)
     shape = known[key]
     if e.facts.device.family == "opencl-cpu" and shape and "bf16" in shape.elements:
         raise Refusal(
@@ -91,23 +91,24 @@ def _element_name(type: MatrixType, signed: bool) -> str:
     return ("s" if signed else "u") + name.removeprefix("i")
 
 
-def listed_shape(op: coopmatrix.MulAddOp, facts: Facts) -> MatrixShape | None:
+def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:
     """The multiplication of the device that this is; None if its sizes are open.
 
-    Drivers run shapes that they do not list and give wrong numbers.
+    Open sizes have defaults, which the device must multiply too: drivers run shapes
+    that they do not list and give wrong numbers.
 
     Raises:
         Refusal: the device has none.
     """
-    matrices, device = op.matrices, facts.device
-    if not all(type.is_static for type in matrices.values()):
-        return None
-    (m, k), (_, n) = matrices[Operand.A].shape, matrices[Operand.B].shape
+    matrices, device = op.matrices, e.facts.device
+    is_open = not all(type.is_static for type in matrices.values())
+    a, b = (e.types.by_default(matrices[each]) for each in (Operand.A, Operand.B))
+    (m, k), (_, n) = a.shape, b.shape
     names = element_names(op)
     found = device.multiplications(*names, op.saturating is not None)
     for shape in found:
         if (shape.m, shape.n, shape.k) == (m, n, k):
-            return shape
+            return None if is_open else shape
     sizes = sorted({f"{s.m}x{s.n}x{s.k}" for s in found})
     of = f"{names[0]} * {names[1]} + {names[2]} -> {names[3]}"
     of += ", saturating" if op.saturating is not None else ""
@@ -115,7 +116,8 @@ def listed_shape(op: coopmatrix.MulAddOp, facts: Facts) -> MatrixShape | None:
         raise Refusal(f"{device.name} does not multiply {of}")
     raise Refusal(
         f"expected M x N x K = {', '.join(sizes)}, which {device.name} multiplies for "
-        f"{of}, got {m}x{n}x{k}: split-coopmatrix cuts it"
+        f"{of}, got {m}x{n}x{k}"
+        + (" by default" if is_open else ": split-coopmatrix cuts it")
     )
 
 

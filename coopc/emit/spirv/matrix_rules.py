@@ -17,23 +17,31 @@ USES = {
 """Numbers of CooperativeMatrixUse in the SPIR-V specification."""
 
 
-def why_no_matrix(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
-    """Why a flavour has no such matrix type, or None."""
+def why_no_matrix(
+    type: coopmatrix.MatrixType, default: coopmatrix.MatrixType, facts: Facts
+) -> str | None:
+    """Why a flavour has no such matrix type, or None.
+
+    Args:
+        type: a type, which may name specialisation constants.
+        default: what it is with the defaults of these.
+        facts: of flavour and device.
+    """
     if type.use.data not in USES:
         return (
             f"expected a matrix of use a, b or acc, which SPIR-V has, "
             f"got {type.use.data}"
         )
-    if (
-        isinstance(type.scope, coopmatrix.ScopeAttr)
-        and type.scope.data != coopmatrix.Scope.SUBGROUP
-    ):
-        return (
-            f"expected a matrix of scope subgroup, which {facts.device.name} has under "
-            f"{facts.flavour}, got {type.scope.data}"
-        )
     if reason := why_not_named(type, facts):
         return reason
+    scope = default.scope
+    assert isinstance(scope, coopmatrix.ScopeAttr), default
+    if scope.data != coopmatrix.Scope.SUBGROUP:
+        by_default = "" if type.scope == scope else f", the default of {type.scope}"
+        return (
+            f"expected a matrix of scope subgroup, which {facts.device.name} has under "
+            f"{facts.flavour}, got {scope.data}{by_default}"
+        )
     if type.element_bits < 8:
         return f"expected elements of at least 8 bits, got {type.element_type}"
     return None

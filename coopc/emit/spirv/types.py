@@ -277,7 +277,8 @@ class Types:
         return self._matrix(type, self.module.type("OpTypeInt", type.element_bits, 1))
 
     def _matrix(self, type: coopmatrix.MatrixType, component: Id | None = None) -> Id:
-        if (reason := why_no_matrix(type, self.facts)) is not None:
+        reason = why_no_matrix(type, self.by_default(type), self.facts)
+        if reason is not None:
             raise Refusal(reason)
         if component is None:
             component = self.number(type.element_type)
@@ -336,6 +337,29 @@ class Types:
         if self.facts.bf16 is None:
             raise Refusal(f"{self.facts.device.name} has no bf16")
         return self.int(16)
+
+    def by_default(self, type: coopmatrix.MatrixType) -> coopmatrix.MatrixType:
+        """What a matrix type is unless its specialisation constants are set."""
+        rows, cols = (
+            self._default(size) if isinstance(size, str) else size
+            for size in type.sizes
+        )
+        scope = type.scope
+        if isinstance(scope, SymbolRefAttr):
+            number = self._default(scope.root_reference.data)
+            names = {number: name for name, number in _SCOPES.items()}
+            scope = coopmatrix.ScopeAttr(names[number])
+        return coopmatrix.MatrixType.of(
+            rows, cols, type.element_type, type.use.data, scope.data
+        )
+
+    def _default(self, name: str) -> int:
+        """The number that a specialisation constant is unless it is set."""
+        definition = self.named(name).definition
+        assert definition is not None, name
+        value = definition.operands[0]
+        assert isinstance(value, int), definition
+        return value
 
     def named(self, name: str) -> Id:
         """The specialisation constant of that name."""
