@@ -40,6 +40,7 @@ INTEL_CPU = Device(
         work_group_size=(8192, 8192, 8192),
         local_bytes=256 << 10,
         max_vector=16,
+        argument_bytes=3840,
     ),
     bfloat16="intel-conversion",
     # A constant composite is an unresolved symbol, 1.0 is stored as 0, and a value that

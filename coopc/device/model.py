@@ -53,9 +53,15 @@ class Limits:
     """Bytes of work-group memory (SLM, shared memory)."""
     max_vector: int
     """Components of the longest vector in a module."""
+    argument_bytes: int
+    """Bytes of the arguments of a kernel: of the push constants under Vulkan, of all
+    parameters under OpenCL."""
+    binding_bytes: int | None = None
+    """Bytes of a buffer that is bound under Vulkan; None where nothing is bound."""
 
     def __post_init__(self) -> None:
-        if min(self.work_items, self.local_bytes, self.max_vector) < 1:
+        counts = self.work_items, self.local_bytes, self.max_vector
+        if min(*counts, self.argument_bytes, self.binding_bytes or 1) < 1:
             raise ValueError(f"expected limits of at least 1, got {self}")
         if max(self.work_group_size) > self.work_items:
             raise ValueError(

@@ -34,6 +34,8 @@ LAVAPIPE = Device(
         work_group_size=(1024, 1024, 1024),
         local_bytes=32 << 10,
         max_vector=4,
+        argument_bytes=256,
+        binding_bytes=128 << 20,
     ),
     # A subgroup is one vector of the CPU.  A control barrier of subgroup scope waits
     # for the whole work-group (26.2.6, tried): in control flow that differs between
@@ -66,6 +68,8 @@ NVIDIA = Device(
         work_group_size=(1024, 1024, 64),
         local_bytes=48 << 10,
         max_vector=4,
+        argument_bytes=256,
+        binding_bytes=(4 << 30) - 1,
     ),
     bfloat16="khr",
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),

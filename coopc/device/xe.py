@@ -14,7 +14,7 @@ from coopc.device.shape import AccessRule, MatrixShape, shapes
 _SOURCE = (
     "IGC 2.40.14 (ocloc 26.27) on every shape of KHR matrix, and its table of MMA "
     "rules, SpvSubgroupMMAResolution.cpp; work-group limits as compute-runtime's "
-    "hw_info has them (maxProgrammableSlmSize)"
+    "hw_info has them (maxProgrammableSlmSize), and CL_DEVICE_MAX_PARAMETER_SIZE"
 )
 
 _INT8 = tuple(f"{a} {b} s32" for a, b in product(("s8", "u8"), ("s8", "u8")))
@@ -55,6 +55,7 @@ def _limits(local_kib: int) -> Limits:
         work_group_size=(1024, 1024, 1024),
         local_bytes=local_kib << 10,
         max_vector=16,
+        argument_bytes=2048,
     )
 
 

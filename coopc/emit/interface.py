@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from xdsl.dialects import memref
@@ -106,18 +107,31 @@ def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kerne
 
 def uses_subgroups(kernel: FuncOp, module: ModuleOp) -> bool:
     """Whether anything in a kernel, or what it calls, depends on subgroups."""
+    return any(
+        isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix"
+        for function in _reached(kernel, module)
+        for op in function.walk()
+    )
+
+
+def _callees(function: FuncOp, module: ModuleOp) -> Iterator[FuncOp]:
+    """The functions of a module that a function calls, as often as it does."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    for op in function.walk():
+        if isinstance(op, CallOp):
+            callee = functions.get(op.callee.root_reference.data)
+            if callee is not None:
+                yield callee
+
+
+def _reached(kernel: FuncOp, module: ModuleOp) -> set[FuncOp]:
+    """A kernel and the functions that it calls, or that these do."""
     todo, seen = [kernel], {kernel}
     while todo:
-        for op in todo.pop().walk():
-            if isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix":
-                return True
-            if isinstance(op, CallOp):
-                callee = functions.get(op.callee.root_reference.data)
-                if callee is not None and callee not in seen:
-                    seen.add(callee)
-                    todo.append(callee)
-    return False
+        new = set(_callees(todo.pop(), module)) - seen
+        seen |= new
+        todo += new
+    return seen
 
 
 def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interface:
@@ -135,14 +149,9 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
             zip(kernel.func.args, inputs, strict=True)
         )
     )
-    memory = _work_group_memory(kernel)
-    if memory > (most := facts.device.limits.local_bytes):
-        raise Refusal(
-            f"expected at most {most} bytes of work-group memory, which "
-            f"{facts.device.name} has, got {memory}"
-        )
+    memory = _work_group_memory(kernel.func, module, facts)
     grid = kernel.grid
-    return Interface(
+    found = Interface(
         kernel.name,
         facts.flavour,
         arguments,
@@ -157,6 +166,52 @@ def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interfa
             for op, number in spec_constant_ids(module)
         ),
     )
+    if reason := _why_too_large(found, facts):
+        raise Refusal(reason)
+    return found
+
+
+def _why_too_large(interface: Interface, facts: Facts) -> str | None:
+    """Why a device has no room for what a kernel is given and allocates, or None."""
+    limits, name = facts.device.limits, facts.device.name
+    if (memory := interface.work_group_memory_bytes) > limits.local_bytes:
+        return (
+            f"expected at most {limits.local_bytes} bytes of work-group memory, which "
+            f"{name} has, got {memory}"
+        )
+    buffers = [each for each in interface.arguments if isinstance(each, Buffer)]
+    what, size = "push constants", interface.push_constant_bytes
+    if not facts.vulkan:
+        what, size = "arguments", 8 * len(buffers)
+        size += sum(SCALAR_BYTES[field.type] for field in interface.fields)
+    if size > limits.argument_bytes:
+        return (
+            f"expected at most {limits.argument_bytes} bytes of {what}, which {name} "
+            f"takes, got {size}, for scalars and for what the types of memrefs leave "
+            "open: offsets, sizes, strides"
+        )
+    if facts.addresses or limits.binding_bytes is None:
+        return None
+    for each in buffers:
+        if (size := _least_bytes(each)) > limits.binding_bytes:
+            return (
+                f"expected a buffer of at most {limits.binding_bytes} bytes, which "
+                f"{name} binds, got {size} of {each.name}: with addresses=true a "
+                "kernel gets its address"
+            )
+    return None
+
+
+def _least_bytes(buffer: Buffer) -> int:
+    """The size of a buffer, in bytes, as far as its type fixes it."""
+    shape = tuple(1 if size is None else size for size in buffer.shape)
+    if buffer.strides is None:
+        elements = prod(shape)
+    else:
+        pairs = zip(shape, buffer.strides, strict=True)
+        steps = ((size - 1) * (stride or 0) for size, stride in pairs)
+        elements = (buffer.offset or 0) + sum(steps) + 1
+    return elements * SCALAR_BYTES[buffer.element]
 
 
 def conditions_of(kernel: simt.Kernel) -> tuple[Condition, ...]:
@@ -290,11 +345,31 @@ def _expression(expression: AffineExpr) -> Expression:
             raise Refusal(f"expected {simt.GRID} without symbols, got {other}")
 
 
-def _work_group_memory(kernel: simt.Kernel) -> int:
-    """Size of the work-group memory that a kernel allocates, in bytes."""
+def _work_group_memory(kernel: FuncOp, module: ModuleOp, facts: Facts) -> int:
+    """Size of the work-group memory that a kernel and its calls allocate, in bytes.
+
+    Under Vulkan a function is emitted for each of its calls, with what it allocates.
+    """
+    reached = _reached(kernel, module)
+    if not facts.vulkan:
+        return sum(map(_allocated, reached))
+    sizes: dict[FuncOp, int] = {}
+
+    def whole(function: FuncOp) -> int:
+        if function not in sizes:
+            sizes[function] = 0  # recursion is refused elsewhere
+            calls = sum(map(whole, _callees(function, module)))
+            sizes[function] = _allocated(function) + calls
+        return sizes[function]
+
+    return whole(kernel)
+
+
+def _allocated(function: FuncOp) -> int:
+    """Size of the work-group memory that a function allocates, in bytes."""
     total = 0
     space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
-    for op in kernel.func.walk():
+    for op in function.walk():
         if not isinstance(op, memref.AllocaOp):
             continue
         type = op.memref.type

@@ -159,7 +159,7 @@ def test_wrong_tables_are_refused():
     with pytest.raises(ValueError, match="signless element types, got s8"):
         AccessRule("a", ("row_major",), elements=("s8",))
     with pytest.raises(ValueError, match="at most work_items = 8, got"):
-        Limits(8, (16, 1, 1), 1, 4)
+        Limits(8, (16, 1, 1), 1, 4, 256)
     with pytest.raises(ValueError, match="at most 64 bytes in all blocks, got 128"):
         BlockShapes(16, 32, (1,), (1, 2))
 

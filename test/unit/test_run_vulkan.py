@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coopc.device import LAVAPIPE
 from coopc.run import toolchain, vulkan
 from coopc.run.matrix_shape import MatrixShape
 from coopc.run.spirv_facts import spirv_facts
@@ -44,8 +45,12 @@ def test_device(lavapipe: vulkan.Session):
     assert info.subgroup_sizes == (8, 8)
     assert {"shaderFloat16", "shaderInt8", "vulkanMemoryModel"} <= info.features
     assert MatrixShape(8, 8, 8, "f16", "f16", "f32", "f32") in info.matrix_shapes
-    assert info.limits.group_sizes == (1024, 1024, 1024)
-    assert info.limits.shared_memory_bytes == 32768
+    known = LAVAPIPE.limits
+    assert info.limits.group_sizes == known.work_group_size
+    assert info.limits.invocations == known.work_items
+    assert info.limits.shared_memory_bytes == known.local_bytes
+    assert info.limits.push_constant_bytes == known.argument_bytes
+    assert info.limits.storage_buffer_bytes == known.binding_bytes
     assert info in vulkan.devices("lavapipe")
 
 
