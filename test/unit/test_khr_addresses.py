@@ -1,5 +1,7 @@
 """Physical storage buffers: kernels of Vulkan that get addresses, on lavapipe."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,8 @@ from coopc.diagnostic import CompileError
 from coopc.interface import Interface, What
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
-from coopc.run.vulkan import Session
+from coopc.run.toolchain import validate_spirv
+from coopc.run.vulkan import TARGET_ENV, Session
 
 PIPELINE = "coopc-khr{device=lavapipe}"
 TARGET = "spirv-binary{addresses=true}"
@@ -88,3 +91,93 @@ def test_addresses_are_fields() -> None:
 def test_opencl_has_none() -> None:
     with pytest.raises(CompileError, match="expected the flavour vulkan"):
         coopc.compile(MATMUL, "coopc-khr{device=bmg}", TARGET)
+
+
+LARGE = "memref<70000x70000xf32>"
+PART = "memref<8x8xf32, strided<[140000, 1], offset: ?>>"
+STRIDED = "memref<8x8xf32, strided<[?, 1], offset: ?>>"
+ELEMENTS = {
+    # What is known to be small is computed in the 32 bits of an index.
+    "memref<8x70000xf32>": ("", "uint 70000", 32),
+    LARGE: ("", "ulong 70000", 64),
+    "memref<?x?xf32>": ("", "ulong %", 64),
+    "memref<4x50000x50000xf32>": ("%i, ", "ulong 2500000000", 64),
+    "memref<?x?x?xf32>": ("%i, ", "ulong %", 64),
+}
+
+
+@pytest.mark.parametrize("type", ELEMENTS)
+def test_numbers_of_elements(type: str) -> None:
+    """Of 64 bits, as addresses are, where 32 may be too few."""
+    first, factor, bits = ELEMENTS[type]
+    text = f"""
+func.func @k(%m: {type}, %i: index, %j: index) attributes {{simt.kernel}} {{
+  %f = memref.load %m[{first}%i, %j] : {type}
+  memref.store %f, %m[{first}%j, %i] : {type}
+  func.return
+}}"""
+    kind, constant = factor.split()
+    found = emitted(text)
+    assert re.search(rf"OpIMul %{kind} %\w+ %({kind}_)?{constant.strip('%')}", found)
+    assert ("OpIMul %uint" in found) == (bits == 32)
+
+
+def emitted(text: str) -> str:
+    """SPIR-V as text, of a module that is valid."""
+    binary, printed = (
+        coopc.compile(text, "set-target{device=lavapipe}", target)
+        for target in (TARGET, TARGET.replace("-binary", ""))
+    )
+    assert validate_spirv(binary.bytes, TARGET_ENV) is None
+    return printed.bytes.decode()
+
+
+def test_parts_of_large_memrefs() -> None:
+    """Views of a memref, and what is loaded of them, count in 64 bits too."""
+    text = f"""
+func.func @k(%m: {LARGE}, %p: memref<f32>, %i: index) attributes {{simt.kernel}} {{
+  %part = memref.subview %m[%i, %i] [8, 8] [2, 1] : {LARGE}
+    to {PART}
+  %x = coopmatrix.load %part[%i, %i] row_major
+    : {PART} -> !coopmatrix.matrix<8x8xf32, acc>
+  %cast = memref.reinterpret_cast %p to offset: [%i], sizes: [8, 8], strides: [%i, 1]
+    : memref<f32> to {STRIDED}
+  coopmatrix.store %x, %cast[%i, %i] row_major
+    : !coopmatrix.matrix<8x8xf32, acc>, {STRIDED}
+  %b, %offset, %s:2, %t:2 = memref.extract_strided_metadata %part
+    : {PART}
+    -> memref<f32>, index, index, index, index, index
+  %f = memref.load %part[%offset, %t#0] : {PART}
+  memref.store %f, %p[] : memref<f32>
+  func.return
+}}"""
+    found = emitted(text)
+    assert "OpIMul %uint" not in found
+    assert "OpIMul %ulong" in found
+
+
+def test_sizes_beyond_an_index() -> None:
+    text = """
+func.func @k(%m: memref<3000000000xi8>) attributes {simt.kernel} {
+  %0 = arith.constant 0 : index
+  %d = memref.dim %m, %0 : memref<3000000000xi8>
+  %e = memref.load %m[%d] : memref<3000000000xi8>
+  func.return
+}"""
+    with pytest.raises(CompileError, match=r"number of 32 bits.*got 3000000000"):
+        emitted(text)
+
+
+@pytest.mark.parametrize(("type", "least"), [("f32", 4), ("vector<4xf16>", 2)])
+def test_low_alignment(type: str, least: int) -> None:
+    """At least that of a number, as SPIR-V demands."""
+    text = f"""
+func.func @k(%m: memref<8x8x{type}>) attributes {{simt.kernel}} {{
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %m[%0, %0] row_major alignment = LEAST
+    : memref<8x8x{type}> -> !coopmatrix.matrix<8x8xf16, a>
+  func.return
+}}"""
+    emitted(text.replace("LEAST", str(least)))
+    with pytest.raises(CompileError, match=f"at least {least} bytes, .* got 1"):
+        emitted(text.replace("LEAST", "1"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from coopc.emit.elements import element_of
 from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.view import Num, View
+from coopc.emit.spirv.view import PHYSICAL, Num, View
+from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 
 
@@ -73,8 +75,9 @@ def memory_operands(
     """
     flags: list[str] = []
     literals: list[int | Id] = []
-    if alignment_bytes is None and view.storage == "PhysicalStorageBuffer":
+    if alignment_bytes is None and view.storage == PHYSICAL:
         alignment_bytes = e.types.bytes_of(view.element)  # must be said there
+    _check_alignment(e, view, alignment_bytes)
     if volatile:
         flags.append("Volatile")
     if alignment_bytes is not None:
@@ -95,3 +98,15 @@ def memory_operands(
     if shared:
         flags.append("NonPrivatePointer")
     return ["|".join(flags), *literals] if flags else []
+
+
+def _check_alignment(e: Emission, view: View, alignment_bytes: int | None) -> None:
+    """Refuse an alignment that SPIR-V has no access to physical storage buffers of."""
+    if alignment_bytes is None or view.storage != PHYSICAL:
+        return
+    element = element_of(view.element)
+    if alignment_bytes < (least := e.types.bytes_of(element)):
+        raise Refusal(
+            f"expected an alignment of at least {least} bytes, the size of {element}, "
+            f"as accesses to physical storage buffers need, got {alignment_bytes}"
+        )

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from coopc.emit.spirv import words
 from coopc.emit.spirv.address import linear, pointer
 from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.view import Num, View
+from coopc.emit.spirv.view import PHYSICAL, Num, View
 from coopc.emit.structured import Refusal
 from coopc.plan.atomics import LOGICAL, WORD, Form
 from coopc.spirv.statement import Id
-
-PHYSICAL = "PhysicalStorageBuffer"
 
 Combine = Callable[[Id], Id]
 """From the element that is there to the one that is to be there."""

@@ -112,7 +112,7 @@ def _access(
         available=_scope(e, op.available),
         visible=_scope(e, op.visible),
     )
-    return pointer, _layout(e, op, name), e.index.id(stride), *operands
+    return pointer, _layout(e, op, name), e.index.narrow(stride), *operands
 
 
 def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:

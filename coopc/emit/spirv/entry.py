@@ -19,13 +19,10 @@ from coopc.emit.interface import name_of
 from coopc.emit.memrefs import Form
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import emit
-from coopc.emit.spirv.view import Later, Num, View, filled
+from coopc.emit.spirv.view import PHYSICAL, Later, Num, View, filled, is_wide
 from coopc.emit.spirv.whole import ModuleEmission
 from coopc.interface import Field, Interface, What
 from coopc.spirv.statement import Id
-
-PHYSICAL = "PhysicalStorageBuffer"
-"""The storage class of buffers that are addresses."""
 
 Numbers = dict[tuple[What, int, int], Num]
 """What is passed beside the buffers, by what it is, argument and dimension."""
@@ -164,9 +161,11 @@ def _view(
     type: MemRefType, position: int, base: Id, storage: str, numbers: Numbers
 ) -> View:
     """The memref of an argument."""
-    empty = View(base, storage, type.element_type, 0, (), None)
+    form = Form.of(type)
+    wide = is_wide(form, storage)
+    empty = View(base, storage, type.element_type, 0, (), None, wide=wide)
     return filled(
-        Form.of(type),
+        form,
         empty,
         lambda: numbers[What.OFFSET, position, 0],
         lambda d: numbers[What.SIZE, position, d],

@@ -28,7 +28,7 @@ from coopc.emit.spirv.address import element_pointer, memory_operands, strides
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.memref_atomic import atomic_load, atomic_store, is_atomic
-from coopc.emit.spirv.view import View, filled
+from coopc.emit.spirv.view import View, filled, is_wide
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 
@@ -90,7 +90,7 @@ def dim(e: Emission, op: memref.DimOp) -> None:
     memref_type(op.source)
     view = e.view(op.source)
     at = known_dimension(e.num(op.index), len(view.sizes))
-    e.set(op.result, (e.index.id(view.sizes[at]),))
+    e.set(op.result, (e.index.narrow(view.sizes[at]),))
 
 
 @handlers.on(memref.RankOp)
@@ -156,11 +156,9 @@ def subview(e: Emission, op: memref.SubviewOp) -> None:
     sizes = mixed(op.static_sizes.get_values(), e.nums(op.sizes))
     steps = mixed(op.static_strides.get_values(), e.nums(op.strides))
     known = strides(e, source)
-    offset = source.offset
-    for at, stride in zip(offsets, known, strict=True):
-        offset = e.index.add(offset, e.index.mul(at, stride))
+    offset = e.index.linear(source, offsets)
     kept = kept_dimensions(op.static_sizes.get_values(), type)
-    scaled = [e.index.mul(a, b) for a, b in zip(known, steps, strict=True)]
+    scaled = [e.index.stride(source, *pair) for pair in zip(known, steps, strict=True)]
     form = replace(Form.of(type), offset=None)
     view = filled(
         form,
@@ -179,7 +177,8 @@ def reinterpret_cast(e: Emission, op: memref.ReinterpretCastOp) -> None:
     (offset,) = mixed(op.static_offsets.get_values(), e.nums(op.offsets))
     sizes = mixed(op.static_sizes.get_values(), e.nums(op.sizes))
     steps = mixed(op.static_strides.get_values(), e.nums(op.strides))
-    view = filled(form, source, lambda: offset, lambda d: sizes[d], lambda d: steps[d])
+    at = replace(source, wide=source.wide or is_wide(form, source.storage))
+    view = filled(form, at, lambda: offset, lambda d: sizes[d], lambda d: steps[d])
     e.set(op.result, view)
 
 
@@ -189,13 +188,13 @@ def metadata(e: Emission, op: memref.ExtractStridedMetaDataOp) -> None:
     source = e.view(op.source)
     base = View(source.base, source.storage, source.element, 0, (), None)
     e.set(op.base_buffer, base)
-    e.set(op.offset, (e.index.id(source.offset),))
+    e.set(op.offset, (e.index.narrow(source.offset),))
     for results, numbers in (
         (op.sizes, source.sizes),
         (op.strides, strides(e, source)),
     ):
         for result, number in zip(results, numbers, strict=True):
-            e.set(result, (e.index.id(number),))
+            e.set(result, (e.index.narrow(number),))
 
 
 def _no_heap(e: Emission, op: Operation) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
+from operator import mul
 from typing import TypeAlias
 
 from xdsl.ir import Attribute
@@ -31,6 +33,9 @@ class Later:
         return self._id
 
 
+PHYSICAL = "PhysicalStorageBuffer"
+"""The storage class of buffers that are addresses."""
+
 Num: TypeAlias = int | Id | Later
 """A number of elements: known now, or at run time as an index."""
 
@@ -49,6 +54,25 @@ class View:
     sizes: tuple[Num, ...]
     strides: tuple[Num, ...] | None
     """None for row-major order, where they follow from the sizes."""
+    wide: bool = False
+    """Whether the number of an element may need more bits than an index has."""
+
+
+def is_wide(form: Form, storage: str) -> bool:
+    """Whether the number of an element may need more bits than an index has.
+
+    >>> is_wide(Form(0, (70000, 70000), None), PHYSICAL)
+    True
+    """
+    if storage != PHYSICAL:
+        return False
+    if form.dynamic:
+        return True
+    numbers = (form.offset, *form.sizes, *(form.strides or ()))
+    offset, *rest = (abs(number or 0) for number in numbers)
+    sizes, strides = rest[: len(form.sizes)], rest[len(form.sizes) :]
+    reach = sum(map(mul, sizes, strides)) if strides else prod(sizes)
+    return offset + reach >= 1 << 31
 
 
 def filled(
@@ -60,4 +84,4 @@ def filled(
 ) -> View:
     """The memory of a view in a form, with what is left to run time from elsewhere."""
     numbers = form.filled(offset, size, stride)
-    return View(at.base, at.storage, at.element, *numbers)
+    return View(at.base, at.storage, at.element, *numbers, wide=at.wide)
