@@ -61,7 +61,7 @@ class DeviceInfo:
     extensions: frozenset[str]
     """The extensions of the device."""
     features: frozenset[str]
-    """The features of interest to kernels, as in the specification: shaderFloat16."""
+    """Its features, by their names in the specification: shaderFloat16."""
     matrix_shapes: tuple[MatrixShape, ...]
     """The cooperative matrix multiplications that it lists."""
     limits: Limits

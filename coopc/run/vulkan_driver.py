@@ -32,50 +32,6 @@ COMPONENTS = dict(
         ("f16", "f32", "f64", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64")
     )
 ) | {1000141000: "bf16", 1000491002: "e4m3", 1000491003: "e5m2"}
-# Position of a feature in its structure in vulkan_core.h.
-FEATURES = {"shaderFloat64": 39, "shaderInt64": 40, "shaderInt16": 41}
-FEATURES_11 = {
-    "storageBuffer16BitAccess": 0,
-    "variablePointersStorageBuffer": 6,
-    "variablePointers": 7,
-}
-FEATURES_12 = {
-    "storageBuffer8BitAccess": 2,
-    "shaderBufferInt64Atomics": 5,
-    "shaderSharedInt64Atomics": 6,
-    "shaderFloat16": 7,
-    "shaderInt8": 8,
-    "scalarBlockLayout": 31,
-    "shaderSubgroupExtendedTypes": 34,
-    "vulkanMemoryModel": 41,
-    "vulkanMemoryModelDeviceScope": 42,
-}
-FEATURES_13 = {
-    "subgroupSizeControl": 7,
-    "computeFullSubgroups": 8,
-    "shaderIntegerDotProduct": 13,
-    "maintenance4": 14,
-}
-FEATURES_ATOMIC_FLOAT = {
-    "shaderBufferFloat32Atomics": 0,
-    "shaderBufferFloat32AtomicAdd": 1,
-    "shaderBufferFloat64Atomics": 2,
-    "shaderBufferFloat64AtomicAdd": 3,
-    "shaderSharedFloat32Atomics": 4,
-    "shaderSharedFloat32AtomicAdd": 5,
-    "shaderSharedFloat64Atomics": 6,
-    "shaderSharedFloat64AtomicAdd": 7,
-}
-FEATURES_ATOMIC_FLOAT_2 = {
-    "shaderBufferFloat16AtomicAdd": 1,
-    "shaderBufferFloat16AtomicMinMax": 2,
-    "shaderBufferFloat32AtomicMinMax": 3,
-    "shaderBufferFloat64AtomicMinMax": 4,
-    "shaderSharedFloat16AtomicAdd": 6,
-    "shaderSharedFloat16AtomicMinMax": 7,
-    "shaderSharedFloat32AtomicMinMax": 8,
-    "shaderSharedFloat64AtomicMinMax": 9,
-}
 # VkPhysicalDeviceLimits: name here, offset in bytes, format.
 LIMITS = (
     ("storage_buffer_bytes", 28, "<I"),
@@ -218,29 +174,19 @@ class PhysicalDevice:
         self.driver.call(
             "vkGetPhysicalDeviceFeatures2", self.handle, ctypes.byref(features)
         )
-        features.features[0] = 0  # robustBufferAccess makes every access slower
+        # It makes every access slower.
+        features.features[features.FEATURES.index("robustBufferAccess")] = 0
         return features
 
     def feature_names(self) -> list[str]:
-        """The features that it has, of those that a compute kernel may need."""
-        tables = (
-            (FEATURES, self.features.features),
-            (FEATURES_11, self._in11.features),
-            (FEATURES_12, self._in12.features),
-            (FEATURES_13, self._in13.features),
-            (FEATURES_ATOMIC_FLOAT, self.atomic_float.features),
-            (FEATURES_ATOMIC_FLOAT_2, self.atomic_float_2.features),
-            ({"cooperativeMatrix": 0}, [self.matrix.matrix]),
-            (
-                {"shaderBFloat16Type": 0, "shaderBFloat16CooperativeMatrix": 1},
-                [self.bfloat16.type, self.bfloat16.matrix],
-            ),
-        )
+        """The features that it has, of the structures that are asked for."""
+        found = [x for _, x in self._optional]
+        found += [self.features, self._in11, self._in12, self._in13]
         return sorted(
             name
-            for positions, values in tables
-            for name, position in positions.items()
-            if values[position]
+            for structure in found
+            for name, value in zip(structure.FEATURES, structure.features, strict=True)
+            if value
         )
 
     def matrix_shapes(self) -> list[dict[str, Any]]:

@@ -1,0 +1,94 @@
+"""The members of the feature structures of Vulkan, in the order of `vulkan_core.h`.
+
+A structure is `sType`, `pNext`, then these, of 32 bits each; `VkPhysicalDeviceFeatures`
+is what `VkPhysicalDeviceFeatures2` holds.  `test_vulkan_features.py` compares them with
+a header, and prints them anew.
+"""
+
+_STRUCTURES = """
+VkPhysicalDeviceFeatures
+  robustBufferAccess fullDrawIndexUint32 imageCubeArray independentBlend
+  geometryShader tessellationShader sampleRateShading dualSrcBlend logicOp
+  multiDrawIndirect drawIndirectFirstInstance depthClamp depthBiasClamp
+  fillModeNonSolid depthBounds wideLines largePoints alphaToOne multiViewport
+  samplerAnisotropy textureCompressionETC2 textureCompressionASTC_LDR
+  textureCompressionBC occlusionQueryPrecise pipelineStatisticsQuery
+  vertexPipelineStoresAndAtomics fragmentStoresAndAtomics
+  shaderTessellationAndGeometryPointSize shaderImageGatherExtended
+  shaderStorageImageExtendedFormats shaderStorageImageMultisample
+  shaderStorageImageReadWithoutFormat shaderStorageImageWriteWithoutFormat
+  shaderUniformBufferArrayDynamicIndexing shaderSampledImageArrayDynamicIndexing
+  shaderStorageBufferArrayDynamicIndexing shaderStorageImageArrayDynamicIndexing
+  shaderClipDistance shaderCullDistance shaderFloat64 shaderInt64 shaderInt16
+  shaderResourceResidency shaderResourceMinLod sparseBinding sparseResidencyBuffer
+  sparseResidencyImage2D sparseResidencyImage3D sparseResidency2Samples
+  sparseResidency4Samples sparseResidency8Samples sparseResidency16Samples
+  sparseResidencyAliased variableMultisampleRate inheritedQueries
+
+VkPhysicalDeviceVulkan11Features
+  storageBuffer16BitAccess uniformAndStorageBuffer16BitAccess storagePushConstant16
+  storageInputOutput16 multiview multiviewGeometryShader multiviewTessellationShader
+  variablePointersStorageBuffer variablePointers protectedMemory
+  samplerYcbcrConversion shaderDrawParameters
+
+VkPhysicalDeviceVulkan12Features
+  samplerMirrorClampToEdge drawIndirectCount storageBuffer8BitAccess
+  uniformAndStorageBuffer8BitAccess storagePushConstant8 shaderBufferInt64Atomics
+  shaderSharedInt64Atomics shaderFloat16 shaderInt8 descriptorIndexing
+  shaderInputAttachmentArrayDynamicIndexing
+  shaderUniformTexelBufferArrayDynamicIndexing
+  shaderStorageTexelBufferArrayDynamicIndexing
+  shaderUniformBufferArrayNonUniformIndexing shaderSampledImageArrayNonUniformIndexing
+  shaderStorageBufferArrayNonUniformIndexing shaderStorageImageArrayNonUniformIndexing
+  shaderInputAttachmentArrayNonUniformIndexing
+  shaderUniformTexelBufferArrayNonUniformIndexing
+  shaderStorageTexelBufferArrayNonUniformIndexing
+  descriptorBindingUniformBufferUpdateAfterBind
+  descriptorBindingSampledImageUpdateAfterBind
+  descriptorBindingStorageImageUpdateAfterBind
+  descriptorBindingStorageBufferUpdateAfterBind
+  descriptorBindingUniformTexelBufferUpdateAfterBind
+  descriptorBindingStorageTexelBufferUpdateAfterBind
+  descriptorBindingUpdateUnusedWhilePending descriptorBindingPartiallyBound
+  descriptorBindingVariableDescriptorCount runtimeDescriptorArray samplerFilterMinmax
+  scalarBlockLayout imagelessFramebuffer uniformBufferStandardLayout
+  shaderSubgroupExtendedTypes separateDepthStencilLayouts hostQueryReset
+  timelineSemaphore bufferDeviceAddress bufferDeviceAddressCaptureReplay
+  bufferDeviceAddressMultiDevice vulkanMemoryModel vulkanMemoryModelDeviceScope
+  vulkanMemoryModelAvailabilityVisibilityChains shaderOutputViewportIndex
+  shaderOutputLayer subgroupBroadcastDynamicId
+
+VkPhysicalDeviceVulkan13Features
+  robustImageAccess inlineUniformBlock
+  descriptorBindingInlineUniformBlockUpdateAfterBind pipelineCreationCacheControl
+  privateData shaderDemoteToHelperInvocation shaderTerminateInvocation
+  subgroupSizeControl computeFullSubgroups synchronization2 textureCompressionASTC_HDR
+  shaderZeroInitializeWorkgroupMemory dynamicRendering shaderIntegerDotProduct
+  maintenance4
+
+VkPhysicalDeviceShaderAtomicFloatFeaturesEXT
+  shaderBufferFloat32Atomics shaderBufferFloat32AtomicAdd shaderBufferFloat64Atomics
+  shaderBufferFloat64AtomicAdd shaderSharedFloat32Atomics shaderSharedFloat32AtomicAdd
+  shaderSharedFloat64Atomics shaderSharedFloat64AtomicAdd shaderImageFloat32Atomics
+  shaderImageFloat32AtomicAdd sparseImageFloat32Atomics sparseImageFloat32AtomicAdd
+
+VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT
+  shaderBufferFloat16Atomics shaderBufferFloat16AtomicAdd
+  shaderBufferFloat16AtomicMinMax shaderBufferFloat32AtomicMinMax
+  shaderBufferFloat64AtomicMinMax shaderSharedFloat16Atomics
+  shaderSharedFloat16AtomicAdd shaderSharedFloat16AtomicMinMax
+  shaderSharedFloat32AtomicMinMax shaderSharedFloat64AtomicMinMax
+  shaderImageFloat32AtomicMinMax sparseImageFloat32AtomicMinMax
+
+VkPhysicalDeviceCooperativeMatrixFeaturesKHR
+  cooperativeMatrix cooperativeMatrixRobustBufferAccess
+
+VkPhysicalDeviceShaderBfloat16FeaturesKHR
+  shaderBFloat16Type shaderBFloat16DotProduct shaderBFloat16CooperativeMatrix
+"""
+
+FEATURES = {
+    name: members
+    for name, *members in (each.split() for each in _STRUCTURES.split("\n\n"))
+}
+"""By the name of the structure."""
