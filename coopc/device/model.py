@@ -149,6 +149,12 @@ class Device:
     """Whether a matrix access may say how it is aligned."""
     whole_arithmetic: bool = True
     """Whether arithmetic on whole matrices works: add, negate, convert, scale."""
+    exact_matrices: bool = True
+    """Whether its compiler keeps signed zeros, infinities and NaN in what it makes of
+    whole matrices of floats, as modules ask it to; else it takes 0 * x and x - x for
+    0, and 0 + x for x."""
+    exact_quotients: bool = True
+    """Whether its compiler knows that 0 / x is not 0 for every x."""
     element_access: bool = True
     """Whether a work-item can reach its elements, through a matrix variable."""
     specialised: frozenset[Specialised] = frozenset({"sizes", "scope", "use", "layout"})

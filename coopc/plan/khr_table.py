@@ -28,6 +28,7 @@ Fact: TypeAlias = Literal[
     "bf16",
     "checked",
     "fill of 0",
+    "inexact",
     "not held",
     "not multiplied",
     "wide saturation",
@@ -39,6 +40,8 @@ Fact: TypeAlias = Literal[
 ]
 """What is true of one operation.
 
+`inexact`: arithmetic on whole matrices of floats, which the device has none of that
+keeps zeros, infinities and NaN apart.
 `not held`: some matrix is of a type that no multiplication of the device has.
 `not multiplied`: a multiplication of types that the device lists none of.
 `wide saturation`: one of 64 bits that saturates.
@@ -134,6 +137,7 @@ TABLE: tuple[Row, ...] = (
     # Arithmetic.
     _row("scale", "elements", "integers", needs=("element access",)),
     _row(WHOLE, "elements", "bf16", needs=("element access",)),
+    _row("add sub mul div scale", "elements", "inexact", needs=("element access",)),
     _row(WHOLE, "native", needs=("whole arithmetic",)),
     _row(f"{WHOLE} {SINGLE}", "elements", needs=("element access",)),
     _row(f"{WHOLE} {SINGLE}", "memory"),

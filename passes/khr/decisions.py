@@ -85,6 +85,7 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
         "integers": all(is_integer(x.element_type) for x in matrices),
         "not held": any(is_held(x, device) for x in matrices),
     }
+    found["inexact"] = not (device.exact_matrices or found["integers"])
     match op:
         case coopmatrix.AccessOp():
             found |= _of_access(op, device)

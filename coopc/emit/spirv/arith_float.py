@@ -43,7 +43,13 @@ _PREDICATES: dict[int, str] = {
 def _binary(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
     opcode = _BINARY[type(op)]
 
+    exact = opcode != "OpFDiv" or e.facts.device.exact_quotients
+
     def make(to: Id, a: Id, b: Id) -> Id:
+        if not exact:
+            # A NaN by a NaN is one too; the compiler sees no constant to divide.
+            nan = e.emit("OpFUnordNotEqual", b, b, type=e.bools(to))
+            a = e.emit("OpSelect", nan, b, a, type=to)
         return relaxed(e, opcode, e.emit(opcode, a, b, type=to), op.fastmath)
 
     each_float(e, op.result, (op.lhs, op.rhs), make)

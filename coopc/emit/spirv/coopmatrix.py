@@ -190,11 +190,26 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
         raise Refusal(
             f"{device.name} fills matrices with zeros only: {LEGALIZE} inserts others"
         )
+    if not device.exact_matrices and is_zero(value) and not is_integer(matrix):
+        value = _hidden_zero(e, value.type)
     if is_constant(value) and device.zero_matrix == "constant-composite":
         id = e.module.constant_composite(type, [value])
     else:
         id = e.emit("OpCompositeConstruct", value, type=type)
     e.set(op.result, (id,))
+
+
+def _hidden_zero(e: Emission, type: Id) -> Id:
+    """A zero that a compiler does not see: the highest bit of the number of a group."""
+
+    def make() -> Id:
+        u32 = e.types.u32
+        ids = e.built_in("WorkgroupId", e.types.vector(u32, 3))
+        group = e.emit("OpCompositeExtract", ids, 0, type=u32)
+        bit = e.emit("OpShiftRightLogical", group, e.types.enumerant(31), type=u32)
+        return e.emit("OpConvertUToF", bit, type=type)
+
+    return e.once(("hidden zero", type), make)
 
 
 def _fill_value(e: Emission, op: coopmatrix.FillOp, matrix: MatrixType) -> Id:

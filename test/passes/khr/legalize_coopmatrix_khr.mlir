@@ -15,11 +15,11 @@ func.func @element_loop(%x: !coopmatrix.matrix<8x8xf32, acc>) -> !coopmatrix.mat
 }
 
 // CHECK-LABEL: func.func @native
-func.func @native(%x: !coopmatrix.matrix<8x8xf32, acc>) -> !coopmatrix.matrix<8x8xf32, acc> {
+func.func @native(%x: !coopmatrix.matrix<8x8xi32, acc>) -> !coopmatrix.matrix<8x8xi32, acc> {
   // CHECK-NEXT: coopmatrix.add
   // CHECK-NEXT: func.return
-  %y = coopmatrix.add %x, %x : !coopmatrix.matrix<8x8xf32, acc>
-  func.return %y : !coopmatrix.matrix<8x8xf32, acc>
+  %y = coopmatrix.add %x, %x : !coopmatrix.matrix<8x8xi32, acc>
+  func.return %y : !coopmatrix.matrix<8x8xi32, acc>
 }
 
 // A tile that is inside is loaded as it is; an edge goes through work-group memory.
