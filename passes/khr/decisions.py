@@ -12,6 +12,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
 from coopc.dialects.narrow import is_integer
 from coopc.passes.khr.layouts import DEVICE_USES
+from coopc.passes.khr.staged_memory import why_no_units
 from coopc.plan.atomics import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, way
 from coopc.rewrite.matrix_offers import element_name
@@ -158,6 +159,8 @@ def _decision(op: Operation, device: Device) -> Decision:
     reason = row.reason and f"{device.name} refuses {op.name}: {row.reason}"
     if row.form in ("staged", "memory"):
         reason = why_not_staged(op)
+        if not reason and isinstance(op, coopmatrix.AccessOp):
+            reason = why_no_units(op)
     return Decision(op, "refused" if reason else row.form, reason)
 
 
@@ -168,6 +171,14 @@ def why_not_staged(op: Operation) -> str:
             "expected a layout that is known for a matrix that goes through "
             f"work-group memory, got {op.layout_name}"
         )
+    if isinstance(op, coopmatrix.PlainAccessOp):
+        for word, scope in (("available", op.available), ("visible", op.visible)):
+            if scope is not None:
+                return (
+                    f"expected no {word} = {scope.data} on an access that goes through "
+                    "work-group memory, element by element: instructions of matrices "
+                    "have it"
+                )
     for matrix in _matrices(op):
         if not matrix.is_static:
             return (

@@ -7,13 +7,16 @@ bring what is there to work-group memory, and zeros for the rest:
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Axis, Layout, matrix_type
+from coopc.dialects.narrow import is_vector
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.layouts import (
     layouts_of,
@@ -22,6 +25,7 @@ from coopc.passes.khr.layouts import (
 )
 from coopc.passes.khr.scalar_forms import constant
 from coopc.passes.khr.scratch import Piece, Scratch
+from coopc.rewrite import element_access
 
 Step: TypeAlias = int | SSAValue
 """How far something is from a position."""
@@ -38,6 +42,7 @@ class Access:
 
     def __init__(self, op: coopmatrix.AccessOp) -> None:
         """Read what an access says."""
+        self.op = op
         self.memory = op.memory
         self.rank = op.memory_type.get_num_dims()
         *self.lead, self.first, self.second = op.positions
@@ -108,7 +113,7 @@ def gather(
     at, ok = access.at(code, row, col)
 
     def found(code: Code) -> SSAValue:
-        return code.get(memref.LoadOp.get(access.memory, at))
+        return code.get(element_access.load(access.op, at))
 
     if ok is None:
         return found(code)
@@ -117,13 +122,16 @@ def gather(
 
 def scatter(code: Code, access: Access, piece: Piece, scratch: Scratch) -> None:
     """Insert what brings a matrix in work-group memory to memory."""
+    if (units := units_of(access.op)) is not None:
+        _scatter_units(code, access, units, piece, scratch)
+        return
 
     def one(code: Code, row: SSAValue, col: SSAValue) -> None:
         at, ok = access.at(code, row, col)
 
         def store(code: Code) -> None:
             value = piece.load(code, row, col)
-            code.do(memref.StoreOp.get(value, access.memory, at))
+            code.do(element_access.store(access.op, value, at))
 
         code.when(ok, store)
 
@@ -139,7 +147,170 @@ def fetch(code: Code, op: coopmatrix.LoadOp, piece: Piece, scratch: Scratch) -> 
         piece.store(code, value, row, col)
 
     scratch.barrier(code)
-    scratch.each(code, access.rows, access.cols, one)
+    if (units := units_of(op)) is not None:
+        _fetch_units(code, access, units, piece, scratch)
+    else:
+        scratch.each(code, access.rows, access.cols, one)
+
+
+# --- memory of other numbers, or of vectors -----------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What is accessed at a time where a memref holds something else than elements.
+
+    A unit is the wider of an element and of what the memref holds.  A line of the
+    matrix, which lies without gaps in memory, is whole units.
+    """
+
+    lines: int
+    """Rows of a row-major matrix, columns of a column-major one."""
+    per_line: int
+    """Units of a line."""
+    elements: int
+    """Of the matrix in a unit."""
+    pointees: int
+    """What the memref holds, in a unit."""
+    number: Attribute
+    """The type of the numbers that the memref holds, or of which vectors."""
+    numbers: int
+    """Of those in a unit."""
+
+
+def units_of(op: coopmatrix.AccessOp) -> Units | None:
+    """Return how memory is accessed in which there are no elements of the matrix.
+
+    None where there are.  `why_no_units` must have no objection.
+    """
+    if not isinstance(op, coopmatrix.PlainAccessOp):
+        return None
+    pointee, bits = op.memory_type.element_type, op.matrix.element_bits
+    if pointee == op.matrix.element_type:
+        return None
+    lines, along = op.matrix.shape
+    if op.layout.data is Layout.COL_MAJOR:
+        lines, along = along, lines
+    elements = max(1, op.pointee_bits // bits)
+    pointees = max(1, bits // op.pointee_bits)
+    number, width = pointee, 1
+    if is_vector(pointee):
+        number, width = pointee.get_element_type(), pointee.element_count()
+    return Units(lines, along // elements, elements, pointees, number, pointees * width)
+
+
+def why_no_units(op: coopmatrix.AccessOp) -> str:
+    """Return why the elements of a matrix are not found in memory; empty if they are."""
+    if not isinstance(op, coopmatrix.PlainAccessOp):
+        return ""
+    pointee, element = op.memory_type.element_type, op.matrix.element_type
+    if pointee == element:
+        return ""
+    narrow, wide = sorted((op.pointee_bits, op.matrix.element_bits))
+    if wide % narrow:
+        return (
+            f"expected memory whose {pointee} is a multiple or a part of {element}, "
+            f"got {op.pointee_bits} and {op.matrix.element_bits} bits"
+        )
+    along = op.matrix.shape[op.layout.data is not Layout.COL_MAJOR]
+    if along * op.matrix.element_bits % op.pointee_bits:
+        return (
+            f"expected rows in memory that are whole {pointee}, which the memref "
+            f"holds, got {along} of {element}"
+        )
+    if op.matrix_strides[1] != 1:
+        return (
+            f"expected a memref of which the last stride is 1, as it holds {pointee}, "
+            f"not {element}, got {op.memory_type}"
+        )
+    return ""
+
+
+def _unit_at(
+    code: Code, access: Access, units: Units, line: SSAValue, unit: SSAValue
+) -> Iterator[list[SSAValue]]:
+    """Insert the positions of what the memref holds in a unit, in order."""
+    first = code.add(access.first, line)
+    start = code.add(access.second, code.mul(unit, units.pointees))
+    for step in range(units.pointees):
+        yield [*access.lead, first, code.add(start, step)]
+
+
+def _places(
+    code: Code, access: Access, units: Units, line: SSAValue, unit: SSAValue
+) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """Insert the row and the column of each element of a unit, in order."""
+    start = code.mul(unit, units.elements)
+    for step in range(units.elements):
+        along = code.add(start, step)
+        by_rows = access.layout is not Layout.COL_MAJOR
+        yield (line, along) if by_rows else (along, line)
+
+
+def _fetch_units(
+    code: Code, access: Access, units: Units, piece: Piece, scratch: Scratch
+) -> None:
+    """Insert what brings a matrix from such memory to work-group memory."""
+
+    def one(code: Code, line: SSAValue, unit: SSAValue) -> None:
+        found: list[SSAValue] = []
+        for at in _unit_at(code, access, units, line, unit):
+            found += _components(code, code.get(element_access.load(access.op, at)))
+        elements = _cast(code, found, piece.element, units.elements)
+        places = _places(code, access, units, line, unit)
+        for value, place in zip(elements, places, strict=True):
+            piece.store(code, value, *place)
+
+    scratch.each(code, units.lines, units.per_line, one)
+
+
+def _scatter_units(
+    code: Code, access: Access, units: Units, piece: Piece, scratch: Scratch
+) -> None:
+    """Insert what brings a matrix from work-group memory to such memory."""
+    pointee = access.op.memory_type.element_type
+
+    def one(code: Code, line: SSAValue, unit: SSAValue) -> None:
+        places = _places(code, access, units, line, unit)
+        found = [piece.load(code, *place) for place in places]
+        numbers = _cast(code, found, units.number, units.numbers)
+        width = units.numbers // units.pointees
+        for step, at in enumerate(_unit_at(code, access, units, line, unit)):
+            some = numbers[step * width : (step + 1) * width]
+            value = _vector(code, some) if is_vector(pointee) else some[0]
+            code.do(element_access.store(access.op, value, at))
+
+    scratch.each(code, units.lines, units.per_line, one)
+
+
+def _components(code: Code, value: SSAValue) -> list[SSAValue]:
+    """Insert the components of a vector; a number is its own."""
+    if not is_vector(value.type):
+        return [value]
+    element = value.type.get_element_type()
+    return [
+        code.get(vector.ExtractOp(value, [at], element))
+        for at in range(value.type.element_count())
+    ]
+
+
+def _vector(code: Code, numbers: list[SSAValue]) -> SSAValue:
+    """Insert a vector of numbers."""
+    type = VectorType(numbers[0].type, [len(numbers)])
+    found = code.get(vector.BroadcastOp(numbers[0], type))
+    for at, number in enumerate(numbers[1:], 1):
+        found = code.get(vector.InsertOp(number, found, [at]))
+    return found
+
+
+def _cast(
+    code: Code, numbers: list[SSAValue], to: Attribute, count: int
+) -> list[SSAValue]:
+    """Insert the bits of some numbers, in order, as so many of another type."""
+    if numbers[0].type == to:
+        return numbers
+    type = VectorType(to, [count])
+    return _components(code, code.get(vector.BitcastOp(_vector(code, numbers), type)))
 
 
 def staged_load(op: coopmatrix.LoadOp, code: Code, scratch: Scratch) -> SSAValue:

@@ -78,7 +78,7 @@ NUMBERS = [np.inf, -np.inf, np.nan, -1, 1, -0.0, 0.0, 60000]
 def run(text: str, arrays: list[Array], session: vulkan.Session) -> list[Array]:
     artifact = coopc.compile(text, "coopc-khr{device=lavapipe}")
     call = pack(artifact.interface[0], arrays, (1, 1, 1))
-    return on_vulkan(artifact.bytes, call, session).arrays
+    return list(on_vulkan(artifact.bytes, call, session).arrays)
 
 
 def results(type: str, session: vulkan.Session) -> dict[str, tuple[Array, Array]]:

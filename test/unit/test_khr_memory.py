@@ -97,6 +97,85 @@ def test_vectors_in_memory(on_lavapipe: Callable[..., None]) -> None:
     on_lavapipe(text, [a, r], {1: expected})
 
 
+POINTEES = (
+    # Held in work-group memory, as lavapipe has no such matrices.
+    *(("f64", x) for x in ("f32", "f16", "i64", "vector<2xf16>", "vector<2xf64>")),
+    *(("f64", x) for x in ("vector<4xf32>", "vector<4xi16>", "vector<4xf64>")),
+    *(("i16", x) for x in ("i8", "f32", "vector<2xf64>", "vector<4xi8>")),
+    # By instructions.
+    *(("f32", x) for x in ("f16", "i32", "vector<2xf16>", "vector<4xf32>", "f64")),
+    *(("f16", x) for x in ("f32", "vector<4xf16>", "vector<4xf32>")),
+)
+"""Elements of the matrix, and what memory holds."""
+
+
+@pytest.mark.parametrize(("element", "pointee"), POINTEES)
+def test_other_pointees(
+    element: str, pointee: str, on_lavapipe: Callable[..., None], lavapipe: Session
+) -> None:
+    """The bits of the elements are found in whatever memory holds."""
+    memory = f"memref<?x?x{pointee}>"
+    matrix = f"!coopmatrix.matrix<8x8x{element}, acc>"
+    body = f"""
+  %x = coopmatrix.load %a[%1, %1] row_major : {memory} -> {matrix}
+  coopmatrix.store %x, %r[%0, %1] col_major : {matrix}, {memory}"""
+    width, _, number = pointee.removeprefix("vector<").strip(">").rpartition("x")
+    names = {"f": "float", "i": "int"}
+    dtype, own = (np.dtype(names[x[0]] + x[1:]) for x in (number, element))
+    many = int(width or 1)
+    size = dtype.itemsize * many
+    columns = 16 * own.itemsize // size
+    bits = np.arange(9 * 16).reshape(9, 16).astype(own)
+    a = bits.view(dtype).reshape(9, columns, *((many,) if width else ()))
+    r = np.zeros_like(a)[:8]
+    expected = r.copy()
+    line = slice(size, size + 8 * own.itemsize)
+    block = np.ascontiguousarray(a.view(np.uint8).reshape(9, -1)[1:, line]).view(own)
+    flat = expected.view(np.uint8).reshape(8, -1)
+    flat[:, line] = np.ascontiguousarray(block.T).view(np.uint8)
+    text = kernel(body, f"%a: {memory}, %r: {memory}")
+    if own.itemsize <= size:
+        on_lavapipe(text, [a, r], {1: expected})
+        return
+    # The simulator has no elements wider than what a memref holds.
+    artifact = coopc.compile(text, PIPELINE)
+    call = pack(artifact.interface[0], [a, r], ONE)
+    found = on_vulkan(artifact.bytes, call, lavapipe).arrays[1]
+    np.testing.assert_array_equal(found, expected)
+
+
+REFUSED = {
+    "no visible = device on an access that goes through work-group memory": (
+        "8x8xf64",
+        "memref<8x8xf64>",
+    ),
+    "rows in memory that are whole vector<4xf64>.* got 6 of f64": (
+        "6x6xf64",
+        "memref<8x8xvector<4xf64>>",
+    ),
+    "f64>, not f64": ("8x8xf64", "memref<8x8xvector<2xf64>, strided<[16, 2]>>"),
+    "a multiple or a part of f64, got 96 and 64": (
+        "8x8xf64",
+        "memref<8x8xvector<3xf32>>",
+    ),
+    "the last stride is 1, as it holds f16, not f32": (
+        "8x8xf32",
+        "memref<8x8xf16, strided<[1, 16]>>",
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_pointees_without_a_way(message: str) -> None:
+    matrix, memory = REFUSED[message]
+    visible = " visible = device" if "visible" in message else ""
+    body = f"""
+  %x = coopmatrix.load %m[%0, %0] row_major volatile{visible}
+    : {memory} -> !coopmatrix.matrix<{matrix}, acc>"""
+    with pytest.raises(coopc.CompileError, match=f"coopmatrix.load: .*{message}"):
+        coopc.compile(kernel(body, f"%m: {memory}"), PIPELINE)
+
+
 def test_other_numbers_in_work_group_memory(lavapipe: Session) -> None:
     """f16 through an array of i32, transposed on the way."""
     half, shared = (

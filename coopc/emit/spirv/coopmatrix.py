@@ -150,6 +150,12 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
         )
     if inner == 1:
         return name, outer
+    pointee = op.memory_type.element_type
+    if pointee != op.matrix.element_type:
+        raise Refusal(
+            f"expected a memref of which the last stride is 1, as it holds {pointee}, "
+            f"not {op.matrix.element_type}, got {op.memory_type}"
+        )
     named = isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None
     if named:
         raise Refusal(
