@@ -110,8 +110,8 @@ class Offers:
         """Return the tiles that a matrix can be cut into, the largest first.
 
         Those are preferred that the device loads and stores in all of `layouts`.  None
-        where the device holds no matrices of this use and element type at all, or, of
-        use `none`, of this size: then no device is wanted for it.
+        where the device holds no matrices of this use and element type that divide it:
+        then it is left whole, for memory to hold it.
         """
         key = (type, layouts)
         if key not in self.matrices:
@@ -139,7 +139,7 @@ class Offers:
             if layouts <= set(self.device.layouts(use, name, *tile))
         ]
         tiles = dict.fromkeys(tile for _, tile in suited or fitting)
-        if not held or (not tiles and type.use.data == coopmatrix.Use.NONE):
+        if not tiles:
             return None
         return tuple(sorted(tiles, key=lambda x: -x[0] * x[1]))
 
@@ -192,15 +192,10 @@ class Offers:
         tiles = dict.fromkeys(tile for _, tile in self.held(type))
         sizes = ", ".join(f"{x} x {y}" for x, y in tiles)
         use = "" if type.use.data == coopmatrix.Use.NONE else f" of use {type.use.data}"
-        has = (
-            f"{self.device.name} has {element_name(type.element_type)} matrices{use} "
-            f"of {sizes}"
-        )
-        if not self.matrix(type, layouts):
-            return f"{has}; {rows} x {cols} does not divide into one of them"
         return (
-            f"{has}; none of them suits {rows} x {cols} together with the operations "
-            "that share it"
+            f"{self.device.name} has {element_name(type.element_type)} matrices{use} "
+            f"of {sizes}; none of them suits {rows} x {cols} together with the "
+            "operations that share it"
         )
 
 

@@ -51,6 +51,25 @@ def test_checked_access(
     on_lavapipe(text, [a, b, np.zeros((8, 8), np.float32), s], {2: r, 3: stored})
 
 
+def test_ragged_matrices(on_lavapipe: Callable[..., None]) -> None:
+    """Sizes that no matrix of the device divides: work-group memory holds them."""
+    ragged, half = (f"!coopmatrix.matrix<12x20x{x}, acc>" for x in ("f32", "f16"))
+    body = f"""
+  %x = coopmatrix.load %a[%1, %1] row_major : {ANY_F} -> {ragged}
+  %y = coopmatrix.load %b[%m3, %0] row_major checked(rows) : {ANY_F} -> {ragged}
+  %s = coopmatrix.add %x, %y : {ragged}
+  %h = coopmatrix.convert %s : {ragged} -> {half}
+  %m = coopmatrix.max %h, %h : {half}
+  %w = coopmatrix.convert %m : {half} -> {ragged}
+  coopmatrix.store %w, %r[%0, %0] col_major : {ragged}, {ANY_F}"""
+    a, b = numbers(13, 21), numbers(12, 20)
+    r = np.zeros((20, 12), np.float32)
+    expected = a[1:, 1:].copy()
+    expected[3:] += b[:9]
+    text = kernel(body, ", ".join(f"%{n}: {ANY_F}" for n in "abr"))
+    on_lavapipe(text, [a, b, r], {2: expected.T})
+
+
 def test_strides_of_which_none_is_1(lavapipe: Session) -> None:
     source, target = (
         "memref<8x8xf32, strided<[32, 2]>>",

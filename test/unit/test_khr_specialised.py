@@ -61,8 +61,8 @@ def of_lavapipe(layout: str) -> str:
 
 
 DEFAULTS = {
-    "does not multiply f64 \\* f64 \\+ f64": ("f(16|32)", "f64"),
-    "expected M x N x K = 8x8x8, .* got 8x8x4 by default": ("@([KL]) = 8", r"@\1 = 4"),
+    "no 8 x 8 matrices by default of f64 as a": ("f(16|32)", "f64"),
+    "no 8 x 4 matrices by default of f16 as a": ("@([KL]) = 8", r"@\1 = 4"),
     "scope subgroup, .* got workgroup, the default of @S": ("@S = 3", "@S = 2"),
 }
 

@@ -19,14 +19,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IndexType, IntegerType
 
 from coopc.device import Device
-from coopc.device import Use as DeviceUse
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import MatrixType, Scope, Use, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv import address
 from coopc.emit.spirv.arith_convert import converted
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
+from coopc.emit.spirv.matrix_rules import DEVICE_USES
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
@@ -39,8 +39,6 @@ LEGALIZE = "legalize-coopmatrix-khr"
 
 LAYOUTS = {"row_major": 0, "col_major": 1, "packed": 2}
 """CooperativeMatrixLayout; 2 is PackedINTEL of SPV_INTEL_joint_matrix."""
-
-_USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
 
 _HANDED_OVER = {
     Scope.CROSS_DEVICE: 5,
@@ -173,7 +171,7 @@ def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str
 def why_no_layout(device: Device, matrix: MatrixType, layout: str) -> str | None:
     """Why a device has no matrix of known sizes in a layout of memory, or None."""
     rows, cols = matrix.shape
-    use = _USES[matrix.use.data]
+    use = DEVICE_USES[matrix.use.data]
     has = device.layouts(use, str(matrix.element_type), rows, cols)
     if layout in has:
         return None

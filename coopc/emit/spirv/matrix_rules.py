@@ -5,9 +5,17 @@ from __future__ import annotations
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute
 
+from coopc.device import Use
 from coopc.device.model import Specialised
 from coopc.dialects import coopmatrix
 from coopc.emit.facts import Facts
+
+DEVICE_USES: dict[coopmatrix.Use, Use] = {
+    coopmatrix.Use.A: "a",
+    coopmatrix.Use.B: "b",
+    coopmatrix.Use.ACC: "acc",
+}
+"""Names of `coopc.device`."""
 
 USES = {
     coopmatrix.Use.A: 0,
@@ -44,6 +52,15 @@ def why_no_matrix(
         )
     if type.element_bits < 8:
         return f"expected elements of at least 8 bits, got {type.element_type}"
+    use, element = DEVICE_USES[type.use.data], str(type.element_type)
+    if default.shape not in facts.device.held(use, element):
+        rows, cols = default.shape
+        by_default = "" if type.is_static else " by default"
+        return (
+            f"{facts.device.name} has no {rows} x {cols} matrices{by_default} of "
+            f"{element} as {use}: split-coopmatrix cuts what divides into such as it "
+            "has, legalize-coopmatrix-khr leaves others in memory"
+        )
     return None
 
 

@@ -81,10 +81,10 @@ func.func @no_common_tiles(%a: !coopmatrix.matrix<16x32xi8, a>, %b: !coopmatrix.
 
 // -----
 
-module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
-func.func @held(%m: memref<?x?xf16>, %i: index) {
-  // CHECK: error: coopmatrix.load: lavapipe has f16 matrices of use acc of 8 x 8; 12 x 8 does not divide into one of them
-  %x = coopmatrix.load %m[%i, %i] row_major : memref<?x?xf16> -> !coopmatrix.matrix<12x8xf16, acc>
+module attributes {simt.target = #simt.target<vulkan, nvidia>} {
+func.func @held(%x: !coopmatrix.matrix<32x16xf16, acc>) {
+  // CHECK: error: coopmatrix.convert: nvidia has i8 matrices of use b of 32 x 16, 32 x 8; none of them suits 32 x 16 together with the operations that share it
+  %y = coopmatrix.convert %x : !coopmatrix.matrix<32x16xf16, acc> -> !coopmatrix.matrix<32x16xi8, b>
   func.return
 }
 }
