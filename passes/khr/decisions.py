@@ -1,16 +1,17 @@
 """What is to be done with each operation of a module: the table, asked for each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
 from coopc.dialects.narrow import is_integer
+from coopc.passes.khr.held import CONTROL
 from coopc.passes.khr.layouts import DEVICE_USES
 from coopc.passes.khr.staged_memory import why_no_units
 from coopc.plan.atomics import Access, atomic_form
@@ -33,16 +34,21 @@ class Decision:
 
 
 def decide(module: ModuleOp, device: Device) -> list[Decision]:
-    """What is done with the operations of `coopmatrix` in a module, in order."""
-    found = [
-        _decision(op, device)
-        for op in module.walk()
-        if op.dialect_name() == "coopmatrix"
-    ]
+    """What is done with operations on matrices in a module, in order."""
+
+    def held(type: Attribute) -> bool:
+        return isinstance(type, MatrixType) and is_held(type, device)
+
+    found: list[Decision] = []
+    for op in module.walk():
+        if op.dialect_name() == "coopmatrix":
+            found.append(_decision(op, device))
+        elif any(map(held, _types(op))):
+            found.append(_passed(op, held, device))
     if any(isinstance(each.op, SINGLE) for each in found):
         uniformity = Uniformity(module)
         found = [_together(_alike(each, uniformity), uniformity) for each in found]
-    return [*found, *_carried(module, device)]
+    return found
 
 
 def decide_products(module: ModuleOp, device: Device) -> list[Decision]:
@@ -229,17 +235,22 @@ def _together(decision: Decision, uniformity: Uniformity) -> Decision:
     )
 
 
-def _carried(module: ModuleOp, device: Device) -> Iterator[Decision]:
-    """Refuse control flow that carries matrices which memory holds."""
-    for op in module.walk():
-        if op.dialect_name() == "coopmatrix":
-            continue
-        for value in (*op.operands, *op.results):
-            if isinstance(value.type, MatrixType) and is_held(value.type, device):
-                yield Decision(
-                    op,
-                    "refused",
-                    f"{device.name} has no matrices of {value.type}: work-group memory "
-                    f"holds them, and {op.name} cannot pass that on",
-                )
-                break
+def _types(op: Operation) -> Iterator[Attribute]:
+    """The types of what an operation takes and gives."""
+    for value in (*op.operands, *op.results):
+        yield value.type
+
+
+def _passed(
+    op: Operation, held: Callable[[Attribute], bool], device: Device
+) -> Decision:
+    """What is done with an operation that passes on matrices which memory holds."""
+    if isinstance(op, (*CONTROL, arith.SelectOp)):
+        return Decision(op, "memory")
+    type = next(filter(held, _types(op)))
+    return Decision(
+        op,
+        "refused",
+        f"{device.name} has no matrices of {type}: work-group memory holds them, and "
+        f"{op.name} cannot pass that on",
+    )

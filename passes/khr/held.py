@@ -5,9 +5,10 @@ matrices of use `none`, and f64 on most devices.  Each has its own piece.  Other
 there and come back.  Each operation is a loop of the lanes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import coopmatrix
@@ -19,8 +20,20 @@ from coopc.passes.khr.scalar_forms import combined, elementwise
 from coopc.passes.khr.scratch import Piece, Scratch
 from coopc.passes.khr.staged_atomics import staged_atomic
 from coopc.passes.khr.staged_memory import Access, fetch, scatter
+from coopc.passes.khr.staged_products import multiply
 from coopc.passes.khr.staged_slices import copied, extracted, insert
 from coopc.passes.khr.staged_values import inlined
+
+CONTROL = (
+    scf.ConditionOp,
+    scf.ExecuteRegionOp,
+    scf.ForOp,
+    scf.IfOp,
+    scf.IndexSwitchOp,
+    scf.WhileOp,
+    scf.YieldOp,
+)
+"""Control flow that passes on matrices which stay in memory."""
 
 
 @dataclass(slots=True)
@@ -38,6 +51,9 @@ class Held:
         Returns:
             The result, if it is no matrix or one that does not.
         """
+        if isinstance(op, CONTROL):
+            self._pass_on(op, code)
+            return None
         if not any(isinstance(x.type, MatrixType) for x in op.results):
             return self._read(op, code)
         if (piece := self._made(op, code)) is None:
@@ -80,6 +96,8 @@ class Held:
                 piece = self._fill(op, code)
             case coopmatrix.ReduceOp():
                 piece = self._reduce(op, code)
+            case coopmatrix.MulAddOp():
+                piece = self._multiply(op, code)
             case coopmatrix.InsertOp():
                 piece = self._for_writing(op.matrix, code)
                 slots.insert(op, code, self.scratch, piece)
@@ -151,6 +169,87 @@ class Held:
 
         self.scratch.barrier(code)
         self.scratch.each(code, source.rows, source.cols, one)
+        return piece
+
+    def _multiply(self, op: coopmatrix.MulAddOp, code: Code) -> Piece:
+        """By the lanes, as the device does not multiply such matrices."""
+        a, b, c = (
+            self._given(value, code, number)
+            for number, value in enumerate((op.a, op.b, op.c))
+        )
+        piece = self._new(matrix_type(op.result), 3)
+        self.scratch.barrier(code)
+        multiply(op, code, self.scratch, (a, b, c), piece)
+        return piece
+
+    # --- control flow ---------------------------------------------------------------
+
+    def _pass_on(self, op: Operation, code: Code) -> None:
+        """Insert copies by which matrices go through control flow.
+
+        What a loop carries and what a branch gives has a piece of its own: they are
+        copied there before the loop, and where a region ends.
+        """
+        match op:
+            case scf.ForOp():
+                self._share(op.body.block.args[1:], op.results)
+                self._move(op.iter_args, op.results, code)
+            case scf.WhileOp():
+                before, after = (region.block.args for region in op.regions)
+                self._share(before)
+                self._share(after, op.results)
+                self._move(op.arguments, before, code)
+            case scf.YieldOp():
+                around = op.parent_op()
+                assert around is not None, op
+                targets: Sequence[SSAValue] = around.results
+                if isinstance(around, scf.WhileOp):
+                    targets = around.before_region.block.args
+                self._move(op.operands, targets, code)
+            case scf.ConditionOp():
+                around = op.parent_op()
+                assert isinstance(around, scf.WhileOp), op
+                self._move(op.args, around.results, code)
+            case _:
+                self._share(op.results)
+
+    def _share(self, *groups: Sequence[SSAValue]) -> None:
+        """Make a piece for what values of several groups have in common, each."""
+        for values in zip(*groups, strict=True):
+            if self._stays(values[0]):
+                piece = self._new(matrix_type(values[0]), 0)
+                self.pieces |= dict.fromkeys(values, piece)
+
+    def _stays(self, value: SSAValue) -> bool:
+        return isinstance(value.type, MatrixType) and self.is_held(value.type)
+
+    def _move(
+        self, values: Sequence[SSAValue], to: Sequence[SSAValue], code: Code
+    ) -> None:
+        """Insert copies of matrices, all at once: one may go where another was."""
+        moves = [
+            (self._given(value, code), self.pieces[target])
+            for value, target in zip(values, to, strict=True)
+            if self._stays(target)
+        ]
+        moves = [(source, target) for source, target in moves if source != target]
+        if not moves:
+            return
+        self.scratch.barrier(code)
+        targets = [target for _, target in moves]
+        for at, (source, target) in enumerate(moves):
+            if source in targets:
+                moves[at] = self._aside(source, code), target
+        for source, target in moves:
+            copied(code, self.scratch, source, target)
+        self.scratch.barrier(code)
+
+    def _aside(self, source: Piece, code: Code) -> Piece:
+        """A copy of what will be overwritten; all lanes see it."""
+        rows, cols = source.rows, source.cols
+        piece = self.scratch.new(source.element, rows, cols, source.layout)
+        copied(code, self.scratch, source, piece)
+        self.scratch.barrier(code)
         return piece
 
     def _elementwise(self, op: Operation, code: Code) -> Piece:

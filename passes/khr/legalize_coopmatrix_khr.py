@@ -7,10 +7,12 @@ Fails:   where the table refuses an operation on the device, by name and with th
          reason; for unknown devices.  Nothing is changed then
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -19,6 +21,7 @@ from coopc import device as devices
 from coopc.passes.khr.decisions import decide, decide_products
 from coopc.passes.khr.legalizer import Legalizer
 from coopc.rewrite.device_option import device_of
+from coopc.rewrite.one_to_many import Parts, Splitter, split_values
 
 
 def legalize(
@@ -34,12 +37,37 @@ def legalize(
     for each in decisions:
         if each.form == "refused":
             each.op.emit_error(each.reason, PassFailedException(each.reason))
-    legalizer = Legalizer(module, device)
+    # Products alone leave matrices, for what comes next to cut them.
+    legalizer = Legalizer(module, device, holds=not products_only)
     for each in decisions:
         legalizer.rewrite(each)
-    for each in reversed(decisions):
-        if each.form != "native":
-            Rewriter.erase_op(each.op)
+    rewritten = [each.op for each in decisions if each.form != "native"]
+    _drop(module, rewritten, legalizer)
+    for op in reversed(rewritten):
+        if op.parent is not None:
+            Rewriter.erase_op(op)
+
+
+def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
+    """Take matrices that memory holds out of control flow, with what made them."""
+    values = {
+        value: Parts(()) for value in _values(ops) if legalizer.is_held(value.type)
+    }
+
+    def rule(op: Operation, _: Splitter) -> list[tuple[SSAValue, ...]]:
+        return [() if result in values else (result,) for result in op.results]
+
+    own = {type(op): rule for op in ops if op.dialect_name() == "coopmatrix"}
+    split_values(module, values, own)
+
+
+def _values(ops: list[Operation]) -> Iterator[SSAValue]:
+    """Yield what operations take and give, to their regions too."""
+    for op in ops:
+        yield from (*op.operands, *op.results)
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.args
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
+from coopc.dialects.coopmatrix import MatrixType
 from coopc.passes.khr.code import Code
 from coopc.passes.khr.coordinates import Coordinates
 from coopc.passes.khr.decisions import Decision, is_held
@@ -20,7 +21,6 @@ from coopc.passes.khr.elements import element_loop, fill_loop
 from coopc.passes.khr.held import Held
 from coopc.passes.khr.scratch import Scratch
 from coopc.passes.khr.staged_memory import staged_load, staged_store
-from coopc.passes.khr.staged_products import staged_product
 from coopc.passes.khr.staged_values import staged_apply, staged_conversion
 
 
@@ -30,10 +30,17 @@ class Legalizer:
 
     module: ModuleOp
     device: devices.Device
+    holds: bool = True
+    """Whether matrices of types that the device lacks stay in memory."""
     _held: dict[FuncOp, Held] = field(default_factory=dict[FuncOp, Held])
     _coordinates: dict[FuncOp, Coordinates] = field(
         default_factory=dict[FuncOp, Coordinates]
     )
+
+    def is_held(self, type: Attribute) -> bool:
+        """Whether values of a type stay in memory."""
+        is_matrix = isinstance(type, MatrixType)
+        return self.holds and is_matrix and is_held(type, self.device)
 
     def rewrite(self, decision: Decision) -> None:
         """Insert what an operation becomes before it."""
@@ -67,10 +74,9 @@ class Legalizer:
                 return staged_apply(op, code, scratch)
             case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
                 return staged_conversion(op, code, scratch)
-            case coopmatrix.MulAddOp():
-                return staged_product(op, code, scratch)
             case (
                 coopmatrix.AtomicOp()
+                | coopmatrix.MulAddOp()
                 | coopmatrix.ExtractRowSliceOp()
                 | coopmatrix.InsertRowSliceOp()
             ):
@@ -93,7 +99,7 @@ class Legalizer:
             lanes, subgroups = self._sizes()
             found = self._held[around] = Held(
                 Scratch(around, self.device, lanes, subgroups),
-                lambda matrix: is_held(matrix, self.device),
+                self.is_held,
             )
         return found
 

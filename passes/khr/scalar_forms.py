@@ -93,6 +93,8 @@ def elementwise(op: Operation, values: Sequence[SSAValue], insert: Insert) -> SS
             type = coopmatrix.matrix_type(op.result).element_type
             (x,) = values
             return x if x.type == type else insert(arith.BitcastOp(x, type))
+        case arith.SelectOp():
+            return insert(arith.SelectOp(*values))
         case _:
             x, y = values
             signed = isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None

@@ -200,7 +200,7 @@ def units_of(op: coopmatrix.AccessOp) -> Units | None:
 
 
 def why_no_units(op: coopmatrix.AccessOp) -> str:
-    """Return why the elements of a matrix are not found in memory; empty if they are."""
+    """Return why elements of a matrix are not found in memory; empty if they are."""
     if not isinstance(op, coopmatrix.PlainAccessOp):
         return ""
     pointee, element = op.memory_type.element_type, op.matrix.element_type

@@ -15,12 +15,24 @@ from coopc.passes.khr.scalar_forms import constant, converted
 from coopc.passes.khr.scratch import Piece, Scratch
 
 
-def staged_product(op: coopmatrix.MulAddOp, code: Code, scratch: Scratch) -> SSAValue:
-    """Insert a multiplication, element by element of the result."""
-    a, b, c = (_put(code, value, scratch) for value in (op.a, op.b, op.c))
+def multiply(
+    op: coopmatrix.MulAddOp,
+    code: Code,
+    scratch: Scratch,
+    given: tuple[Piece, Piece, Piece],
+    target: Piece,
+) -> None:
+    """Insert a multiplication, element by element of the result.
+
+    Args:
+        op: the multiplication.
+        code: where.
+        scratch: the work-group memory of the function.
+        given: the elements of the operands, which all lanes see.
+        target: where those of the result go.
+    """
+    a, b, c = given
     result = matrix_type(op.result)
-    target = scratch.own(result)
-    scratch.barrier(code)
     wide = _wide(result.element_type)
 
     def one(code: Code, row: SSAValue, col: SSAValue) -> None:
@@ -44,13 +56,6 @@ def staged_product(op: coopmatrix.MulAddOp, code: Code, scratch: Scratch) -> SSA
         target.store(code, found, row, col)
 
     scratch.each(code, *result.shape, one)
-    return scratch.take(code, target, result)
-
-
-def _put(code: Code, value: SSAValue, scratch: Scratch) -> Piece:
-    """Bring an operand to a piece of its own."""
-    matrix = matrix_type(value)
-    return scratch.put(code, value, scratch.own(matrix))
 
 
 def _wide(type: Attribute) -> Attribute:

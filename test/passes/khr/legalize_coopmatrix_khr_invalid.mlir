@@ -55,10 +55,13 @@ func.func @k(%i: index, %x: !coopmatrix.matrix<16x16xf32, acc>) attributes {simt
 // -----
 
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
+func.func @f(%x: !coopmatrix.matrix<8x8xf32, none>) {
+  func.return
+}
 func.func @k(%c: i1, %n: f32) attributes {simt.kernel} {
-  // CHECK: error: arith.select: lavapipe has no matrices of !coopmatrix.matrix<8x8xf32, none>: work-group memory holds them, and arith.select cannot pass that on
+  // CHECK: error: func.call: lavapipe has no matrices of !coopmatrix.matrix<8x8xf32, none>: work-group memory holds them, and func.call cannot pass that on
   %x = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, none>
-  %y = arith.select %c, %x, %x : !coopmatrix.matrix<8x8xf32, none>
+  func.call @f(%x) : (!coopmatrix.matrix<8x8xf32, none>) -> ()
   func.return
 }
 }
