@@ -50,7 +50,7 @@ class CoopcKhrPass(Pipeline):
 
         return (
             SetTargetPass(self.device, self.flavour),
-            *((TileMatmulKhrPass(),) if self.staged else ()),  # for the target
+            TileMatmulKhrPass(remark=not self.staged),  # for the target
             ConvertLinalgToCoopmatrixPass(self.tile),  # what is left of them
             *((PackCoopmatrixBPass(kernel=True),) if self.pack_b else ()),
             CanonicalizePass(),  # what is dead or constant need not be cut

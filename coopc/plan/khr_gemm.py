@@ -290,6 +290,9 @@ def defaults(device: Device, elements: tuple[str, str, str]) -> Iterator[GemmTil
         yield replace(tiles, step=tiles.step * 16 // ELEMENT_BITS[elements[0]])
 
 
+FASTER = frozenset({"nvidia"})
+"""Devices on which such kernels are far faster than those of one subgroup."""
+
 DEFAULTS: dict[str, tuple[GemmTiles, ...]] = {
     "nvidia": (
         GemmTiles((128, 256), (64, 64), 64, stages=1, band=8, sliced=True),

@@ -16,7 +16,7 @@ from coopc.passes.khr.layouts import DEVICE_USES
 from coopc.passes.khr.staged_memory import why_no_units
 from coopc.plan.atomics import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, way
-from coopc.rewrite.matrix_offers import element_name
+from coopc.rewrite.matrix_offers import Product, element_name
 from coopc.rewrite.uniformity import Uniformity, Variation
 
 SINGLE = (coopmatrix.ApplyOp, coopmatrix.ExtractOp, coopmatrix.InsertOp)
@@ -59,6 +59,43 @@ def decide_products(module: ModuleOp, device: Device) -> list[Decision]:
         if isinstance(op, coopmatrix.MulAddOp)
     ]
     return [each for each in found if each.form == "staged"]
+
+
+def slow_ways(
+    decisions: list[Decision], device: Device
+) -> Iterator[tuple[Operation, str]]:
+    """What a device does far slower than by its instructions; each reason once."""
+    said: set[str] = set()
+    for each in decisions:
+        text = _why_slow(each, device)
+        if text and text not in said:
+            said.add(text)
+            yield each.op, text
+
+
+def _why_slow(decision: Decision, device: Device) -> str:
+    """Why an operation is far slower than others of its kind; empty if it is not."""
+    op = decision.op
+    if decision.form not in ("staged", "memory") or isinstance(op, CONTROL):
+        return ""
+    facts = facts_of(op, device)
+    if isinstance(op, coopmatrix.MulAddOp):
+        return (
+            f"{device.name} does not multiply {Product.of(op).types}: its lanes do, "
+            "element by element"
+        )
+    if "not held" in facts:
+        matrix = next(x for x in _matrices(op) if is_held(x, device))
+        return (
+            f"{device.name} has no matrices of {matrix}: they stay in work-group "
+            "memory, and lanes access them element by element"
+        )
+    if "no unit stride" in facts and isinstance(op, coopmatrix.AccessOp):
+        return (
+            "neither rows nor columns are sure to be contiguous in "
+            f"{op.memory_type}: lanes access it, element by element"
+        )
+    return ""
 
 
 def is_held(matrix: MatrixType, device: Device) -> bool:

@@ -18,8 +18,9 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
-from coopc.passes.khr.decisions import decide, decide_products
+from coopc.passes.khr.decisions import decide, decide_products, slow_ways
 from coopc.passes.khr.legalizer import Legalizer
+from coopc.passes.xe.remarks import remark
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.one_to_many import Parts, Splitter, split_values
 
@@ -37,6 +38,8 @@ def legalize(
     for each in decisions:
         if each.form == "refused":
             each.op.emit_error(each.reason, PassFailedException(each.reason))
+    for op, text in slow_ways(decisions, device):
+        remark(op, text)
     # Products alone leave matrices, for what comes next to cut them.
     legalizer = Legalizer(module, device, holds=not products_only)
     for each in decisions:

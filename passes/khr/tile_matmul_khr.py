@@ -38,6 +38,7 @@ from coopc.passes.khr.code import Code
 from coopc.passes.khr.gemm_kernel import GemmKernel, Place
 from coopc.passes.khr.gemm_panel import Tile, allocation, size_of
 from coopc.passes.khr.gemm_slices import SlicedKernel
+from coopc.passes.xe.remarks import remark
 from coopc.plan import khr_gemm
 from coopc.plan.khr_gemm import GemmPlan, GemmTiles, Panel
 from coopc.rewrite.device_option import device_of
@@ -310,6 +311,8 @@ class TileMatmulKhrPass(ModulePass):
     """Whether the driver is asked to write out the loop along K, or not to."""
     sliced: bool = False
     """Whether B comes in slices of the K of one multiplication; with 1 stage."""
+    remark: bool = False
+    """Whether functions stay as they are, and a remark says which would be faster."""
 
     def __post_init__(self) -> None:
         given = (self.group, self.subgroup)
@@ -347,6 +350,15 @@ class TileMatmulKhrPass(ModulePass):
             if not isinstance(func, FuncOp) or not func.body.blocks:
                 continue
             match decide(func, device, self.tiles):
+                case Decision() if self.remark and device.name in khr_gemm.FASTER:
+                    remark(
+                        func,
+                        "one subgroup a work-group multiplies; with staged=true "
+                        "several share tiles in work-group memory, which is far "
+                        f"faster on {device.name}",
+                    )
+                case _ if self.remark:
+                    pass
                 case None:
                     pass
                 case Decision() as decision:

@@ -10,6 +10,7 @@
 // STEPS-NEXT: check-dominance
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
+// STEPS-NEXT: tile-matmul-khr{remark=true}
 // STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: legalize-coopmatrix-khr{products_only=true}
