@@ -31,7 +31,7 @@ KERNELS = {
 def counts(name: str, device: str, options: str) -> int:
     """Return the instructions of the innermost loop of a kernel."""
     tool = Path(sys.executable).parent / "coopc-isa"
-    passes = f"coopc-xe{{device={device} any=false {options}}}".replace(" }", "}")
+    passes = f"coopc-xe{{device={device} {options}}}".replace(" }", "}")
     arguments = [str(INPUTS / f"{name}.ttgir"), "-p", passes, "--device", device]
     found = subprocess.run(
         [tool, *arguments, "--registers", "256", "--clean", "--json"],

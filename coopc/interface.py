@@ -44,7 +44,7 @@ SCALAR_BYTES = {
 }
 """Sizes in memory, in bytes; an i1 is a byte that is 0 or 1."""
 
-SECOND_ENTRY = ".any"
+SECOND_ENTRY = ".fallback"
 """What the name of a kernel's second entry point ends in: it has no conditions but that
 sizes are the same, and is called where one of the first's is violated."""
 

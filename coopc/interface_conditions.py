@@ -1,6 +1,6 @@
 """Which entry point of a kernel takes some arguments: its conditions, on the host.
 
-chosen = entry_for(interfaces, first, [a, b, c])    # `.any`, if they ask for it
+chosen = entry_for(interfaces, first, [a, b, c])    # `.fallback`, if they ask for it
 """
 
 from collections.abc import Sequence

@@ -78,8 +78,10 @@ class CoopcXePass(Pipeline):
     """How many steps of a loop ahead tiles are prefetched; 0 for no more than is."""
     barriers: bool = False
     """Whether subgroups go through the steps of such loops together."""
-    any: bool = True
-    """Whether kernels that have conditions get a second entry point, `.any`."""
+    fallback: bool = False
+    """Whether kernels that have conditions get a second entry point, `.fallback`."""
+    any: bool | None = None
+    """The old name of `fallback`."""
     payload: Literal["none", "prefetch", "all"] = "none"
     """Which addresses of messages are held in payloads, builtins of the compiler."""
     split: bool = False
@@ -96,12 +98,14 @@ class CoopcXePass(Pipeline):
                 f"expected a device with DPAS, {', '.join(most)} or {last}, "
                 f"got {self.device}"
             )
+        if self.fallback and self.any is False:
+            raise ValueError("expected fallback=true or any=false, its old name")
         self.steps()
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
         # Triton's dialects are too much to import for the other pipelines.
-        from coopc.passes.xe.add_any_entry import AddAnyEntryPass
+        from coopc.passes.xe.add_fallback_entry import AddFallbackEntryPass
         from coopc.passes.xe.convert_coopmatrix_to_xe import ConvertCoopmatrixToXePass
         from coopc.passes.xe.convert_tt_pointers_to_descriptors import (
             ConvertTtPointersToDescriptorsPass,
@@ -116,7 +120,8 @@ class CoopcXePass(Pipeline):
         from coopc.passes.xe.settle_tt_descriptors import SettleTtDescriptorsPass
         from coopc.passes.xe.unwrap_tt_offsets import UnwrapTtOffsetsPass
 
-        second = (AddAnyEntryPass(),) if self.any else ()
+        fallback = self.fallback or self.any is True
+        second = (AddFallbackEntryPass(),) if fallback else ()
         fetch = PrefetchBlockIoPass(max(1, self.prefetch), self.barriers)
         ahead = (fetch,) if self.prefetch else ()
         shared = FuseSplitDpasPass(assumed=True, explain=self.explain)
@@ -126,12 +131,12 @@ class CoopcXePass(Pipeline):
             ExpandTtMathPass(),
             UnwrapTtOffsetsPass(),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
-            ConvertTtPointersToDescriptorsPass(self.explain),  # not of `.any`
+            ConvertTtPointersToDescriptorsPass(),  # not of `.fallback`
             SettleTtDescriptorsPass(),
             *ahead,  # they are planned, too
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
-            ConvertCoopmatrixToXePass(explain=self.explain, any=self.any),
+            ConvertCoopmatrixToXePass(explain=self.explain, fallback=fallback),
             *((shared,) if self.split else ()),  # of what is loaded by blocks
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.

@@ -43,7 +43,7 @@ PASSES: dict[str, str] = {
     "inline-tt-calls": "coopc.passes.xe.inline_tt_calls:InlineTtCallsPass",
     "expand-tt-math": "coopc.passes.xe.expand_tt_math:ExpandTtMathPass",
     "unwrap-tt-offsets": "coopc.passes.xe.unwrap_tt_offsets:UnwrapTtOffsetsPass",
-    "add-any-entry": "coopc.passes.xe.add_any_entry:AddAnyEntryPass",
+    "add-fallback-entry": "coopc.passes.xe.add_fallback_entry:AddFallbackEntryPass",
     "convert-tt-pointers-to-descriptors": "coopc.passes.xe"
     ".convert_tt_pointers_to_descriptors:ConvertTtPointersToDescriptorsPass",
     "settle-tt-descriptors": "coopc.passes.xe.settle_tt_descriptors"

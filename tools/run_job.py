@@ -1,10 +1,10 @@
 """What coopc-run runs: a kernel that is compiled, its arguments, and how it is called.
 
-| the source has | on vulkan              | on opencl                          |
-|----------------|------------------------|------------------------------------|
-| `coopmatrix`   | `coopc-khr{device=..}` | `coopc-khr{device=..}`             |
-| `tt`, Triton's | refused                | `coopc-xe{device=.. emulate=true}` |
-| `xe`           | refused                | `emulate-xe`                       |
+| the source has | on vulkan              | on opencl                               |
+|----------------|------------------------|-----------------------------------------|
+| `coopmatrix`   | `coopc-khr{device=..}` | `coopc-khr{device=..}`                  |
+| `tt`, Triton's | refused                | `coopc-xe{device=.. emulate, fallback}` |
+| `xe`           | refused                | `emulate-xe`                            |
 
 On the simulator it runs as it is, on the processor after `coopc-amx` where that has
 tiles for it, else after `coopc-cpu`.  `--pipeline` says other passes.
@@ -433,7 +433,7 @@ def pipeline(args: argparse.Namespace, level: Level) -> str:
     if args.on == "cpu" and level is Level.COOPMATRIX:
         return "coopc-cpu" if tiles_of(args) == "none" else "coopc-amx"
     device = args.device or (XE_DEVICE if level is Level.TRITON else ON[args.on])
-    emulating = f"coopc-xe{{device={device} emulate=true}}"
+    emulating = f"coopc-xe{{device={device} fallback=true emulate=true}}"
     if level is Level.COOPMATRIX:
         is_xe = args.on == "opencl" and family_of(device) == "xe"
         return emulating if is_xe else f"coopc-khr{{device={device}}}"

@@ -4,7 +4,7 @@ Before: coopmatrix operations on matrices of any multiple of the DPAS of the dev
 After:  each matrix is the vectors that a lane holds of its tiles; loads, stores and
         prefetches are messages of 2D blocks where there is a plan, else lane by lane;
         products are `xe.dpas`.  Kernels say subgroup size, and what the host checks;
-        with `any` @f.any is for arguments that do not pass.
+        with `fallback` @f.fallback is for arguments that do not pass.
 Fails:  naming the first operation that cannot be converted; nothing is changed then.
 """
 
@@ -47,7 +47,8 @@ from coopc.passes.xe.matrix_plans import (
     kernel_argument,
 )
 from coopc.passes.xe.matrix_rules import Matrices
-from coopc.passes.xe.plan_block_io import remark, summary
+from coopc.passes.xe.plan_block_io import summary
+from coopc.passes.xe.remarks import remark, remark_second_entry
 from coopc.plan.refusal import Refusal
 from coopc.plan.surface import Rule
 from coopc.rewrite.device_option import device_of
@@ -68,9 +69,9 @@ class ConvertCoopmatrixToXePass(ModulePass):
     """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
     explain: bool = False
     """Whether the plan of each access is printed, or the reason against one."""
-    any: bool = False
+    fallback: bool = False
     """Whether kernels whose 2D blocks have conditions get a second entry point,
-    `.any`, which moves all matrices lane by lane."""
+    `.fallback`, which moves all matrices lane by lane."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then rewrite it."""
@@ -97,8 +98,8 @@ class ConvertCoopmatrixToXePass(ModulePass):
             if simt.KERNEL in func.attributes and has_matrices(func, known):
                 func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
         demand(moves, channels, device.block_io)
-        if self.any:
-            known |= second_entries(moves)
+        if self.fallback:
+            known |= second_entries(moves, self.explain)
         rules = Matrices(pieces, moves, channels)
         for func in known.values():
             narrow_loops(func, moves, rules.entry(func))
@@ -141,7 +142,9 @@ class ConvertCoopmatrixToXePass(ModulePass):
             remark(op, text)
 
 
-def second_entries(moves: Mapping[Operation, Moves]) -> dict[str, FuncOp]:
+def second_entries(
+    moves: Mapping[Operation, Moves], explain: bool
+) -> dict[str, FuncOp]:
     """Copy the kernels that need their arguments to be like surfaces; by name."""
     found: dict[str, FuncOp] = {}
     for op in moves:
@@ -155,6 +158,8 @@ def second_entries(moves: Mapping[Operation, Moves]) -> dict[str, FuncOp]:
         copy.sym_name = StringAttr(name)
         del copy.attributes[simt.CONDITIONS]
         Rewriter.insert_op(copy, InsertPoint.after(kernel))
+        if explain:
+            remark_second_entry(copy, name)
     return found
 
 

@@ -44,7 +44,9 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     lanes = facts.threads_per_warp
     assert facts.num_warps is not None, module
     found: list[FuncOp] = []
-    drop_second_entries(module, io)
+    for entry, is_needed in second_entries(module, io).items():
+        if not is_needed:
+            Rewriter.erase_op(entry)
     for op in list(module.ops):
         if not isinstance(op, tt.FuncOp):
             continue
@@ -71,17 +73,15 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
     return found
 
 
-def drop_second_entries(module: ModuleOp, io: BlockIO | None) -> None:
-    """Erase entry points for any memory of kernels that take any memory themselves."""
+def second_entries(module: ModuleOp, io: BlockIO | None) -> dict[tt.FuncOp, bool]:
+    """Return second entry points, and whether the kernel itself has conditions."""
     named = {x.sym_name.data: x for x in module.ops if isinstance(x, tt.FuncOp)}
+    found: dict[tt.FuncOp, bool] = {}
     for name, func in named.items():
-        if LANE_BY_LANE not in func.attributes:
-            continue
         first = named.get(name.removesuffix(SECOND_ENTRY))
-        if first is None or first is func:
-            continue
-        if io is None or not conditions(first, io).data:
-            Rewriter.erase_op(func)
+        if LANE_BY_LANE in func.attributes and first not in (None, func):
+            found[func] = io is not None and bool(conditions(first, io).data)
+    return found
 
 
 def convert_program(op: Operation) -> None:

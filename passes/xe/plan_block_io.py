@@ -28,6 +28,7 @@ from coopc.passes.xe.accesses import (
     access_of,
     is_promised,
     request_of,
+    takes_any,
 )
 from coopc.passes.xe.base_alignment import (
     SURFACE_ALIGNMENT,
@@ -42,7 +43,8 @@ from coopc.passes.xe.conditions import (
     source_of,
 )
 from coopc.passes.xe.entry import constant_of
-from coopc.passes.xe.remarks import remark
+from coopc.passes.xe.kernels import second_entries
+from coopc.passes.xe.remarks import remark, remark_second_entry
 from coopc.passes.xe.row_steps import refuse_steps
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import CHANNEL_BITS
@@ -216,5 +218,9 @@ class PlanBlockIoPass(ModulePass):
             else:
                 continue
             write(each, decided)
-            if self.explain:
+            if self.explain and not takes_any(each):
                 remark(each, told(each, decided))
+        if self.explain:
+            for entry, is_needed in second_entries(op, device.block_io).items():
+                if is_needed:
+                    remark_second_entry(entry, entry.sym_name.data)

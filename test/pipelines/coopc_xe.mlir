@@ -11,7 +11,6 @@
 // STEPS-NEXT: inline-tt-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets
-// STEPS-NEXT: add-any-entry
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
 // STEPS-NEXT: settle-tt-descriptors
 // STEPS-NEXT: plan-block-io

@@ -82,7 +82,7 @@ def test_nothing_is_loaded_twice() -> None:
 
 @pytest.mark.parametrize("name", ["gemm_axb", "gemm_axbt", "gemm_i8", "gemm_tf32"])
 def test_no_two_messages_of_a_kernel_are_the_same(name: str) -> None:
-    ops = module(name, "coopc-xe{device=bmg any=false}").walk()
+    ops = module(name, "coopc-xe{device=bmg}").walk()
     loads = [x for x in ops if x.name == "xe.block_load_2d"]
     keys = {(tuple(x.operands), str(x.properties["block"])) for x in loads}
     assert len(keys) == len(loads) > 0
@@ -147,7 +147,7 @@ def test_prefetches_of_64_bytes() -> None:
 
 def test_a_pitch_of_run_time() -> None:
     """It is a number like others; the host checks what it must be."""
-    found = module("gemm_axb", "coopc-xe{device=bmg any=false}")
+    found = module("gemm_axb", "coopc-xe{device=bmg}")
     loads = [x for x in found.walk() if x.name == "xe.block_load_2d"]
     pitches = [x.operands[5].owner for x in loads]
     assert {getattr(x, "name", "") for x in pitches} == {"arith.muli"}
@@ -157,7 +157,7 @@ def test_a_pitch_of_run_time() -> None:
 
 def test_offsets_are_folded_where_there_are_immediates() -> None:
     """One payload does for all messages of B on BMG; PVC has no such offsets."""
-    pipeline = "coopc-xe{{device={} payload=all any=false}}"
+    pipeline = "coopc-xe{{device={} payload=all}}"
     payloads: dict[str, int] = {}
     for device in ("bmg", "pvc"):
         ops = list(module("gemm_axbt_32x32", pipeline.format(device)).walk())

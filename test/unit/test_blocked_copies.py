@@ -58,7 +58,7 @@ def compiled(source: str) -> ModuleOp:
     ctx = new_context(universe)
     text = Source(source, "test")
     found = parse(ctx, text)
-    passes = read_passes("coopc-xe{device=bmg any=false}", universe.all_passes)
+    passes = read_passes("coopc-xe{device=bmg}", universe.all_passes)
     Run(ctx, text).apply(found, passes)
     return found
 

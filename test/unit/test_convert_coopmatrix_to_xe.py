@@ -101,7 +101,7 @@ def compiled(text: str, passes: str) -> ModuleOp:
 
 
 def to_xe(device: str, explain: str = "") -> str:
-    return f"coopc-xe{{device={device}{explain} any=false}}"
+    return f"coopc-xe{{device={device}{explain}}}"
 
 
 def counts(module: ModuleOp) -> dict[str, int]:
@@ -360,7 +360,7 @@ def test_linalg(sizes: tuple[int, int, int]) -> None:
           outs(%c : memref<?x?xf32>)
       func.return
     }"""
-    passes = "convert-linalg-to-coopmatrix{tile=32,64,32},coopc-xe{any=false}"
+    passes = "convert-linalg-to-coopmatrix{tile=32,64,32},coopc-xe"
     module = compiled(text, "set-target{device=bmg flavour=opencl}," + passes)
     assert counts(module)["xe.dpas"] == 32
     m, n, k = sizes
@@ -380,11 +380,11 @@ def test_the_second_entry_takes_any_memory(
 ) -> None:
     """Rows of few or of odd numbers of bytes are no surface."""
     x, (m, n, k) = GEMMS["f16"], sizes
-    module = compiled(x.text, f"coopc-xe{{device={device}}}")
+    module = compiled(x.text, f"coopc-xe{{device={device} fallback=true}}")
     random = np.random.default_rng(m)
     a, b = random.integers(-4, 5, (m, k)), random.integers(-4, 5, (k, n))
     c = np.full((m, n), 77, "f4")
-    name = "gemm.any" if device == "bmg" else "gemm"
+    name = "gemm.fallback" if device == "bmg" else "gemm"
     grid = (-(-n // x.n), -(-m // x.m))
     simulate(module, name, [a.astype("f2"), b.astype("f2"), c], grid=grid)
     assert np.array_equal(c, a @ b)

@@ -210,7 +210,7 @@ def test_a_base_that_is_not_aligned(start: int) -> None:
     text = DPAS_HEAD + LOOP.format(body=body) + END
     found = module(text, "convert-tt-pointers-to-descriptors,settle-tt-descriptors")
     assert ("arith.subi" in names(found)) == (start != 0)
-    on_bmg = module(text, "coopc-xe{device=bmg any=false}")
+    on_bmg = module(text, "coopc-xe{device=bmg}")
     assert {"xe.block_load_2d", "xe.block_store_2d"} <= names(on_bmg)
     a = np.random.default_rng(1).standard_normal((33, 128)).astype("f4")
     first, *others = outputs(text, [a, np.zeros((33, 128), "f4"), 32, 64, 128], (2,))

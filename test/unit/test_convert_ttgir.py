@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 import coopc
 from coopc.compiler import new_context
+from coopc.diagnostic import CompileError
 from coopc.interface_conditions import entry_for, violated_condition
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
@@ -143,11 +144,11 @@ def test_any_entry_takes_any_pitch(name: str) -> None:
     c = np.full((m, n), 77, result)
     in_memory = np.ascontiguousarray(b.T if is_transposed else b)
     arguments = [stored(a, element), stored(in_memory, element), c, m, n, k]
-    found = module(name, "coopc-xe{device=bmg any=true}")
+    found = module(name, "coopc-xe{device=bmg fallback=true}")
     grid = (-(-m // tile[0]), -(-n // tile[1]))
     with pytest.raises(UndefinedBehaviour, match="surface with a"):
         simulate(found, name, arguments, grid=grid)
-    simulate(found, f"{name}.any", arguments, grid=grid)
+    simulate(found, f"{name}.fallback", arguments, grid=grid)
     assert np.array_equal(c, a @ b)
 
 
@@ -175,8 +176,8 @@ def test_pointers(sizes: tuple[int, int, int], device: str | None) -> None:
     grid = (-(-m // 64), -(-n // 128))
     arguments = [a, b, c, m, n, k, k, n, n]
     if is_for_any and device is not None:
-        found = module("gemm_ptr", f"coopc-xe{{device={device} any=true}}")
-        simulate(found, "gemm_ptr.any", arguments, grid=grid)
+        found = module("gemm_ptr", f"coopc-xe{{device={device} fallback=true}}")
+        simulate(found, "gemm_ptr.fallback", arguments, grid=grid)
     else:
         run("gemm_ptr", device, arguments, grid)
     assert np.array_equal(c, a.astype("f4") @ b.astype("f4"))
@@ -212,16 +213,19 @@ def entry_points(device: str, options: str = "") -> list[str]:
 
 
 def test_second_entry_points_are_where_there_are_conditions() -> None:
-    assert entry_points("bmg") == ["gemm_axb_32x32", "gemm_axb_32x32.any"]
-    assert entry_points("bmg", " any=false") == ["gemm_axb_32x32"]
+    both = ["gemm_axb_32x32", "gemm_axb_32x32.fallback"]
+    assert entry_points("bmg", " fallback=true") == both
+    assert entry_points("bmg", " any=true") == both  # the option's old name
+    assert entry_points("bmg", " any=false") == both[:1]
+    assert entry_points("bmg") == both[:1]
 
 
 def test_a_pitch_is_no_less_than_its_width() -> None:
     """Which of two entry points takes arguments depends on both of them."""
     text = (INPUTS / "gemm_ptr.ttgir").read_text()
-    known = coopc.compile(text, "coopc-xe{device=bmg}").interface
+    known = coopc.compile(text, "coopc-xe{device=bmg fallback=true}").interface
     first, second = known
-    assert second.name == "gemm_ptr.any"
+    assert second.name == "gemm_ptr.fallback"
     assert not second.conditions
     memory = [np.zeros((64, 64), x) for x in ("f2", "f2", "f4")]
     assert entry_for(known, first, [*memory, 64, 64, 64, 64, 64, 64]) is first
@@ -254,3 +258,21 @@ def test_an_artifact_has_its_plans_and_remarks() -> None:
         "gemm.ttgir:68:7: remark: tt.load: moved lane by lane: nothing says that the "
         "addresses are a matrix: a pointer for each element"
     )
+
+
+def test_each_access_has_one_remark(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is a second entry point, one more remark names it."""
+    for name, accesses in ("gemm_axbt_32x32", 3), ("gemm_ptr", 3):
+        module(name, "coopc-xe{device=bmg explain=true}")
+        first = capsys.readouterr().err.splitlines()
+        places = [each.split(": remark: ")[0] for each in first]
+        assert len(places) == len(set(places)) == accesses
+        module(name, "coopc-xe{device=bmg explain=true fallback=true}")
+        *same, last = capsys.readouterr().err.splitlines()
+        assert same == first
+        assert f"remark: tt.func: @{name}.fallback moves all of memory" in last
+
+
+def test_a_second_entry_point_is_asked_for_by_one_name() -> None:
+    with pytest.raises(CompileError, match="fallback=true or any=false, its old name"):
+        module("gemm_ptr", "coopc-xe{device=bmg any=false fallback=true}")

@@ -91,13 +91,13 @@ def runs(text: str, arguments: list[Any], session: opencl.Session | None) -> Any
     given = fresh()
     simulate_triton(after(text, ""), "k", given, (2,))
     yield given
-    for any_entry in ("false", "true"):
+    for fallback in ("false", "true"):
         given = fresh()
-        module = after(text, f"coopc-xe{{device=bmg any={any_entry}}}")
+        module = after(text, f"coopc-xe{{device=bmg fallback={fallback}}}")
         simulate(module, "k", given, grid=(2,))
         yield given
     if session is not None:
-        pipeline = "coopc-xe{device=bmg emulate=true any=false}"
+        pipeline = "coopc-xe{device=bmg emulate=true}"
         artifact = coopc.compile(text, pipeline, "spirv-binary")
         (interface,) = artifact.interface
         call = pack(interface, fresh(), (2, 1, 1))

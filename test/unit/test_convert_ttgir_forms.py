@@ -59,7 +59,7 @@ def outputs(
     """Return the last array, as Triton has it, on bmg, and on bmg lane by lane."""
     found: list[Any] = []
     a, last, *numbers = values
-    for pipeline in ("", "coopc-xe{device=bmg any=true}"):
+    for pipeline in ("", "coopc-xe{device=bmg fallback=true}"):
         kernel = module(body, arguments, layout, pipeline)
         names = [op.sym_name.data for op in kernel.ops if isinstance(op, FuncOp)]
         for name in names or ["k"]:
@@ -124,7 +124,7 @@ def test_block_pointers_that_are_not_checked_are_inside() -> None:
 
 
 def test_block_pointers_are_2d_blocks() -> None:
-    found = module(block_copy("0, 1"), TWO, "dpas", "coopc-xe{device=bmg any=false}")
+    found = module(block_copy("0, 1"), TWO, "dpas", "coopc-xe{device=bmg}")
     names = [op.name for op in found.walk()]
     assert "xe.block_load_2d" in names
     assert "xe.block_store_2d" in names
@@ -346,7 +346,7 @@ def test_one_descriptor_chosen_twice() -> None:
 def test_no_payload_of_a_descriptor_that_a_loop_carries(payload: str) -> None:
     fetch = "ttig.descriptor_prefetch %x[%c0, %i] : !tt.tensordesc<32x32xf32>\n"
     body = CARRIED.replace("%v =", fetch + "      %v =", 1)
-    options = f"device=bmg any=false payload={payload}"
+    options = f"device=bmg payload={payload}"
     found = module(body, TWO, "dpas", f"coopc-xe{{{options}}}")
     names = [op.name for op in found.walk()]
     assert {"xe.block_load_2d", "xe.block_prefetch_2d"} <= set(names)

@@ -87,7 +87,7 @@ def run(
     options: str = "",
 ) -> tuple[Array, ...]:
     """Return what the arrays are after a kernel that is emulated."""
-    pipeline = f"coopc-xe{{device={device} {options} emulate=true any=false}}"
+    pipeline = f"coopc-xe{{device={device} {options} emulate=true}}"
     artifact = coopc.compile(text, pipeline, "spirv-binary")
     (interface,) = artifact.interface
     call = pack(interface, arguments, groups)

@@ -132,7 +132,7 @@ def plant(mistake: Mistake, monkeypatch: pytest.MonkeyPatch) -> list[BlockPlan]:
 def compiled(kernel: str) -> coopc.Artifact:
     """Compile a kernel that is emulated."""
     text = (INPUTS / f"{kernel}.ttgir").read_text()
-    pipeline = "coopc-xe{device=bmg emulate=true any=false}"
+    pipeline = "coopc-xe{device=bmg emulate=true}"
     return coopc.compile(text, pipeline, "spirv-binary")
 
 

@@ -60,7 +60,7 @@ MESSAGES = {
 @pytest.mark.parametrize("lanes", [16, 32])
 @pytest.mark.parametrize("name", KERNELS)
 def test_messages(name: str, lanes: int) -> None:
-    found = module(name, lanes, "coopc-xe{device=bmg any=false}")
+    found = module(name, lanes, "coopc-xe{device=bmg}")
     loads = [op for op in found.walk() if op.name == "xe.block_load_2d"]
     of_a = [op for op in loads if op.operands[0].name_hint == "a"]
     shuffles = any(op.name == "simt.shuffle" for op in found.walk())
@@ -95,7 +95,7 @@ def test_gemm(
     if device is None:
         simulate_triton(module(name, lanes, ""), name, arguments, grid)
     else:
-        pipeline = f"coopc-xe{{device={device} any=false}}"
+        pipeline = f"coopc-xe{{device={device}}}"
         simulate(module(name, lanes, pipeline), name, arguments, grid=grid)
     assert np.array_equal(c, a @ b)
 

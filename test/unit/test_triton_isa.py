@@ -59,7 +59,7 @@ def converted(name: str, device: str) -> ModuleOp:
     ctx = new_context(universe)
     source = Source((INPUTS / name).read_text(), name)
     module = parse(ctx, source)
-    passes = read_passes(f"coopc-xe{{device={device} any=false}}", universe.all_passes)
+    passes = read_passes(f"coopc-xe{{device={device}}}", universe.all_passes)
     Run(ctx, source).apply(module, passes)
     return module
 

@@ -190,7 +190,7 @@ def test_simulated(name: str, sizes: tuple[int, ...], device: str | None) -> Non
     if device is None:
         simulate_triton(module, name, call.arguments, call.grid)
     else:
-        passes = f"coopc-xe{{device={device} any=false}}"
+        passes = f"coopc-xe{{device={device}}}"
         Run(ctx, source).apply(module, read_passes(passes, universe.all_passes))
         simulate(module, name, call.arguments, grid=call.grid)
     call.check(call.arguments)
@@ -200,7 +200,7 @@ def test_simulated(name: str, sizes: tuple[int, ...], device: str | None) -> Non
 def test_emulated(name: str, sizes: tuple[int, ...], intel_cpu: opencl.Session) -> None:
     """As Intel's run-time for CPUs executes it."""
     call = CASES[name][0](*sizes)
-    pipeline = "coopc-xe{device=bmg emulate=true any=false}"
+    pipeline = "coopc-xe{device=bmg emulate=true}"
     artifact = coopc.compile(text(name), pipeline, "spirv-binary")
     (interface,) = artifact.interface
     packed = pack(interface, call.arguments, call.grid)
@@ -242,7 +242,7 @@ def test_by_intels_compiler(
     simd, dpas, load2d, store2d = COUNTS[name]
     expected = {**CLEAN, "simd": simd, "dpas": dpas}
     expected |= {"load2d": load2d, "store2d": store2d}
-    pipeline = f"coopc-xe{{device={device} any=false}}"
+    pipeline = f"coopc-xe{{device={device}}}"
     binary = coopc.compile(text(name), pipeline, "spirv-binary").bytes
     llvm = coopc.compile(text(name), pipeline, f"llvm-ir{{device={device}}}").text
     for each in (binary, back_end()(llvm)):

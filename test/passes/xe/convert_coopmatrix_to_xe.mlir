@@ -1,12 +1,12 @@
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg explain=true any=false}' 2>%t.remarks | filecheck %s
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg explain=true}' 2>%t.remarks | filecheck %s
 // RUN: filecheck %s --check-prefix REMARK --input-file %t.remarks
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg any=false}' -t abi-json | filecheck %s --check-prefix ABI
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' | filecheck %s --check-prefix ANY
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' -t abi-json | filecheck %s --check-prefix ABI
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg fallback=true}' | filecheck %s --check-prefix ANY
 
-// What has conditions has a second entry point without any, for the host to call.
+// What has conditions gets a second entry point without any, for the host to call.
 
 // ANY: func.func @product({{.*}}simt.conditions
-// ANY: func.func @product.any({{.*}}attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+// ANY: func.func @product.fallback({{.*}}attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
 // ANY-NOT: xe.block
 // ANY: func.func @parts(
 // ANY: func.func @lane_by_lane(

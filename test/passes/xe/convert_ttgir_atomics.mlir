@@ -1,6 +1,6 @@
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg any=false}' | filecheck %s
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg any=false}' -t llvm-ir | filecheck %s --check-prefix LLVM
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg any=false}' -t spirv | filecheck %s --check-prefix SPIRV
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' | filecheck %s
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' -t llvm-ir | filecheck %s --check-prefix LLVM
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' -t spirv | filecheck %s --check-prefix SPIRV
 
 // Atomic updates, each element once; pointers that were cast.
 

@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s -p 'coopc-xe{device=bmg any=false}' | filecheck %s
+// RUN: coopc-opt %s -p 'coopc-xe{device=bmg}' | filecheck %s
 
 // Pairs are shuffles of what a lane has.
 

@@ -1,8 +1,9 @@
-"""`add-any-entry`: a second entry point for arguments that 2D blocks cannot take.
+"""`add-fallback-entry`: a second entry point for arguments that 2D blocks cannot take.
 
 Before: kernels of Triton GPU IR.
-After:  each @f has a copy @f.any whose tensors are all moved lane by lane, whatever
-        pitch, width and base are; the host calls it where a condition of @f fails.
+After:  each @f has a copy @f.fallback whose tensors are all moved lane by lane,
+        whatever pitch, width and base are; the host calls it where a condition of @f
+        fails.
         @f itself stays as it is: a second loop in it would ruin its code.
 Fails:  never.
 """
@@ -22,10 +23,10 @@ from coopc.passes.xe.accesses import LANE_BY_LANE
 
 
 @dataclass(frozen=True)
-class AddAnyEntryPass(ModulePass):
+class AddFallbackEntryPass(ModulePass):
     """Copy each kernel to one that takes any memory."""
 
-    name = "add-any-entry"
+    name = "add-fallback-entry"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Copy the kernels that have no copy yet."""
