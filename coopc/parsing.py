@@ -162,18 +162,34 @@ class LocatedParser(Parser):
         return region
 
     def _parse_dialect_type_or_attribute_body(
-        self, attr_name: str, *args: Any, **kwargs: Any
+        self, attr_name: str, is_type: bool, is_opaque: bool, *args: Any, **kwargs: Any
     ) -> Any:
-        end = self.pos
+        end, name = self.pos, current(attr_name)
+        find = self.ctx.get_optional_type if is_type else self.ctx.get_optional_attr
+        if not is_opaque and find(name) is None:
+            self._refuse_name(name, is_type, self.source.text.rfind(attr_name, 0, end))
         try:
             return super()._parse_dialect_type_or_attribute_body(
-                current(attr_name), *args, **kwargs
+                name, is_type, is_opaque, *args, **kwargs
             )
         except VerifyException as error:
             # Where the name begins, with its `!` or `#`.
             start = max(0, self.source.text.rfind(attr_name, 0, end) - 1)
             error.__dict__.setdefault("position", start)
             raise
+
+    def _refuse_name(self, name: str, is_type: bool, start: int) -> NoReturn:
+        """Refuse a type or an attribute that there is none of, and say which are."""
+        kind, sign = ("type", "!") if is_type else ("attribute", "#")
+        loaded = self.ctx.loaded_types if is_type else self.ctx.loaded_attrs
+        dialect = name.partition(".")[0]
+        known = [x.name for x in loaded if x.name.partition(".")[0] == dialect]
+        message = f"unknown {kind} '{sign}{name}'"
+        if near := near_match(name, known):
+            message += near
+        elif known:
+            message += f", expected one of {', '.join(sign + x for x in sorted(known))}"
+        self.raise_error(message, start - 1, start + len(name))
 
     def _parse_block(self) -> Block:
         if not self._current_token.text.startswith("^"):

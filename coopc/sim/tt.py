@@ -22,6 +22,7 @@ from coopc.dialects import tt
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.enums import InputPrecision, ProgramAxis
 from coopc.dialects.tt.types import shape_of
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions, ending
 from coopc.sim.memory import MemRef
 from coopc.sim.values import AXES, Array, is_float, wrapped
@@ -36,6 +37,7 @@ class TtFunctions(SimulatorFunctions):
 
     leave = ending(tt.ReturnOp)
     give = ending(tt.ReduceReturnOp)
+    give_scanned = ending(tt.ScanReturnOp)
 
     @impl(tt.CallOp)
     def call(
@@ -121,6 +123,42 @@ class TtFunctions(SimulatorFunctions):
         """Take elements apart."""
         return args[0][..., 0], args[0][..., 1]
 
+    @impl(tt.CatOp)
+    def cat(
+        self, interpreter: Interpreter, op: tt.CatOp, args: PythonValues
+    ) -> PythonValues:
+        """Put one tensor behind the other."""
+        return (np.concatenate(np.broadcast_arrays(*args), axis=AXES),)
+
+    @impl(tt.UnsplatOp)
+    def unsplat(
+        self, interpreter: Interpreter, op: tt.UnsplatOp, args: PythonValues
+    ) -> PythonValues:
+        """Take the only element."""
+        return (each(args[0], lambda x: x.reshape(x.shape[:AXES])),)
+
+    @impl(tt.GatherOp)
+    def gather(
+        self, interpreter: Interpreter, op: tt.GatherOp, args: PythonValues
+    ) -> PythonValues:
+        """Pick elements by number.
+
+        Raises:
+            UndefinedBehaviour: there is no element of a number.
+        """
+        src, indices = args
+        axis = AXES + op.axis.value.data
+        size = src.shape[axis]
+        if ((indices < 0) | (indices >= size)).any():
+            raise UndefinedBehaviour(f"expected indices of 0 to {size - 1}")
+        shape = np.broadcast_shapes(src.shape[:AXES], indices.shape[:AXES])
+        indices = np.broadcast_to(indices, shape + indices.shape[AXES:])
+        kept = (slice(0, n) for n in indices.shape[AXES:axis])
+        rest = (slice(0, n) for n in indices.shape[axis + 1 :])
+        src = np.broadcast_to(src, shape + src.shape[AXES:])
+        src = src[..., *kept, slice(None), *rest]
+        return (np.take_along_axis(src, indices.astype(np.int64), axis),)
+
     @impl(tt.TransOp)
     def trans(
         self, interpreter: Interpreter, op: tt.TransOp, args: PythonValues
@@ -170,6 +208,24 @@ class TtFunctions(SimulatorFunctions):
             pairs = zip(found, rest, strict=True)
             values = [np.concatenate(pair, axis) for pair in pairs]
         return tuple(x.take(0, axis) for x in values)
+
+    @impl(tt.ScanOp)
+    def scan(
+        self, interpreter: Interpreter, op: tt.ScanOp, args: PythonValues
+    ) -> PythonValues:
+        """Combine along an axis, each element with what is before it."""
+        axis, values = AXES + op.axis.value.data, list(args)
+        if is_reversed := bool(op.reverse.value.data):
+            values = [np.flip(x, axis) for x in values]
+        sums = [x.take([0], axis) for x in values]
+        found = [[x] for x in sums]
+        for at in range(1, values[0].shape[axis]):
+            new = [x.take([at], axis) for x in values]
+            sums = interpreter.run_ssacfg_region(op.combine, (*sums, *new))
+            for parts, sum in zip(found, sums, strict=True):
+                parts.append(sum)
+        whole = [np.concatenate(parts, axis) for parts in found]
+        return tuple(np.flip(x, axis) if is_reversed else x for x in whole)
 
     @impl(tt.AddPtrOp)
     def addptr(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from xdsl.ir import Attribute
 
@@ -19,7 +20,7 @@ from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
 from coopc.sim.tt import moved
-from coopc.sim.values import AXES, Array, trailing, wrapped
+from coopc.sim.values import AXES, Array, is_float, trailing, wrapped
 
 UPDATES: dict[tt.Update, tuple[str, bool]] = {
     tt.Update.AND: ("and", True),
@@ -154,6 +155,33 @@ class TtMemoryFunctions(WholeMemoryFunctions):
             lambda x, y: self._as(combine(self._as(x, kept, type), y), type, kept),
             self.machine.shape[:1] + (1,) * (pointer.offset.ndim - 1),
         )
+        return (self._as(old, kept, type),)
+
+    @impl(tt.AtomicCASOp)
+    def atomic_cas(
+        self, interpreter: Interpreter, op: tt.AtomicCASOp, args: PythonValues
+    ) -> PythonValues:
+        """Replace what is equal bit for bit, one element after the other."""
+        pointer, expected, value = args
+        assert isinstance(pointer, MemRef), pointer
+        type, kept = element_of(op.result.type), pointer.element_type
+        numerics = self.machine.numerics
+        expected, value = (self._as(x, type, kept) for x in (expected, value))
+        shape = np.broadcast_shapes(expected.shape, value.shape)
+        pairs = np.empty(shape, [("if", expected.dtype), ("then", value.dtype)])
+        pairs["if"], pairs["then"] = expected, value
+
+        number = IntegerType(bits_of(kept) or 8)
+
+        def bits(x: Array) -> Array:
+            return numerics.bitcast(x, kept, number) if is_float(kept) else x
+
+        def replaced(old: Array, pair: Array) -> Array:
+            return np.where(bits(old) == bits(pair["if"]), pair["then"], old)
+
+        mask = self._active(pointer, None)
+        executions = self.machine.shape[:1] + (1,) * (pointer.offset.ndim - 1)
+        old = update(self.machine, pointer, (), pairs, mask, replaced, executions)
         return (self._as(old, kept, type),)
 
     def _as(self, value: Array, source: Attribute, result: Attribute) -> Array:

@@ -6,7 +6,7 @@ Encodings of tensors are in the dialects `ttg` and `ttig`; what they mean is in
 
 from xdsl.ir import Dialect
 
-from coopc.dialects.tt.atomics import AtomicRMWOp, Order, SyncScope, Update
+from coopc.dialects.tt.atomics import AtomicCASOp, AtomicRMWOp, Order, SyncScope, Update
 from coopc.dialects.tt.block_pointers import AdvanceOp, MakeTensorPtrOp
 from coopc.dialects.tt.casts import (
     BitcastOp,
@@ -23,9 +23,16 @@ from coopc.dialects.tt.descriptor_rows import (
     DescriptorScatterOp,
 )
 from coopc.dialects.tt.descriptors import (
+    Combination,
     DescriptorLoadOp,
+    DescriptorReduceOp,
     DescriptorStoreOp,
     MakeTensorDescriptorOp,
+)
+from coopc.dialects.tt.elementwise import (
+    ElementwiseInlineAsmOp,
+    MapElementwiseOp,
+    MapElementwiseReturnOp,
 )
 from coopc.dialects.tt.enums import (
     CacheModifier,
@@ -35,12 +42,14 @@ from coopc.dialects.tt.enums import (
     ProgramAxis,
     PropagateNan,
     Rounding,
+    ScaledElement,
 )
 from coopc.dialects.tt.externs import ExternElementwiseOp
 from coopc.dialects.tt.functions import CallOp, FuncOp, ReturnOp
-from coopc.dialects.tt.joins import JoinOp, SplitOp
+from coopc.dialects.tt.gathers import GatherOp, HistogramOp
+from coopc.dialects.tt.joins import CatOp, JoinOp, SplitOp
 from coopc.dialects.tt.pointers import AddPtrOp, LoadOp, StoreOp
-from coopc.dialects.tt.products import DotOp
+from coopc.dialects.tt.products import DotOp, DotScaledOp
 from coopc.dialects.tt.programs import (
     AssertOp,
     GetNumProgramsOp,
@@ -48,13 +57,19 @@ from coopc.dialects.tt.programs import (
     MakeRangeOp,
     PrintOp,
 )
-from coopc.dialects.tt.reductions import ReduceOp, ReduceReturnOp
+from coopc.dialects.tt.reductions import (
+    ReduceOp,
+    ReduceReturnOp,
+    ScanOp,
+    ScanReturnOp,
+)
 from coopc.dialects.tt.shapes import (
     BroadcastOp,
     ExpandDimsOp,
     ReshapeOp,
     SplatOp,
     TransOp,
+    UnsplatOp,
 )
 from coopc.dialects.tt.types import PtrType, TensorDescType
 
@@ -64,28 +79,37 @@ Tt = Dialect(
         AddPtrOp,
         AdvanceOp,
         AssertOp,
+        AtomicCASOp,
         AtomicRMWOp,
         BitcastOp,
         BroadcastOp,
         CallOp,
+        CatOp,
         ClampFOp,
         DescriptorGatherOp,
         DescriptorLoadOp,
+        DescriptorReduceOp,
         DescriptorScatterOp,
         DescriptorStoreOp,
         DotOp,
+        DotScaledOp,
+        ElementwiseInlineAsmOp,
         ExpandDimsOp,
         ExternElementwiseOp,
         FpToFpOp,
         FuncOp,
+        GatherOp,
         GetNumProgramsOp,
         GetProgramIdOp,
+        HistogramOp,
         IntToPtrOp,
         JoinOp,
         LoadOp,
         MakeRangeOp,
         MakeTensorDescriptorOp,
         MakeTensorPtrOp,
+        MapElementwiseOp,
+        MapElementwiseReturnOp,
         MulhiUIOp,
         PreciseDivFOp,
         PreciseSqrtOp,
@@ -95,10 +119,13 @@ Tt = Dialect(
         ReduceReturnOp,
         ReshapeOp,
         ReturnOp,
+        ScanOp,
+        ScanReturnOp,
         SplatOp,
         SplitOp,
         StoreOp,
         TransOp,
+        UnsplatOp,
     ],
     [PtrType, TensorDescType],
 )
@@ -107,24 +134,32 @@ __all__ = [
     "AddPtrOp",
     "AdvanceOp",
     "AssertOp",
+    "AtomicCASOp",
     "AtomicRMWOp",
     "BitcastOp",
     "BroadcastOp",
     "CacheModifier",
     "CallOp",
+    "CatOp",
     "ClampFOp",
+    "Combination",
     "DescriptorGatherOp",
     "DescriptorLoadOp",
+    "DescriptorReduceOp",
     "DescriptorScatterOp",
     "DescriptorStoreOp",
     "DotOp",
+    "DotScaledOp",
+    "ElementwiseInlineAsmOp",
     "EvictionPolicy",
     "ExpandDimsOp",
     "ExternElementwiseOp",
     "FpToFpOp",
     "FuncOp",
+    "GatherOp",
     "GetNumProgramsOp",
     "GetProgramIdOp",
+    "HistogramOp",
     "InputPrecision",
     "IntToPtrOp",
     "JoinOp",
@@ -132,6 +167,8 @@ __all__ = [
     "MakeRangeOp",
     "MakeTensorDescriptorOp",
     "MakeTensorPtrOp",
+    "MapElementwiseOp",
+    "MapElementwiseReturnOp",
     "MulhiUIOp",
     "Order",
     "Padding",
@@ -147,6 +184,9 @@ __all__ = [
     "ReshapeOp",
     "ReturnOp",
     "Rounding",
+    "ScaledElement",
+    "ScanOp",
+    "ScanReturnOp",
     "SplatOp",
     "SplitOp",
     "StoreOp",
@@ -154,5 +194,6 @@ __all__ = [
     "TensorDescType",
     "TransOp",
     "Tt",
+    "UnsplatOp",
     "Update",
 ]

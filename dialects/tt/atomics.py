@@ -89,6 +89,25 @@ class SyncScopeKeyword(Keyword):
     attr: AttributeVariable
 
 
+def verify_pointee(ptr: SSAValue, values: dict[str, SSAValue]) -> Attribute:
+    """Check pointers, and what they point to against some values; return that.
+
+    Raises:
+        VerifyException: it is no element, or a value has another type.
+    """
+    pointee = pointee_of(ptr.type)
+    if pointee is None or is_tensor(pointee) != is_tensor(ptr.type):
+        raise VerifyException(
+            f"expected pointers to elements to be updated, got {ptr.type}"
+        )
+    for name, value in values.items():
+        if value.type != pointee:
+            raise VerifyException(
+                f"expected {name} to be {pointee}, as ptr points to, got {value.type}"
+            )
+    return pointee
+
+
 @irdl_op_definition
 class AtomicRMWOp(IRDLOperation):
     """Update what pointers point to, where a mask is true; the result was there before.
@@ -163,17 +182,8 @@ class AtomicRMWOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Check value, mask and result against the pointers, and the update."""
-        pointee = pointee_of(self.ptr.type)
-        if pointee is None or is_tensor(pointee) != is_tensor(self.ptr.type):
-            raise VerifyException(
-                f"expected pointers to elements to be updated, got {self.ptr.type}"
-            )
-        for name, value in (("val", self.val), ("the result", self.result)):
-            if value.type != pointee:
-                raise VerifyException(
-                    f"expected {name} to be {pointee}, as ptr points to, "
-                    f"got {value.type}"
-                )
+        values = {"val": self.val, "the result": self.result}
+        pointee = verify_pointee(self.ptr, values)
         if self.mask is not None:
             if element_of(self.mask.type) != i1:
                 raise VerifyException(f"expected i1 for a mask, got {self.mask.type}")
@@ -189,3 +199,56 @@ class AtomicRMWOp(IRDLOperation):
         if not isinstance(element, wanted):
             what = "floats" if kind is Update.FADD else "integers"
             raise VerifyException(f"expected {what} for {kind.keyword}, got {element}")
+
+
+@irdl_op_definition
+class AtomicCASOp(IRDLOperation):
+    """Replace what pointers point to where it is `cmp`; the result was there before.
+
+    | value    | type                          |
+    |----------|-------------------------------|
+    | ptr      | !tt.ptr<T>, or tensor of them |
+    | cmp, val | T, in that shape              |
+    | result   | T, in that shape              |
+
+    ```mlir
+    %p, %x, %y = "test.op"() : () -> (!tt.ptr<i32>, i32, i32)
+    %old = tt.atomic_cas acq_rel, gpu, %p, %x, %y : (!tt.ptr<i32>, i32, i32) -> i32
+    ```
+    """
+
+    name = "tt.atomic_cas"
+
+    sem = prop_def(EnumConstraint(Order))
+    scope = prop_def(EnumConstraint(SyncScope))
+    ptr = operand_def()
+    cmp = operand_def()
+    val = operand_def()
+    result = result_def()
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    custom_directives = (OrderKeyword, SyncScopeKeyword)
+    assembly_format = (
+        "custom<OrderKeyword>($sem) `,` custom<SyncScopeKeyword>($scope) `,` $ptr `,` "
+        "$cmp `,` $val attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        ptr: SSAValue,
+        cmp: SSAValue,
+        val: SSAValue,
+        *,
+        sem: Order = Order.ACQ_REL,
+        scope: SyncScope = SyncScope.GPU,
+    ) -> None:
+        super().__init__(
+            operands=[ptr, cmp, val],
+            properties={"sem": sem.attribute, "scope": scope.attribute},
+            result_types=[val.type],
+        )
+
+    def verify_(self) -> None:
+        """Check the values and the result against the pointers."""
+        values = {"cmp": self.cmp, "val": self.val, "the result": self.result}
+        verify_pointee(self.ptr, values)

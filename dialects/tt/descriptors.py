@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -18,6 +19,10 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
@@ -30,7 +35,9 @@ from coopc.dialects.tt.enums import (
     CacheModifier,
     EnumConstraint,
     EvictionPolicy,
+    Keyword,
     Padding,
+    TritonEnum,
     member,
 )
 from coopc.dialects.tt.names import block_io
@@ -302,6 +309,76 @@ class DescriptorStoreOp(IRDLOperation):
         self, desc: SSAValue, indices: Sequence[SSAValue], src: SSAValue
     ) -> None:
         super().__init__(operands=[desc, src, indices])
+
+    def verify_(self) -> None:
+        """Check the number of indices and the block."""
+        verify_indices(descriptor_type(self.desc), self.indices)
+        verify_block("src", self.src, self.desc, self)
+
+
+class Combination(TritonEnum):
+    """What becomes of an element in memory and one of a block."""
+
+    ADD = 1
+    MIN = 2
+    MAX = 3
+    INC = 4
+    DEC = 5
+    AND = 6
+    OR = 7
+    XOR = 8
+
+
+@irdl_custom_directive
+class CombinationKeyword(Keyword):
+    """`add`."""
+
+    ENUM: ClassVar[type[TritonEnum]] = Combination
+    attr: AttributeVariable
+
+
+@irdl_op_definition
+class DescriptorReduceOp(IRDLOperation):
+    """Combine a block with what is at some position of a tensor, atomically.
+
+    | value   | type                        | unit     |
+    |---------|-----------------------------|----------|
+    | desc    | !tt.tensordesc<M x N x T>   |          |
+    | src     | tensor<M x N x T>           |          |
+    | indices | i32 for each dimension      | elements |
+
+    ```mlir
+    %d, %i = "test.op"() : () -> (!tt.tensordesc<64x32xf16>, i32)
+    %x = "test.op"() : () -> tensor<64x32xf16>
+    tt.descriptor_reduce add, %d[%i, %i], %x
+      : !tt.tensordesc<64x32xf16>, tensor<64x32xf16>
+    ```
+    """
+
+    name = "tt.descriptor_reduce"
+
+    kind = prop_def(EnumConstraint(Combination))
+    desc = operand_def()
+    src = operand_def(TensorType)
+    indices = var_operand_def(eq(i32))
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    custom_directives = (CombinationKeyword,)
+    assembly_format = (
+        "custom<CombinationKeyword>($kind) `,` $desc `[` $indices `]` `,` $src "
+        "attr-dict `:` type($desc) `,` type($src)"
+    )
+
+    def __init__(
+        self,
+        kind: Combination,
+        desc: SSAValue,
+        indices: Sequence[SSAValue],
+        src: SSAValue,
+    ) -> None:
+        super().__init__(
+            operands=[desc, src, indices], properties={"kind": kind.attribute}
+        )
 
     def verify_(self) -> None:
         """Check the number of indices and the block."""

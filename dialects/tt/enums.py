@@ -117,6 +117,19 @@ class InputPrecision(TritonEnum):
         return self.name.lower()
 
 
+class ScaledElement(TritonEnum):
+    """What operands of a scaled product are, whatever type holds them."""
+
+    E4M3 = 0
+    E5M2 = 1
+    E2M3 = 2
+    E3M2 = 3
+    E2M1 = 4
+    """Two in a byte."""
+    BF16 = 5
+    FP16 = 6
+
+
 Enum = TypeVar("Enum", bound=TritonEnum)
 
 
@@ -223,4 +236,22 @@ class InputPrecisionKeyword(Keyword):
 
     ENUM: ClassVar[type[TritonEnum]] = InputPrecision
     BEFORE: ClassVar[tuple[str, str]] = (",", "inputPrecision")
+    attr: AttributeVariable
+
+
+@irdl_custom_directive
+class LhsElementKeyword(Keyword):
+    """`lhs = e4m3`."""
+
+    ENUM: ClassVar[type[TritonEnum]] = ScaledElement
+    BEFORE: ClassVar[tuple[str, str]] = ("", "lhs")
+    attr: AttributeVariable
+
+
+@irdl_custom_directive
+class RhsElementKeyword(Keyword):
+    """`rhs = e4m3`."""
+
+    ENUM: ClassVar[type[TritonEnum]] = ScaledElement
+    BEFORE: ClassVar[tuple[str, str]] = ("", "rhs")
     attr: AttributeVariable

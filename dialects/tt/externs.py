@@ -93,14 +93,15 @@ def function_of(symbol: str) -> type[IRDLOperation] | None:
     return FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("f"))
 
 
-class ExternEffects(MemoryEffect):
-    """A function that is not pure does whatever it likes."""
+class PureOrNot(MemoryEffect):
+    """What is not `pure` does whatever it likes."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
         """Return what `op` does to memory; None is anything."""
-        assert isinstance(op, ExternElementwiseOp), op
-        return set[EffectInstance]() if op.pure.value.data else None
+        pure = op.properties["pure"]
+        is_pure = isinstance(pure, IntegerAttr) and bool(pure.value.data)
+        return set[EffectInstance]() if is_pure else None
 
 
 @irdl_op_definition
@@ -128,7 +129,7 @@ class ExternElementwiseOp(IRDLOperation):
     symbol = prop_def(StringAttr)
     result = result_def()
 
-    traits = traits_def(ExternEffects())
+    traits = traits_def(PureOrNot())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 

@@ -1,18 +1,20 @@
-"""Two tensors side by side in one, and back: how halves of bytes are unpacked."""
+"""Two tensors in one: side by side, as halves of bytes are unpacked, or one behind."""
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
     VarConstraint,
+    base,
     irdl_op_definition,
     operand_def,
     result_def,
     traits_def,
 )
-from xdsl.traits import Pure
+from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
@@ -94,3 +96,38 @@ class SplitOp(IRDLOperation):
     def verify_(self) -> None:
         """Check the shape of the results."""
         expect_pair("src", self.src.type, "low", self.low.type)
+
+
+@irdl_op_definition
+class CatOp(IRDLOperation):
+    """The elements of lhs and rhs in one tensor; a compiler may reorder them.
+
+    | value    | type            |
+    |----------|-----------------|
+    | lhs, rhs | tensor, (M, ..) |
+    | result   | (2 M, ..)       |
+
+    ```mlir
+    %a, %b = "test.op"() : () -> (tensor<16xi8>, tensor<16xi8>)
+    %c = tt.cat %a, %b : tensor<16xi8> -> tensor<32xi8>
+    ```
+    """
+
+    name = "tt.cat"
+
+    lhs = operand_def(VarConstraint("T", base(TensorType)))
+    rhs = operand_def(VarConstraint("T", base(TensorType)))
+    result = result_def(TensorType)
+
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute) -> None:
+        super().__init__(operands=[lhs, rhs], result_types=[result_type])
+
+    def verify_(self) -> None:
+        """Check shape and elements of the result."""
+        half, result = self.lhs.type, self.result.type
+        expect_element("the result", result, element_of(half), "as lhs")
+        size, *rest = shape_of(half)
+        expect_shape("the result", result, (2 * size, *rest), "lhs and rhs")

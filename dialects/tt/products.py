@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import (
     I32,
     AnyFloat,
+    BoolAttr,
     IntegerAttr,
     IntegerType,
     TensorType,
@@ -12,12 +13,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
     base,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -30,10 +34,13 @@ from coopc.dialects.tt.enums import (
     EnumConstraint,
     InputPrecision,
     InputPrecisionKeyword,
+    LhsElementKeyword,
+    RhsElementKeyword,
+    ScaledElement,
     member,
 )
 from coopc.dialects.tt.layouts import encoding_of, has_encoding
-from coopc.dialects.tt.types import Tensor, bits_of, is_tensor, sizes
+from coopc.dialects.tt.types import Tensor, bits_of, is_tensor, shape_of, sizes
 from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
 from coopc.layout.encodings import BlockedEncoding, DotOperandEncoding
 
@@ -118,6 +125,74 @@ class DotOp(IRDLOperation):
         verify_product(a, b, c)
         verify_elements(a, b, c)
         verify_encodings(a, b, c)
+
+
+@irdl_op_definition
+class DotScaledOp(IRDLOperation):
+    """The product of two matrices whose blocks along K have scales each, and c.
+
+    | value            | shape                | elements                       |
+    |------------------|----------------------|--------------------------------|
+    | a                | M, K                 | floats, or bytes that hold them |
+    | b                | K, N                 | floats, or bytes that hold them |
+    | a_scale, b_scale | a row of each, K / 32 | powers of two, in bytes        |
+    | c, d             | M, N                 | floats                         |
+
+    ```mlir
+    %a, %b = "test.op"() : () -> (tensor<64x32xi8>, tensor<32x64xi8>)
+    %s, %c = "test.op"() : () -> (tensor<64x1xi8>, tensor<64x64xf32>)
+    %d = tt.dot_scaled %a scale %s, %b, %c lhs = e4m3 rhs = e5m2 {fastMath = false}
+         : tensor<64x32xi8>, tensor<64x1xi8> * tensor<32x64xi8> -> tensor<64x64xf32>
+    ```
+    """
+
+    name = "tt.dot_scaled"
+
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    c = operand_def(VarConstraint("C", base(TensorType)))
+    a_scale = opt_operand_def(TensorType)
+    b_scale = opt_operand_def(TensorType)
+    a_elem_type = prop_def(EnumConstraint(ScaledElement))
+    b_elem_type = prop_def(EnumConstraint(ScaledElement))
+    fast_math = prop_def(BoolAttr, prop_name="fastMath")
+    lhs_k_pack = opt_prop_def(BoolAttr)
+    rhs_k_pack = opt_prop_def(BoolAttr)
+    d = result_def(VarConstraint("C", base(TensorType)))
+
+    traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    custom_directives = (LhsElementKeyword, RhsElementKeyword)
+    assembly_format = (
+        "$a (`scale` $a_scale^)? `,` $b (`scale` $b_scale^)? `,` $c "
+        "custom<LhsElementKeyword>($a_elem_type) "
+        "custom<RhsElementKeyword>($b_elem_type) attr-dict "
+        "`:` type($a) (`,` type($a_scale)^)? `*` type($b) (`,` type($b_scale)^)? "
+        "`->` type($d)"
+    )
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        c: SSAValue,
+        elements: tuple[ScaledElement, ScaledElement],
+        scales: tuple[SSAValue | None, SSAValue | None] = (None, None),
+    ) -> None:
+        super().__init__(
+            operands=[a, b, c, *(() if x is None else (x,) for x in scales)],
+            properties={
+                "a_elem_type": elements[0].attribute,
+                "b_elem_type": elements[1].attribute,
+                "fastMath": IntegerAttr.from_bool(False),
+            },
+            result_types=[c.type],
+        )
+
+    def verify_(self) -> None:
+        """Check the shape of c; how many elements a byte has is not looked at."""
+        rows, cols = shape_of(self.a.type)[:-1], shape_of(self.b.type)[-1:]
+        expect_shape("c", self.c.type, (*rows, *cols), "M of a and N of b")
 
 
 def verify_product(a: Tensor, b: Tensor, c: Tensor) -> None:

@@ -1,10 +1,18 @@
-"""`tt.reduce`: what is left of a tensor when one dimension is combined away."""
+"""`tt.reduce` and `tt.scan`: elements along one dimension are combined."""
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, TensorType, i32
+from xdsl.dialects.builtin import (
+    I32,
+    BoolAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -28,8 +36,60 @@ from coopc.dialects.tt.types import Tensor, is_tensor, sizes
 from coopc.layout.encodings import SliceEncoding
 
 
+class CombiningOp(IRDLOperation, ABC):
+    """Combine elements along one dimension with the operations of a region."""
+
+    srcs = var_operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I32])
+    res = var_result_def()
+    combine = region_def("single_block")
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        """Check sources, the region, and each result."""
+        if not self.srcs:
+            raise VerifyException("expected a tensor to combine, got none")
+        first = self.srcs[0].type
+        for position, src in enumerate(self.srcs):
+            expect_like(f"source {position}", src.type, "source 0", first)
+        if len(self.res) != len(self.srcs):
+            raise VerifyException(
+                f"expected {len(self.srcs)} results, one of each source, "
+                f"got {len(self.res)}"
+            )
+        for src, result in zip(self.srcs, self.res, strict=True):
+            assert is_tensor(src.type), src
+            self.verify_result(src.type, result.type)
+        self.verify_region_()
+
+    def verify_result(self, src: Tensor, result: Attribute) -> None:
+        """Check the type of one result against its source."""
+        raise NotImplementedError(self.name)
+
+    def verify_region_(self) -> None:
+        """Check that the region takes two elements of each source, and yields one."""
+        elements = tuple(element_of(src.type) for src in self.srcs)
+        found = tuple(self.combine.block.arg_types)
+        if found != elements * 2:
+            raise VerifyException(
+                f"expected a region with arguments {listed(elements * 2)}, two "
+                f"elements of each source, got {listed(found)}"
+            )
+        last, end = self.combine.block.last_op, f"{self.name}.return"
+        if last is None or last.name != end:
+            kind = "nothing" if last is None else last.name
+            raise VerifyException(f"expected a region that ends in {end}, got {kind}")
+        given = tuple(last.operand_types)
+        if given != elements:
+            raise VerifyException(
+                f"expected {end} of {listed(elements)}, an element of each source, "
+                f"got {listed(given)}"
+            )
+
+
 @irdl_op_definition
-class ReduceOp(IRDLOperation):
+class ReduceOp(CombiningOp):
     """Combine the elements along one dimension, with the operations of the region.
 
     | value   | shape | encoding                              |
@@ -53,13 +113,7 @@ class ReduceOp(IRDLOperation):
 
     name = "tt.reduce"
 
-    srcs = var_operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I32])
     reduction_ordering = opt_prop_def(StringAttr)
-    res = var_result_def()
-    combine = region_def("single_block")
-
-    traits = traits_def(Pure())
 
     def __init__(
         self,
@@ -86,48 +140,65 @@ class ReduceOp(IRDLOperation):
         is_last = tuple(first.results) == tuple(last.operands)
         return first if is_plain and is_last else None
 
-    def verify_(self) -> None:
-        """Check sources, the region, and each result."""
-        if not self.srcs:
-            raise VerifyException("expected a tensor to reduce, got none")
-        first = self.srcs[0].type
-        for position, src in enumerate(self.srcs):
-            expect_like(f"source {position}", src.type, "source 0", first)
-        if len(self.res) != len(self.srcs):
-            raise VerifyException(
-                f"expected {len(self.srcs)} results, one of each source, "
-                f"got {len(self.res)}"
-            )
-        for src, result in zip(self.srcs, self.res, strict=True):
-            assert is_tensor(src.type), src
-            verify_reduced(src.type, result.type, self.axis.value.data)
-        self.verify_region_()
-
-    def verify_region_(self) -> None:
-        """Check that the region takes two elements of each source, and yields one."""
-        elements = tuple(element_of(src.type) for src in self.srcs)
-        found = tuple(self.combine.block.arg_types)
-        if found != elements * 2:
-            raise VerifyException(
-                f"expected a region with arguments {listed(elements * 2)}, two "
-                f"elements of each source, got {listed(found)}"
-            )
-        last = self.combine.block.last_op
-        if not isinstance(last, ReduceReturnOp):
-            kind = "nothing" if last is None else last.name
-            raise VerifyException(
-                f"expected a region that ends in tt.reduce.return, got {kind}"
-            )
-        given = tuple(last.result.types)
-        if given != elements:
-            raise VerifyException(
-                f"expected tt.reduce.return of {listed(elements)}, an element of each "
-                f"source, got {listed(given)}"
-            )
+    def verify_result(self, src: Tensor, result: Attribute) -> None:
+        """Check that a result is the source without a dimension."""
+        verify_reduced(src, result, self.axis.value.data)
 
 
 @irdl_op_definition
-class ReduceReturnOp(IRDLOperation):
+class ScanOp(CombiningOp):
+    """Combine each element along one dimension with all before it.
+
+    With `reverse` with all behind it.  Sources and results have one shape and one
+    encoding; the region is as that of `tt.reduce`, and combines in any order.
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<64xf32>
+    %y = "tt.scan"(%x) <{axis = 0 : i32, reverse = false}> ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tt.scan.return %c : f32
+    }) : (tensor<64xf32>) -> tensor<64xf32>
+    ```
+    """
+
+    name = "tt.scan"
+
+    reverse = prop_def(BoolAttr)
+
+    def __init__(
+        self, srcs: Sequence[SSAValue], axis: int, reverse: bool, combine: Region
+    ) -> None:
+        super().__init__(
+            operands=[srcs],
+            properties={
+                "axis": IntegerAttr(axis, i32),
+                "reverse": IntegerAttr.from_bool(reverse),
+            },
+            result_types=[[src.type for src in srcs]],
+            regions=[combine],
+        )
+
+    def verify_result(self, src: Tensor, result: Attribute) -> None:
+        """Check that a result is as its source."""
+        verify_axis(src, self.axis.value.data)
+        expect_element("the result", result, src.element_type, "as the source")
+        expect_like("the result", result, "the source", src)
+
+
+class CombinedOp(IRDLOperation, ABC):
+    """The end of a region: what two elements of each source become."""
+
+    result = var_operand_def()
+
+    assembly_format = "$result attr-dict `:` type($result)"
+
+    def __init__(self, *result: SSAValue) -> None:
+        super().__init__(operands=[result])
+
+
+@irdl_op_definition
+class ReduceReturnOp(CombinedOp):
     """The end of the region of `tt.reduce`: what two elements of each source become.
 
     ```mlir
@@ -142,15 +213,44 @@ class ReduceReturnOp(IRDLOperation):
 
     name = "tt.reduce.return"
 
-    result = var_operand_def()
-
     traits = lazy_traits_def(
         lambda: (IsTerminator(), HasParent(ReduceOp), ReturnLike(), Pure())
     )
-    assembly_format = "$result attr-dict `:` type($result)"
 
-    def __init__(self, *result: SSAValue) -> None:
-        super().__init__(operands=[result])
+
+@irdl_op_definition
+class ScanReturnOp(CombinedOp):
+    """The end of the region of `tt.scan`: what two elements of each source become.
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<64xi32>
+    %y = "tt.scan"(%x) <{axis = 0 : i32, reverse = true}> ({
+    ^bb0(%a: i32, %b: i32):
+      %c = arith.maxsi %a, %b : i32
+      tt.scan.return %c : i32
+    }) : (tensor<64xi32>) -> tensor<64xi32>
+    ```
+    """
+
+    name = "tt.scan.return"
+
+    traits = lazy_traits_def(
+        lambda: (IsTerminator(), HasParent(ScanOp), ReturnLike(), Pure())
+    )
+
+
+def verify_axis(src: Tensor, axis: int) -> None:
+    """Check that a tensor has a dimension.
+
+    Raises:
+        VerifyException: it has not.
+    """
+    shape = src.get_shape()
+    if not 0 <= axis < len(shape):
+        raise VerifyException(
+            f"expected axis 0 to {len(shape) - 1}, a dimension of {sizes(shape)}, "
+            f"got {axis}"
+        )
 
 
 def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
@@ -159,12 +259,8 @@ def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
     Raises:
         VerifyException: it is not that of the source without a dimension.
     """
+    verify_axis(src, axis)
     shape = src.get_shape()
-    if not 0 <= axis < len(shape):
-        raise VerifyException(
-            f"expected axis 0 to {len(shape) - 1}, a dimension of {sizes(shape)}, "
-            f"got {axis}"
-        )
     expect_element("the result", result, src.element_type, "as the source")
     wanted = without(shape, axis)
     expect_shape("the result", result, wanted, f"the source without dimension {axis}")

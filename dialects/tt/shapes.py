@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from math import prod
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I32,
@@ -22,8 +23,10 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
     ParsePropInAttrDict,
+    VarConstraint,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -34,6 +37,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.checks import (
     expect_element,
     expect_encoding,
@@ -49,7 +53,7 @@ from coopc.dialects.tt.layouts import (
     reshaped,
     transposed,
 )
-from coopc.dialects.tt.types import Tensor, is_tensor, sizes
+from coopc.dialects.tt.types import Tensor, is_tensor, shape_of, sizes
 from coopc.layout.encoding import Encoding
 from coopc.layout.encodings import SliceEncoding
 from coopc.layout.linear import LinearLayout
@@ -141,6 +145,39 @@ class SplatOp(IRDLOperation):
 
 
 @irdl_op_definition
+class UnsplatOp(IRDLOperation):
+    """The element of a tensor that has one.
+
+    | value  | type              |
+    |--------|-------------------|
+    | src    | tensor of one T   |
+    | result | T                 |
+
+    ```mlir
+    %x = "test.op"() : () -> tensor<1x1xf32>
+    %y = tt.unsplat %x : tensor<1x1xf32>
+    ```
+    """
+
+    name = "tt.unsplat"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    src = operand_def(TensorType.constr(T))
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$src attr-dict `:` type($src)"
+
+    def __init__(self, src: SSAValue) -> None:
+        super().__init__(operands=[src], result_types=[element_of(src.type)])
+
+    def verify_(self) -> None:
+        """Check that there is one element."""
+        ones = [1] * len(shape_of(self.src.type))
+        expect_shape("src", self.src.type, ones, "one element")
+
+
+@irdl_op_definition
 class ExpandDimsOp(ShapeOp):
     """The same tensor with a dimension of size 1 put in at `axis`.
 
@@ -194,10 +231,10 @@ class ExpandDimsOp(ShapeOp):
 class BroadcastOp(ShapeOp):
     """The tensor repeated along dimensions of size 1.
 
-    | value  | shape | encoding |
-    |--------|-------|----------|
-    | src    | M x 1 | E        |
-    | result | M x N | E        |
+    | value  | shape | encoding                             |
+    |--------|-------|--------------------------------------|
+    | src    | M x 1 | E, or one that is E on M x 1         |
+    | result | M x N | E                                    |
 
     ```mlir
     %x = "test.op"() : () -> tensor<64x1xi32>
@@ -222,8 +259,11 @@ class BroadcastOp(ShapeOp):
                 )
 
     def verify_encoding(self, src: Tensor, result: Tensor) -> None:
-        """Check that the encoding stays."""
-        expect_encoding("the result", result, src.encoding, AS_SRC)
+        """Check that src has the encoding of the result, or is spread as if it had."""
+        shape, (have, wanted) = src.get_shape(), map(encoding_of, (src, result))
+        layout = layout_or_none(have, shape)
+        if layout is None or layout != layout_or_none(wanted, shape):
+            expect_encoding("the result", result, src.encoding, AS_SRC)
 
 
 @irdl_op_definition

@@ -114,7 +114,7 @@ def test_nesting_up_to_the_limit() -> None:
         ),
         (
             '"test.op"() {a = !test.typ} : () -> ()',
-            "1:27: error: 'test.typ' is not registered",
+            "1:18: error: unknown type '!test.typ', did you mean 'test.type'?",
         ),
     ],
 )

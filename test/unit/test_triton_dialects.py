@@ -46,9 +46,9 @@ def value(type: Attribute) -> SSAValue:
     return create_ssa_value(type)
 
 
-def combine() -> Region:
+def combine(end: Callable[[SSAValue], Operation] = tt.ReduceReturnOp) -> Region:
     block = Block(arg_types=[f32, f32])
-    block.add_op(tt.ReduceReturnOp(block.args[0]))
+    block.add_op(end(block.args[0]))
     return Region(block)
 
 
@@ -72,8 +72,10 @@ MADE: list[Callable[[], Operation]] = [
     lambda: tt.AddPtrOp(value(PTRS), value(tensor(i32, 8, 16))),
     lambda: tt.AdvanceOp(value(BLOCK), AT),
     lambda: tt.AssertOp(value(i1), "x"),
+    lambda: tt.AtomicCASOp(value(PTR), value(f16), value(f16)),
     lambda: tt.BitcastOp(value(f16), IntegerType(16)),
     lambda: tt.BroadcastOp(value(tensor(f16, 8, 1)), TILE),
+    lambda: tt.CatOp(value(ROWS), value(ROWS), tensor(i32, 8)),
     lambda: tt.ClampFOp(value(f32), value(f32), value(f32), tt.PropagateNan.ALL),
     lambda: tt.DescriptorGatherOp(
         value(TensorDescType.of(f16, (1, 16))),
@@ -82,6 +84,7 @@ MADE: list[Callable[[], Operation]] = [
         tensor(f16, 4, 16),
     ),
     lambda: tt.DescriptorLoadOp(value(DESC), AT, TILE, cache=CacheModifier.CA),
+    lambda: tt.DescriptorReduceOp(tt.Combination.ADD, value(DESC), AT, value(TILE)),
     lambda: tt.DescriptorScatterOp(
         value(TensorDescType.of(f16, (1, 16))),
         value(ROWS),
@@ -90,12 +93,22 @@ MADE: list[Callable[[], Operation]] = [
     ),
     lambda: tt.DescriptorStoreOp(value(DESC), AT, value(TILE)),
     lambda: tt.DotOp(value(TILE), value(tensor(f16, 16, 8)), value(tensor(f32, 8, 8))),
+    lambda: tt.DotScaledOp(
+        value(tensor(i8, 8, 16)),
+        value(tensor(i8, 16, 8)),
+        value(tensor(f32, 8, 8)),
+        (tt.ScaledElement.E4M3, tt.ScaledElement.E5M2),
+        (None, value(tensor(i8, 8, 1))),
+    ),
+    lambda: tt.ElementwiseInlineAsmOp("nop", "=r", (value(ROWS),), (ROWS,)),
     lambda: tt.ExpandDimsOp(value(ROWS), 1, tensor(i32, 4, 1)),
     lambda: tt.FpToFpOp(value(f32), f16, tt.Rounding.RTNE),
     lambda: tt.FpToFpOp(value(f16), f32),
     lambda: tt.FuncOp("f", FunctionType.from_lists([], []), Region(), "private"),
+    lambda: tt.GatherOp(value(INTEGERS), value(ROWS), 0, ROWS),
     lambda: tt.GetNumProgramsOp(ProgramAxis.Y),
     lambda: tt.GetProgramIdOp(ProgramAxis.X),
+    lambda: tt.HistogramOp(value(ROWS), None, INTEGERS),
     lambda: tt.IntToPtrOp(value(i64), PTR),
     lambda: tt.LoadOp(value(PTRS), value(MASK), value(TILE), cache=CacheModifier.CG),
     lambda: tt.LoadOp(value(BLOCK)),
@@ -116,10 +129,12 @@ MADE: list[Callable[[], Operation]] = [
     lambda: tt.PtrToIntOp(value(PTR), i64),
     lambda: tt.ReduceOp((value(FLOATS),), 1, (tensor(f32, 8),), combine()),
     lambda: tt.ReshapeOp(value(TILE), tensor(f16, 128)),
+    lambda: tt.ScanOp((value(FLOATS),), 1, False, combine(tt.ScanReturnOp)),
     lambda: tt.SplatOp(value(f16), TILE),
     lambda: tt.StoreOp(value(PTRS), value(TILE), value(MASK)),
     lambda: tt.StoreOp(value(PTR), value(f16)),
     lambda: tt.TransOp(value(TILE), (1, 0), tensor(f16, 16, 8)),
+    lambda: tt.UnsplatOp(value(tensor(f16, 1, 1))),
     lambda: ttg.BarrierOp(Domain.LOCAL | Domain.GLOBAL_READ),
     lambda: ttg.LocalAllocOp(buffer(8, 16)),
     lambda: ttg.LocalAllocOp(buffer(8, 16, mutable=False), value(TILE)),
@@ -158,6 +173,8 @@ def test_constructor_makes_what_verifies(make: Callable[[], Operation]) -> None:
 
 
 EFFECTS: dict[str, set[MemoryEffectKind]] = {
+    "tt.atomic_cas": {MemoryEffectKind.READ, MemoryEffectKind.WRITE},
+    "tt.descriptor_reduce": {MemoryEffectKind.READ, MemoryEffectKind.WRITE},
     "tt.assert": {MemoryEffectKind.WRITE},
     "tt.print": {MemoryEffectKind.WRITE},
     "tt.load": {MemoryEffectKind.READ},

@@ -25,3 +25,15 @@ tt.func @functions(%x: tensor<16xf32>, %s: f32) {
   // CHECK-NEXT: tt.return
   tt.return
 }
+
+// CHECK-LABEL: tt.func @swaps(%p: tensor<16x!tt.ptr<f32>>, %x: tensor<16xf32>, %q: !tt.ptr<i32>, %i: i32, %d: !tt.tensordesc<16xf32>)
+tt.func @swaps(%p: tensor<16x!tt.ptr<f32>>, %x: tensor<16xf32>, %q: !tt.ptr<i32>, %i: i32, %d: !tt.tensordesc<16xf32>) {
+  // CHECK-NEXT: %a = tt.atomic_cas acq_rel, gpu, %q, %i, %i : (!tt.ptr<i32>, i32, i32) -> i32
+  %a = tt.atomic_cas acq_rel, gpu, %q, %i, %i : (!tt.ptr<i32>, i32, i32) -> i32
+  // CHECK-NEXT: %b = tt.atomic_cas relaxed, cta, %p, %x, %x {note} : (tensor<16x!tt.ptr<f32>>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %b = tt.atomic_cas relaxed, cta, %p, %x, %x {note} : (tensor<16x!tt.ptr<f32>>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  // CHECK-NEXT: tt.descriptor_reduce add, %d[%i], %x : !tt.tensordesc<16xf32>, tensor<16xf32>
+  tt.descriptor_reduce add, %d[%i], %x : !tt.tensordesc<16xf32>, tensor<16xf32>
+  // CHECK-NEXT: tt.return
+  tt.return
+}

@@ -100,3 +100,15 @@ tt.func @f() {
 %x = "test.op"() : () -> tensor<4x4xf32>
 %y, %z = tt.split %x : tensor<4x4xf32> -> tensor<4xf32>
 // CHECK: tt.split: expected src of shape 4x2, two for each element of low, got 4x4
+
+// -----
+
+%p, %x = "test.op"() : () -> (!tt.ptr<i32>, f32)
+%y = tt.atomic_cas acq_rel, gpu, %p, %x, %x : (!tt.ptr<i32>, f32, f32) -> f32
+// CHECK: tt.atomic_cas: expected cmp to be i32, as ptr points to, got f32
+
+// -----
+
+%d, %i, %x = "test.op"() : () -> (!tt.tensordesc<16xf32>, i32, tensor<8xf32>)
+tt.descriptor_reduce add, %d[%i], %x : !tt.tensordesc<16xf32>, tensor<8xf32>
+// CHECK: tt.descriptor_reduce: expected src of shape 16

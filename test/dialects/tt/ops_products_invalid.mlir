@@ -110,7 +110,7 @@
 ^bb0:
   "tt.reduce.return"() : () -> ()
 }) : () -> f32
-// CHECK: tt.reduce: expected a tensor to reduce, got none
+// CHECK: tt.reduce: expected a tensor to combine, got none
 
 // -----
 
