@@ -193,7 +193,7 @@ def message_bases(
     if shape.count > 1 and shape.bytes < shape.count * GRF_BYTES:
         return None
     slot = slot_bits(shape, lanes)
-    if shape.bytes * 8 % (lanes * slot):
+    if shape.bytes // shape.count * 8 % (lanes * slot):
         return None
     per_slot = slot // shape.bits
     first, end = lanes * per_slot, shape.elements

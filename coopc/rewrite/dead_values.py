@@ -100,8 +100,7 @@ def shorten(loop: ForOp, needed: set[SSAValue]) -> None:
     for at, result in zip(keep, new.results, strict=True):
         result.name_hint = loop.results[at].name_hint
         loop.results[at].replace_all_uses_with(result)
-    Rewriter.erase_op(loop)
+    # Only what nobody needs still uses what is dropped, and is removed next.
+    Rewriter.erase_op(loop, safe_erase=False)
     for at in reversed(dropped):
-        argument = new.body.block.args[at + 1]
-        # Only what nobody needs still uses it, and is removed next.
-        new.body.block.erase_arg(argument, safe_erase=False)
+        new.body.block.erase_arg(new.body.block.args[at + 1], safe_erase=False)

@@ -11,7 +11,7 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.xe.dpas import accumulators
+from coopc.dialects.xe.dpas import EXECUTION_SIZES, accumulators
 from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
 from coopc.passes.xe.matrix_rules import precision, sources
 
@@ -40,6 +40,15 @@ def why_not(op: Operation, device: Device, lanes: int) -> str | None:
             return found
     if op.dialect_name() != "coopmatrix":
         return None
+    if isinstance(op, coopmatrix.MulAddOp):
+        assert device.dpas is not None, device
+        allowed = [has for has, n in EXECUTION_SIZES if n == device.dpas.lanes]
+        if lanes not in allowed:
+            wanted = " or ".join(map(str, allowed))
+            return (
+                f"expected a kernel of {wanted} lanes, which multiply by the DPAS of "
+                f"{device.name}, got {lanes}"
+            )
     if not isinstance(op, CONVERTED):
         return (
             f"{op.name} is not converted to xe: coopc-lanes and coopc-khr compile "

@@ -388,3 +388,12 @@ def test_the_second_entry_takes_any_memory(
     grid = (-(-n // x.n), -(-m // x.m))
     simulate(module, name, [a.astype("f2"), b.astype("f2"), c], grid=grid)
     assert np.array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize(("device", "lanes"), [("dg2", 16), ("dg2", 32)])
+def test_products_are_of_the_lanes_that_the_engine_has(device: str, lanes: int) -> None:
+    size = f"simt.kernel, simt.subgroup_size = {lanes} : i32"
+    text = GEMMS["f16"].text.replace("simt.kernel", size)
+    what = "expected a kernel of 8 lanes, which multiply by the DPAS of dg2"
+    with pytest.raises(CompileError, match=f"mul_add: {what}, got {lanes}"):
+        compiled(text, to_xe(device))

@@ -62,3 +62,37 @@ def test_loops_carry_what_is_needed(use: str, result: str, kept: list[str]) -> N
     ] == kept
     (loop,) = (op for op in found.walk() if op.name == "scf.for")
     assert len(loop.results) == len(kept)
+
+
+CHAINED = """
+func.func @f(%m: memref<8xi32>, %n: index, %a: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a, %y = %a) -> (i32, i32) {
+    %x1 = arith.addi %x, %x : i32
+    %y1 = arith.muli %y, %y : i32
+    scf.yield %x1, %y1 : i32, i32
+  }
+  %s:2 = scf.for %i = %c0 to %n step %c1
+      iter_args(%x = %r#0, %y = %r#1) -> (i32, i32) {
+    %in = scf.for %j = %c0 to %n step %c1 iter_args(%z = %x) -> (i32) {
+      %z1 = arith.subi %z, %z : i32
+      scf.yield %z1 : i32
+    }
+    memref.store %y, %m[%i] : memref<8xi32>
+    scf.yield %in, %y : i32, i32
+  }
+  func.return
+}
+"""
+
+
+def test_loops_that_go_on_with_what_others_carry() -> None:
+    """One behind the other, and inside of each other."""
+    found = module(CHAINED)
+    remove_dead(found)
+    found.verify()
+    assert "arith.muli" in names(found)
+    assert not {"arith.addi", "arith.subi"} & set(names(found))
+    carried = [len(op.results) for op in found.walk() if op.name == "scf.for"]
+    assert carried == [1, 1, 0]

@@ -7,8 +7,9 @@ import pytest
 
 import coopc
 from coopc.device import BMG, DG2, PVC, BlockIO, BlockKind, BlockShapes, Device
+from coopc.plan import search
 from coopc.plan.block_message import LOAD_KINDS, slot_bits, why_not, why_not_slots
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_shape import BITS, BlockMode, BlockShape
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
 
@@ -110,6 +111,22 @@ MESSAGES: dict[BlockKind, tuple[str, Callable[[str, BlockShape, int], str]]] = {
     "prefetch": ("prefetch2d", prefetch),
     "store": ("store2d", store),
 }
+
+
+@pytest.mark.parametrize("lanes", [16, 32])
+@pytest.mark.parametrize("device", [PVC, BMG], ids=lambda device: device.name)
+def test_what_is_planned_is_emitted(device: Device, lanes: int) -> None:
+    """The planner tries no message that the emitted operation refuses."""
+    io = device.block_io
+    assert io is not None
+    tried = 0
+    for kind, table in tables(io).items():
+        mode = {x: mode for mode, x in LOAD_KINDS.items()}.get(kind, BlockMode.PLAIN)
+        for shape in search.shapes(table, mode, BITS) if kind != "prefetch" else ():
+            if search.message_bases(shape, lanes, 1, 1) is not None:
+                assert why_not(kind, shape, device, lanes) is None
+                tried += 1
+    assert tried > 50
 
 
 @pytest.mark.parametrize("lanes", [16, 32])
