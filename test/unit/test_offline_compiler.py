@@ -37,6 +37,39 @@ def test_every_device(device: str, binary: bytes, tool: Tool) -> None:
     assert isa.check({**CLEAN, "simd": 16, "registers": 256, "dpas": 0}) == ()
 
 
+def lane_kernel(type: str, size: int) -> str:
+    """A kernel whose lanes exchange vectors."""
+    whole = f"vector<{size}x{type}>" if size > 1 else type
+    made = f"vector.broadcast %x : {type} to {whole}"
+    sum = "" if type == "i1" else f"%a = simt.reduce add %v3 : {whole}"
+    first = f"vector.extract %v3[0] : {type} from {whole}"
+    return f"""
+func.func @{type}_{size}(%m: memref<?x{type}>, %at: index, %n: i32)
+    attributes {{simt.kernel, simt.subgroup_size = 16 : i32}} {{
+  %x = memref.load %m[%at] : memref<?x{type}>
+  %v0 = {made if size > 1 else f"arith.select %b, %x, %x : {type}"}
+  %v1 = simt.shuffle xor %v0, %at : {whole}
+  %v2 = simt.shuffle idx %v1, %at : {whole}
+  %v3 = simt.broadcast %v2, %at : {whole}
+  {sum}
+  %e = {first if size > 1 else f"arith.select %b, %v3, %v3 : {type}"}
+  memref.store %e, %m[%at] : memref<?x{type}>
+  func.return
+}}
+""".replace("  %v0 = arith.select", "  %b = arith.constant true\n  %v0 = arith.select")
+
+
+def test_lanes_exchange_every_type(tool: Tool) -> None:
+    """There are functions for all that is called."""
+    tool("ocloc")
+    types = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
+    names = [(type, size) for type in types for size in (1, 2, 4, 8, 16)]
+    text = "".join(lane_kernel(*each) for each in names)
+    binary = coopc.compile(text, "", "spirv-binary{device=bmg}").bytes
+    isa = compile_kernel(binary, "bmg")
+    assert isa.check({f"{type}_{size}:calls": 0 for type, size in names}) == ()
+
+
 def test_wrong_calls(binary: bytes) -> None:
     with pytest.raises(
         ValueError, match="expected a device of dg2, pvc, bmg, lnl, ptl"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import AnyFloat, Float16Type, IndexType, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
@@ -26,6 +26,9 @@ handlers = Handlers()
 
 _SUBGROUP = 3
 """Scope in the SPIR-V specification."""
+
+_WORDS = (1, 2, 4, 8, 16)
+"""Components that vectors of words have under OpenCL; 1 is a number."""
 
 _REDUCTIONS: dict[tuple[ReduceKind, str], str] = {
     (ReduceKind.ADD, "float"): "FAdd",
@@ -107,7 +110,33 @@ def shuffle(e: Emission, op: simt.ShuffleOp) -> None:
     else:
         opcode = "OpSubgroupShuffleINTEL"
         offset = _source_lane(e, mode, offset)
-    _each(e, op, lambda to, x: e.emit(opcode, x, offset, type=to))
+    _each(e, op, lambda to, x: _shuffled(e, op, opcode, x, offset, to))
+
+
+def _shuffled(
+    e: Emission, op: simt.ShuffleOp, opcode: str, x: Id, lane: Id, to: Id
+) -> Id:
+    """Shuffle under OpenCL, which has no functions for some vectors: as words."""
+    width, type = e.types.width(to), element_of(op.value.type)
+    is_number = isinstance(type, IntegerType | AnyFloat)
+    bits = type.bitwidth if is_number else 64  # of an index
+    if width == 1 or not (bits == 64 or isinstance(type, Float16Type)):
+        return e.emit(opcode, x, lane, type=to)
+    if (words := width * bits // 32) in _WORDS and width % 2 == 0:
+        word = e.types.vector(e.types.u32, words)
+        given = e.emit("OpBitcast", x, type=word)
+        return e.emit("OpBitcast", e.emit(opcode, given, lane, type=word), type=to)
+    return _componentwise(
+        e, x, to, lambda one: e.emit(opcode, one, lane, type=one.type)
+    )
+
+
+def _componentwise(e: Emission, x: Id, to: Id, make: Callable[[Id], Id]) -> Id:
+    """What `make` gives of a number, or of each component of a vector."""
+    found = [make(one) for one in e.components(x)]
+    if len(found) == 1:
+        return found[0]
+    return e.emit("OpCompositeConstruct", *found, type=to)
 
 
 def _source_lane(e: Emission, mode: ShuffleMode, offset: Id) -> Id:
@@ -130,12 +159,17 @@ def reduce(e: Emission, op: simt.ReduceOp) -> None:
         raise Refusal("expected integers of 8 bits or more, got i1")
     opcode = _reduction(e, op, type)
     scope = _subgroup(e)
-    each_float(
-        e,
-        op.result,
-        (op.value,),
-        lambda to, x: e.emit(opcode, scope, "Reduce", x, type=to),
-    )
+
+    def one(to: Id, x: Id) -> Id:
+        return e.emit(opcode, scope, "Reduce", x, type=to)
+
+    def part(to: Id, x: Id) -> Id:
+        if e.facts.vulkan:
+            return one(to, x)
+        # OpenCL has no reductions of vectors.
+        return _componentwise(e, x, to, lambda each: one(each.type, each))
+
+    each_float(e, op.result, (op.value,), part)
 
 
 def _reduction(e: Emission, op: simt.ReduceOp, type: Attribute) -> str:

@@ -288,6 +288,44 @@ def test_lanes(runner: Any):
         check(f"{name} f32", function(halves, 1, keepdims=True))
 
 
+@pytest.mark.parametrize(
+    ("type", "dtype"), [("f16", "f2"), ("i64", "i8"), ("f64", "f8"), ("i8", "i1")]
+)
+def test_lanes_exchange_vectors(runner: Any, type: str, dtype: str):
+    """Also where OpenCL has no such function: by words, or component by component."""
+    if runner.flavour != "opencl":
+        pytest.skip("drivers of Vulkan may lack shuffles of other types than 32 bits")
+    x = np.random.default_rng(1).integers(-9, 10, 16).astype(dtype)
+    kind = "f" if type[0] == "f" else "i"
+    bodies: dict[str, tuple[str, str]] = {}
+    for size in (2, 4, 16):
+        vector = f"vector<{size}x{type}>"
+        numbers = ", ".join(f"{n}{'.0' if kind == 'f' else ''}" for n in range(size))
+        made = (
+            f"%c = arith.constant dense<[{numbers}]> : {vector}\n"
+            f"%b = vector.broadcast %a : {type} to {vector}\n"
+            f"%v = arith.add{kind} %b, %c : {vector}\n%l = arith.constant 3 : index\n"
+        )
+        last = f"\n%r = vector.extract %w[{size - 1}] : {type} from {vector}"
+        for name in ("shuffle xor", "shuffle idx", "shuffle up", "broadcast"):
+            lane = f"simt.{name} %v, %l : {vector}"
+            bodies[f"{name} {size}"] = (type, f"{made}%w = {lane}{last}")
+        added = f"simt.reduce add %v : {vector}"
+        bodies[f"add {size}"] = (type, f"{made}%w = {added}{last}")
+    found = runner.elementwise(bodies, [type], [x])
+    rows, lane = x.reshape(2, 8), np.arange(8)
+    for size in (2, 4, 16):
+        mine = rows + np.array(size - 1, x.dtype)
+        three = mine[:, [3] * 8]
+        want = {"shuffle idx": three, "broadcast": three}
+        want |= {"shuffle xor": mine[:, lane ^ 3], "shuffle up": mine[:, lane - 3]}
+        want["add"] = np.broadcast_to(mine.sum(1, keepdims=True, dtype=x.dtype), (2, 8))
+        for name, expected in want.items():
+            got = found[f"{name} {size}"].reshape(2, 8)
+            lanes = slice(3 if name == "shuffle up" else 0, None)
+            assert np.array_equal(got[:, lanes], expected[:, lanes]), (name, size)
+
+
 @pytest.mark.parametrize("element", ["i8", "i16", "f16", "f32", "i64", "f64"])
 def test_blocks(runner: Any, element: str):
     """Lane l gets elements l, l + 8, l + 16, ... of a block, and writes them back."""
