@@ -107,14 +107,18 @@ def _unknown(value: SSAValue) -> str | None:
         return None
     if has_width(element.pointee if is_pointer else element):
         return None
-    kinds = "integers or floats of 1, 8, 16, 32 or 64 bits, or pointers to them"
-    return f"expected {kinds}, got {type}"
+    kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
+    return f"expected {kinds}, or pointers to them, got {type}"
 
 
 def has_width(element: Attribute) -> bool:
-    """Whether elements are of a width that vectors of a lane have."""
-    is_number = isinstance(element, IntegerType | AnyFloat)
-    return is_number and element.bitwidth in WIDTHS
+    """Whether elements are of a width that vectors of a lane have.
+
+    Floats of 8 bits have no type in SPIR-V, nor in LLVM IR.
+    """
+    if isinstance(element, AnyFloat):
+        return element.bitwidth in WIDTHS[2:]
+    return isinstance(element, IntegerType) and element.bitwidth in WIDTHS
 
 
 def _one_of_several(value: SSAValue) -> str | None:
