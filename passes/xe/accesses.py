@@ -35,6 +35,12 @@ StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
 AccessOp: TypeAlias = LoadOp | StoreOp
 
 
+def why_no_matrix(op: Operation, otherwise: str) -> str:
+    """Return why an access through pointers is about no matrix, if that was asked."""
+    found = op.attributes.get(NO_MATRIX)
+    return found.data if isinstance(found, StringAttr) else otherwise
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """A tensor that is moved between memory and registers."""
@@ -91,8 +97,7 @@ def request_of(access: Access) -> Request | Refusal:
     if takes_any(op):
         return Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
     if isinstance(op, tt.LoadOp | tt.StoreOp):
-        why = op.attributes.get(NO_MATRIX)
-        what = why.data if isinstance(why, StringAttr) else "a pointer for each element"
+        what = why_no_matrix(op, "a pointer for each element")
         return Refusal(Reason.UNKNOWN_MEMORY, what.removeprefix(MEMORY_SAID))
     if rank != 2 or len(op.indices) != 2:
         return Refusal(Reason.RANK, f"a tensor of rank {rank} of {len(op.indices)}")

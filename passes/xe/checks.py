@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
     IntegerType,
-    StringAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -19,7 +18,7 @@ from coopc.dialects.tt.enums import Padding, Rounding
 from coopc.dialects.tt.layouts import encoding_of
 from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
 from coopc.dialects.tt.types import bits_of, is_tensor
-from coopc.passes.xe.accesses import NO_MATRIX
+from coopc.passes.xe.accesses import why_no_matrix
 from coopc.passes.xe.atomics import why_not_atomic
 from coopc.passes.xe.block_access import plan_of
 from coopc.passes.xe.block_pointers import is_block_pointer
@@ -161,9 +160,9 @@ def _rounded(op: tt.FpToFpOp) -> str | None:
 def _pointers(op: tt.LoadOp | tt.StoreOp) -> str | None:
     """Return why an access through pointers cannot be converted."""
     if is_block_pointer(op):
-        return "expected a block pointer that is understood, got " + text_of(
-            op, NO_MATRIX, "one as it was: convert-tt-pointers-to-descriptors"
-        )
+        otherwise = "one as it was: convert-tt-pointers-to-descriptors"
+        what = why_no_matrix(op, otherwise)
+        return f"expected a block pointer that is understood, got {what}"
     if is_tensor(op.ptr.type) and base_of(op.ptr) is None:
         return "expected pointers that count from one scalar pointer"
     return None
@@ -182,12 +181,6 @@ def _descriptor(op: tt.MakeTensorDescriptorOp) -> str | None:
     if stride not in (None, 1):
         return f"expected a last stride of 1, as descriptors have, got {stride}"
     return None
-
-
-def text_of(op: Operation, name: str, otherwise: str) -> str:
-    """Return what an attribute says."""
-    found = op.attributes.get(name)
-    return found.data if isinstance(found, StringAttr) else otherwise
 
 
 def _function(op: tt.FuncOp) -> str | None:

@@ -29,6 +29,7 @@ from coopc.passes.xe.accesses import (
     is_promised,
     request_of,
     takes_any,
+    why_no_matrix,
 )
 from coopc.passes.xe.base_alignment import (
     SURFACE_ALIGNMENT,
@@ -216,6 +217,8 @@ class PlanBlockIoPass(ModulePass):
             elif (access := access_of(each)) is not None:
                 decided = decide(access, device)
             else:
+                if self.explain and isinstance(each, ttig.PrefetchOp):
+                    remark(each, f"left out: {why_no_matrix(each, 'no matrix')}")
                 continue
             write(each, decided)
             if self.explain and not takes_any(each):

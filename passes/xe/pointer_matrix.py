@@ -88,7 +88,7 @@ def matrix_of(op: PointerOp, indices: Indices) -> Matrix | Refusal:
     """Return the matrix that an access is about, or why it is about none."""
     order = order_of(op)
     if order is None:
-        return Refusal(Reason.UNKNOWN_MEMORY, "a pointer for each element")
+        return Refusal(Reason.UNKNOWN_MEMORY, not_promised(op, indices))
     shape = shape_of(pointee_of(op.ptr.type) or op.ptr.type)
     if len(shape) != 2:
         return Refusal(Reason.RANK, f"a tensor of pointers of rank {len(shape)}")
@@ -102,6 +102,15 @@ def matrix_of(op: PointerOp, indices: Indices) -> Matrix | Refusal:
         return _matrix(op, pointers, limits, flags, order)
     except NotAffine as error:
         return Refusal(Reason.UNKNOWN_MEMORY, str(error))
+
+
+def not_promised(op: PointerOp, indices: Indices) -> str:
+    """Return what is known of pointers without `ttig.block_io`, for people."""
+    try:
+        indices.of(op.ptr)
+    except NotAffine as error:
+        return f"a pointer for each element: {error}"
+    return "a pointer for each element"
 
 
 def _matrix(

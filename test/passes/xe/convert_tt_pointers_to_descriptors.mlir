@@ -49,6 +49,8 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     %2 = tt.addptr %0, %p : tensor<16x16x!tt.ptr<f32>, #t>, tensor<16x16xi32, #t>
     // CHECK: xe.no_matrix = "nothing says that the addresses are a matrix: indices come from %p of the arguments of tt.func"
     %3 = tt.load %2 {ttig.block_io = "row_major"} : tensor<16x16x!tt.ptr<f32>, #t>
+    // CHECK: xe.no_matrix = "nothing says that the addresses are a matrix: a pointer for each element: indices come from %p of the arguments of tt.func"
+    %4 = tt.load %2 : tensor<16x16x!tt.ptr<f32>, #t>
     tt.return
   }
 }
