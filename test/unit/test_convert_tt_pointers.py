@@ -224,7 +224,7 @@ def test_arguments_that_move_a_base_keep_it_aligned() -> None:
     body = f"""%v = tt.load %p {BLOCK}
       tt.store %q, %v {BLOCK}"""
     text = DPAS_HEAD.replace("%pid, %c16", "%pid, %m") + LOOP.format(body=body) + END
-    first, _ = coopc.compile(text, "coopc-xe{device=bmg}").interface
+    (first,) = coopc.compile(text, "coopc-xe{device=bmg}").interface
     # %pid * %m rows of %lda elements of 4 bytes: one of both is to be a multiple of 16.
     (move,) = (x for x in first.conditions if "which it moves" in x.why)
     assert move.what == "value"

@@ -93,7 +93,7 @@ def conversion(source: str, target: str, type: str) -> ModuleOp:
     tt.store %p_{target}, %n : tensor<{shape}x!tt.ptr<{type}>, {second}>
 """  # noqa: E501
     text = kernel(body, f"%a: !tt.ptr<{type}>, %b: !tt.ptr<{type}>")
-    return module(text, "coopc-xe{device=bmg}")
+    return module(text, "coopc-xe{device=bmg fallback=true}")
 
 
 PAIRS = [(x, y) for x, y in product(LAYOUTS, LAYOUTS) if x != y]

@@ -163,7 +163,7 @@ def test_products(seed: int, options: str) -> None:
         -(-(size - min(0, start)) // step)
         for size, start, step in zip((m, n), given.start, given.tile, strict=False)
     )
-    found = compiled(given.text, f"coopc-xe{{{options}}}")
+    found = compiled(given.text, f"coopc-xe{{{options} fallback=true}}")
     kernels = [x for x in found.ops if isinstance(x, FuncOp)]
     facts = Facts("opencl", device(options.split()[0].removeprefix("device=")))
     assert kernels
