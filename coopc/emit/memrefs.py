@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StridedLayoutAttr,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
@@ -117,6 +117,27 @@ def allocated_type(op: memref.AllocaOp) -> MemRefType:
     if Form.of(type).strides is not None:
         raise Refusal(f"expected an allocation in row-major order, got {type.layout}")
     return type
+
+
+def first_element(
+    offset: object,
+    shift: object,
+    type: MemRefType,
+    bytes_of: Callable[[Attribute], int],
+) -> int:
+    """The offset of a view of bytes, in its elements.
+
+    Raises:
+        Refusal: where it begins varies, or is not aligned, or it is not row-major.
+    """
+    if Form.of(type).strides is not None:
+        raise Refusal(f"expected a view in row-major order, got {type.layout}")
+    if not isinstance(offset, int) or not isinstance(shift, int):
+        raise Refusal("expected a view that begins at a constant byte")
+    first, rest = divmod(offset + shift, bytes_of(type.element_type))
+    if rest:
+        raise Refusal(f"expected a view of whole elements, got one from byte {shift}")
+    return first
 
 
 def known_dimension(number: object, rank: int) -> int:

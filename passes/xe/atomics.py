@@ -98,7 +98,7 @@ def _why_not_spread(op: tt.AtomicRMWOp) -> str | None:
                 f"bases, got {op.val.type}"
             )
     if op.result.uses and is_shared(spread):
-        return too_large(spread.element, elements_of(spread))
+        return too_large([spread.element], elements_of(spread))
     return None
 
 

@@ -111,10 +111,11 @@ class Conversion:
         self.padded = padded
         self.prefetches = Prefetches(entry, payload in ("prefetch", "all"))
         self.lanes = LaneAccess(entry, self.pointers, bases, in_loops)
+        self.memory = GroupMemory(entry)
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
-        memory = GroupMemory(self.entry)
+        memory = self.memory
         exchanges = Exchanges(self.entry, memory)
         return {
             **Tensors(self.entry, self.pointers, exchanges).rules(),
@@ -207,6 +208,7 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
     conversion = Conversion(entry, bases, payload, io, in_loops, channels, padded)
     rules = conversion.rules()
     split_values(func, parts, rules)
+    conversion.memory.share()
     func.attributes.pop(LANE_BY_LANE, None)
 
 

@@ -46,7 +46,7 @@ def why_not_convert(op: ttg.ConvertLayoutOp) -> str | None:
     count = 1
     for size in source.layout.out_sizes.values():
         count *= size
-    return too_large(source.element, count)
+    return too_large([source.element], count)
 
 
 @dataclass(slots=True)

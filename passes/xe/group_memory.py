@@ -1,13 +1,13 @@
 """Work-group memory: where subgroups leave what others need.
 
-Every use is a barrier, stores, a barrier, loads: so all uses can share the memory.
-What several lanes or subgroups have alike is stored by the first of them.
+Every use is a barrier, stores, a barrier, loads: so all uses share the memory, whatever
+they keep there.  What several lanes or subgroups have alike is stored by the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from xdsl.dialects import memref
@@ -15,17 +15,28 @@ from xdsl.dialects.arith import (
     AddiOp,
     AndIOp,
     CmpiOp,
+    ConstantOp,
     ExtUIOp,
     IndexCastOp,
     MuliOp,
     TruncIOp,
 )
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, VectorType, i32
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i8,
+    i32,
+)
 from xdsl.dialects.scf import IfOp, YieldOp
 from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
+from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.entry import Entry
@@ -34,7 +45,6 @@ from coopc.passes.xe.registers import vector_type, zeros
 from coopc.passes.xe.spread import Spread
 from coopc.rewrite.one_to_many import Splitter
 
-i8 = IntegerType(8)
 LIMIT_BYTES = 1 << 16
 """Work-group memory that every device has."""
 
@@ -46,9 +56,19 @@ def stored_type(element: Attribute) -> Attribute:
     return i8 if element == IntegerType(1) else element
 
 
-def too_large(element: Attribute, count: int) -> str | None:
-    """Return why so many elements do not fit into work-group memory, or None."""
-    size = count * max(8, bits_of(stored_type(element)) or 64) // 8
+def bytes_of(element: Attribute, count: int) -> int:
+    """Return the bytes of so many elements in memory."""
+    return count * max(8, bits_of(stored_type(element)) or 64) // 8
+
+
+def too_large(elements: Sequence[Attribute], count: int) -> str | None:
+    """Return why so many elements do not fit into work-group memory, or None.
+
+    Args:
+        elements: of one type or more, which are there at a time.
+        count: how many of each.
+    """
+    size = sum(bytes_of(each, count) for each in elements)
     if size <= LIMIT_BYTES:
         return None
     return (
@@ -62,6 +82,8 @@ class GroupMemory:
     """The work-group memory of a kernel."""
 
     entry: Entry
+    made: dict[memref.AllocaOp, int] = field(default_factory=dict[memref.AllocaOp, int])
+    """The memory of each use, and its number."""
 
     def of(self, element: Attribute, count: int, number: int = 0) -> SSAValue:
         """Return memory for so many elements, the same one each time.
@@ -69,17 +91,54 @@ class GroupMemory:
         Args:
             element: the type of the elements.
             count: how many.
-            number: to have several at a time.
+            number: from 0, where a use has several at a time.
         """
         space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
         type = MemRefType(stored_type(element), (count,), memory_space=space)
 
         def make() -> Operation:
-            return memref.AllocaOp.build(
+            new = memref.AllocaOp.build(
                 operands=[[], []], result_types=[type], properties={}
             )
+            self.made[new] = number
+            return new
 
         return self.entry.once(("scratch", type, number), make, "scratch")
+
+    def share(self) -> None:
+        """Let uses of several types or sizes have the same bytes."""
+        if len(self.made) < 2:
+            return
+        sizes: dict[int, int] = {}
+        for op, number in self.made.items():
+            type = op.memref.type
+            assert is_memref(type), op
+            size = bytes_of(type.element_type, type.element_count())
+            # Elements of any type begin where one of 8 bytes can.
+            sizes[number] = max(sizes.get(number, 0), -(-size // 8) * 8)
+        space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+        whole = memref.AllocaOp.build(
+            operands=[[], []],
+            result_types=[MemRefType(i8, (sum(sizes.values()),), memory_space=space)],
+            properties={"alignment": IntegerAttr(8, 64)},
+        )
+        whole.memref.name_hint = "scratch"
+        Rewriter.insert_op(whole, InsertPoint.at_start(self.entry.block))
+        last: Operation = whole
+        starts: dict[int, SSAValue] = {}
+        for number in sorted(sizes):
+            at = sum(size for other, size in sizes.items() if other < number)
+            constant = ConstantOp.from_int_and_width(at, IndexType())
+            Rewriter.insert_op(constant, InsertPoint.after(last))
+            starts[number], last = constant.result, constant
+        for op, number in self.made.items():
+            type = op.memref.type
+            assert is_memref(type), op
+            view = memref.ViewOp(whole.memref, starts[number], [], type)
+            Rewriter.insert_op(view, InsertPoint.after(last))
+            view.result.name_hint = op.memref.name_hint
+            Rewriter.replace_op(op, [], [view.result])
+            last = view
 
     def barrier(self, s: Splitter) -> None:
         """Wait for all subgroups."""

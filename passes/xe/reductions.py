@@ -58,6 +58,12 @@ def why_not_reduce(op: tt.ReduceOp) -> str | None:
     for src in op.srcs:
         if (reason := why_not_layout(spread_of_value(src), axis)) is not None:
             return f"{reason}, got {src.type}"
+    sources = [spread_of_value(src) for src in op.srcs]
+    bits = warp_bits(sources[0], axis)
+    if bits:
+        kept = row_count(sources[0], axis) << len(bits)
+        if (reason := too_large([x.element for x in sources], kept)) is not None:
+            return reason
     for each in op.combine.block.ops:
         if isinstance(each, tt.ReduceReturnOp):
             continue
@@ -79,8 +85,7 @@ def why_not_layout(source: Spread, axis: int) -> str | None:
     }
     if zero != layout.free_masks():
         return "expected elements that several lanes have to be the same by zero bases"
-    kept = row_count(source, axis)
-    return too_large(source.element, kept << len(warp_bits(source, axis)))
+    return None
 
 
 def warp_bits(source: Spread, axis: int) -> list[int]:
@@ -221,13 +226,10 @@ class Reductions:
 
     def _memories(self, targets: Sequence[Spread], count: int) -> list[SSAValue]:
         """Return memory for each result, all different."""
-        seen: dict[Attribute, int] = {}
-        found: list[SSAValue] = []
-        for target in targets:
-            before = seen.get(target.element, 0)
-            seen[target.element] = before + 1
-            found.append(self.memory.of(target.element, count, before))
-        return found
+        return [
+            self.memory.of(target.element, count, number)
+            for number, target in enumerate(targets)
+        ]
 
     def _along(self, bits: Sequence[int]) -> SSAValue:
         """Return the number of a subgroup among those along the axis, an i32."""

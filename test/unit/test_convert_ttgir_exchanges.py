@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 
+import coopc
 from coopc.compiler import new_context
+from coopc.diagnostic import CompileError
+from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
+from coopc.run import opencl
+from coopc.run.execute import on_opencl
 from coopc.sim.simulate import simulate
 from coopc.sim.triton import simulate_triton
 from coopc.source import Source
@@ -197,3 +203,71 @@ def test_reduce_to_a_scalar(layout: str) -> None:
     expected = a.sum(1).max()
     simulate(module(text, "coopc-xe{device=bmg}"), "k", [a], grid=(1,))
     assert (a == expected).all()
+
+
+SEVERAL = f"""{address("rows", "%a", "i32")}{address("along", "%b", "i32")}
+    %v = tt.load %p_rows : tensor<32x32x!tt.ptr<i32>, #rows>
+    %w = ttg.convert_layout %v : tensor<32x32xi32, #rows> -> tensor<32x32xi32, #along>
+    %n = arith.trunci %v : tensor<32x32xi32, #rows> to tensor<32x32xi8, #rows>
+    %m = ttg.convert_layout %n : tensor<32x32xi8, #rows> -> tensor<32x32xi8, #along>
+    %o = arith.extsi %m : tensor<32x32xi8, #along> to tensor<32x32xi32, #along>
+    %f = arith.sitofp %o : tensor<32x32xi32, #along> to tensor<32x32xf16, #along>
+    %r:2 = "tt.reduce"(%f, %w) <{{axis = 1 : i32}}> ({{
+    ^bb0(%x0: f16, %x1: i32, %y0: f16, %y1: i32):
+      %g = arith.maxnumf %x0, %y0 : f16
+      %h = arith.addi %x1, %y1 : i32
+      tt.reduce.return %g, %h : f16, i32
+    }}) : (tensor<32x32xf16, #along>, tensor<32x32xi32, #along>)
+       -> (tensor<32xf16, #s>, tensor<32xi32, #s>)
+    %i = arith.fptosi %r#0 : tensor<32xf16, #s> to tensor<32xi32, #s>
+    %j = arith.addi %i, %r#1 : tensor<32xi32, #s>
+    %k = tt.expand_dims %j {{axis = 1 : i32}} : tensor<32xi32, #s> -> tensor<32x1xi32, #along>
+    %l = tt.broadcast %k : tensor<32x1xi32, #along> -> tensor<32x32xi32, #along>
+    %q = arith.addi %l, %w : tensor<32x32xi32, #along>
+    tt.store %p_along, %q : tensor<32x32x!tt.ptr<i32>, #along>
+"""  # noqa: E501
+
+
+def test_uses_of_several_types_share_memory(intel_cpu: opencl.Session) -> None:
+    """What is there at a time is beside each other, all else at one place."""
+    parent = LAYOUTS["along"]
+    alias = f"#s = #ttg.slice<{{dim = 1, parent = {parent}}}>\n"
+    text = alias + kernel(SEVERAL, "%a: !tt.ptr<i32>, %b: !tt.ptr<i32>")
+    a = np.random.default_rng(5).integers(-99, 100, (ROWS, COLS)).astype("i4")
+    expected = a + a.max(1, keepdims=True) + a.sum(1, keepdims=True)
+    found = module(text, "coopc-xe{device=bmg}")
+    (whole,) = (op for op in found.walk() if isinstance(op, memref.AllocaOp))
+    assert "memref<4096xi8" in str(whole.memref.type)
+    assert "@k.scratch" in coopc.compile(text, "coopc-xe{device=bmg}", "llvm-ir").text
+    b = np.zeros_like(a)
+    simulate(found, "k", [a, b], grid=(1,))
+    assert np.array_equal(b, expected)
+    options = "coopc-xe{device=bmg emulate=true}"
+    artifact = coopc.compile(text, options, "spirv-binary")
+    (interface,) = artifact.interface
+    call = pack(interface, [a, np.zeros_like(a)], (1, 1, 1))
+    assert np.array_equal(
+        on_opencl(artifact.bytes, call, intel_cpu).arrays[1], expected
+    )
+
+
+def test_what_is_there_at_a_time_fits() -> None:
+    """The limit is for a use, not for each of its results."""
+    layout = blocked("[1, 1]", "[1, 16]", "[1, 4]")
+    s, e, n = "#ttg.slice<{dim = 1, parent = #e}>", "#e", 4096
+    text = f"""#e = {layout}
+module attributes {{"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}} {{
+  tt.func public @k(%x: i32) {{
+    %v = tt.splat %x : i32 -> tensor<{n}x64xi32, {e}>
+    %r:2 = "tt.reduce"(%v, %v) <{{axis = 1 : i32}}> ({{
+    ^bb0(%x0: i32, %x1: i32, %y0: i32, %y1: i32):
+      tt.reduce.return %x0, %x1 : i32, i32
+    }}) : (tensor<{n}x64xi32, {e}>, tensor<{n}x64xi32, {e}>)
+       -> (tensor<{n}xi32, {s}>, tensor<{n}xi32, {s}>)
+    tt.return
+  }}
+}}
+"""
+    limit = r"tt\.reduce: expected at most 65536 bytes .* got 131072"
+    with pytest.raises(CompileError, match=limit):
+        module(text, "coopc-xe{device=bmg}")

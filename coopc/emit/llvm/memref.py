@@ -20,6 +20,7 @@ from coopc.emit.memrefs import (
     Form,
     allocated_type,
     cast_form,
+    first_element,
     kept_dimensions,
     known_dimension,
     memref_type,
@@ -146,6 +147,17 @@ def subview(e: Emission, op: memref.SubviewOp) -> None:
         lambda d: scaled[kept[d]],
     )
     e.set(op.result, view)
+
+
+@handlers.on(memref.ViewOp)
+def view_of_bytes(e: Emission, op: memref.ViewOp) -> None:
+    """Bytes as elements of another type."""
+    source, type = e.view(op.source), memref_type(op.result)
+    (shift,) = e.nums((op.byte_shift,))
+    offset = first_element(source.offset, shift, type, e.types.bytes_of)
+    sizes = iter(e.nums(op.sizes))
+    shape = tuple(next(sizes) if size < 0 else size for size in type.get_shape())
+    e.set(op.result, View(source.base, type.element_type, offset, shape, None))
 
 
 @handlers.on(memref.ReinterpretCastOp)

@@ -18,6 +18,7 @@ from coopc.emit.memrefs import (
     Form,
     allocated_type,
     cast_form,
+    first_element,
     kept_dimensions,
     known_dimension,
     memref_type,
@@ -107,6 +108,8 @@ def alloca(e: Emission, op: memref.AllocaOp) -> None:
     if storage == "Workgroup" and not isinstance(op.parent_op(), FuncOp):
         raise Refusal("expected work-group memory to be allocated at function entry")
     base = _variable(e, type, storage, op.memref.name_hint)
+    if op.alignment is not None and op.alignment.value.data > 0 and not e.facts.vulkan:
+        e.module.decorate(base, "Alignment", op.alignment.value.data)
     sizes = tuple(type.get_shape())
     e.set(op.memref, View(base, storage, type.element_type, 0, sizes, None))
 
@@ -168,6 +171,20 @@ def subview(e: Emission, op: memref.SubviewOp) -> None:
         lambda d: scaled[kept[d]],
     )
     e.set(op.result, view)
+
+
+@handlers.on(memref.ViewOp)
+def view_of_bytes(e: Emission, op: memref.ViewOp) -> None:
+    """Bytes as elements of another type."""
+    if e.facts.vulkan:
+        raise Refusal("expected memory of one type: Vulkan casts no pointers")
+    source, type = e.view(op.source), memref_type(op.result)
+    offset = first_element(source.offset, e.num(op.byte_shift), type, e.types.bytes_of)
+    pointer = e.types.pointer(source.storage, e.types.in_memory(type.element_type))
+    base = e.emit("OpBitcast", source.base, type=pointer)
+    sizes = iter(e.nums(op.sizes))
+    shape = tuple(next(sizes) if size < 0 else size for size in type.get_shape())
+    e.set(op.result, View(base, source.storage, type.element_type, offset, shape, None))
 
 
 @handlers.on(memref.ReinterpretCastOp)
