@@ -37,7 +37,6 @@ from coopc.passes.xe.group_memory import GroupMemory
 from coopc.passes.xe.joins import join, split
 from coopc.passes.xe.kernels import convert_functions
 from coopc.passes.xe.lane_access import LaneAccess
-from coopc.passes.xe.lane_loops import LaneLoops
 from coopc.passes.xe.payloads import Payload, PayloadLoads, Prefetches
 from coopc.passes.xe.pointer_casts import same_pointer
 from coopc.passes.xe.pointers import Pointers, base_of, memref_of, origin_of
@@ -96,7 +95,7 @@ class Conversion:
         bases: dict[Operation, SSAValue],
         payload: Payload,
         io: BlockIO | None,
-        in_loops: LaneLoops | None,
+        in_loops: bool,
         channels: ChannelAccess,
         padded: frozenset[Operation],
     ) -> None:
@@ -200,9 +199,9 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         and (base := base_of(op.ptr)) is not None
     }
     # The entry point for any memory is to be short, the others are to be fast.
-    in_loops = LaneLoops(entry) if LANE_BY_LANE in func.attributes else None
+    in_loops = LANE_BY_LANE in func.attributes
     channels = ChannelAccess(entry, Builders.of(func))
-    if io is None and in_loops is None:
+    if io is None and not in_loops:
         channels.plans = plans_of(func)
         demand(func, channels.plans)
     conversion = Conversion(entry, bases, payload, io, in_loops, channels, padded)

@@ -57,6 +57,9 @@ from coopc.rewrite.one_to_many import Splitter
 
 Values = Sequence[SSAValue]
 
+MOST_UNROLLED = 128
+"""Elements of a lane that are accessed each by itself; more would be too much code."""
+
 
 @dataclass(frozen=True, slots=True)
 class Where:
@@ -78,8 +81,13 @@ class LaneAccess:
     pointers: Pointers
     bases: dict[Operation, SSAValue]
     """The scalar pointer that the pointers of an access count from."""
-    loops: LaneLoops | None = None
-    """Where elements are accessed in loops; None where each by itself."""
+    in_loops: bool = False
+    """Whether elements are accessed in loops even where they are few."""
+
+    def _loops(self, spread: Spread) -> LaneLoops | None:
+        """Return how elements are accessed in loops; None where each by itself."""
+        is_short = len(spread.registers) <= MOST_UNROLLED
+        return None if is_short and not self.in_loops else LaneLoops(self.entry)
 
     def through_pointers(self, op: tt.LoadOp | tt.StoreOp, s: Splitter) -> Where:
         """Return where the elements of a tensor of pointers are."""
@@ -214,15 +222,16 @@ class LaneAccess:
     ) -> Values:
         """Load a tensor; return its pieces."""
         spread = spread_of_value(result)
+        loops = self._loops(spread)
         kept = element_type(where.memory)
         zero = zeros(self.entry, VectorType(kept, [spread.length]))
         found: list[SSAValue] = []
         for number, offsets in enumerate(where.offsets):
             start = zero if other is None else cast(s, other[number], kept)
             mask = None if where.masks is None else where.masks[number]
-            if self.loops is not None:
+            if loops is not None:
                 memory = where.memory
-                found.append(self.loops.load(s, memory, offsets, mask, start))
+                found.append(loops.load(s, memory, offsets, mask, start))
                 continue
             vector = start
             for at in range(spread.length):
@@ -273,15 +282,16 @@ class LaneAccess:
         is stored, after it was.
         """
         spread = spread_of_value(value)
+        loops = self._loops(spread)
         where = self._by_the_first(s, where, spread)
         kept = element_type(where.memory)
         vectors = [cast(s, x, kept) for x in unpacked(s, spread, s.parts(value))]
         for number, (vector, offsets) in enumerate(
             zip(vectors, where.offsets, strict=True)
         ):
-            if self.loops is not None:
+            if loops is not None:
                 flags = None if where.masks is None else where.masks[number]
-                self.loops.store(s, where.memory, offsets, flags, vector)
+                loops.store(s, where.memory, offsets, flags, vector)
                 continue
             for at in range(spread.length):
                 index = element_index(s, offsets, at)

@@ -45,6 +45,10 @@ module attributes {{"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32
   }}
 }}
 """  # noqa: E501
+    return of_text(text, pipeline)
+
+
+def of_text(text: str, pipeline: str) -> ModuleOp:
     universe = everything()
     ctx = new_context(universe)
     source = Source(text, "kernel")
@@ -386,3 +390,47 @@ def test_blocks_that_begin_within_4_bytes(promise: str, at: str) -> None:
     found = outputs(body, TWO.replace("f32", "f16"), [a, b, 128, 5], "dpas")
     same(found)
     assert np.array_equal(found[0][:, 5:37], a[:, 5:37])
+
+
+def test_many_elements_of_a_lane_are_little_code() -> None:
+    """Each of 32 lanes copies 256 elements, masked, of columns in pairs."""
+    rows, cols = 128, 64
+    text = f"""
+#b = #ttg.blocked<{{sizePerThread = [1, 2], threadsPerWarp = [1, 32],
+                   warpsPerCTA = [1, 1], order = [1, 0]}}>
+#r = #ttg.slice<{{dim = 1, parent = #b}}>
+#c = #ttg.slice<{{dim = 0, parent = #b}}>
+module attributes {{"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 32 : i32}} {{
+  tt.func public @k(%a: !tt.ptr<i8>, %b: !tt.ptr<i8>, %n: i32) {{
+    %0 = tt.make_range {{start = 0 : i32, end = {rows} : i32}} : tensor<{rows}xi32, #r>
+    %1 = tt.expand_dims %0 {{axis = 1 : i32}}
+       : tensor<{rows}xi32, #r> -> tensor<{rows}x1xi32, #b>
+    %2 = arith.constant dense<{cols}> : tensor<{rows}x1xi32, #b>
+    %3 = arith.muli %1, %2 : tensor<{rows}x1xi32, #b>
+    %4 = tt.make_range {{start = 0 : i32, end = {cols} : i32}} : tensor<{cols}xi32, #c>
+    %5 = tt.expand_dims %4 {{axis = 0 : i32}}
+       : tensor<{cols}xi32, #c> -> tensor<1x{cols}xi32, #b>
+    %6 = tt.broadcast %3 : tensor<{rows}x1xi32, #b> -> tensor<{rows}x{cols}xi32, #b>
+    %7 = tt.broadcast %5 : tensor<1x{cols}xi32, #b> -> tensor<{rows}x{cols}xi32, #b>
+    %8 = arith.addi %6, %7 : tensor<{rows}x{cols}xi32, #b>
+    %9 = tt.splat %n : i32 -> tensor<{rows}x{cols}xi32, #b>
+    %m = arith.cmpi slt, %8, %9 : tensor<{rows}x{cols}xi32, #b>
+    %p = tt.splat %a : !tt.ptr<i8> -> tensor<{rows}x{cols}x!tt.ptr<i8>, #b>
+    %q = tt.addptr %p, %8
+       : tensor<{rows}x{cols}x!tt.ptr<i8>, #b>, tensor<{rows}x{cols}xi32, #b>
+    %v = tt.load %q, %m : tensor<{rows}x{cols}x!tt.ptr<i8>, #b>
+    %s = tt.splat %b : !tt.ptr<i8> -> tensor<{rows}x{cols}x!tt.ptr<i8>, #b>
+    %t = tt.addptr %s, %8
+       : tensor<{rows}x{cols}x!tt.ptr<i8>, #b>, tensor<{rows}x{cols}xi32, #b>
+    tt.store %t, %v, %m : tensor<{rows}x{cols}x!tt.ptr<i8>, #b>
+    tt.return
+  }}
+}}
+"""
+    kernel = of_text(text, "coopc-xe{device=bmg}")
+    assert len(list(kernel.walk())) < 1500  # where 256 of each would be over 5,000
+    a = np.random.default_rng(2).integers(-99, 99, (rows, cols)).astype("i1")
+    b, n = np.zeros_like(a), 5000
+    simulate(kernel, "k", [a, b, n], grid=(1,))
+    assert np.array_equal(b.ravel()[:n], a.ravel()[:n])
+    assert not b.ravel()[n:].any()
