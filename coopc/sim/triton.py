@@ -26,6 +26,7 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import in_memory
+from coopc.rewrite.host_descriptors import make_host_descriptors
 from coopc.sim.arguments import Argument
 from coopc.sim.simulate import Run, simulate
 
@@ -61,6 +62,8 @@ def with_functions(module: ModuleOp) -> ModuleOp:
     for op in list(copy.ops):
         if not isinstance(op, tt.FuncOp):
             continue
+        if op.is_kernel and len(op.body.blocks) == 1:
+            make_host_descriptors(op)
         inputs = [pointer_as_memref(type) for type in op.function_type.inputs]
         outputs = op.function_type.outputs.data
         types = FunctionType.from_lists(inputs, outputs)

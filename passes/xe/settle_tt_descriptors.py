@@ -1,10 +1,12 @@
 """`settle-tt-descriptors`: descriptors as the hardware has surfaces.
 
 Before: Triton GPU IR with descriptors of any rank and padding.
-After:  blocks of rank 2 are of descriptors of rank 2, the leading dimensions in their
-        base; what is NaN outside is chosen by a mask, after zeros were loaded; numbers
-        of a descriptor that is made in the kernel are those that it is made of; bases
-        are aligned as surfaces want them, where that is known to be possible.
+After:  those that the host passes are made in the kernel, of a base, sizes and strides
+        that are its arguments instead; blocks of rank 2 are of descriptors of rank 2,
+        the leading dimensions in their base; what is NaN outside is chosen by a mask,
+        after zeros were loaded; numbers of a descriptor that is made in the kernel are
+        those that it is made of; bases are aligned as surfaces want them, where that is
+        known to be possible.
 Fails:  never; what is carried by loops in more than one form stays.
 """
 
@@ -27,6 +29,7 @@ from coopc.passes.xe.compensate_bases import compensate
 from coopc.passes.xe.descriptor_forms import BlockOp, flatten, pad_with_nan
 from coopc.passes.xe.pointers import origin_of
 from coopc.rewrite.dead_values import remove_dead
+from coopc.rewrite.host_descriptors import make_host_descriptors
 
 
 def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
@@ -102,6 +105,8 @@ class SettleTtDescriptorsPass(ModulePass):
         for func in op.ops:
             if not isinstance(func, tt.FuncOp) or not func.body.blocks:
                 continue
+            if func.is_kernel and len(func.body.blocks) == 1:
+                make_host_descriptors(func)
             found = [x for x in func.body.walk() if isinstance(x, NEEDED)]
             for each in found:
                 settle(each)

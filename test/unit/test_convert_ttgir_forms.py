@@ -434,3 +434,37 @@ module attributes {{"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 32 : i32
     simulate(kernel, "k", [a, b, n], grid=(1,))
     assert np.array_equal(b.ravel()[:n], a.ravel()[:n])
     assert not b.ravel()[n:].any()
+
+
+def test_descriptors_that_the_host_makes() -> None:
+    """A base, sizes and all strides but the last, which is 1, are arguments instead."""
+    body = """%v = tt.descriptor_load %x[%c32, %c0] {ttig.block_io = "row_major"}
+       : !tt.tensordesc<32x32xf32> -> tensor<32x32xf32, #t>
+    %f = tt.splat %n : f32 -> tensor<32x32xf32, #t>
+    %w = arith.addf %v, %f : tensor<32x32xf32, #t>
+    tt.descriptor_store %y[%c0, %c32], %w {ttig.block_io = "row_major"}
+       : !tt.tensordesc<32x32xf32>, tensor<32x32xf32, #t>"""
+    types = "!tt.tensordesc<32x32xf32>"
+    arguments = f"%x: {types}, %n: f32 {{tt.divisibility = 1 : i32}}, %y: {types}"
+    a = np.random.default_rng(3).standard_normal((50, 64)).astype("f4")
+    expected = np.zeros((32, 64), "f4")
+    expected[:18, 32:] = a[32:, :32]
+    expected[:, 32:] += 2
+    for pipeline in ("", "coopc-xe{device=bmg fallback=true}"):
+        kernel = module(body, arguments, "dpas", pipeline)
+        names = [op.sym_name.data for op in kernel.ops if isinstance(op, FuncOp)]
+        for name in names or ["k"]:
+            b = np.zeros_like(expected)
+            given = [a, 50, 64, 64, 2.0, b, 32, 64, 64]
+            if pipeline:
+                simulate(kernel, name, given, grid=(1,))
+            else:
+                simulate_triton(kernel, name, given, (1,))
+            assert np.array_equal(b, expected), name
+        if names:
+            assert names == ["k", "k.fallback"]
+            assert "xe.block_load_2d" in {op.name for op in kernel.walk()}
+            (func, _) = kernel.ops
+            assert isinstance(func, FuncOp)
+            hints = [arg.name_hint for arg in func.args]
+            assert hints[:5] == ["x", "x_shape0", "x_shape1", "x_stride0", "n"]
