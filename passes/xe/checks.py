@@ -22,6 +22,7 @@ from coopc.passes.xe.accesses import why_no_matrix
 from coopc.passes.xe.atomics import why_not_atomic
 from coopc.passes.xe.block_access import plan_of
 from coopc.passes.xe.block_pointers import is_block_pointer
+from coopc.passes.xe.buffers import why_not_alloc, why_not_buffer
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.exchanges import why_not_convert
 from coopc.passes.xe.joins import why_not_join
@@ -41,6 +42,7 @@ KNOWN = (
     tt.ReturnOp,
     tt.SplatOp,
     ttg.BarrierOp,
+    ttg.LocalDeallocOp,
     ttig.DescriptorPrefetchOp,
     ttig.PrefetchOp,
 )
@@ -50,16 +52,12 @@ WIDTHS = (1, 8, 16, 32, 64)
 MOST_BYTES = 1 << 31
 """Of a row of a matrix, and from one to the next: as i32."""
 TRITON = ("tt", "ttg", "ttig")
-_MEMORY = "expected tensors in registers: what lanes exchange is by ttg.convert_layout"
 _NUMBERS = "expected a pointer that is moved by elements, not a number of bytes"
 REASONS = {
     "tt.assert": "expected no assertion: a kernel cannot end with a message",
     "tt.int_to_ptr": _NUMBERS,
     "tt.print": "expected no printing: a kernel has nowhere to print to",
     "tt.ptr_to_int": _NUMBERS,
-    "ttg.local_alloc": _MEMORY,
-    "ttg.local_load": _MEMORY,
-    "ttg.local_store": _MEMORY,
     **dict.fromkeys(
         (
             "tt.clampf",
@@ -80,6 +78,8 @@ def why_not(op: Operation) -> str | None:
     for value in (*op.results, *given):
         if (reason := _unknown(value)) is not None:
             return reason
+        if isinstance(value.type, ttg.MemDescType) and op.dialect_name() not in TRITON:
+            return f"expected {value.type} not to be chosen or carried"
         if isinstance(value.type, tt.PtrType) and op.dialect_name() not in TRITON:
             return (
                 f"expected {value.type} not to be chosen or carried: choose or carry "
@@ -244,5 +244,9 @@ CHECKS: dict[type[Operation], Callable[[Any], str | None]] = {
     tt.TransOp: _view,
     tt.ReshapeOp: _view,
     ttg.ConvertLayoutOp: _convert,
+    ttg.LocalAllocOp: why_not_alloc,
+    ttg.LocalLoadOp: why_not_buffer,
+    ttg.LocalStoreOp: why_not_buffer,
+    ttg.MemDescTransOp: why_not_buffer,
 }
 """What is checked of each operation."""

@@ -21,12 +21,13 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.device import BlockIO
-from coopc.dialects import simt, tt, ttig
+from coopc.dialects import simt, tt, ttg, ttig
 from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.types import TensorDescType, is_tensor
 from coopc.passes.xe.accesses import LANE_BY_LANE
 from coopc.passes.xe.atomics import Atomics
 from coopc.passes.xe.block_access import BlockAccess, plan_of, spread_of_value
+from coopc.passes.xe.buffers import Buffers, buffer_type
 from coopc.passes.xe.channel_access import ChannelAccess, demand, plans_of
 from coopc.passes.xe.checks import why_not
 from coopc.passes.xe.counters import count_in_units
@@ -66,6 +67,8 @@ def parts_of(value: SSAValue) -> Parts | None:
         return Parts((base, i32, i32, i32), suffixes)
     if isinstance(type, tt.PtrType):
         return Parts((memref_of(value),))
+    if isinstance(type, ttg.MemDescType):
+        return Parts((buffer_type(type),))
     return None
 
 
@@ -115,6 +118,7 @@ class Conversion:
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
         memory = self.memory
+        buffers = Buffers(self.entry, memory)
         exchanges = Exchanges(self.entry, memory)
         return {
             **Tensors(self.entry, self.pointers, exchanges).rules(),
@@ -131,6 +135,11 @@ class Conversion:
             tt.SplitOp: split,
             tt.StoreOp: self.store,
             tt.ReduceOp: Reductions(self.entry, memory).reduce,
+            ttg.LocalAllocOp: buffers.alloc,
+            ttg.LocalDeallocOp: lambda op, s: (),
+            ttg.LocalLoadOp: buffers.load,
+            ttg.LocalStoreOp: buffers.store,
+            ttg.MemDescTransOp: buffers.trans,
             ttig.DescriptorPrefetchOp: self.prefetches.fetch,
             ttig.PrefetchOp: lambda op, s: (),
         }

@@ -1,5 +1,6 @@
 """Tensors that change their layout or are reduced, simulated before and after."""
 
+import re
 from functools import cache
 from itertools import product
 from typing import Any
@@ -270,4 +271,82 @@ module attributes {{"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32
 """
     limit = r"tt\.reduce: expected at most 65536 bytes .* got 131072"
     with pytest.raises(CompileError, match=limit):
+        module(text, "coopc-xe{device=bmg}")
+
+
+SHARED = """#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1,
+                                order = [1, 0]}>
+#turned = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0, 1]}>
+#three = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [2, 1, 0]}>
+#smem = #ttg.shared_memory
+"""
+FIXED, MUTABLE = (
+    f"!ttg.memdesc<32x32xT, #shared, #smem{mutable}>" for mutable in ("", ", mutable")
+)
+TURNED = "!ttg.memdesc<32x32xT, #turned, #smem, mutable>"
+STAGED = f"""{address("rows", "%a", "T")}{address("along", "%b", "T")}
+    %v = tt.load %p_rows : tensor<32x32x!tt.ptr<T>, #rows>
+    %m = ttg.local_alloc %v : (tensor<32x32xT, #rows>) -> {FIXED}
+    %n = ttg.local_alloc : () -> {MUTABLE}
+    %t = ttg.memdesc_trans %n {{order = array<i32: 1, 0>}} : {MUTABLE} -> {TURNED}
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c3 = arith.constant 3 : i32
+    %z = arith.constant dense<0.0> : tensor<32x32xT, #along>
+    %s = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %z)
+        -> (tensor<32x32xT, #along>) : i32 {{
+      %w = ttg.local_load %m : {FIXED} -> tensor<32x32xT, #columns>
+      ttg.local_store %w, %n : tensor<32x32xT, #columns> -> {MUTABLE}
+      %x = ttg.local_load %t : {TURNED} -> tensor<32x32xT, #along>
+      %next = arith.addf %sum, %x : tensor<32x32xT, #along>
+      scf.yield %next : tensor<32x32xT, #along>
+    }}
+    ttg.local_dealloc %n : {MUTABLE}
+    tt.store %p_along, %s : tensor<32x32x!tt.ptr<T>, #along>
+"""
+
+
+@pytest.mark.parametrize("type", ["f32", "f16"])
+def test_tensors_go_through_buffers(type: str) -> None:
+    text = SHARED + kernel(STAGED, "%a: !tt.ptr<T>, %b: !tt.ptr<T>")
+    text = text.replace("xT,", f"x{type},").replace("<T>", f"<{type}>")
+    dtype = {"f32": "f4", "f16": "f2"}[type]
+    a = np.random.default_rng(6).integers(-99, 100, (ROWS, COLS)).astype(dtype)
+    for pipeline in ("", "coopc-xe{device=bmg}"):
+        b = np.zeros_like(a)
+        found = module(text, pipeline)
+        if pipeline:
+            simulate(found, "k", [a, b], grid=(1,))
+        else:
+            simulate_triton(found, "k", [a, b], (1,))
+        assert np.array_equal(b, 3 * a.T)
+
+
+LARGE, SEVERAL_OF = (
+    f"!ttg.memdesc<{size}xf32, #three, #smem, mutable>" for size in ("4x64x64", "3x8x8")
+)
+PART = "!ttg.memdesc<8x8xf32, #shared, #smem, mutable>"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            f"%m = ttg.local_alloc : () -> {LARGE}\n"
+            f"%n = ttg.local_alloc : () -> {LARGE}",
+            "ttg.local_alloc: expected at most 65536 bytes of work-group memory for "
+            "the buffers of a kernel, got 131072 so far",
+        ),
+        (
+            f"%m = ttg.local_alloc : () -> {SEVERAL_OF}\n"
+            "%c = arith.constant 1 : i32\n"
+            f"%n = ttg.memdesc_index %m[%c] : {SEVERAL_OF} -> {PART}\n"
+            f"%x = ttg.local_load %n : {PART} -> tensor<8x8xf32, #rows>",
+            "ttg.memdesc_index: it is not converted to xe",
+        ),
+    ],
+)
+def test_buffers_that_are_refused(body: str, message: str) -> None:
+    text = SHARED + kernel(body, "%a: !tt.ptr<f32>")
+    with pytest.raises(CompileError, match=re.escape(message)):
         module(text, "coopc-xe{device=bmg}")
