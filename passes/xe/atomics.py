@@ -20,10 +20,11 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     VectorType,
+    i1,
     i64,
 )
 from xdsl.dialects.scf import IfOp, YieldOp
-from xdsl.dialects.vector import ExtractOp, InsertOp
+from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects import simt, tt
@@ -32,10 +33,15 @@ from coopc.dialects.tt.types import is_tensor, pointee_of
 from coopc.passes.xe.block_access import spread_of_value
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.group_memory import GroupMemory, row_major, too_large
-from coopc.passes.xe.lane_access import element_type, is_first_of_all
+from coopc.passes.xe.lane_access import (
+    MOST_UNROLLED,
+    element_type,
+    is_first_of_all,
+)
+from coopc.passes.xe.lane_loops import LaneLoops
 from coopc.passes.xe.pointer_casts import memory_of
 from coopc.passes.xe.pointers import Pointers, base_of
-from coopc.passes.xe.registers import packed, unpacked, zeros
+from coopc.passes.xe.registers import packed, unpacked, vector_type, zeros
 from coopc.passes.xe.spread import Spread
 from coopc.rewrite.one_to_many import Splitter
 
@@ -137,8 +143,14 @@ class Atomics:
         if op.mask is not None:
             masks = unpacked(s, spread_of_value(op.mask), s.parts(op.mask))
         found: list[SSAValue] = []
+        is_long = len(spread.registers) > MOST_UNROLLED
         for number, offsets in enumerate(s.parts(op.ptr)):
             mask = None if masks is None else masks[number]
+            if is_long:
+                both = first, mask
+                loop = self._in_loop(op, s, target, offsets, both, values[number])
+                found.append(loop)
+                continue
             old = zeros(self.entry, spread.vector)
             for at in range(spread.length):
                 flag = self._flag(s, first, mask, at)
@@ -151,6 +163,30 @@ class Atomics:
         if op.result.uses and is_shared(spread):
             found = self._shared(s, spread, found)
         return [packed(s, spread, found)]
+
+    def _in_loop(
+        self,
+        op: tt.AtomicRMWOp,
+        s: Splitter,
+        target: SSAValue,
+        offsets: SSAValue,
+        flags: tuple[SSAValue | None, SSAValue | None],
+        vector: SSAValue,
+    ) -> SSAValue:
+        """Update the elements of a vector, where there are many of them.
+
+        The flags say for the lane, and for each element, whether it is.
+        """
+        first, mask = flags
+        if first is not None:
+            type = VectorType(i1, vector_type(vector).get_shape())
+            all = self.entry.once(
+                ("all", first, type), lambda: BroadcastOp(first, type)
+            )
+            mask = all if mask is None else s.insert(AndIOp(mask, all)).result
+        return LaneLoops(self.entry).update(
+            s, offsets, mask, vector, lambda at, one: rmw(op, target, [at], one)
+        )
 
     def _flag(
         self, s: Splitter, first: SSAValue | None, mask: SSAValue | None, at: int

@@ -5,6 +5,7 @@ scf.for %at = 0 to 8 { memory[offsets[at]] = vector[at] where mask[at] }
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.arith import IndexCastOp
@@ -15,7 +16,7 @@ from xdsl.dialects.vector import ExtractOp, InsertOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from coopc.passes.xe.entry import Entry
-from coopc.passes.xe.registers import length_of, vector_type
+from coopc.passes.xe.registers import length_of, vector_type, zeros
 from coopc.rewrite.one_to_many import Splitter
 
 
@@ -34,16 +35,46 @@ class LaneLoops:
         start: SSAValue,
     ) -> SSAValue:
         """Return a vector with what is loaded where a mask is true."""
+        return self._found(
+            s, offsets, mask, start, lambda at, index: [LoadOp.get(memory, [index])]
+        )
+
+    def update(
+        self,
+        s: Splitter,
+        offsets: SSAValue,
+        mask: SSAValue | None,
+        vector: SSAValue,
+        make: Callable[[SSAValue, SSAValue], Operation],
+    ) -> SSAValue:
+        """Return what `make` of an index and an element finds, or 0, as a vector."""
+        type = vector_type(vector)
+
+        def one(at: SSAValue, index: SSAValue) -> list[Operation]:
+            element = ExtractOp(vector, [at], type.get_element_type())
+            return [element, make(index, element.result)]
+
+        return self._found(s, offsets, mask, zeros(self.entry, type), one)
+
+    def _found(
+        self,
+        s: Splitter,
+        offsets: SSAValue,
+        mask: SSAValue | None,
+        start: SSAValue,
+        make: Callable[[SSAValue, SSAValue], list[Operation]],
+    ) -> SSAValue:
+        """Return a vector with what the last operation gives where a mask is true."""
         block = Block(arg_types=[IndexType(), start.type])
         at, before = block.args
         ops, index = self._index(offsets, at)
-        read = LoadOp.get(memory, [index])
-        put = InsertOp(read.res, before, [at])
+        ops += make(at, index)
+        put = InsertOp(ops[-1].results[0], before, [at])
         if mask is None:
-            block.add_ops([*ops, read, put, YieldOp(put.result)])
+            block.add_ops([*ops, put, YieldOp(put.result)])
         else:
             flag = ExtractOp(mask, [at], i1)
-            then = Region(Block([*ops, read, put, YieldOp(put.result)]))
+            then = Region(Block([*ops, put, YieldOp(put.result)]))
             otherwise = Region(Block([YieldOp(before)]))
             choose = IfOp(flag.result, [start.type], then, otherwise)
             block.add_ops([flag, choose, YieldOp(choose.results[0])])

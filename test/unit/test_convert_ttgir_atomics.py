@@ -220,6 +220,20 @@ CASTS = """
 """
 
 
+def test_many_updates_are_little_code() -> None:
+    """256 of each lane, in loops."""
+    size = 1 << 14
+    random = np.random.default_rng(1)
+    p, x = (random.integers(-99, 99, size).astype("i4") for _ in range(2))
+    at, n = random.permutation(size).astype("i4"), size - 3
+    text = update("add", "i32", size, store=False)
+    assert len(list(after(text, "coopc-xe{device=bmg}").walk())) < 1000
+    expected = p.copy()
+    np.add.at(expected, at[:n], 2 * x[:n])
+    for found in runs(text, [p, x, at, np.zeros(size, "i4"), n], None):
+        assert np.array_equal(found[0], expected)
+
+
 def test_casts(intel_cpu: opencl.Session) -> None:
     """Booleans are bytes; bits of floats are moved as integers."""
     random = np.random.default_rng(0)

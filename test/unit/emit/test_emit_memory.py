@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from coopc.diagnostic import CompileError
+
 Array: TypeAlias = npt.NDArray[Any]
 
 
@@ -351,3 +353,45 @@ func.func @k(%a: memref<?x?x{element}>, %r: memref<?x{element}>)
     found = runner.run(text, [a, np.zeros(40, dtype)])[1]
     expected = np.concatenate([a[0, :8], a[1, 16:40], a[0, :8]])
     np.testing.assert_array_equal(found, expected)
+
+
+VIEWS = """
+func.func @views(%a: memref<8xi32>, %b: memref<8xi32>)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 8>} {
+  %bytes = memref.alloca() {alignment = 8 : i64}
+    : memref<64xi8, #simt.memory<workgroup>>
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %low = memref.view %bytes[%c0][] : memref<64xi8, #simt.memory<workgroup>>
+    to memref<16xi16, #simt.memory<workgroup>>
+  %high = memref.view %bytes[%c32][] : memref<64xi8, #simt.memory<workgroup>>
+    to memref<8xf32, #simt.memory<workgroup>>
+  %i = simt.local_id x : index
+  %x = memref.load %a[%i] : memref<8xi32>
+  %n = arith.trunci %x : i32 to i16
+  %f = arith.bitcast %x : i32 to f32
+  memref.store %n, %low[%i] : memref<16xi16, #simt.memory<workgroup>>
+  memref.store %f, %high[%i] : memref<8xf32, #simt.memory<workgroup>>
+  simt.barrier workgroup
+  %c7 = arith.constant 7 : index
+  %j = arith.subi %c7, %i : index
+  %m = memref.load %low[%j] : memref<16xi16, #simt.memory<workgroup>>
+  %w = arith.extsi %m : i16 to i32
+  %g = memref.load %high[%j] : memref<8xf32, #simt.memory<workgroup>>
+  %k = arith.bitcast %g : f32 to i32
+  %s = arith.addi %w, %k : i32
+  memref.store %s, %b[%i] : memref<8xi32>
+  func.return
+}
+"""
+
+
+def test_views_of_bytes(runner: Any):
+    """Elements of several types in one piece of memory: OpenCL casts pointers."""
+    a = np.random.default_rng(0).integers(-99, 99, 8).astype(np.int32)
+    if runner.flavour == "vulkan":
+        with pytest.raises(CompileError, match=r"memref\.view: .* casts no pointers"):
+            runner.run(VIEWS, [a, np.zeros_like(a)], (1, 1, 1))
+        return
+    _, b = runner.run(VIEWS, [a, np.zeros_like(a)], (1, 1, 1))
+    np.testing.assert_array_equal(b, 2 * a[::-1])
