@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, f64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import FloatElement
 from coopc.dialects.narrow import is_integer
-from coopc.passes.khr.remainder import remainder
 
 Insert = Callable[[Operation], SSAValue]
 """Inserts an operation and gives its result."""
@@ -75,9 +74,10 @@ def elementwise(op: Operation, values: Sequence[SSAValue], insert: Insert) -> SS
         case coopmatrix.NegOp():
             return _negated(values[0], insert)
         case coopmatrix.RemOp() if not is_integer(values[0].type):
-            x, y = (_widened(value, insert) for value in values)
-            type = values[0].type
-            return converted(remainder(x, y, insert), type, False, insert)
+            from xdsl.dialects.llvm import FRemOp  # which is large
+
+            x, y = values
+            return insert(FRemOp(x, y))
         case coopmatrix.AbsOp():
             (x,) = values
             integer = is_integer(x.type)
@@ -99,11 +99,6 @@ def elementwise(op: Operation, values: Sequence[SSAValue], insert: Insert) -> SS
             x, y = values
             signed = isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
             return binary(type_of(op), signed, x, y, insert)
-
-
-def _widened(x: SSAValue, insert: Insert) -> SSAValue:
-    """A float in which nothing of a narrow one rounds; f64 as it is."""
-    return x if x.type == f64 else converted(x, f32, False, insert)
 
 
 def type_of(op: Operation) -> type[Operation]:
