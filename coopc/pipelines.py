@@ -1,6 +1,7 @@
 """The pipelines that coopc names: tuples of passes, a reason where order matters.
 
-`coopc-opt --list-pipelines` prints their steps.
+`coopc-opt --list-pipelines` prints their steps.  Each ends with a check that it has
+left nothing that it is to lower.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coopc.device import DEVICES, device
+from coopc.passes.check_lowered import CheckLoweredPass
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
 from coopc.passes.khr.legalize_coopmatrix_khr import LegalizeCoopmatrixKhrPass
 from coopc.passes.khr.pack_coopmatrix_b import PackCoopmatrixBPass
@@ -49,7 +51,7 @@ class CoopcKhrPass(Pipeline):
         from coopc.passes.khr.tile_matmul_khr import TileMatmulKhrPass
 
         return (
-            SetTargetPass(self.device, self.flavour),
+            SetTargetPass.of(self.name, self.device, self.flavour),
             TileMatmulKhrPass(remark=not self.staged),  # for the target
             ConvertLinalgToCoopmatrixPass(self.tile),  # what is left of them
             *((PackCoopmatrixBPass(kernel=True),) if self.pack_b else ()),
@@ -61,6 +63,7 @@ class CoopcKhrPass(Pipeline):
             CanonicalizePass(),
             # No cse: xDSL's takes quadratic time in the loads of a block, and cutting
             # already computes each position once.
+            CheckLoweredPass(matrices=True),
         )
 
 
@@ -105,6 +108,9 @@ class CoopcXePass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
         # Triton's dialects are too much to import for the other pipelines.
+        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+            ConvertLinalgToCoopmatrixPass,
+        )
         from coopc.passes.xe.add_fallback_entry import AddFallbackEntryPass
         from coopc.passes.xe.convert_coopmatrix_to_xe import ConvertCoopmatrixToXePass
         from coopc.passes.xe.convert_tt_pointers_to_descriptors import (
@@ -126,7 +132,8 @@ class CoopcXePass(Pipeline):
         ahead = (fetch,) if self.prefetch else ()
         shared = FuseSplitDpasPass(assumed=True, explain=self.explain)
         return (
-            SetTargetPass(self.device, None if self.device is None else "opencl"),
+            SetTargetPass.of(self.name, self.device, self.device and "opencl"),
+            ConvertLinalgToCoopmatrixPass(),
             InlineTtCallsPass(),
             ExpandTtMathPass(),
             UnwrapTtOffsetsPass(),  # before pointers are looked at
@@ -140,6 +147,7 @@ class CoopcXePass(Pipeline):
             *((shared,) if self.split else ()),  # of what is loaded by blocks
             CanonicalizePass(),
             # No cse: what is the same is made once, see `coopc.passes.xe.entry`.
+            CheckLoweredPass(),
             *((EmulateXePass(), SetTargetPass("intel-cpu")) if self.emulate else ()),
         )
 
@@ -166,17 +174,22 @@ class CoopcLanesPass(Pipeline):
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
+        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+            ConvertLinalgToCoopmatrixPass,
+        )
         from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
         from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
 
         return (
-            SetTargetPass(self.device, self.flavour),
+            SetTargetPass.of(self.name, self.device, self.flavour),
+            ConvertLinalgToCoopmatrixPass(),
             CanonicalizePass(),  # what is dead or constant need not be spread
             DistributeCoopmatrixPass(
                 self.subgroup_size, self.unroll, explain=self.explain
             ),
             CanonicalizePass(),
             ConvergeSubgroupPass(),  # loops and calls that are left
+            CheckLoweredPass(),
         )
 
 
@@ -224,6 +237,7 @@ class CoopcAmxPass(Pipeline):
             CanonicalizePass(),
             FitAmxTilesPass(),
             ConvertSimtToLoopsPass(),
+            CheckLoweredPass(),
         )
 
 
@@ -254,6 +268,7 @@ class CoopcCpuPass(Pipeline):
             StageRowSlicesPass(),  # lanes have none
             DistributeCoopmatrixPass(1, max_vector=16, block_access=False),
             ConvertSimtToLoopsPass(),
+            CheckLoweredPass(),
         )
 
 

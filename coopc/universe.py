@@ -28,6 +28,7 @@ DIALECTS: dict[str, str] = {
 PASSES: dict[str, str] = {
     "check-dominance": "coopc.passes.check_dominance:CheckDominancePass",
     "check-uniformity": "coopc.passes.check_uniformity:CheckUniformityPass",
+    "check-lowered": "coopc.passes.check_lowered:CheckLoweredPass",
     "set-target": "coopc.passes.set_target:SetTargetPass",
     "convert-linalg-to-coopmatrix": "coopc.passes.front.convert_linalg_to_coopmatrix"
     ":ConvertLinalgToCoopmatrixPass",

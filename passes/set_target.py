@@ -8,7 +8,7 @@ options nor the module name a device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -53,6 +53,17 @@ class SetTargetPass(ModulePass):
     """A name in `coopc.device.DEVICES`; without it, the module's own target stays."""
     flavour: str | None = None
     """opencl or vulkan; the device's, if it has only one."""
+    asked: str = field(default=name, init=False, compare=False, repr=False)
+    """Whose option `device` messages name."""
+
+    @classmethod
+    def of(
+        cls, pipeline: str, device: str | None, flavour: str | None = None
+    ) -> SetTargetPass:
+        """Return it as a step of a pipeline that has the option `device`."""
+        found = cls(device, flavour)
+        object.__setattr__(found, "asked", pipeline)
+        return found
 
     def __post_init__(self) -> None:
         if self.device is not None:
@@ -64,7 +75,7 @@ class SetTargetPass(ModulePass):
             op.attributes[simt.TARGET] = target(self.device, self.flavour)
         elif simt.target_of(op) is None:
             reason = (
-                f"expected a device, {self.name}{{device=..}}, or {simt.TARGET} on the "
-                "module, got neither"
+                f"expected a device, {self.asked}{{device=..}}, or {simt.TARGET} on "
+                "the module, got neither"
             )
             op.emit_error(reason, PassFailedException(reason))

@@ -23,6 +23,7 @@
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: fit-amx-tiles
 // STEPS-NEXT: convert-simt-to-loops
+// STEPS-NEXT: check-lowered
 // STEPS-NEXT: coopc-cpu
 
 // The 4 x 5 matrix over four lanes: five full row slices, no masks.

@@ -18,6 +18,7 @@
 // STEPS-NEXT: pack-coopmatrix-b
 // STEPS-NEXT: legalize-coopmatrix-khr
 // STEPS-NEXT: canonicalize
+// STEPS-NEXT: check-lowered{matrices=true}
 
 // CHECK: simt.target = #simt.target<vulkan, lavapipe>
 // CHECK: func.func @multiply

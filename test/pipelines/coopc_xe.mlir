@@ -8,6 +8,7 @@
 // STEPS-NEXT: check-dominance
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
+// STEPS-NEXT: convert-linalg-to-coopmatrix
 // STEPS-NEXT: inline-tt-calls
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets
@@ -17,6 +18,7 @@
 // STEPS-NEXT: convert-ttgir-to-xe
 // STEPS-NEXT: convert-coopmatrix-to-xe
 // STEPS-NEXT: canonicalize
+// STEPS-NEXT: check-lowered
 
 // CHECK: simt.target = #simt.target<opencl, bmg>
 // CHECK: func.func @gemm_axb_32x32(%a: memref<f16>, %b: memref<f16>, %c: memref<f32>, %m: i32, %n: i32, %k: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 512>, simt.conditions = [{argument = 0 : i64, what = "address", multiple_of = 64 : i64, why = "base of a surface"}, {{.*}}{argument = 5 : i64, what = "value", multiple_of = 8 : i64, why = "width of a surface", at_least = 32 : i64, less_than = 8388608 : i64}]} {

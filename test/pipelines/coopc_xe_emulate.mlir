@@ -54,4 +54,4 @@
 // RUN: not coopc-opt %root/test/inputs/ttgir/gemm_axb.ttgir -p 'coopc-xe{emulate=true}' 2>&1 | filecheck %s --check-prefix NONE
 // LAVAPIPE: coopc-xe: expected a device with DPAS, dg2, pvc, bmg, lnl or ptl, got lavapipe
 // CPU: coopc-xe: expected a device with DPAS, dg2, pvc, bmg, lnl or ptl, got intel-cpu
-// NONE: expected a device, set-target{device=..}, or simt.target on the module, got neither
+// NONE: expected a device, coopc-xe{device=..}, or simt.target on the module, got neither

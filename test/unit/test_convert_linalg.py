@@ -16,14 +16,15 @@ TILES = ("8,8,8", "16,32,8", "5,3,2")
 SIZES = st.integers(1, 40)
 
 
-def run(text: str, tile: str, arguments: list[np.ndarray]) -> None:
+def run(
+    text: str, passes: str, arguments: list[np.ndarray], subgroup_size: int = 8
+) -> None:
     source = Source(text, "test")
     universe = everything()
     ctx = new_context(universe)
     module = parse(ctx, source)
-    passes = f"convert-linalg-to-coopmatrix{{tile={tile}}}"
     Run(ctx, source).apply(module, read_passes(passes, universe.all_passes))
-    simulate(module, "f", arguments, subgroup_size=8)
+    simulate(module, "f", arguments, subgroup_size=subgroup_size)
 
 
 def memref(array: np.ndarray, dynamic: bool) -> str:
@@ -48,7 +49,7 @@ func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {{
   linalg.matmul ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]})
   func.return
 }}""",
-        tile,
+        f"convert-linalg-to-coopmatrix{{tile={tile}}}",
         [a, b, c],
     )
     assert (c == expected).all()
@@ -95,7 +96,23 @@ func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {{
   }}
   func.return
 }}""",
-        "8,4,4",
+        "convert-linalg-to-coopmatrix{tile=8,4,4}",
         [a, b, c],
     )
     assert (c == expected).all()
+
+
+@pytest.mark.parametrize("pipeline", ["coopc-lanes", "coopc-xe", "coopc-khr"])
+def test_pipelines_begin_with_it(pipeline: str) -> None:
+    generator = np.random.default_rng(0)
+    a = generator.integers(-4, 5, (40, 48)).astype(np.float16)
+    b = generator.integers(-4, 5, (48, 24)).astype(np.float16)
+    c = np.zeros((40, 24), np.float32)
+    text = """
+func.func @f(%a: memref<40x48xf16>, %b: memref<48x24xf16>, %c: memref<40x24xf32>) {
+  linalg.matmul ins(%a, %b : memref<40x48xf16>, memref<48x24xf16>)
+                outs(%c : memref<40x24xf32>)
+  func.return
+}"""
+    run(text, f"{pipeline}{{device=bmg}}", [a, b, c], subgroup_size=16)
+    assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()

@@ -1,0 +1,63 @@
+"""`check-lowered`: what a pipeline is to lower is not there any more.
+
+Before: any IR that verifies.
+After: the same.
+Fails: naming an operation of linalg or of Triton; or one of coopmatrix, or that has a
+matrix, unless `matrices` may be left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType
+
+LOWERED = ("linalg", "tt", "ttg", "ttig")
+"""The dialects of which no pipeline leaves an operation."""
+
+
+@dataclass(frozen=True)
+class CheckLoweredPass(ModulePass):
+    """Fails on what the pipeline that it ends has no form of."""
+
+    name = "check-lowered"
+
+    matrices: bool = False
+    """Whether matrices may be left, for emission."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check all operations."""
+        for each in op.walk():
+            if reason := self._why_left(each):
+                each.emit_error(reason, PassFailedException(reason))
+
+    def _why_left(self, op: Operation) -> str | None:
+        """Say why an operation is not to be left; None if it may be."""
+        dialect = op.name.partition(".")[0]
+        if dialect in LOWERED:
+            return f"no pass of this pipeline lowers {op.name}"
+        if self.matrices or isinstance(op, coopmatrix.SpecConstantOp):
+            return None
+        if dialect == "coopmatrix":
+            return f"no pass of this pipeline lowers {op.name} here"
+        found = next((x for x in _types(op) if isinstance(x, MatrixType)), None)
+        return found and f"no pass of this pipeline lowers {found} here"
+
+
+def _types(op: Operation) -> Iterable[Attribute]:
+    """Yield the types of an operation's values and block arguments."""
+    yield from (value.type for value in (*op.operands, *op.results))
+    for region in op.regions:
+        for block in region.blocks:
+            yield from (arg.type for arg in block.args)
+    for attr in op.properties.values():
+        if isinstance(attr, FunctionType):
+            yield from (*attr.inputs, *attr.outputs)
