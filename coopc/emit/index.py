@@ -119,11 +119,17 @@ class IndexArithmetic(ABC, Generic[Given, Found]):
         static: Sequence[int],
         dynamic: Iterable[int | Given | Found],
     ) -> tuple[int | Found, int]:
-        """Where a position is in the components of a vector, and how many it names."""
+        """Where a position is in the components of a vector, and how many it names.
+
+        Raises:
+            Refusal: a position that is known is not in the vector.
+        """
         assert is_vector(type), type
         shape = type.get_shape()
         at: int | Found = 0
         for size, position in zip(shape, mixed(static, dynamic), strict=False):
+            if isinstance(position, int) and not 0 <= position < size:
+                raise Refusal(f"expected a position below {size}, got {position}")
             at = self.add(self.mul(at, size), position)
         named = 1
         for size in shape[len(static) :]:

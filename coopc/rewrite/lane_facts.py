@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Axis, Layout, MatrixType
 from coopc.dialects.layout import rule_in
+from coopc.dialects.layout.matrices import matrix_of
 from coopc.dialects.narrow import is_memref
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.family import CoopmatrixFamily
@@ -41,7 +42,7 @@ def refusal(module: ModuleOp, lanes: int) -> tuple[Operation, str] | None:
         for attr in (*types, *op.properties.values()):
             if isinstance(attr, MatrixType) and (reason := _why_not_type(attr)):
                 return op, reason
-        if reason := _why_not_op(op):
+        if reason := _why_not_op(op) or _why_no_slot(op, lanes):
             return op, reason
     return None
 
@@ -102,6 +103,20 @@ def _why_not_op(op: Operation) -> str | None:
             if matrices and not isinstance(inner, allowed):
                 return f"expected single elements in a body, got {inner.name}"
     return None
+
+
+def _why_no_slot(op: Operation, lanes: int) -> str | None:
+    """Say why a lane has no such slot of a matrix."""
+    if not isinstance(op, coopmatrix.ExtractOp | coopmatrix.InsertOp):
+        return None
+    slot, type = constant_number(op.index), coopmatrix.matrix_type(op.matrix)
+    slots = CoopmatrixFamily().distribution(matrix_of(type), lanes).length
+    if slot is None or 0 <= slot < slots:
+        return None
+    return (
+        f"expected a slot below {slots}, as many as each of {lanes} lanes has of "
+        f"{type}, got {slot}"
+    )
 
 
 def has_matrices(func: FuncOp, known: Functions) -> bool:

@@ -153,3 +153,13 @@ func.func @unroll(%n: index) attributes {simt.kernel} {
   } {simt.unroll = 4 : i64}
   func.return
 }
+
+// -----
+
+func.func @beyond(%a: memref<4xf32>) attributes {simt.kernel} {
+  %c4 = arith.constant 4 : index
+  %v = vector.load %a[%c4] : memref<4xf32>, vector<4xf32>
+  // CHECK: error: vector.extract: expected a position below 4, got 4
+  %y = vector.extract %v[%c4] : f32 from vector<4xf32>
+  func.return
+}

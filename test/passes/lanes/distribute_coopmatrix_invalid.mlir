@@ -67,3 +67,21 @@ func.func @body(%x: !coopmatrix.matrix<8x8xf32, acc>) {
   }
   func.return
 }
+
+// -----
+
+func.func @slot(%x: !coopmatrix.matrix<16x16xf32, acc>) {
+  %c16 = arith.constant 16 : index
+  // CHECK: error: coopmatrix.extract: expected a slot below 16, as many as each of 16 lanes has of !coopmatrix.matrix<16x16xf32, acc>, got 16
+  %e = coopmatrix.extract %x[%c16] : !coopmatrix.matrix<16x16xf32, acc>
+  func.return
+}
+
+// -----
+
+func.func @negative(%x: !coopmatrix.matrix<16x16xf32, acc>, %e: f32) {
+  %minus = arith.constant -1 : index
+  // CHECK: error: coopmatrix.insert: expected a slot below 16, {{.*}}, got -1
+  %y = coopmatrix.insert %e, %x[%minus] : !coopmatrix.matrix<16x16xf32, acc>
+  func.return
+}
