@@ -34,6 +34,7 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.emit.facts import Facts
+from coopc.emit.memrefs import allocated, memref_type
 from coopc.emit.structured import Refusal
 from coopc.interface import (
     SCALAR_BYTES,
@@ -46,6 +47,7 @@ from coopc.interface import (
     SpecConstant,
     fields_of,
 )
+from coopc.rewrite.structure import callee, functions
 
 _KINDS = {
     AffineBinaryOpKind.Add: "add",
@@ -346,37 +348,38 @@ def _expression(expression: AffineExpr) -> Expression:
 
 
 def _work_group_memory(kernel: FuncOp, module: ModuleOp, facts: Facts) -> int:
-    """Size of the work-group memory that a kernel and its calls allocate, in bytes.
+    """Size of the work-group memory of a kernel and what it calls, in bytes.
 
-    Under Vulkan a function is emitted for each of its calls, with what it allocates.
+    Under Vulkan a function has memory of its own wherever it is called.
     """
-    reached = _reached(kernel, module)
-    if not facts.vulkan:
-        return sum(map(_allocated, reached))
-    sizes: dict[FuncOp, int] = {}
+    known, seen = functions(module), dict[FuncOp, int]()
 
-    def whole(function: FuncOp) -> int:
-        if function not in sizes:
-            sizes[function] = 0  # recursion is refused elsewhere
-            calls = sum(map(whole, _callees(function, module)))
-            sizes[function] = _allocated(function) + calls
-        return sizes[function]
+    def of(func: FuncOp) -> int:
+        if func in seen:
+            return seen[func] if facts.vulkan else 0
+        seen[func] = total = 0  # recursion is refused where it is emitted
+        for op in func.walk():
+            if isinstance(op, memref.AllocaOp):
+                total += _allocated_bytes(op, facts)
+            elif isinstance(op, CallOp) and (called := callee(op, known)) is not None:
+                total += of(called)
+        seen[func] = total
+        return total
 
-    return whole(kernel)
+    return of(kernel)
 
 
-def _allocated(function: FuncOp) -> int:
-    """Size of the work-group memory that a function allocates, in bytes."""
-    total = 0
-    space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
-    for op in function.walk():
-        if not isinstance(op, memref.AllocaOp):
-            continue
-        type = op.memref.type
-        if type.memory_space == space and type.has_static_shape():
-            element, width = type.element_type, 1
-            if is_vector(element):
-                element, width = element.get_element_type(), element.element_count()
-            size = SCALAR_BYTES.get(str(element), 0) * width
-            total += size * type.element_count()
-    return total
+def _allocated_bytes(op: memref.AllocaOp, facts: Facts) -> int:
+    """Size of the work-group memory that an operation allocates, in bytes."""
+    type = memref_type(op.memref)
+    if type.memory_space != simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP):
+        return 0
+    element, width = type.element_type, 1
+    if is_vector(element):
+        element, width = element.get_element_type(), element.element_count()
+    width = 4 if width == 3 else width  # as C has vectors of three
+    if isinstance(element, IndexType):
+        bytes = 4 if facts.vulkan else 8
+    else:
+        bytes = SCALAR_BYTES.get(str(element), 0)
+    return bytes * width * allocated(type)[0]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     MemRefType,
@@ -105,18 +104,33 @@ def memref_type(value: SSAValue) -> MemRefType:
     return value.type
 
 
-def allocated_type(op: memref.AllocaOp) -> MemRefType:
-    """The type of an allocation, whose elements are one array.
+Numbers = tuple[int, tuple[int, ...], tuple[int, ...] | None]
+"""Offset, sizes and strides of a memref that are all constant."""
+
+
+def allocated(type: MemRefType) -> tuple[int, Numbers]:
+    """The elements of the array that an allocation is, and where the memref is there.
+
+    >>> from xdsl.dialects.builtin import f32
+    >>> allocated(MemRefType(f32, (2, 3)))
+    (6, (0, (2, 3), None))
+    >>> allocated(MemRefType(f32, (2, 3), StridedLayoutAttr((1, 4), 5)))
+    (15, (5, (2, 3), (1, 4)))
 
     Raises:
-        Refusal: its size is not constant, or its order is not row-major.
+        Refusal: its size is not constant, or an element would be before its start.
     """
-    type = memref_type(op.memref)
-    if not type.has_static_shape():
+    form, shape = Form.of(type), tuple(type.get_shape())
+    if form.dynamic:
         raise Refusal(f"expected an allocation of a constant size, got {type}")
-    if Form.of(type).strides is not None:
-        raise Refusal(f"expected an allocation in row-major order, got {type.layout}")
-    return type
+    if form.strides is None:
+        return max(1, type.element_count()), (0, shape, None)
+    offset, *strides = (0 if n is None else n for n in (form.offset, *form.strides))
+    if min((offset, *strides)) < 0:
+        raise Refusal(f"expected strides that are not negative, got {type.layout}")
+    ends = zip(shape, strides, strict=True)
+    last = sum((size - 1) * stride for size, stride in ends if size)
+    return offset + last + 1, (offset, shape, tuple(strides))
 
 
 def first_element(

@@ -22,7 +22,7 @@ from coopc.sim.atomic import combination, update
 from coopc.sim.coopmatrix_pointees import in_elements
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import SimulatorFunctions
-from coopc.sim.memory import MemRef, memref_type, type_sizes, whole
+from coopc.sim.memory import MemRef, memref_type, type_sizes, type_strides, whole
 from coopc.sim.races import RaceDetector
 from coopc.sim.values import (
     AXES,
@@ -68,7 +68,8 @@ class MemrefFunctions(SimulatorFunctions):
         """Return new memory of the type of a value."""
         type = memref_type(value.type)
         sizes = type_sizes(type, dynamic)
-        lengths = [size.max() for size in sizes]
+        pairs = zip(sizes, type_strides(type, sizes), strict=True)
+        last = sum(max(0, size.max() - 1) * stride.max() for size, stride in pairs)
         space = type.memory_space
         shared = isinstance(space, simt.MemoryAttr) and (
             space.data == MemorySpace.WORKGROUP
@@ -76,9 +77,7 @@ class MemrefFunctions(SimulatorFunctions):
         axes = (GROUP_AXIS,) if shared else _WORK_ITEM
         name = f"%{value.name_hint}" if value.name_hint else str(type)
         components = prod(shape_of(type.get_element_type()))
-        buffer = self.machine.allocate(
-            axes, int(prod(lengths)) * components, type, name
-        )
+        buffer = self.machine.allocate(axes, (int(last) + 1) * components, type, name)
         if shared and self.machine.find_races:
             buffer = replace(buffer, races=RaceDetector(buffer.data.size, name))
         return whole(buffer, type, sizes)

@@ -18,7 +18,7 @@ from coopc.emit.llvm.memref_atomic import atomic_load, atomic_store, is_atomic
 from coopc.emit.llvm.view import View, filled, id_of
 from coopc.emit.memrefs import (
     Form,
-    allocated_type,
+    allocated,
     cast_form,
     first_element,
     kept_dimensions,
@@ -80,8 +80,9 @@ def rank(e: Emission, op: memref.RankOp) -> None:
 @handlers.on(memref.AllocaOp)
 def alloca(e: Emission, op: memref.AllocaOp) -> None:
     """An array of the function, or on spir64 of the work-group."""
-    type = allocated_type(op)
-    array = Array(max(1, type.element_count()), e.types.in_memory(type.element_type))
+    type = memref_type(op.memref)
+    elements, numbers = allocated(type)
+    array = Array(elements, e.types.in_memory(type.element_type))
     align = _alignment(e, op, e.types.bytes_of(type.element_type))
     hint = op.memref.name_hint
     if space_of(type) is simt.MemorySpace.WORKGROUP:
@@ -95,7 +96,7 @@ def alloca(e: Emission, op: memref.AllocaOp) -> None:
         base = e.module.variable(name, array, WORK_GROUP_SPACE, align)
     else:
         base = e.f.allocate(array, align, hint)
-    e.set(op.memref, View(base, type.element_type, 0, tuple(type.get_shape()), None))
+    e.set(op.memref, View(base, type.element_type, *numbers))
 
 
 def _alignment(e: Emission, op: memref.AllocaOp, element_bytes: int) -> int:

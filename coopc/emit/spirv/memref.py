@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import BoolAttr, MemRefType
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import simt
 from coopc.emit.memrefs import (
     Form,
-    allocated_type,
+    allocated,
     cast_form,
     first_element,
     kept_dimensions,
@@ -103,22 +103,23 @@ def rank(e: Emission, op: memref.RankOp) -> None:
 @handlers.on(memref.AllocaOp)
 def alloca(e: Emission, op: memref.AllocaOp) -> None:
     """An array in the memory of the work-group or of the work-item."""
-    type = allocated_type(op)
+    type = memref_type(op.memref)
+    elements, numbers = allocated(type)
     storage = ALLOCATED[space_of(type)]
     if storage == "Workgroup" and not isinstance(op.parent_op(), FuncOp):
         raise Refusal("expected work-group memory to be allocated at function entry")
-    base = _variable(e, type, storage, op.memref.name_hint)
+    base = _variable(e, type.element_type, elements, storage, op.memref.name_hint)
     if op.alignment is not None and op.alignment.value.data > 0 and not e.facts.vulkan:
         e.module.decorate(base, "Alignment", op.alignment.value.data)
-    sizes = tuple(type.get_shape())
-    e.set(op.memref, View(base, storage, type.element_type, 0, sizes, None))
+    e.set(op.memref, View(base, storage, type.element_type, *numbers))
 
 
-def _variable(e: Emission, type: MemRefType, storage: str, name: str | None) -> Id:
-    """The variable of an array; one of no dimensions has one element."""
-    length = e.module.constant(e.types.u32, max(1, type.element_count()))
-    element = e.types.in_memory(type.element_type)
-    array = e.module.type("OpTypeArray", element, length)
+def _variable(
+    e: Emission, type: Attribute, elements: int, storage: str, name: str | None
+) -> Id:
+    """The variable of an array of elements of a type."""
+    length = e.module.constant(e.types.u32, elements)
+    array = e.module.type("OpTypeArray", e.types.in_memory(type), length)
     pointer = e.types.pointer(storage, array)
     if storage == "Function":
         return e.function.local_variable(pointer, name=name)

@@ -91,14 +91,19 @@ func.func @k(%a: i8, %b: f64, %r: memref<8xf64>, %c: i16, %d: f16, %e: i1, %f: i
     np.testing.assert_array_equal(found, np.array(given, float))
 
 
-def test_allocations(runner: Any):
+@pytest.mark.parametrize(
+    "order", ["", "strided<[1, 3]>, ", "strided<[4, 2], offset: 1>, "]
+)
+def test_allocations(runner: Any, order: str):
     """Work-group memory and a barrier reverse an array; private memory holds it."""
-    text = """
+    text = (
+        f"!own = memref<2x2xf16, {order}#simt.memory<private>>"
+        + """
 func.func @k(%a: memref<?xf16>, %r: memref<?xf16>)
     attributes {simt.kernel, simt.work_group_size = array<i32: 32>,
                 simt.grid = affine_map<(n, m) -> (n ceildiv 32)>} {
   %shared = memref.alloca() : memref<32xf16, #simt.memory<workgroup>>
-  %own = memref.alloca() : memref<2x2xf16, #simt.memory<private>>
+  %own = memref.alloca() : !own
   %one = memref.alloca() : memref<f16>
   %0 = arith.constant 0 : index
   %1 = arith.constant 1 : index
@@ -109,8 +114,10 @@ func.func @k(%a: memref<?xf16>, %r: memref<?xf16>)
   %start = arith.muli %g, %32 : index
   %i = arith.addi %start, %l : index
   %x = memref.load %a[%i] : memref<?xf16>
-  memref.store %x, %own[%1, %0] : memref<2x2xf16, #simt.memory<private>>
-  %y = memref.load %own[%1, %0] : memref<2x2xf16, #simt.memory<private>>
+  %other = arith.negf %x : f16
+  memref.store %x, %own[%1, %0] : !own
+  memref.store %other, %own[%0, %1] : !own
+  %y = memref.load %own[%1, %0] : !own
   memref.store %y, %one[] : memref<f16>
   %z = memref.load %one[] : memref<f16>
   memref.store %z, %shared[%l] : memref<32xf16, #simt.memory<workgroup>>
@@ -121,6 +128,7 @@ func.func @k(%a: memref<?xf16>, %r: memref<?xf16>)
   func.return
 }
 """
+    )
     a = np.arange(96).astype(np.float16)
     found = runner.run(text, [a, np.zeros_like(a)])[1]
     np.testing.assert_array_equal(found, a.reshape(3, 32)[:, ::-1].reshape(-1))
