@@ -19,6 +19,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.amx.types import is_tile_element
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
 from coopc.dialects.coopmatrix.numbers import fill_constant
+from coopc.rewrite.element_views import why_no_view
 from coopc.rewrite.matrix_size import why_too_large
 from coopc.rewrite.structure import TRANSPARENT
 
@@ -109,7 +110,7 @@ def _access(op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> str | None:
         return "AMX has no volatile access to memory"
     if op.layout_name is not None:
         return f"expected a layout that is known, got {op.layout_name}"
-    return None
+    return why_no_view(op)
 
 
 def _passing_on(op: Operation) -> str | None:

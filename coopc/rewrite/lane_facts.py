@@ -28,6 +28,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import Memory
+from coopc.rewrite.element_views import why_no_view
 from coopc.rewrite.matrix_size import why_too_large
 from coopc.rewrite.structure import Functions, callee
 
@@ -92,6 +93,8 @@ def _why_not_op(op: Operation) -> str | None:
         return None
     if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
         return f"expected a layout that is known, got {op.layout_name}"
+    if reason := why_no_view(op):
+        return reason
     is_pointer = isinstance(op, coopmatrix.FillOp) and op.is_pointer
     if is_pointer and not is_memref(op.operands[0].type):
         return f"expected a memref to fill from, got {op.operands[0].type}"

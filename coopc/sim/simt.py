@@ -16,9 +16,10 @@ from xdsl.ir import Attribute, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.simt import Dimension, FenceScope, ReduceKind, ShuffleMode
 from coopc.sim.arith import element_type
+from coopc.sim.coopmatrix_pointees import in_elements
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
-from coopc.sim.memory import MemRef
+from coopc.sim.memory import MemRef, memref_type, type_sizes
 from coopc.sim.numerics import Numerics
 from coopc.sim.values import (
     AXES,
@@ -263,6 +264,23 @@ class SimtFunctions(SimulatorFunctions):
         return (
             reduce_axis(self.machine.numerics, kind, value, LANE_AXIS, type, is_signed),
         )
+
+    @impl(simt.ViewElementsOp)
+    def view_elements(
+        self, interpreter: Interpreter, op: simt.ViewElementsOp, args: PythonValues
+    ) -> PythonValues:
+        """Give the memory as elements of another type, from a position on."""
+        memory, *positions = args
+        type = memref_type(op.result.type)
+        assert isinstance(memory, MemRef)
+        found = in_elements(memory, type.element_type)
+        *steps, outer, inner, one = found.strides
+        offset = found.offset
+        for at, stride in zip(positions, (*steps, outer, inner), strict=True):
+            offset = offset + at * stride
+        sizes = type_sizes(type, ())
+        view = MemRef(found.buffer, found.element_type, offset, sizes, (outer, one))
+        return (view,)
 
     @impl(simt.BlockReadOp)
     def block_read(

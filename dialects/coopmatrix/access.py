@@ -12,7 +12,6 @@ from abc import ABC
 
 from xdsl.dialects.builtin import (
     I64,
-    FixedBitwidthType,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -44,6 +43,7 @@ from coopc.dialects.coopmatrix.types import (
     unsupported_element,
 )
 from coopc.dialects.narrow import is_memref, is_vector
+from coopc.dialects.simt.views import bits_of
 
 
 class AccessOp(IRDLOperation, ABC):
@@ -151,11 +151,7 @@ class PlainAccessOp(AccessOp, ABC):
     @property
     def pointee_bits(self) -> int:
         """The width of what the memref holds, in bits."""
-        type, width = self.memory_type.element_type, 1
-        if is_vector(type):
-            type, width = type.get_element_type(), type.element_count()
-        assert isinstance(type, FixedBitwidthType), type
-        return width * type.bitwidth
+        return bits_of(self.memory_type.element_type)
 
     def verify_pointee(self) -> None:
         """Check that memory holds numbers or vectors, and the matrix's where it must.

@@ -61,6 +61,7 @@ from coopc.dialects.simt.kernel import (
     target_of,
 )
 from coopc.dialects.simt.lanes import BroadcastOp, LaneOp, ReduceOp, ShuffleOp
+from coopc.dialects.simt.views import ViewElementsOp
 
 Simt = Dialect(
     "simt",
@@ -79,6 +80,7 @@ Simt = Dialect(
         ShuffleOp,
         SubgroupIdOp,
         SubgroupSizeOp,
+        ViewElementsOp,
         WorkgroupIdOp,
         WorkgroupSizeOp,
     ],
@@ -138,6 +140,7 @@ __all__ = [
     "SubgroupIdOp",
     "SubgroupSizeOp",
     "TargetAttr",
+    "ViewElementsOp",
     "WaitingOp",
     "WorkgroupIdOp",
     "WorkgroupSizeOp",

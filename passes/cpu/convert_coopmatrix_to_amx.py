@@ -29,6 +29,7 @@ from coopc.rewrite.amx_elements import is_staged, stage_elements
 from coopc.rewrite.amx_refusal import refusal
 from coopc.rewrite.amx_scratch import Scratch
 from coopc.rewrite.amx_slices import Slices
+from coopc.rewrite.element_views import view_elements
 from coopc.rewrite.one_to_many import Parts, Rule, Splitter, split_values
 
 Values = tuple[SSAValue, ...]
@@ -105,6 +106,7 @@ class ConvertCoopmatrixToAmxPass(ModulePass):
         if (found := refusal(op)) is not None:
             where, reason = found
             where.emit_error(reason, PassFailedException(reason))
+        view_elements(op)
         scratch = Scratch()
         through_memory(op, scratch)
         access = TileAccess(scratch)

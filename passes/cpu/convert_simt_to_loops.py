@@ -59,6 +59,12 @@ CALLED = (
 )
 
 
+def is_of_work_items(op: Operation) -> bool:
+    """Whether an operation depends on the work-item that runs it."""
+    is_view = isinstance(op, simt.ViewElementsOp)
+    return op.dialect_name() == "simt" and not is_view
+
+
 @dataclass(frozen=True)
 class ConvertSimtToLoopsPass(ModulePass):
     """Make functions of kernels."""
@@ -80,7 +86,7 @@ class ConvertSimtToLoopsPass(ModulePass):
         outside = [
             other
             for other in op.walk()
-            if other.dialect_name() == "simt" and other not in inside
+            if is_of_work_items(other) and other not in inside
         ]
         for other in outside:
             if not isinstance(other, OF_ONE_LANE):
@@ -244,7 +250,7 @@ class Loops:
         for op in list(body.walk()):
             if isinstance(op, simt.WaitingOp):
                 Rewriter.erase_op(op)
-            elif op.dialect_name() == "simt":
+            elif is_of_work_items(op):
                 Rewriter.replace_op(op, *self._answer(op))
 
     def _answer(self, op: Operation) -> tuple[list[Operation], list[SSAValue]]:

@@ -28,6 +28,7 @@ from coopc.dialects import coopmatrix, layout, simt
 from coopc.dialects.layout.matrices import matrix_of
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import BlockAccess, plan_block
+from coopc.rewrite.element_views import view_elements
 from coopc.rewrite.lane_distribution import Distributor
 from coopc.rewrite.lane_facts import has_matrices, memory_of, refusal
 from coopc.rewrite.one_to_many import split_values
@@ -79,6 +80,7 @@ class DistributeCoopmatrixPass(ModulePass):
         if (found := refusal(op, lanes)) is not None:
             where, reason = found
             where.emit_error(reason, PassFailedException(reason))
+        view_elements(op)
         longest = self._longest(op)
         blocks = self._blocks(op, lanes, longest)
         distributor = Distributor(op, lanes, longest, self.unroll, blocks)

@@ -25,7 +25,7 @@
 // VULKAN-NEXT: "grid": [
 // VULKAN:      "floordiv",
 // VULKAN:      "size",
-// VULKAN:      "work_group_memory_bytes": 106
+// VULKAN:      "work_group_memory_bytes": 384
 
 // OPENCL:      "type": "i64",
 // OPENCL-NEXT: "byte_offset": 0
@@ -33,9 +33,16 @@
 // OPENCL:      "work_group_size": [
 // OPENCL-NEXT: 16,
 // OPENCL:      "subgroup_size": 16
+// OPENCL:      "work_group_memory_bytes": 256
 func.func @gemm(%a: memref<?x16xf16>, %scale: f16)
     attributes {simt.kernel, simt.grid = affine_map<(m) -> (m floordiv 8)>} {
-  %m = memref.alloca() : memref<8x6xf16, strided<[1, 9]>, #simt.memory<workgroup>>
+  %m = memref.alloca() : memref<8x8xf16, #simt.memory<workgroup>>
   %lane = simt.lane_id : index
+  func.call @part() : () -> ()
+  func.call @part() : () -> ()
+  func.return
+}
+func.func private @part() {
+  %m = memref.alloca() : memref<8x8xf16, strided<[1, 8]>, #simt.memory<workgroup>>
   func.return
 }

@@ -49,7 +49,8 @@ def emit(e: Emission, op: Operation) -> None:
     Raises:
         Refusal: the target cannot say it.
     """
-    builtins = e.facts.matrix and op.dialect_name() == "simt"
+    is_view = op.name == "simt.view_elements"
+    builtins = is_view or (e.facts.matrix and op.dialect_name() == "simt")
     if op.dialect_name() in ONLY_GPU and not (e.facts.gpu or builtins):
         raise Refusal(
             "expected code of one work-item, which x86-64 runs, as "

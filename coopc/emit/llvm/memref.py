@@ -161,6 +161,16 @@ def view_of_bytes(e: Emission, op: memref.ViewOp) -> None:
     e.set(op.result, View(source.base, type.element_type, offset, shape, None))
 
 
+def view_elements(e: Emission, op: simt.ViewElementsOp) -> None:
+    """Numbers of other elements: a pointer says nothing of what it points to."""
+    source, type = e.view(op.memory), memref_type(op.result)
+    known, factor = e.index.strides(source), op.per_pointee
+    offset = e.index.mul(e.index.linear(source, e.nums(op.positions)), factor)
+    strides = e.index.mul(known[-2], factor), 1
+    shape = tuple(type.get_shape())
+    e.set(op.result, View(source.base, type.element_type, offset, shape, strides))
+
+
 @handlers.on(memref.ReinterpretCastOp)
 def reinterpret_cast(e: Emission, op: memref.ReinterpretCastOp) -> None:
     """Other numbers for the same memory; the offset counts from its beginning."""

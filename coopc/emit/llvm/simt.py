@@ -1,4 +1,7 @@
-"""`simt` on spir64: positions, sizes and barriers, as builtins of OpenCL and SPIR-V."""
+"""`simt` on spir64: positions, sizes and barriers, as builtins of OpenCL and SPIR-V.
+
+Views of memory are what any target has.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from coopc.dialects import simt
 from coopc.emit.llvm.emission import PURE, Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.mangling import builtin
+from coopc.emit.llvm.memref import view_elements
 from coopc.emit.llvm.view import id_of
 from coopc.llvm.types import I32, I64
 from coopc.llvm.values import Value, integer
 
 handlers = Handlers()
+handlers.add(simt.ViewElementsOp, view_elements)
 
 CONVERGENT = "convergent nounwind"
 """Attributes of a function that work-items call together."""

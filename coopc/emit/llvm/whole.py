@@ -8,6 +8,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
+from coopc.emit.elements import element_of
 from coopc.emit.llvm.amx_features import features
 from coopc.emit.llvm.facts import Facts
 from coopc.emit.llvm.types import Types
@@ -102,7 +103,7 @@ class ModuleEmission:
     def flat(self, type: Attribute) -> list[Type]:
         """The types of the values that an argument or a result becomes."""
         if is_memref(type):
-            self.types.in_memory(type.element_type)
+            self.types.in_memory(element_of(type.element_type))
             return flat_types(type, self.facts)
         return [self.types.of(type)]
 

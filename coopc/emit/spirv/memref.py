@@ -25,11 +25,18 @@ from coopc.emit.memrefs import (
     mixed,
     space_of,
 )
-from coopc.emit.spirv.address import element_pointer, memory_operands, strides
+from coopc.emit.spirv.address import (
+    base_pointer,
+    element_pointer,
+    linear,
+    memory_operands,
+    strides,
+)
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.memref_atomic import atomic_load, atomic_store, is_atomic
 from coopc.emit.spirv.view import View, filled, is_wide
+from coopc.emit.spirv.words import variable_of
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 
@@ -198,6 +205,34 @@ def reinterpret_cast(e: Emission, op: memref.ReinterpretCastOp) -> None:
     at = replace(source, wide=source.wide or is_wide(form, source.storage))
     view = filled(form, at, lambda: offset, lambda d: sizes[d], lambda d: steps[d])
     e.set(op.result, view)
+
+
+def view_elements(e: Emission, op: simt.ViewElementsOp) -> None:
+    """Numbers of other elements, from a pointer to one of them."""
+    source, type = e.view(op.memory), memref_type(op.result)
+    known, factor = strides(e, source), op.per_pointee
+    offset = e.index.mul(linear(e, source, e.nums(op.positions)), factor)
+    rows = e.index.mul(known[-2], factor)
+    base = _as_elements(e, source, type.element_type)
+    sizes = tuple(type.get_shape())
+    view = View(base, source.storage, type.element_type, offset, sizes, (rows, 1))
+    e.set(op.result, view)
+
+
+def _as_elements(e: Emission, view: View, element: Attribute) -> Id:
+    """The base of a memref as memory of elements of another type."""
+    if view.base in e.whole.bindings:
+        return variable_of(e, view.base, element, str(element))
+    if view.storage == "PhysicalStorageBuffer":
+        to = e.types.pointer(view.storage, e.whole.block(element))
+        return e.emit("OpBitcast", view.base, type=to)
+    if e.facts.vulkan:
+        raise Refusal(
+            f"expected memory of {element}, the element type of the matrix, got "
+            f"{view.element}: Vulkan sees only buffers as elements of another type"
+        )
+    to = e.types.pointer(view.storage, e.types.in_memory(element))
+    return e.emit("OpBitcast", base_pointer(e, view), type=to)
 
 
 @handlers.on(memref.ExtractStridedMetaDataOp)

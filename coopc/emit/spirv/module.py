@@ -87,9 +87,9 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
 
 def _finish(whole: ModuleEmission) -> None:
     """Declare what is known only of the whole module."""
-    same = {words: base for (base, _), words in whole.as_words.items()}
+    written = set(map(whole.first_variable, whole.written))
     for variable in whole.buffers:
-        if same.get(variable, variable) not in whole.written:
+        if whole.first_variable(variable) not in written:
             whole.module.decorate(variable, "NonWritable")
     for kernel in whole.kernels if whole.strict else ():
         if not whole.facts.vulkan:

@@ -1,13 +1,15 @@
-"""`simt`: positions and sizes."""
+"""`simt`: positions and sizes, and views of memory."""
 
 from __future__ import annotations
 
 from coopc.dialects import simt
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
+from coopc.emit.spirv.memref import view_elements
 from coopc.spirv.statement import Id
 
 handlers = Handlers()
+handlers.add(simt.ViewElementsOp, view_elements)
 
 _AXES = {simt.Dimension.X: 0, simt.Dimension.Y: 1, simt.Dimension.Z: 2}
 

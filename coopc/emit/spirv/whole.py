@@ -87,6 +87,11 @@ class ModuleEmission:
             self._uniformity = Uniformity(self.source)
         return self._uniformity
 
+    def first_variable(self, buffer: Id) -> Id:
+        """The variable of a buffer that other variables of it are made from."""
+        pairs = self.as_words.items()
+        return next((base for (base, _), other in pairs if other is buffer), buffer)
+
     def built_in(self, name: str, type: Id) -> Id:
         """The input variable of a built-in."""
         if (found := self._built_ins.get(name)) is None:

@@ -86,13 +86,20 @@ def variable(e: Emission, base: Id, count: int, bits: int = WORD) -> Id:
     """The variable of a buffer as an array of words, or of wider integers."""
     integer = IntegerType(bits)
     element = integer if count == 1 else VectorType(integer, [count])
-    known, key = e.whole.as_words, (base, element)
-    if key not in known:
+    return variable_of(e, base, element, f"words{count * bits // WORD}")
+
+
+def variable_of(e: Emission, base: Id, element: Attribute, what: str) -> Id:
+    """The variable of a buffer as an array of elements of another type."""
+    known = e.whole.as_words
+    base = e.whole.first_variable(base)
+    if (base, element) not in known:
         from coopc.emit.spirv.entry import buffer
 
-        name = f"{base.name}_words{count * bits // WORD}"
-        known[key] = buffer(e.whole, element, name, e.whole.bindings[base])
-    return known[key]
+        name = f"{base.name}_{what}"
+        found = buffer(e.whole, element, name, e.whole.bindings[base])
+        known[base, element] = found
+    return known[base, element]
 
 
 def _part(e: Emission, loaded: Id, count: int, chosen: range, to: Id) -> Id:

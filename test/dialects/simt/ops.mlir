@@ -102,3 +102,12 @@ func.func @blocks(%m: memref<?xi32, strided<[1]>>, %n: memref<?x64xf16>, %slm: m
   simt.block_write %1, %n[%i, %i] {note} : f16, memref<?x64xf16>
   func.return
 }
+
+// CHECK-LABEL: func.func @views(
+func.func @views(%m: memref<8x2xvector<4xf32>>, %n: memref<?x?x?xi32>, %i: index) {
+  // CHECK:      %0 = simt.view_elements %m[%i, %i] : memref<8x2xvector<4xf32>> -> memref<4x8xf32, strided<[8, 1], offset: ?>>
+  %0 = simt.view_elements %m[%i, %i] : memref<8x2xvector<4xf32>> -> memref<4x8xf32, strided<[8, 1], offset: ?>>
+  // CHECK-NEXT: %1 = simt.view_elements %n[%i, %i, %i] : memref<?x?x?xi32> -> memref<4x8xf16, strided<[?, 1], offset: ?>>
+  %1 = simt.view_elements %n[%i, %i, %i] : memref<?x?x?xi32> -> memref<4x8xf16, strided<[?, 1], offset: ?>>
+  func.return
+}

@@ -102,3 +102,33 @@ simt.block_write %v, %m[%i] : vector<2xi4>, memref<64xi4>
 
 simt.barrier workgroup memory = <private>
 // CHECK: simt.barrier: expected memory that others see, global or workgroup, got private
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xf32>, index)
+%v = simt.view_elements %m[%i] : memref<8x8xf32> -> memref<4x8xf16, strided<[16, 1], offset: ?>>
+// CHECK: simt.view_elements: expected a memref of rank 2 or more, and a position for each dimension, got memref<8x8xf32> and 1
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xf32>, index)
+%v = simt.view_elements %m[%i, %i] : memref<8x8xf32> -> memref<4x8xf64, strided<[4, 1], offset: ?>>
+// CHECK: simt.view_elements: expected f32 to be a whole number of f64
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xf32>, index)
+%v = simt.view_elements %m[%i, %i] : memref<8x8xf32> -> memref<4x8xf16, strided<[8, 1], offset: ?>>
+// CHECK: simt.view_elements: expected a result of rank 2 with the layout strided<[16, 1], offset: ?>, got memref<4x8xf16, strided<[8, 1], offset: ?>>
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xf32>, index)
+%v = simt.view_elements %m[%i, %i] : memref<8x8xf32> -> memref<4x8xf16, strided<[16, 1], offset: ?>, #simt.memory<private>>
+// CHECK: simt.view_elements: expected a result in the memory space none, got #simt.memory<private>
+
+// -----
+
+%m, %i = "test.op"() : () -> (memref<8x8xf32, affine_map<(i, j) -> (j, i)>>, index)
+%v = simt.view_elements %m[%i, %i] : memref<8x8xf32, affine_map<(i, j) -> (j, i)>> -> memref<4x8xf16, strided<[2, 1], offset: ?>>
+// CHECK: simt.view_elements: expected a memref with strides, got memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>

@@ -85,3 +85,12 @@ func.func @negative(%x: !coopmatrix.matrix<16x16xf32, acc>, %e: f32) {
   %y = coopmatrix.insert %e, %x[%minus] : !coopmatrix.matrix<16x16xf32, acc>
   func.return
 }
+
+// -----
+
+func.func @narrower(%m: memref<8x16xf32>) {
+  %c0 = arith.constant 0 : index
+  // CHECK: error: coopmatrix.load: expected memory that holds a whole number of f64, the element type of the matrix, in each element, got memref<8x16xf32>
+  %x = coopmatrix.load %m[%c0, %c0] row_major : memref<8x16xf32> -> !coopmatrix.matrix<8x8xf64, acc>
+  func.return
+}
