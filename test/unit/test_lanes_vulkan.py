@@ -115,3 +115,11 @@ def test_no_bf16() -> None:
     program = kernel(Case("bf16", LANES, 8, 4, 4), ["flow"]).text
     with pytest.raises(CompileError, match="lavapipe has no bf16"):
         coopc.compile(program, PIPELINE)
+
+
+def test_bf16_is_moved_as_bits() -> None:
+    """A type bf16 has no shuffles and broadcasts: its bits have."""
+    sections = ["products", "conversions", "reductions"]
+    program = kernel(Case("bf16", 32, 16, 8, 4, "a"), sections).text
+    binary = coopc.compile(program, "coopc-lanes{device=nvidia}").bytes
+    assert toolchain.validate_spirv(binary, "vulkan1.3") is None

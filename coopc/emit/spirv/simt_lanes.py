@@ -17,7 +17,7 @@ from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.emit.elements import element_of
 from coopc.emit.spirv.arith_integer import is_i1
 from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.floats import each_float
+from coopc.emit.spirv.floats import each_float, is_bf16
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
@@ -69,9 +69,13 @@ def _lane(e: Emission, index: SSAValue) -> Id:
 def _each(
     e: Emission, op: simt.BroadcastOp | simt.ShuffleOp, make: Callable[[Id, Id], Id]
 ) -> None:
-    """Set the result part by part; bools as u32."""
+    """Set the result part by part; bools as u32, the type bf16 as its bits."""
 
     def part(to: Id, x: Id) -> Id:
+        if is_bf16(op.value.type) and e.facts.bf16 == "khr":
+            bits = e.like(to, e.types.int(16))
+            moved = make(bits, e.emit("OpBitcast", x, type=bits))
+            return e.emit("OpBitcast", moved, type=to)
         if not is_i1(op.value.type):
             return make(to, x)
         word = e.like(to, e.types.u32)
