@@ -1,0 +1,155 @@
+"""Random legal programs on every engine: compiled, or refused by name, and right.
+
+COOPC_RANDOM_PROGRAMS=2000 runs so many; COOPC_RANDOM_FIRST says from which seed on.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import coopc
+from coopc.compiler import new_context
+from coopc.diagnostic import CompileError, Kind
+from coopc.interface_call import pack
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.run import opencl, toolchain, vulkan
+from coopc.run.execute import on_opencl, on_vulkan
+from coopc.run.tiles import Tiles, best
+from coopc.sim.errors import SimulationError
+from coopc.sim.simulate import simulate
+from coopc.sim.tracked import Inputs
+from coopc.source import Source
+from coopc.testing.native import run_native
+from coopc.testing.programs import module_of
+from coopc.testing.random_programs import Program, random_program
+from coopc.universe import everything
+from coopc.validate.compare import compare
+
+Array = np.ndarray[Any, Any]
+COUNT = int(os.environ.get("COOPC_RANDOM_PROGRAMS", "100"))
+FIRST = int(os.environ.get("COOPC_RANDOM_FIRST", "0"))
+UNIVERSE = everything()
+SECONDS = 120.0
+"""For a driver's compiler on a machine that is busy."""
+
+
+class Refused(Exception):
+    """A program is not compiled, for a reason that names what of it."""
+
+
+def compiled(program: Program, pipeline: str) -> coopc.Artifact:
+    """Compile a program.
+
+    Raises:
+        Refused: it is refused by name.
+    """
+    try:
+        return coopc.compile(program.text, pipeline)
+    except CompileError as error:
+        refused(error, program, pipeline)
+        raise Refused from error
+
+
+def refused(error: CompileError, program: Program, pipeline: str) -> None:
+    """Check that an error is a refusal of something by name, not a mistake of ours."""
+    found = error.diagnostic
+    named = any(
+        word in str(error) for word in ("coopmatrix.", "scf.", "func.", "arith.")
+    )
+    what = f"{pipeline}: {error}\n{program.text}"
+    assert found.kind in (Kind.PASS, Kind.EMIT), what
+    assert named, what
+    assert "mistake in coopc" not in str(error), what
+
+
+def expected(program: Program, lanes: int) -> tuple[list[Array], list[Any]]:
+    """Return what the simulator gives, and bounds of the errors."""
+    arrays = program.copies()
+    module = module_of(program.text)
+    run = simulate(module, "k", arrays, subgroup_size=lanes, track=Inputs.EXACT)
+    return arrays, list(run.errors)
+
+
+def same(program: Program, lanes: int, found: list[Array], engine: str) -> None:
+    """Compare with the simulator."""
+    wanted, errors = expected(program, lanes)
+    for n, (x, y) in enumerate(zip(found, wanted, strict=True)):
+        is_bf16 = f"%m{n}: " in program.text and "bf16" in _type(program, n)
+        bound = errors[n]
+        difference = compare(
+            x, y, bound=None if bound is None else 2 * bound, bf16=is_bf16
+        )
+        assert difference.ok, f"{engine}: argument {n}: {difference}\n{program.text}"
+
+
+def _type(program: Program, number: int) -> str:
+    """Return the type of an argument, as text."""
+    return program.text.split(f"%m{number}: ")[1].split(">")[0]
+
+
+def on_driver(
+    program: Program, pipeline: str, session: Any, run: Callable[..., Any], env: str
+) -> None:
+    """Run a program on a driver and compare."""
+    artifact = compiled(program, pipeline)
+    assert toolchain.validate_spirv(artifact.bytes, env) is None, program.text
+    (interface,) = artifact.interface
+    call = pack(interface, program.copies(), (1, 1, 1))
+    outcome = run(artifact.bytes, call, session)
+    same(program, interface.subgroup_size or 16, list(outcome.arrays), pipeline)
+
+
+def on_processor(program: Program, pipeline: str, tiles: Tiles) -> None:
+    """Run a program on this processor and compare."""
+    ctx, source = new_context(UNIVERSE), Source(program.text, "program")
+    module = parse(ctx, source)
+    after = module.clone()
+    try:
+        Run(ctx, source).apply(after, read_passes(pipeline, UNIVERSE.all_passes))
+        found = run_native(module, after, program.copies(), tiles, groups=(1, 1, 1))
+    except CompileError as error:
+        refused(error, program, pipeline)
+        raise Refused from error
+    same(program, 16, found, pipeline)
+
+
+ENGINES = (
+    "coopc-lanes{device=intel-cpu subgroup-size=16}",
+    "coopc-lanes{device=intel-cpu subgroup-size=8}",
+    "coopc-lanes{device=lavapipe}",
+    "coopc-khr{device=lavapipe}",
+    "coopc-khr{device=nvidia}",
+    "coopc-khr{device=bmg}",
+    "coopc-xe{device=bmg emulate=true any=false}",
+    "coopc-amx",
+    "coopc-cpu",
+)
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+def test_random_program(
+    seed: int, intel_cpu: opencl.Session, lavapipe: vulkan.Session
+) -> None:
+    """One engine for each seed, in turn."""
+    program, pipeline = random_program(seed), ENGINES[seed % len(ENGINES)]
+    try:
+        if pipeline == "coopc-amx":
+            on_processor(program, pipeline, best())
+        elif pipeline == "coopc-cpu":
+            on_processor(program, pipeline, Tiles.NONE)
+        elif "nvidia" in pipeline or "khr{device=bmg" in pipeline:
+            env = "vulkan1.3" if "nvidia" in pipeline else "spv1.4"
+            binary = compiled(program, pipeline).bytes
+            assert toolchain.validate_spirv(binary, env) is None, program.text
+        elif "lavapipe" in pipeline:
+            on_driver(program, pipeline, lavapipe, on_vulkan, "vulkan1.3")
+        else:
+            on_driver(program, pipeline, intel_cpu, on_opencl, "spv1.4")
+    except Refused:
+        pass
+    except SimulationError as error:
+        pytest.skip(str(error))
