@@ -11,12 +11,13 @@ SIZE = 256
 LOOP_TRIPS = 2_000
 
 LOOP = f"""
-func.func @f(%x: memref<16xf32>) attributes {{simt.kernel,
+func.func @f(%x: memref<16xf32>, %y: memref<512x16xf32>) attributes {{simt.kernel,
     simt.subgroup_size = 16 : i32, simt.grid = affine_map<() -> (512)>}} {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = arith.constant {LOOP_TRIPS} : index
   %lane = simt.lane_id : index
+  %group = simt.workgroup_id x : index
   %start = memref.load %x[%lane] : memref<16xf32>
   %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %start) -> (f32) {{
     %a = arith.addf %s, %start : f32
@@ -25,7 +26,7 @@ func.func @f(%x: memref<16xf32>) attributes {{simt.kernel,
     %k = arith.muli %j, %lane : index
     scf.yield %b : f32
   }}
-  memref.store %sum, %x[%lane] : memref<16xf32>
+  memref.store %sum, %y[%group, %lane] : memref<512x16xf32>
   func.return
 }}
 """
@@ -54,8 +55,8 @@ def measure() -> Iterator[Row]:
     yield Row(f"{name}, with errors", seconds(lambda: run(track=Inputs.REAL)), "s")
 
     loop = module_of(LOOP)
-    x = np.ones(16, np.float32)
-    whole = seconds(lambda: simulate(loop, "f", [x]), repeats=3)
+    x, y = np.ones(16, np.float32), np.zeros((512, 16), np.float32)
+    whole = seconds(lambda: simulate(loop, "f", [x, y]), repeats=3)
     yield Row("an operation of 8,192 lanes", whole / (4 * LOOP_TRIPS) * 1e6, "us")
     whole = seconds(lambda: first_mismatch(gemm, gemm))
     yield Row("examples/gemm.mlir compared with itself", whole, "s")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from xdsl.utils.hints import isa
 
 from coopc.sim.memory import Buffer, MemRef
 from coopc.sim.numerics import Numerics
+from coopc.sim.shadow import Shadows
 from coopc.sim.values import (
     AXES,
     Array,
@@ -40,32 +41,41 @@ class Bound:
     """An argument as a value of the simulation."""
 
     value: Any
-    attached: tuple[Array, Array] | None = None
-    """The elements of the caller's array in a row, and the array itself."""
+    array: Array | None = None
+    """What the caller gave for a memref."""
 
-    def release(self, numerics: Numerics) -> Array | None:
-        """Give the contents of memory back to the array that it came from.
-
-        Returns:
-            A bound of the error of each element, if errors were tracked.
-        """
-        if self.attached is None:
+    def errors(self, numerics: Numerics) -> Array | None:
+        """Return a bound of the error of each element, if errors were tracked."""
+        if (array := self.array) is None:
             return None
         assert isinstance(self.value, MemRef)
-        flat, array = self.attached
-        type = self.value.element_type
-        numerics.detach(self.value.buffer.data, flat, type)
-        errors = numerics.errors(self.value.buffer.data, type)
-        if errors is None:
+        buffer, type = self.value.buffer, scalar_of(self.value.element_type)
+        if buffer.shadow is None or (stored := buffer.shadow.errors) is None:
+            return None
+        cells = buffer.shadow.cells(np.arange(buffer.elements), buffer.data.itemsize)
+        values = numerics.from_memory(buffer.flat, type)
+        values = numerics.with_stored_errors(values, type, stored, cells, None)
+        if (errors := numerics.errors(values, type)) is None:
             return None
         strides = [x // array.itemsize * errors.itemsize for x in array.strides]
         return np.lib.stride_tricks.as_strided(errors, array.shape, strides)
 
 
 def bind(
-    func: FuncOp, arguments: Sequence[Argument], numerics: Numerics
+    func: FuncOp,
+    arguments: Sequence[Argument],
+    numerics: Numerics,
+    shadows: Shadows,
+    may_race: Collection[int],
 ) -> tuple[Bound, ...]:
     """Return arguments as values of the simulation; arrays are shared, not copied.
+
+    Args:
+        func: the function.
+        arguments: of the caller.
+        numerics: how numbers are computed.
+        shadows: what shadows memory has.
+        may_race: the positions of memrefs that several work-items see, and some write.
 
     Raises:
         ValueError: they do not fit the function.
@@ -76,18 +86,29 @@ def bind(
             f"expected {len(types)} arguments, as @{func.sym_name.data} has, "
             f"got {len(arguments)}"
         )
-    return tuple(
-        _value(type, argument, position, numerics)
-        for position, (type, argument) in enumerate(zip(types, arguments, strict=True))
-    )
+    found: list[Bound] = []
+    for position, (type, argument) in enumerate(zip(types, arguments, strict=True)):
+        if not isa(type, MemRefType):
+            found.append(_value(type, argument, position, numerics))
+            continue
+        memory, array = _memref(type, argument, position)
+        buffer = memory.buffer
+        shadow = shadows.of(
+            buffer.data,
+            buffer.name,
+            is_new=False,
+            axes=0,
+            may_race=position in may_race,
+        )
+        shadowed = replace(memory, buffer=replace(buffer, shadow=shadow))
+        found.append(Bound(shadowed, array))
+    return tuple(found)
 
 
 def _value(
     type: Attribute, argument: Argument, position: int, numerics: Numerics
 ) -> Bound:
     """Return one argument as a value."""
-    if isa(type, MemRefType):
-        return _memref(type, argument, position, numerics)
     if is_integer(type) or is_float(type):
         if isinstance(argument, np.ndarray) and argument.ndim:
             raise ValueError(
@@ -98,8 +119,8 @@ def _value(
 
 
 def _memref(
-    type: MemRefType, argument: Argument, position: int, numerics: Numerics
-) -> Bound:
+    type: MemRefType, argument: Argument, position: int
+) -> tuple[MemRef, Array]:
     """Return an array as a memref; one of rank 0 points to all of a longer array.
 
     Raises:
@@ -121,7 +142,7 @@ def _memref(
         raise ValueError(f"expected an array without gaps for {what}")
     flat = _flat(array, strides)
     memory = MemRef(
-        Buffer(numerics.attach(flat, element_type), f"argument {position}"),
+        Buffer(flat, f"argument {position}"),
         element_type,
         number(0),
         () if is_pointer else tuple(number(size) for size in array.shape),
@@ -134,7 +155,7 @@ def _memref(
             sizes=memory.sizes[:-1],
             strides=tuple(x // components[0] for x in memory.strides[:-1]),
         )
-    return Bound(memory, (flat, array))
+    return memory, array
 
 
 def _flat(array: Array, strides: Sequence[int]) -> Array:

@@ -1,12 +1,13 @@
 """Simulation of `arith`: integers wrap around, floats round to their type.
 
-Division by zero, and of the least integer by -1, is undefined and an error.  What is
-poison in MLIR has some value: shifts by too much give 0 or the sign, conversions to
-integers that do not fit the nearest one.
+Division by zero, and of the least integer by -1, is undefined and an error.  So is what
+gives poison in MLIR, by a work-item that is active: shifts by too much, conversions to
+integers that do not fit, overflow where there is said to be none.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -23,10 +24,11 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.sim import integers
+from coopc.sim import formats, integers
 from coopc.sim.errors import SimulationError
 from coopc.sim.integers import IntegerFunction
 from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.machine import Machine
 from coopc.sim.numerics import Numerics
 from coopc.sim.values import (
     AXES,
@@ -37,13 +39,14 @@ from coopc.sim.values import (
     scalar_of,
     shape_of,
     signed,
-    trailing,
     unsigned,
     wrapped,
 )
 from coopc.sim.values import integers as by_sign
 
 Run: TypeAlias = Callable[[Any, Interpreter, Any, PythonValues], OpImplResult]
+Check: TypeAlias = Callable[[Machine, Any, PythonValues], None]
+"""Of the operands of an operation."""
 
 COMPARISONS: tuple[tuple[np.ufunc, bool], ...] = (
     (np.equal, True),
@@ -108,7 +111,10 @@ def element_type(value: SSAValue) -> Attribute:
 
 
 def integer_function(
-    op_type: type[Operation], compute: IntegerFunction, is_signed: bool = True
+    op_type: type[Operation],
+    compute: IntegerFunction,
+    is_signed: bool = True,
+    check: Check | None = None,
 ) -> Run:
     """Return the simulation of an operation on two integers."""
 
@@ -117,10 +123,34 @@ def integer_function(
         self: SimulatorFunctions, _: Interpreter, op: Operation, args: PythonValues
     ) -> PythonValues:
         type = element_type(op.results[0])
+        if check is not None:
+            check(self.machine, op, args)
         x, y = (by_sign(arg, type, is_signed) for arg in args)
         return (wrapped(compute(x, y), type),)
 
     return run
+
+
+def overflow(compute: Callable[[Any, Any], Any]) -> Check:
+    """Return the check of what an operation says of its overflow."""
+
+    def check(machine: Machine, op: Any, args: PythonValues) -> None:
+        if flags := op.overflow_flags.data:
+            type = element_type(op.result)
+            integers.check_overflow(machine, compute, (args[0], args[1]), type, flags)
+
+    return check
+
+
+def shift(machine: Machine, op: Any, args: PythonValues) -> None:
+    """Check the number of bits."""
+    integers.check_shift(machine, args[1], element_type(op.result))
+
+
+def left_shift(machine: Machine, op: Any, args: PythonValues) -> None:
+    """Check the number of bits, and the overflow."""
+    shift(machine, op, args)
+    overflow(integers.shifted)(machine, op, args)
 
 
 def division(
@@ -134,10 +164,7 @@ def division(
     ) -> PythonValues:
         type = element_type(op.results[0])
         x, y = (by_sign(arg, type, is_signed) for arg in args)
-        active = self.machine.mask
-        if active is not None:
-            active = trailing(active, len(shape_of(op.results[0].type)))
-        y = integers.check_division(x, y, active, type)
+        y = integers.check_division(self.machine, x, y, type)
         return (wrapped(compute(x, y), type),)
 
     return run
@@ -163,9 +190,9 @@ class ArithFunctions(SimulatorFunctions):
 
     constants: dict[Operation, Array] = field(default_factory=dict[Operation, Array])
 
-    addi = integer_function(arith.AddiOp, np.add)
-    subi = integer_function(arith.SubiOp, np.subtract)
-    muli = integer_function(arith.MuliOp, np.multiply)
+    addi = integer_function(arith.AddiOp, np.add, check=overflow(operator.add))
+    subi = integer_function(arith.SubiOp, np.subtract, check=overflow(operator.sub))
+    muli = integer_function(arith.MuliOp, np.multiply, check=overflow(operator.mul))
     minsi = integer_function(arith.MinSIOp, np.minimum)
     maxsi = integer_function(arith.MaxSIOp, np.maximum)
     minui = integer_function(arith.MinUIOp, np.minimum, is_signed=False)
@@ -173,9 +200,9 @@ class ArithFunctions(SimulatorFunctions):
     andi = integer_function(arith.AndIOp, np.bitwise_and)
     ori = integer_function(arith.OrIOp, np.bitwise_or)
     xori = integer_function(arith.XOrIOp, np.bitwise_xor)
-    shli = integer_function(arith.ShLIOp, integers.shift_left, is_signed=False)
-    shrui = integer_function(arith.ShRUIOp, integers.shift_right, is_signed=False)
-    shrsi = integer_function(arith.ShRSIOp, integers.shift_right)
+    shli = integer_function(arith.ShLIOp, integers.shift_left, False, left_shift)
+    shrui = integer_function(arith.ShRUIOp, integers.shift_right, False, shift)
+    shrsi = integer_function(arith.ShRSIOp, integers.shift_right, True, shift)
 
     divui = division(arith.DivUIOp, integers.divide, is_signed=False)
     divsi = division(arith.DivSIOp, integers.divide, is_signed=True)
@@ -344,7 +371,7 @@ class ArithFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Round floats towards zero, to signed integers."""
         types = element_type(op.input), element_type(op.result)
-        return (self.machine.numerics.to_integers(args[0], *types, is_signed=True),)
+        return (convert_number(self.machine, args[0], *types, is_signed=True),)
 
     @impl(arith.FPToUIOp)
     def fptoui(
@@ -352,7 +379,7 @@ class ArithFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Round floats towards zero, to unsigned integers."""
         types = element_type(op.input), element_type(op.result)
-        return (self.machine.numerics.to_integers(args[0], *types, is_signed=False),)
+        return (convert_number(self.machine, args[0], *types, is_signed=False),)
 
 
 def _product(type: Attribute, args: PythonValues, is_signed: bool) -> PythonValues:
@@ -363,7 +390,7 @@ def _product(type: Attribute, args: PythonValues, is_signed: bool) -> PythonValu
 
 
 def convert_number(
-    numerics: Numerics,
+    machine: Machine,
     value: Array,
     source: Attribute,
     result: Attribute,
@@ -372,17 +399,26 @@ def convert_number(
     """Return numbers of any type as numbers of any other.
 
     Args:
-        numerics: how numbers are computed.
+        machine: the state.
         value: numbers of the source type.
         source: their type.
         result: the type to convert to.
         is_signed: whether the integers among them are signed.
+
+    Raises:
+        UndefinedBehaviour: somebody converts a float to an integer that does not fit.
     """
+    numerics = machine.numerics
     if source == result:
         return value
     if is_float(source):
         if is_float(result):
             return numerics.convert(value, source, result)
+        plain = numerics.plain(value, source)
+        if (wrong := ~formats.fits(plain, result, is_signed)).any():
+            sign = "signed" if is_signed else "unsigned"
+            found = plain[wrong].flat[0]
+            machine.refuse(wrong, f"conversion of {found} to a {sign} {result}")
         return numerics.to_integers(value, source, result, is_signed)
     plain = by_sign(value, source, is_signed)
     if is_float(result):

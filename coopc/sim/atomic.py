@@ -11,11 +11,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.ir import Attribute
 
-from coopc.sim.errors import SimulationError
-from coopc.sim.machine import Machine
+from coopc.dialects.coopmatrix import Ordering
+from coopc.sim.machine import Machine, writable
 from coopc.sim.memory import MemRef, linear_index
 from coopc.sim.numerics import Numerics
+from coopc.sim.races import ATOMIC
 from coopc.sim.values import Array, integers, is_float, wrapped
+
+ACQUIRING = (
+    Ordering.ACQUIRE,
+    Ordering.ACQUIRE_RELEASE,
+    Ordering.SEQUENTIALLY_CONSISTENT,
+)
+"""After these a work-item sees what others wrote before they released it."""
 
 _INTEGERS: dict[str, np.ufunc] = {
     "add": np.add,
@@ -36,6 +44,7 @@ def update(
     active: Array | None,
     combine: Callable[[Array, Array], Array],
     executions: tuple[int, ...],
+    together: Sequence[int] = (),
 ) -> Array:
     """Replace elements by what `combine` makes of them and values; return the old ones.
 
@@ -47,6 +56,7 @@ def update(
         active: where it happens; everywhere if None.  Elsewhere the old value is 0.
         combine: from old elements and values to new elements.
         executions: the shape over which it happens once each.
+        together: axes along which work-items do it together: see `Machine.store`.
     """
     index = linear_index(memory, coordinates, active)
     places = machine.places(memory.buffer, index)
@@ -55,18 +65,27 @@ def update(
     places, values, chosen = (
         np.broadcast_to(x, shape).reshape(-1) for x in (places, values, chosen)
     )
-    flat = memory.buffer.flat
-    if not flat.flags.writeable:
-        raise SimulationError(f"{memory.buffer.name} is read only")
+    flat, shadow = writable(memory.buffer), memory.buffer.shadow
     type, numerics = memory.element_type, machine.numerics
+    cells = None if shadow is None else shadow.cells(places, flat.itemsize)
+    if shadow is not None and cells is not None:
+        here, wanted = cells.reshape(*shape, -1), chosen.reshape(shape)
+        shadow.check_written(here, wanted)
+        machine.note_write(shadow, here, wanted, together, ATOMIC)
     old = np.zeros(values.shape, numerics.value_dtype(type))
     positions = np.flatnonzero(chosen)
     turns = _turns(places[positions])
     for turn in range(int(turns.max(initial=-1)) + 1):
         now = positions[turns == turn]
         before = numerics.from_memory(flat[places[now]], type)
+        errors = None if shadow is None else shadow.errors
+        if errors is not None and cells is not None:
+            before = numerics.with_stored_errors(before, type, errors, cells[now], None)
         old[now] = before
-        flat[places[now]] = numerics.to_memory(combine(before, values[now]), type)
+        after = combine(before, values[now])
+        flat[places[now]] = numerics.to_memory(after, type)
+        if errors is not None and cells is not None:
+            errors.store(cells[now], numerics.errors(after, type), type)
     return old.reshape(shape)
 
 

@@ -29,7 +29,9 @@ def binary(
     op_type: type[coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp],
     name: str,
     compute: IntegerFunction,
+    *,
     is_division: bool = False,
+    is_shift: bool = False,
 ) -> Run:
     """Return the simulation of an operation on the elements of two matrices.
 
@@ -38,6 +40,7 @@ def binary(
         name: the function on floats; empty if it has none.
         compute: the function on integers.
         is_division: whether integers must not be divided by 0.
+        is_shift: whether integers must not be shifted by their width.
     """
 
     @impl(op_type)
@@ -45,14 +48,16 @@ def binary(
         self: SimulatorFunctions, _: Interpreter, op: Operation, args: PythonValues
     ) -> PythonValues:
         assert isinstance(op, coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp)
-        active = together(self.machine, op.matrix)
+        together(self.machine, op.matrix)
         type = op.matrix.element_type
         if is_float(type):
             return (self.machine.numerics.call(name, type, *args),)
         is_signed = isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
         x, y = (by_sign(arg, type, is_signed) for arg in args)
         if is_division:
-            y = integers.check_division(x, y, active, type)
+            y = integers.check_division(self.machine, x, y, type)
+        if is_shift:
+            integers.check_shift(self.machine, args[1], type)
         return (wrapped(compute(x, y), type),)
 
     return run
@@ -72,8 +77,8 @@ class CoopmatrixElementwiseFunctions(SimulatorFunctions):
     and_ = binary(coopmatrix.AndOp, "", np.bitwise_and)
     or_ = binary(coopmatrix.OrOp, "", np.bitwise_or)
     xor = binary(coopmatrix.XorOp, "", np.bitwise_xor)
-    shl = binary(coopmatrix.ShlOp, "", integers.shift_left)
-    shr = binary(coopmatrix.ShrOp, "", integers.shift_right)
+    shl = binary(coopmatrix.ShlOp, "", integers.shift_left, is_shift=True)
+    shr = binary(coopmatrix.ShrOp, "", integers.shift_right, is_shift=True)
 
     @impl(coopmatrix.NegOp)
     def neg(
@@ -128,7 +133,7 @@ class CoopmatrixElementwiseFunctions(SimulatorFunctions):
         together(self.machine, source)
         types = source.element_type, result.element_type
         is_signed = op.signed is not None
-        return (convert_number(self.machine.numerics, args[0], *types, is_signed),)
+        return (convert_number(self.machine, args[0], *types, is_signed),)
 
     @impl(coopmatrix.BitcastOp)
     def bitcast(

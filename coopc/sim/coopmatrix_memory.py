@@ -13,12 +13,12 @@ from xdsl.utils.hints import isa
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType, Scope
 from coopc.sim.arith import convert_number
-from coopc.sim.atomic import combination, update
+from coopc.sim.atomic import ACQUIRING, combination, update
 from coopc.sim.coopmatrix_pointees import in_elements
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.machine import Machine
-from coopc.sim.memory import MemRef
+from coopc.sim.memory import MemRef, check_aligned, linear_index
 from coopc.sim.values import (
     GROUP_AXIS,
     LANE_AXIS,
@@ -126,6 +126,24 @@ def access(
     return Access([*starts[:-2], *last, *along], active)
 
 
+def _check_apart(memory: MemRef, where: Access) -> None:
+    """Check that the elements of a matrix that is stored are in places of their own.
+
+    Raises:
+        UndefinedBehaviour: two are in one: the strides are too small.
+    """
+    index = linear_index(memory, where.coordinates, where.active)
+    places = index[0, 0, 0].reshape(-1)
+    if where.active is not None:
+        active = np.broadcast_to(where.active, index.shape)
+        places = places[active[0, 0, 0].reshape(-1)]
+    if np.unique(places).size < places.size:
+        raise UndefinedBehaviour(
+            "overlapping strides: expected a place for each element that is stored to "
+            f"{memory}, got several elements in one"
+        )
+
+
 @register_impls
 class CoopmatrixMemoryFunctions(SimulatorFunctions):
     """Loads, stores, prefetches, fills and atomic accesses."""
@@ -135,30 +153,43 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
         self, interpreter: Interpreter, op: coopmatrix.LoadOp, args: PythonValues
     ) -> PythonValues:
         """Read a matrix."""
-        return (self._loaded(interpreter, op),)
+        return (self._loaded(interpreter, op, is_atomic=False),)
 
     @impl(coopmatrix.AtomicLoadOp)
     def atomic_load(
         self, interpreter: Interpreter, op: coopmatrix.AtomicLoadOp, args: PythonValues
     ) -> PythonValues:
         """Read a matrix."""
-        return (self._loaded(interpreter, op),)
+        found = self._loaded(interpreter, op, is_atomic=True)
+        self._acquire(interpreter, op)
+        return (found,)
 
-    def _loaded(self, interpreter: Interpreter, op: coopmatrix.AccessOp) -> Array:
+    def _acquire(self, interpreter: Interpreter, op: coopmatrix.AtomicOp) -> None:
+        """Note an ordering that waits for others."""
+        (memory,) = interpreter.get_values((op.memory,))
+        if op.ordering.data in ACQUIRING:
+            self.machine.acquire(memory.buffer)
+
+    def _loaded(
+        self, interpreter: Interpreter, op: coopmatrix.AccessOp, *, is_atomic: bool
+    ) -> Array:
         """Return the elements in memory, 0 where a check fails."""
         (memory,) = interpreter.get_values((op.memory,))
         if op.memory_type.element_type != op.matrix.element_type:
             memory = in_elements(memory, op.matrix.element_type)
         where = access(self.machine, interpreter, op)
         together = collective_axes(self.machine, op.matrix)
-        return self.machine.load(memory, where.coordinates, where.active, together)
+        self._check_aligned(op, memory, where)
+        return self.machine.load(
+            memory, where.coordinates, where.active, together, is_atomic=is_atomic
+        )
 
     @impl(coopmatrix.StoreOp)
     def store(
         self, interpreter: Interpreter, op: coopmatrix.StoreOp, args: PythonValues
     ) -> PythonValues:
         """Write a matrix."""
-        self._stored(interpreter, op, op.value)
+        self._stored(interpreter, op, op.value, is_atomic=False)
         return ()
 
     @impl(coopmatrix.AtomicStoreOp)
@@ -166,11 +197,16 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
         self, interpreter: Interpreter, op: coopmatrix.AtomicStoreOp, args: PythonValues
     ) -> PythonValues:
         """Write a matrix."""
-        self._stored(interpreter, op, op.value)
+        self._stored(interpreter, op, op.value, is_atomic=True)
         return ()
 
     def _stored(
-        self, interpreter: Interpreter, op: coopmatrix.AccessOp, stored: SSAValue
+        self,
+        interpreter: Interpreter,
+        op: coopmatrix.AccessOp,
+        stored: SSAValue,
+        *,
+        is_atomic: bool,
     ) -> None:
         """Write the elements for which no check fails."""
         value, memory = interpreter.get_values((stored, op.memory))
@@ -179,7 +215,20 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
         where = access(self.machine, interpreter, op)
         together = collective_axes(self.machine, op.matrix)
         coordinates, active = where.coordinates, where.active
-        self.machine.store(memory, coordinates, value, active, together)
+        self._check_aligned(op, memory, where)
+        _check_apart(memory, where)
+        self.machine.store(
+            memory, coordinates, value, active, together, is_atomic=is_atomic
+        )
+
+    def _check_aligned(
+        self, op: coopmatrix.AccessOp, memory: MemRef, where: Access
+    ) -> None:
+        """Check the address of the first element, if the operation says something."""
+        if isinstance(op, coopmatrix.PlainAccessOp) and op.alignment is not None:
+            first = [x[..., :1, :1] for x in where.coordinates]
+            here = None if where.active is None else where.active[..., :1, :1]
+            check_aligned(memory, first, here, op.alignment.value.data)
 
     @impl(coopmatrix.PrefetchOp)
     def prefetch(
@@ -231,7 +280,7 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
                 (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS), machine.shape, strict=True
             )
         )
-        return update(
+        found = update(
             machine,
             memory,
             where.coordinates,
@@ -239,7 +288,10 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
             where.active,
             combine,
             (*executions, 1, 1),
+            together_axes,
         )
+        self._acquire(interpreter, op)
+        return found
 
     @impl(coopmatrix.FillOp)
     def fill(
@@ -260,6 +312,6 @@ class CoopmatrixMemoryFunctions(SimulatorFunctions):
                 coordinates = (np.zeros_like(value.offset),) * len(value.sizes)
             value = machine.load(value, coordinates, machine.mask)
         value = agreed(machine, result, value, "the value of a fill")
-        found = convert_number(machine.numerics, value, source, result.element_type)
+        found = convert_number(machine, value, source, result.element_type)
         shape = machine.matrices.shape(result)
         return (np.broadcast_to(trailing(found, 2), (*found.shape, *shape)),)

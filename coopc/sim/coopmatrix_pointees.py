@@ -43,11 +43,6 @@ def _reinterpreted(
 ) -> tuple[Buffer, int]:
     """Return the same bits as elements, and how many one pointee is."""
     before, after = memory_dtype(scalar), memory_dtype(element)
-    if buffer.data.dtype != before:
-        raise SimulationError(
-            f"no simulation of {scalar} in memory read as {element} while errors are "
-            "tracked"
-        )
     bytes = before.itemsize * width
     if bytes % after.itemsize:
         raise SimulationError(
@@ -57,6 +52,4 @@ def _reinterpreted(
     data = np.ascontiguousarray(buffer.data)
     if data.shape[-1] * before.itemsize % after.itemsize:
         raise SimulationError(f"expected a buffer of a whole number of {element}")
-    # Races are noted for each of its own numbers: not here.
-    found = replace(buffer, data=data.view(after), races=None)
-    return found, bytes // after.itemsize
+    return replace(buffer, data=data.view(after)), bytes // after.itemsize

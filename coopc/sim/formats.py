@@ -91,6 +91,14 @@ def truncated(array: Array, type: Attribute, is_signed: bool) -> Array:
     return np.where(whole <= float(low), wide.dtype.type(low), wide)
 
 
+def fits(array: Array, type: Attribute, is_signed: bool) -> Array:
+    """Return which floats, rounded towards zero, are integers of a type."""
+    bits = bits_of(type)
+    low = -(2.0 ** (bits - 1)) if is_signed else 0.0
+    whole = np.trunc(array.astype(np.float64))
+    return (whole >= low) & (whole < low + 2.0**bits)
+
+
 def _bf16(array: Array) -> Array:
     """Round f16 or f32 to bf16."""
     bits = array.astype(np.float32, copy=False).view(np.uint32)

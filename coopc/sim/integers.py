@@ -6,36 +6,82 @@ right: the caller wraps them around to the type.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from xdsl.dialects.arith import IntegerOverflowFlag as OverflowFlag
 from xdsl.ir import Attribute
 
-from coopc.sim.errors import UndefinedBehaviour
-from coopc.sim.values import Array, bits_of
+from coopc.sim.machine import Machine
+from coopc.sim.values import Array, bits_of, integers, unsigned
 
 IntegerFunction: TypeAlias = Callable[[Array, Array], Array]
 
 
-def check_division(x: Array, y: Array, active: Array | None, type: Attribute) -> Array:
+def check_division(machine: Machine, x: Array, y: Array, type: Attribute) -> Array:
     """Return a divisor with 1 where nobody divides who is active.
 
     Raises:
         UndefinedBehaviour: somebody divides by 0, or the least signed integer by -1.
     """
     zero = y == 0
-    wrong: Array = zero
+    machine.refuse(zero, "division by zero")
     if x.dtype.kind == "i":
         least = -(1 << (bits_of(type) - 1))
-        wrong = zero | ((y == -1) & (x == least))
-    if not wrong.any():
-        return y
-    if (wrong if active is None else wrong & active).any():
-        raise UndefinedBehaviour(
-            "expected a divisor that is not 0, nor -1 of the least integer"
-        )
+        wrong = (y == -1) & (x == least)
+        machine.refuse(wrong, f"overflow: {least}, the least {type}, divided by -1")
     return np.where(zero, y.dtype.type(1), y)
+
+
+def check_shift(machine: Machine, y: Array, type: Attribute) -> None:
+    """Check by how many bits integers of a type are shifted.
+
+    Raises:
+        UndefinedBehaviour: somebody shifts by as many as there are, or more.
+    """
+    bits, amount = bits_of(type), unsigned(y, type)
+    if (wrong := amount >= bits).any():
+        machine.refuse(wrong, f"shift of {type} by {amount[wrong].flat[0]} bits")
+
+
+def check_overflow(
+    machine: Machine,
+    compute: Callable[[Any, Any], Any],
+    args: tuple[Array, Array],
+    type: Attribute,
+    flags: Sequence[OverflowFlag],
+) -> None:
+    """Check that a result fits where an operation says that it does.
+
+    Args:
+        machine: the state.
+        compute: the operation, on numbers of any kind.
+        args: its operands.
+        type: of them and of the result.
+        flags: what the operation says: without signed, or unsigned, overflow.
+
+    Raises:
+        UndefinedBehaviour: it does not.
+    """
+    bits = bits_of(type)
+    for flag in flags:
+        is_signed = flag is OverflowFlag.NSW
+        x, y = (integers(arg, type, is_signed) for arg in args)
+        rough = compute(x.astype(np.float64), y.astype(np.float64))
+        if (np.abs(rough) < 2.0 ** (bits - 2)).all() and (rough >= 0).all():
+            continue
+        exact: Array = np.asarray(compute(x.astype(object), y.astype(object)))
+        low = -(1 << (bits - 1)) if is_signed else 0
+        wrong = np.asarray((exact < low) | (exact >= low + (1 << bits)), np.bool_)
+        if wrong.any():
+            found = exact[wrong].flat[0]
+            machine.refuse(wrong, f"overflow in spite of {flag}: {found} is no {type}")
+
+
+def shifted(x: Any, y: Any) -> Any:
+    """Return x * 2^y of numbers of any kind."""
+    return x * 2**y
 
 
 def divide(x: Array, y: Array) -> Array:

@@ -174,9 +174,8 @@ class LinalgFunctions(SimulatorFunctions):
 
     def _extended(self, elements: list[Array], types: list[Attribute]) -> list[Array]:
         """Return elements as numbers of the type of the last one."""
-        numerics = self.machine.numerics
         return [
-            convert_number(numerics, value, type, types[-1])
+            convert_number(self.machine, value, type, types[-1])
             for value, type in zip(elements, types, strict=True)
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,12 +13,21 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute
 
 from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.dialects.simt import MemorySpace
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.launch import Launch
 from coopc.sim.matrices import Matrices
 from coopc.sim.memory import Buffer, MemRef, chosen_memref, linear_index
 from coopc.sim.numerics import Numerics
-from coopc.sim.races import EACH_LANE, SEVERAL_SUBGROUPS, TOGETHER, Accesses
+from coopc.sim.races import (
+    ATOMIC,
+    EACH_LANE,
+    PLAIN,
+    TOGETHER,
+    UNCHANGED,
+    Access,
+)
+from coopc.sim.shadow import Shadow, Shadows
 from coopc.sim.values import (
     AXES,
     GROUP_AXIS,
@@ -27,12 +36,49 @@ from coopc.sim.values import (
     Array,
     choose,
     element_of,
+    memory_dtype,
     scalar_of,
     trailing,
 )
 
 MAX_ITERATIONS = 100_000
 """Of one loop, in one run of it: what goes on is taken to be infinite."""
+
+
+def writable(buffer: Buffer) -> Array:
+    """Return all elements of a buffer in one row, to be changed.
+
+    Raises:
+        SimulationError: it cannot be changed.
+    """
+    flat = buffer.flat
+    if not flat.flags.writeable:
+        raise SimulationError(f"{buffer.name} is read only")
+    return flat
+
+
+def same(x: Array, y: Array) -> Array:
+    """Return where two arrays have the same numbers, or NaN both."""
+    found: Array = x == y
+    if x.dtype.kind == "f" and not found.all():
+        found = found | ((x != x) & (y != y))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When something happens: how many barriers were passed before."""
+
+    group: Array
+    """Those of each work-group: (G, 1, 1)."""
+    subgroup: Array
+    """Those of each subgroup: (G, T, 1)."""
+
+    @classmethod
+    def start(cls, groups: int, subgroups: int) -> Times:
+        """Return the time at which work-groups begin."""
+        sizes = (groups, 1, 1), (groups, subgroups, 1)
+        return cls(*(np.zeros(size, np.int32) for size in sizes))
 
 
 @dataclass(slots=True)
@@ -49,10 +95,10 @@ class Machine:
     """Number of each subgroup in its work-group: (1, T, 1)."""
     lane: Array
     """Number of each lane in its subgroup: (1, 1, L)."""
-    group_time: Array
-    """How many barriers each work-group has passed: (G, 1, 1)."""
-    subgroup_time: Array
-    """How many barriers of its own each subgroup has passed: (G, T, 1)."""
+    shadows: Shadows
+    """What is known of memory beside its contents."""
+    times: Mapping[MemorySpace, Times]
+    """How many barriers were passed, by the memory that they order."""
     mask: Array | None = None
     """Who is active; all are if it is None."""
     in_element: bool = False
@@ -63,8 +109,6 @@ class Machine:
     """The memory of each `memref.global`, by name."""
     arrived: dict[str, Array] = field(default_factory=dict[str, Array])
     """Who is between the halves of a split barrier, by its scope."""
-    find_races: bool = True
-    """Whether accesses to work-group memory are noted."""
 
     @classmethod
     def start(
@@ -74,8 +118,12 @@ class Machine:
         numerics: Numerics,
         matrices: Matrices,
         groups: range,
+        shadows: Shadows | None = None,
     ) -> Machine:
         """Return the state in which these work-groups of a grid begin."""
+        if shadows is None:
+            waited = np.zeros(launch.work_groups, np.bool_)
+            shadows = Shadows(waited, finds_races=False, tracks_errors=False)
         return cls(
             module,
             launch,
@@ -84,8 +132,11 @@ class Machine:
             np.arange(groups.start, groups.stop, dtype=np.int64).reshape(-1, 1, 1),
             np.arange(launch.subgroups, dtype=np.int64).reshape(1, -1, 1),
             np.arange(launch.subgroup_size, dtype=np.int64).reshape(1, 1, -1),
-            np.zeros((len(groups), 1, 1), np.int64),
-            np.zeros((len(groups), launch.subgroups, 1), np.int64),
+            shadows,
+            {
+                space: Times.start(len(groups), launch.subgroups)
+                for space in (MemorySpace.GLOBAL, MemorySpace.WORKGROUP)
+            },
         )
 
     @property
@@ -159,10 +210,15 @@ class Machine:
         poison = self.numerics.to_memory(
             self.numerics.poison(element_type), element_type
         )
-        data = np.full(
-            (*sizes, elements), poison, self.numerics.memory_dtype(element_type)
+        data = np.full((*sizes, elements), poison, memory_dtype(element_type))
+        shadow = self.shadows.of(
+            data,
+            name,
+            is_new=True,
+            axes=len(axes),
+            may_race=len(axes) < AXES and self.shape != (1,) * AXES,
         )
-        return Buffer(data, name)
+        return Buffer(data, name, shadow)
 
     def places(self, buffer: Buffer, index: Array) -> Array:
         """Return where in the row of all elements each work-item has an element."""
@@ -182,6 +238,8 @@ class Machine:
         coordinates: Sequence[Array],
         active: Array | None,
         together: Sequence[int] = (),
+        *,
+        is_atomic: bool = False,
     ) -> Array:
         """Return the elements at some coordinates; 0 where it is not active.
 
@@ -189,15 +247,37 @@ class Machine:
             memory: what is read.
             coordinates: one for each dimension.
             active: which elements are read; all if it is None.
-            together: axes along which work-items do it together.
+            together: axes along which work-items do it together; with that of the
+                work-groups, these do it as one work-item.
+            is_atomic: whether it is atomic.
+
+        Raises:
+            UndefinedBehaviour: out of bounds, of what nothing was written to, or in no
+                order with a write.
         """
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
-        if (races := memory.buffer.races) is not None:
-            units, accesses = self._accesses(memory.buffer, places, active, together)
-            races.read(units, accesses)
-        found = memory.buffer.flat[places]
-        values = self.numerics.from_memory(found, memory.element_type)
+        return self.load_at(memory, places, active, together, is_atomic=is_atomic)
+
+    def load_at(
+        self,
+        memory: MemRef,
+        places: Array,
+        active: Array | None,
+        together: Sequence[int] = (),
+        *,
+        is_atomic: bool = False,
+    ) -> Array:
+        """Return the elements at places in the row of all elements; see `load`."""
+        buffer = memory.buffer
+        values = self.numerics.from_memory(buffer.flat[places], memory.element_type)
+        if (shadow := buffer.shadow) is not None:
+            cells = shadow.cells(places, buffer.data.itemsize)
+            self.note_read(shadow, cells, active, together, is_atomic=is_atomic)
+            if shadow.errors is not None:
+                values = self.numerics.with_stored_errors(
+                    values, memory.element_type, shadow.errors, cells, active
+                )
         if active is None:
             return values
         return np.where(active, values, values.dtype.type(0))
@@ -209,74 +289,213 @@ class Machine:
         values: Array,
         active: Array | None,
         together: Sequence[int] = (),
+        *,
+        is_atomic: bool = False,
     ) -> None:
         """Write elements at some coordinates, where it is active.
-
-        Of several work-items that write to one place the last one wins.
 
         Args:
             memory: what is written.
             coordinates: one for each dimension.
             values: what is written.
             active: which elements are written; all if it is None.
-            together: axes along which work-items do it together.
+            together: axes along which work-items do it together; with that of the
+                work-groups, these do it as one work-item.
+            is_atomic: whether it is atomic: of several writes to one place the last one
+                wins.
+
+        Raises:
+            UndefinedBehaviour: out of bounds, in no order with another access, or of
+                several values to one place.
         """
         index = linear_index(memory, coordinates, active)
-        stored = self.numerics.to_memory(values, memory.element_type)
         places = self.places(memory.buffer, index)
-        flat = memory.buffer.flat
-        if not flat.flags.writeable:
-            raise SimulationError(f"{memory.buffer.name} is read only")
-        chosen = np.True_ if active is None else active
-        places, stored, chosen = np.broadcast_arrays(places, stored, chosen)
-        if (races := memory.buffer.races) is not None:
-            changed = chosen & (flat[places] != stored)
-            units, accesses = self._accesses(memory.buffer, places, changed, together)
-            races.write(units, accesses)
-        if active is None:
-            flat[places] = stored
-        else:
-            flat[places[chosen]] = stored[chosen]
+        self.store_at(memory, places, values, active, together, is_atomic=is_atomic)
 
-    def _accesses(
+    def store_at(
         self,
-        buffer: Buffer,
+        memory: MemRef,
         places: Array,
+        values: Array,
+        active: Array | None,
+        together: Sequence[int] = (),
+        *,
+        is_atomic: bool = False,
+    ) -> None:
+        """Write elements at places in the row of all elements; see `store`."""
+        buffer, type = memory.buffer, memory.element_type
+        stored = self.numerics.to_memory(values, type)
+        flat = writable(buffer)
+        shadow = buffer.shadow
+        if active is not None:
+            places, stored, values, active = np.broadcast_arrays(
+                places, stored, values, active
+            )
+        elif places.shape != stored.shape:
+            places, stored, values = np.broadcast_arrays(places, stored, values)
+        if shadow is not None:
+            cells = shadow.cells(places, buffer.data.itemsize)
+            kind: int | Array = ATOMIC
+            if shadow.races is not None and not is_atomic:
+                kind = np.where(same(flat[places], stored), UNCHANGED, PLAIN)
+            self.note_write(shadow, cells, active, together, kind)
+            if shadow.errors is not None:
+                if active is not None:
+                    cells, values = cells[active], values[active]
+                errors = self.numerics.errors(values, type)
+                shadow.errors.store(cells, errors, type)
+        if active is not None:
+            places, stored = places[active], stored[active]
+        flat[places] = stored
+        if not is_atomic:
+            self.check_stored(memory, places, stored, active)
+
+    def check_stored(
+        self, memory: MemRef, places: Array, stored: Array, active: Array | None
+    ) -> None:
+        """Check that memory has what was written there.
+
+        Args:
+            memory: what was written to.
+            places: in the row of all elements, as arrays of `stored`.
+            stored: what was written, as memory holds it.
+            active: who wrote, where the two arrays are one-dimensional.
+
+        Raises:
+            UndefinedBehaviour: something else was written to the same place.
+        """
+        wrong = ~same(memory.buffer.flat[places], stored)
+        if not wrong.any():
+            return
+        place = int(places[wrong].flat[0]) % memory.buffer.elements
+        if active is not None:
+            everywhere = np.zeros(active.shape, np.bool_)
+            everywhere[active] = wrong
+            wrong = everywhere
+        raise UndefinedBehaviour(
+            f"conflicting writes: {self.who(wrong)} writes another value to element "
+            f"{place} of {memory.buffer.name} than the same operation does elsewhere"
+        )
+
+    def note_read(
+        self,
+        shadow: Shadow,
+        cells: Array,
+        active: Array | None,
+        together: Sequence[int] = (),
+        *,
+        is_atomic: bool = False,
+    ) -> None:
+        """Note that cells are read; for the arguments see `load`.
+
+        Raises:
+            UndefinedBehaviour: nothing was written there, or in no order.
+        """
+        shadow.check_written(cells, active)
+        if shadow.races is not None:
+            kind = np.asarray(ATOMIC if is_atomic else PLAIN)
+            columns = (*self._actors(shadow, cells, together), kind)
+            access = Access(cells, active, columns, is_write=False)
+            shadow.races.note(access, shadow.element)
+
+    def note_write(
+        self,
+        shadow: Shadow,
+        cells: Array,
         active: Array | None,
         together: Sequence[int],
-    ) -> tuple[Array, Accesses]:
-        """Return which elements are accessed, by whom and when, one after the other."""
-        axes = places.ndim - AXES
+        kind: int | Array,
+    ) -> None:
+        """Note that cells are written; for the arguments see `store`.
+
+        Raises:
+            UndefinedBehaviour: in no order with another access.
+        """
+        if shadow.written is not None:
+            chosen = cells if active is None else cells[active]
+            shadow.written[chosen] = True
+        if shadow.races is not None:
+            columns = (*self._actors(shadow, cells, together), np.asarray(kind))
+            access = Access(cells, active, columns, is_write=True)
+            shadow.races.note(access, shadow.element)
+
+    def _actors(
+        self, shadow: Shadow, cells: Array, together: Sequence[int]
+    ) -> tuple[Array, ...]:
+        """Return who accesses cells, and when: the first fields of `Accesses`."""
+        axes = cells.ndim - 1 - AXES
         lane, subgroup = self.lane, self.subgroup
-        if self.launch.subgroup_size > 1 and places.shape[LANE_AXIS] == 1:
+        if GROUP_AXIS in together:
+            lane = np.zeros((1,) * AXES, np.int32)
+        elif self.launch.subgroup_size > 1 and cells.shape[LANE_AXIS] == 1:
             code = TOGETHER if LANE_AXIS in together else EACH_LANE
             lane = np.full((1,) * AXES, code)
         if SUBGROUP_AXIS in together and self.launch.subgroups > 1:
-            subgroup = np.full((1,) * AXES, SEVERAL_SUBGROUPS)
-        subgroup_time = self.subgroup_time
+            subgroup = np.full((1,) * AXES, TOGETHER)
+        space = MemorySpace.WORKGROUP if shadow.is_shared else MemorySpace.GLOBAL
+        times = self.times[space]
+        subgroup_time = times.subgroup
         if subgroup.shape[SUBGROUP_AXIS] != subgroup_time.shape[SUBGROUP_AXIS]:
             subgroup_time = subgroup_time.max(axis=SUBGROUP_AXIS, keepdims=True)
-        columns = (lane, subgroup, self.group_time, subgroup_time)
-        chosen = np.True_ if active is None else active
-        wide = np.broadcast_arrays(
-            places, chosen, *(trailing(column, axes) for column in columns)
-        )
-        places, *columns = (x[wide[1]] for x in (wide[0], *wide[2:]))
-        if buffer.units > 1:
-            step = np.arange(buffer.units)
-            places = (places[:, None] * buffer.units + step).reshape(-1)
-            columns = [np.repeat(column, buffer.units) for column in columns]
-        return places, Accesses(*columns)
+        columns = (self.group, subgroup, lane, times.group.copy(), subgroup_time.copy())
+        return tuple(trailing(column, axes) for column in columns)
 
-    def pass_barrier(self, whole: bool, here: Array) -> None:
+    def acquire(self, buffer: Buffer) -> None:
+        """Note who may have waited for other work-groups, by an access to a buffer."""
+        if buffer.shadow is None or buffer.shadow.is_shared:
+            return
+        here = np.True_ if self.mask is None else self.mask.any(axis=(1, 2))
+        groups = self.group.reshape(-1)
+        self.shadows.waited[groups[np.broadcast_to(here, groups.shape)]] = True
+
+    def pass_barrier(
+        self, whole: bool, here: Array, memory: MemorySpace | None = None
+    ) -> None:
         """Note that those who are here have waited for each other.
 
         Args:
             whole: whether it is a barrier of the work-group.
             here: (G, 1 or T, 1).
+            memory: what is seen after it; all memory if it is None.
         """
-        time = self.group_time if whole else self.subgroup_time
-        time += here
+        for space, times in self.times.items():
+            if memory in (None, space):
+                time = times.group if whole else times.subgroup
+                time += here
+
+    def who(self, wrong: Array) -> str:
+        """Return the first work-item with which something is wrong, in words.
+
+        Args:
+            wrong: for each work-item, or the elements of a value of each.
+        """
+        first = np.argwhere(wrong)[0]
+        ids = {"lane": self.lane, "subgroup": self.subgroup, "work-group": self.group}
+        sizes = (self.launch.work_groups, self.launch.subgroups)
+        found: list[str] = []
+        for axis, (name, id) in zip((2, 1, 0), ids.items(), strict=True):
+            if wrong.shape[axis] > 1 or (axis < LANE_AXIS and sizes[axis] == 1):
+                number = id.take(first[axis], axis).flat[0]
+                found += [f"{name} {number}"] * (axis == LANE_AXIS or sizes[axis] > 1)
+        return " of ".join(found) or "every work-item"
+
+    def refuse(self, wrong: Array, reason: str) -> None:
+        """Refuse what is wrong with somebody who is active.
+
+        Args:
+            wrong: for each work-item, or the elements of a value of each.
+            reason: what is wrong.
+
+        Raises:
+            UndefinedBehaviour: it is.
+        """
+        if not wrong.any():
+            return
+        if self.mask is not None:
+            wrong = wrong & trailing(self.mask, wrong.ndim - AXES)
+            if not wrong.any():
+                return
+        raise UndefinedBehaviour(f"{reason}, by {self.who(wrong)}")
 
     def merge(self, type: Attribute, condition: Array, new: Any, old: Any) -> Any:
         """Return `new` where a condition holds and `old` elsewhere.

@@ -6,7 +6,8 @@ memory for each work-item, (G, T, L, N).  All accesses go through one place numb
 index into the buffer as one row.
 
 An access out of bounds, of an index or of the whole buffer, is an `UndefinedBehaviour`.
-Memory that nothing was written to reads as poison: NaN, or a pattern of bits.
+So is a load from memory that nothing was written to, which has poison there: NaN, or a
+pattern of bits.  What else is known of memory is in its shadow.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.races import RaceDetector
+from coopc.sim.shadow import Shadow
 from coopc.sim.values import (
     AXES,
     Array,
@@ -38,10 +39,8 @@ class Buffer:
     """(g, t, l, N) elements, as memory holds them; contiguous."""
     name: str
     """For messages."""
-    races: RaceDetector | None = None
-    """What notes accesses to it."""
-    units: int = 1
-    """How many elements of what `races` knows an element of this buffer is."""
+    shadow: Shadow | None = None
+    """What is known of it."""
 
     @property
     def flat(self) -> Array:
@@ -145,6 +144,23 @@ def linear_index(
             f"{index.max()} of the buffer"
         )
     return index
+
+
+def check_aligned(
+    memory: MemRef, indices: Sequence[Array], active: Array | None, bytes: int
+) -> None:
+    """Check the address of an element, in bytes from the beginning of its buffer.
+
+    Raises:
+        UndefinedBehaviour: it is no multiple of what an operation says.
+    """
+    size = memory.buffer.data.itemsize
+    index = linear_index(memory, indices, active)
+    if (index * size % bytes != 0).any():
+        raise UndefinedBehaviour(
+            f"false alignment: expected an address in {memory.buffer.name} that is a "
+            f"multiple of {bytes} bytes"
+        )
 
 
 def _check_coordinate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -11,19 +10,26 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     MemRefType,
+    StringAttr,
     SymbolRefAttr,
 )
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import MemorySpace
-from coopc.sim.atomic import combination, update
+from coopc.sim.atomic import ACQUIRING, combination, update
 from coopc.sim.coopmatrix_pointees import in_elements
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import SimulatorFunctions
-from coopc.sim.memory import MemRef, memref_type, type_sizes, type_strides, whole
-from coopc.sim.races import RaceDetector
+from coopc.sim.memory import (
+    MemRef,
+    check_aligned,
+    memref_type,
+    type_sizes,
+    type_strides,
+    whole,
+)
 from coopc.sim.values import (
     AXES,
     GROUP_AXIS,
@@ -78,8 +84,6 @@ class MemrefFunctions(SimulatorFunctions):
         name = f"%{value.name_hint}" if value.name_hint else str(type)
         components = prod(shape_of(type.get_element_type()))
         buffer = self.machine.allocate(axes, (int(last) + 1) * components, type, name)
-        if shared and self.machine.find_races:
-            buffer = replace(buffer, races=RaceDetector(buffer.data.size, name))
         return whole(buffer, type, sizes)
 
     @impl(memref.AllocaOp)
@@ -107,7 +111,12 @@ class MemrefFunctions(SimulatorFunctions):
     def assume_alignment(
         self, interpreter: Interpreter, op: memref.AssumeAlignmentOp, args: PythonValues
     ) -> PythonValues:
-        """Give the memory as it is."""
+        """Give the memory as it is, if its first element is aligned."""
+        (memory,) = args
+        mask, bytes = self.machine.mask, op.alignment.value.data
+        if all((size > 0).all() for size in memory.sizes):
+            first = [np.zeros_like(memory.offset)] * len(memory.sizes)
+            check_aligned(memory, first, mask, bytes)
         return args
 
     @impl(memref.CastOp)
@@ -163,6 +172,8 @@ class MemrefFunctions(SimulatorFunctions):
             filled = values * elements if len(values) == 1 else values
             numbers = self.machine.numerics.constant(filled, element)
             buffer.flat[...] = self.machine.numerics.to_memory(numbers, element)
+            if buffer.shadow is not None:
+                buffer.shadow.written = None
         return whole(buffer, type, type_sizes(type, ()))
 
     @impl(memref.LoadOp)
@@ -172,7 +183,10 @@ class MemrefFunctions(SimulatorFunctions):
         """Read an element."""
         memory, *indices = args
         memory, indices, active = self._whole(memory, indices)
-        return (self.machine.load(memory, indices, active),)
+        is_atomic = simt.ORDERING in op.attributes
+        found = self.machine.load(memory, indices, active, is_atomic=is_atomic)
+        self._acquire(op, memory)
+        return (found,)
 
     @impl(memref.StoreOp)
     def store(
@@ -181,7 +195,8 @@ class MemrefFunctions(SimulatorFunctions):
         """Write an element."""
         value, memory, *indices = args
         memory, indices, active = self._whole(memory, indices)
-        self.machine.store(memory, indices, value, active)
+        is_atomic = simt.ORDERING in op.attributes
+        self.machine.store(memory, indices, value, active, is_atomic=is_atomic)
         return ()
 
     def _whole(
@@ -212,7 +227,14 @@ class MemrefFunctions(SimulatorFunctions):
         combine = combination(self.machine.numerics, *_ATOMICS[kind], op.result.type)
         mask, shape = self.machine.mask, self.machine.shape
         old = update(self.machine, memory, indices, value, mask, combine, shape)
+        self._acquire(op, memory)
         return (old,)
+
+    def _acquire(self, op: Operation, memory: MemRef) -> None:
+        """Note an ordering that waits for others."""
+        ordering = op.attributes.get(simt.ORDERING)
+        if isinstance(ordering, StringAttr) and ordering.data in ACQUIRING:
+            self.machine.acquire(memory.buffer)
 
     @impl(memref.DimOp)
     def dim(

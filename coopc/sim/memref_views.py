@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -13,13 +14,12 @@ from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import (
-    Buffer,
     MemRef,
     memref_type,
     type_sizes,
     type_strides,
 )
-from coopc.sim.values import Array, element_of, number
+from coopc.sim.values import Array, element_of, memory_dtype, number
 
 
 @register_impls
@@ -135,16 +135,14 @@ class MemrefViewFunctions(SimulatorFunctions):
         source, shift, *dynamic = args
         assert isinstance(source, MemRef)
         type = memref_type(op.result.type)
-        dtype = self.machine.numerics.memory_dtype(element_of(type))
+        dtype = memory_dtype(element_of(type))
         elements, rest = divmod(source.buffer.elements, dtype.itemsize)
-        if (shift % dtype.itemsize).any() or dtype.kind == "c":
+        if (shift % dtype.itemsize).any():
             raise SimulationError(f"no view of {source} as {type}: it is not aligned")
         data = source.buffer.data[..., : elements * dtype.itemsize]
         if rest:
             raise SimulationError(f"expected {source} in whole elements of {type}")
-        units = source.buffer.units * dtype.itemsize
-        old = source.buffer
-        buffer = Buffer(data.view(dtype), old.name, old.races, units)
+        buffer = replace(source.buffer, data=data.view(dtype))
         sizes = type_sizes(type, dynamic)
         offset = (source.offset + shift) // dtype.itemsize
         strides = type_strides(type, sizes)

@@ -20,13 +20,13 @@ from xdsl.ir import Attribute
 from coopc.sim import formats
 from coopc.sim.float_functions import FLOAT_FUNCTIONS, FloatFunction
 from coopc.sim.fused import fused_multiply_add_f64
+from coopc.sim.shadow import StoredErrors
 from coopc.sim.values import (
     Array,
     DType,
     FloatType,
     bits_of,
     is_float,
-    memory_dtype,
     value_dtype,
     wrapped,
 )
@@ -38,10 +38,6 @@ class Numerics:
     def value_dtype(self, type: Attribute) -> DType:
         """Return how values of a type are kept in arrays."""
         return value_dtype(type)
-
-    def memory_dtype(self, type: Attribute) -> DType:
-        """Return how values of a type are kept in memory."""
-        return memory_dtype(type)
 
     def from_memory(self, array: Array, type: Attribute) -> Array:
         """Return the values that memory holds."""
@@ -55,12 +51,24 @@ class Numerics:
             formats.bits_from_bf16(array) if isinstance(type, BFloat16Type) else array
         )
 
-    def attach(self, array: Array, type: Attribute) -> Array:
-        """Return the memory of an argument: the caller's own array."""
-        return array
+    def with_stored_errors(
+        self,
+        values: Array,
+        type: Attribute,
+        errors: StoredErrors,
+        cells: Array,
+        active: Array | None,
+    ) -> Array:
+        """Return values from memory with the bounds of their errors there.
 
-    def detach(self, data: Array, array: Array, type: Attribute) -> None:
-        """Give the contents of attached memory back to the array it came from."""
+        Args:
+            values: the elements, without bounds.
+            type: of them.
+            errors: of memory.
+            cells: (..., parts), where the elements are in it.
+            active: which elements are read; all if it is None.
+        """
+        return values
 
     def errors(self, array: Array, type: Attribute) -> Array | None:
         """Return bounds of the errors of values, as f64; None where there are none."""

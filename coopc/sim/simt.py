@@ -154,7 +154,8 @@ class SimtFunctions(SimulatorFunctions):
         """Check that everybody is there."""
         scope = op.scope.data
         here, _ = self._waiting(scope)
-        self.machine.pass_barrier(scope == FenceScope.WORKGROUP, here)
+        memory = None if op.memory is None else op.memory.data
+        self.machine.pass_barrier(scope == FenceScope.WORKGROUP, here, memory)
         return ()
 
     @impl(simt.BarrierArriveOp)

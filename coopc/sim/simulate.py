@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,13 @@ from coopc.sim.errors import TooLong, UndefinedBehaviour
 from coopc.sim.launch import Launch, chunks, launch_of
 from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices, Provider, constants_of, provider_of
+from coopc.sim.memory import MemRef
 from coopc.sim.numerics import Numerics
 from coopc.sim.registry import new_simulator
+from coopc.sim.shadow import Shadows
 from coopc.sim.tracked import Inputs, Tracked
 from coopc.sim.values import Array
+from coopc.sim.written import written_arguments
 
 DEFAULT_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
@@ -66,7 +70,7 @@ class Options:
     track: Inputs | None = None
     """Whether errors are tracked, and for which kind of input."""
     races: bool = True
-    """Whether races in work-group memory are found."""
+    """Whether races are found."""
     chunk: int | None = None
     """Work-groups that run together, at least 1; chosen by their size if None."""
     ran: set[Operation] | None = None
@@ -101,19 +105,24 @@ def simulate(
     launch = launch_of(func, arguments, options.grid, options.subgroup_size)
     numerics = Numerics() if options.track is None else Tracked(options.track)
     matrices = _matrices(module, func, launch, options)
-    bound = bind(func, arguments, numerics)
+    waited = np.zeros(launch.work_groups, np.bool_)
+    shadows = Shadows(waited, options.races, options.track is not None)
+    several = launch.work_groups * prod(launch.work_group_size) > 1
+    may_race = written_arguments(func) if several and options.races else ()
+    bound = bind(func, arguments, numerics, shadows, may_race)
     values = tuple(each.value for each in bound)
     counter = OpCounter()
     listeners: list[Interpreter.Listener] = [counter]
     if options.ran is not None or options.most_operations is not None:
         listeners.append(_Ran(options.ran, options.most_operations))
     results: tuple[Any, ...] = ()
+    globals: dict[str, MemRef] = {}
     for groups in chunks(launch, options.chunk):
-        machine = Machine.start(module, launch, numerics, matrices, groups)
-        machine.find_races = options.races
+        machine = Machine.start(module, launch, numerics, matrices, groups, shadows)
+        machine.globals = globals
         results = _run(module, func, machine, values, listeners)
     with np.errstate(all="ignore"):
-        errors = tuple(each.release(numerics) for each in bound)
+        errors = tuple(each.errors(numerics) for each in bound)
     types = func.function_type.outputs
     pairs = [
         released(value, type, numerics)

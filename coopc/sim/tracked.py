@@ -34,6 +34,7 @@ from coopc.rounding import FORMATS, FloatFormat
 from coopc.sim import values
 from coopc.sim.float_functions import FloatFunction
 from coopc.sim.numerics import Numerics
+from coopc.sim.shadow import StoredErrors
 from coopc.sim.values import Array, DType, choose, is_float
 
 Complex: TypeAlias = npt.NDArray[np.complex128]
@@ -98,30 +99,31 @@ class Tracked(Numerics):
         """Return how values of a type are kept in arrays."""
         return TRACKED if is_float(type) else super().value_dtype(type)
 
-    def memory_dtype(self, type: Attribute) -> DType:
-        """Return how values of a type are kept in memory."""
-        return TRACKED if is_float(type) else super().memory_dtype(type)
-
     def from_memory(self, array: Array, type: Attribute) -> Array:
-        """Return the values that memory holds."""
-        return array if is_float(type) else super().from_memory(array, type)
+        """Return the values that memory holds, as exact ones."""
+        return self.given(super().from_memory(array, type), type)
 
     def to_memory(self, array: Array, type: Attribute) -> Array:
-        """Return values as memory holds them."""
-        return array if is_float(type) else super().to_memory(array, type)
+        """Return values as memory holds them, without bounds."""
+        return super().to_memory(self.plain(array, type), type)
 
-    def attach(self, array: Array, type: Attribute) -> Array:
-        """Return memory of its own, with the contents of an array."""
-        if not is_float(type):
-            return array
-        found = self.given(super().from_memory(array, type), type)
-        found.flags.writeable = array.flags.writeable
-        return found
+    def with_stored_errors(
+        self,
+        values: Array,
+        type: Attribute,
+        errors: StoredErrors,
+        cells: Array,
+        active: Array | None,
+    ) -> Array:
+        """Return values from memory with the bounds of their errors there.
 
-    def detach(self, data: Array, array: Array, type: Attribute) -> None:
-        """Give the contents back."""
-        if is_float(type) and array.flags.writeable:
-            array[...] = super().to_memory(self.plain(data, type), type)
+        Of what was stored as another type, bounds are lost.
+        """
+        if errors.is_exact:
+            return values
+        bounds, lost = errors.load(cells, type)
+        self.lost = self.lost or bool((lost if active is None else lost & active).any())
+        return _joined(cast(Complex, values).real, bounds) if is_float(type) else values
 
     def errors(self, array: Array, type: Attribute) -> Array | None:
         """Return the bounds."""

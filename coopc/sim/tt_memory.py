@@ -20,7 +20,16 @@ from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
 from coopc.sim.tt import moved
-from coopc.sim.values import AXES, Array, is_float, trailing, wrapped
+from coopc.sim.values import (
+    AXES,
+    GROUP_AXIS,
+    LANE_AXIS,
+    SUBGROUP_AXIS,
+    Array,
+    is_float,
+    trailing,
+    wrapped,
+)
 
 UPDATES: dict[tt.Update, tuple[str, bool]] = {
     tt.Update.AND: ("and", True),
@@ -35,6 +44,10 @@ UPDATES: dict[tt.Update, tuple[str, bool]] = {
     tt.Update.EXCH: ("assign", True),
 }
 """What an update does, and whether integers are signed."""
+
+
+AS_ONE = (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS)
+"""A program is executed as if by one work-item."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,11 +95,13 @@ class WholeMemoryFunctions(SimulatorFunctions):
 
     def _load(self, pointers: MemRef, mask: Array | None) -> Array:
         """Read where a mask is true; elsewhere is 0."""
-        return self.machine.load(pointers, (), self._active(pointers, mask))
+        active = self._active(pointers, mask)
+        return self.machine.load(pointers, (), active, AS_ONE)
 
     def _store(self, pointers: MemRef, value: Array, mask: Array | None) -> None:
         """Write where a mask is true."""
-        self.machine.store(pointers, (), value, self._active(pointers, mask))
+        active = self._active(pointers, mask)
+        self.machine.store(pointers, (), value, active, AS_ONE)
 
     def _active(self, pointers: MemRef, mask: Array | None) -> Array | None:
         """Return where a mask is true in work-groups that are active."""
@@ -154,7 +169,10 @@ class TtMemoryFunctions(WholeMemoryFunctions):
             mask,
             lambda x, y: self._as(combine(self._as(x, kept, type), y), type, kept),
             self.machine.shape[:1] + (1,) * (pointer.offset.ndim - 1),
+            AS_ONE,
         )
+        if op.order in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):
+            self.machine.acquire(pointer.buffer)
         return (self._as(old, kept, type),)
 
     @impl(tt.AtomicCASOp)
@@ -181,7 +199,11 @@ class TtMemoryFunctions(WholeMemoryFunctions):
 
         mask = self._active(pointer, None)
         executions = self.machine.shape[:1] + (1,) * (pointer.offset.ndim - 1)
-        old = update(self.machine, pointer, (), pairs, mask, replaced, executions)
+        old = update(
+            self.machine, pointer, (), pairs, mask, replaced, executions, AS_ONE
+        )
+        if op.order in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):
+            self.machine.acquire(pointer.buffer)
         return (self._as(old, kept, type),)
 
     def _as(self, value: Array, source: Attribute, result: Attribute) -> Array:

@@ -8,16 +8,17 @@ import numpy as np
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
+from xdsl.ir import Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.hints import isa
 
-from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import SimulatorFunctions
-from coopc.sim.memory import MemRef, linear_index
+from coopc.sim.memory import MemRef, check_aligned
 from coopc.sim.values import AXES, Array, choose, shape_of, trailing
 
 ALIGNMENT = "alignment"
-"""On a load: bytes that divide the address of its first element."""
+"""On a load or a store: bytes that divide the address of its first element."""
 
 
 def component(shape: tuple[int, ...], axis: int) -> Array:
@@ -36,23 +37,6 @@ def consecutive(indices: Sequence[Array], shape: tuple[int, ...]) -> list[Array]
     return found
 
 
-def check_aligned(
-    memory: MemRef, indices: Sequence[Array], active: Array | None, bytes: int
-) -> None:
-    """Check the address of an element, in bytes from the beginning of its buffer.
-
-    Raises:
-        UndefinedBehaviour: it is no multiple of what an operation says.
-    """
-    size = memory.buffer.data.dtype.itemsize
-    wrong = linear_index(memory, indices, active) * size % bytes != 0
-    if wrong.any():
-        raise UndefinedBehaviour(
-            f"expected an address in {memory.buffer.name} that is a multiple of "
-            f"{bytes} bytes, as {ALIGNMENT} says"
-        )
-
-
 @register_impls
 class VectorMemoryFunctions(SimulatorFunctions):
     """Vectors in memory: along the last dimensions of the memref."""
@@ -62,6 +46,14 @@ class VectorMemoryFunctions(SimulatorFunctions):
         mask = self.machine.mask
         return None if mask is None else trailing(mask, axes)
 
+    def _check_aligned(
+        self, op: Operation, memory: MemRef, indices: Sequence[Array]
+    ) -> None:
+        """Check the address of the first element, if the operation says something."""
+        aligned = op.attributes.get(ALIGNMENT, op.properties.get(ALIGNMENT))
+        if isinstance(aligned, IntegerAttr):
+            check_aligned(memory, indices, self.machine.mask, aligned.value.data)
+
     @impl(vector.LoadOp)
     def load(
         self, interpreter: Interpreter, op: vector.LoadOp, args: PythonValues
@@ -70,8 +62,7 @@ class VectorMemoryFunctions(SimulatorFunctions):
         memory, *indices = interpreter.get_values((op.base, *op.indices))
         shape = shape_of(op.result.type)
         where = consecutive(indices, shape)
-        if isinstance(aligned := op.attributes.get(ALIGNMENT), IntegerAttr):
-            check_aligned(memory, indices, self.machine.mask, aligned.value.data)
+        self._check_aligned(op, memory, indices)
         return (self.machine.load(memory, where, self._active(len(shape))),)
 
     @impl(vector.StoreOp)
@@ -83,6 +74,7 @@ class VectorMemoryFunctions(SimulatorFunctions):
         value, memory, *indices = interpreter.get_values(operands)
         shape = shape_of(op.vector.type)
         where = consecutive(indices, shape)
+        self._check_aligned(op, memory, indices)
         self.machine.store(memory, where, value, self._active(len(shape)))
         return ()
 

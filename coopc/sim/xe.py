@@ -6,21 +6,21 @@ inside of a surface but outside of the memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from xdsl.dialects.builtin import i8
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from xdsl.ir import SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.narrow import is_vector
 from coopc.plan.block_shape import BlockShape
-from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
-from coopc.sim.numerics import Numerics
-from coopc.sim.values import Array, value_dtype
+from coopc.sim.values import Array, number, trailing
 
 BASE_ALIGNMENT = 64
 """Of a surface, in bytes."""
@@ -58,9 +58,7 @@ class XeFunctions(SimulatorFunctions):
         """Read the slots of each lane."""
         width, count = piece_of(op.pieces)
         places, inside = self._places(op.block.data, args[:6], width)
-        memory = byte_view(self._memory(args[0]))
-        found = np.where(inside, memory[np.where(inside, places, 0)], np.uint8(0))
-        return split(found, width, count)
+        return split(self._read(args[0], places, inside), width, count)
 
     @impl(xe.BlockStore2DOp)
     def store(
@@ -70,14 +68,15 @@ class XeFunctions(SimulatorFunctions):
         width, _ = piece_of(op.pieces)
         pieces, rest = args[: len(op.pieces)], args[len(op.pieces) :]
         places, inside = self._places(op.block.data, rest, width)
-        memory = byte_view(self._memory(rest[0]))
         shape = self.machine.shape
         whole = np.concatenate(
             [np.broadcast_to(x, (*shape, x.shape[-1])) for x in pieces], axis=-1
         )
         bytes = np.ascontiguousarray(whole)[..., None].view(np.uint8)
         places, inside, bytes = np.broadcast_arrays(places, inside, bytes)
-        memory[places[inside]] = bytes[inside]
+        memory, active = byte_view(rest[0]), self._active(inside)
+        places = np.where(active, places, 0)
+        self.machine.store_at(memory, places, bytes.view(np.int8), active)
         return ()
 
     @impl(xe.BlockPrefetch2DOp)
@@ -125,9 +124,7 @@ class XeFunctions(SimulatorFunctions):
         places, inside = self._places(
             address.shape, (address.memory, x, y, *surface), width
         )
-        memory = byte_view(self._memory(address.memory))
-        found = np.where(inside, memory[np.where(inside, places, 0)], np.uint8(0))
-        return split(found, width, count)
+        return split(self._read(address.memory, places, inside), width, count)
 
     @impl(xe.PayloadPrefetchOp)
     def prefetch_payload(
@@ -136,15 +133,17 @@ class XeFunctions(SimulatorFunctions):
         """Do nothing that a program sees."""
         return ()
 
-    def _memory(self, memory: MemRef) -> MemRef:
-        """Return memory whose bytes can be looked at.
+    def _read(self, memory: MemRef, places: Array, inside: Array) -> Array:
+        """Return bytes of memory, 0 for those outside; see `_places`."""
+        active = self._active(inside)
+        here = np.where(active, places, 0)
+        found = self.machine.load_at(byte_view(memory), here, active)
+        return found.view(np.uint8)
 
-        Raises:
-            SimulationError: it holds more than what programs see.
-        """
-        if type(self.machine.numerics) is not Numerics:
-            raise SimulationError("errors are not tracked through 2D blocks")
-        return memory
+    def _active(self, inside: Array) -> Array:
+        """Return which bytes are accessed."""
+        mask = self.machine.mask
+        return inside if mask is None else inside & trailing(mask, 2)
 
     def _places(
         self, shape: BlockShape, args: PythonValues, slot: int
@@ -159,9 +158,7 @@ class XeFunctions(SimulatorFunctions):
         memory, x, y, width, height, pitch = args
         assert isinstance(memory, MemRef), memory
         self.machine.uniform_mask(1, 2)
-        size = value_dtype(memory.element_type).itemsize
-        if memory.buffer.data.dtype.itemsize != size:
-            size = memory.buffer.data.dtype.itemsize
+        size = memory.buffer.data.itemsize
         start = memory.offset * size
         check_surface(start, width, height, pitch)
         check_column(x, shape.bits)
@@ -236,9 +233,10 @@ def byte_slots(shape: BlockShape, lanes: int, slot: int) -> tuple[Array, Array]:
     return rows, columns + within
 
 
-def byte_view(memory: MemRef) -> Array:
+def byte_view(memory: MemRef) -> MemRef:
     """Return memory as its bytes, in a row."""
-    return memory.buffer.flat.view(np.uint8)
+    buffer = replace(memory.buffer, data=memory.buffer.data.view(np.int8))
+    return MemRef(buffer, i8, number(0), (number(buffer.elements),), (number(1),))
 
 
 def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:

@@ -7,16 +7,16 @@ from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 
 from coopc.dialects import xe
 from coopc.dialects.xe.channels import ALIGNMENT
-from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
-from coopc.sim.numerics import Numerics
 from coopc.sim.values import LANE_AXIS, Array
+from coopc.sim.xe import byte_view
 
 
 @register_impls
 class XeChannelFunctions(SimulatorFunctions):
-    """Bytes of memory, as they are: errors of floats cannot be tracked through them."""
+    """Bytes of memory, as they are: bounds of the errors of floats are lost."""
 
     @impl(xe.BlockLoadOp)
     def load(
@@ -26,8 +26,6 @@ class XeChannelFunctions(SimulatorFunctions):
         memory, offset, *guards = args
         assert isinstance(memory, MemRef), memory
         machine = self.machine
-        if type(machine.numerics) is not Numerics:
-            raise SimulationError("errors are not tracked through blocks")
         machine.uniform_mask(LANE_AXIS)
         check_uniform("the offset", offset)
         read = machine.and_active(None)
@@ -44,10 +42,11 @@ class XeChannelFunctions(SimulatorFunctions):
             places = np.where(read, places, 0)
         else:
             check_places(memory, places, width, memory.buffer.data.size * size)
-        bytes = memory.buffer.flat.view(np.uint8)
+        active = None if read is None else read[..., None]
         wanted = places[..., None] + np.arange(width)
-        found = np.ascontiguousarray(bytes[wanted]).view(np.dtype(f"i{width}"))[..., 0]
-        return (found if read is None else np.where(read, found, found.dtype.type(0)),)
+        bytes = machine.load_at(byte_view(memory), wanted, active)
+        found = np.ascontiguousarray(bytes).view(np.dtype(f"i{width}"))[..., 0]
+        return (found,)
 
 
 def check_uniform(what: str, value: Array) -> None:

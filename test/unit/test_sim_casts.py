@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coopc.rounding import FORMATS, wrap
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.testing.lane_values import (
     BITS,
     FLOATS,
@@ -82,14 +83,17 @@ def test_floats_to_integers(source: str, result: str, data: st.DataObject) -> No
         module = built(
             f"%r0 = arith.{op} %x0 : {source} to {result}", (source,), (result,)
         )
-        found = as_integers(
-            run(module, [as_stored(xs, source)], STORED[result]), result
-        )
-        for x, y in zip(xs, found, strict=True):
-            inside = math.isfinite(x) and low <= math.trunc(x) <= high
-            limit = 0 if math.isnan(x) else high if x > 0 else low
-            expected = math.trunc(x) if inside else limit
-            assert y == wrap(expected, bits, signed=True)
+        fit = [math.isfinite(x) and low <= math.trunc(x) <= high for x in xs]
+        fitting = [x if fits else 0.0 for x, fits in zip(xs, fit, strict=True)]
+        stored = as_stored(fitting, source)
+        found = as_integers(run(module, [stored], STORED[result]), result)
+        for x, y in zip(fitting, found, strict=True):
+            assert y == wrap(math.trunc(x), bits, signed=True)
+        if not all(fit):
+            first = fit.index(False)
+            message = rf"{op}.* conversion of .*{result}, by lane {first}$"
+            with pytest.raises(UndefinedBehaviour, match=message):
+                run(module, [as_stored(xs, source)], STORED[result])
 
 
 WIDENINGS = [("i1", "i8"), ("i4", "i32"), ("i8", "i16"), ("i32", "i64")]

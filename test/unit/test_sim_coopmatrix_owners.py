@@ -13,7 +13,7 @@ from coopc.layout.distribution import Distribution
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.matrices import Provider, coopmatrix_layout, row_slices
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import on_matrix
+from coopc.testing.programs import kernel, on_matrix
 
 few = settings(max_examples=15, deadline=None)
 RANDOM = np.random.default_rng(0)
@@ -199,6 +199,23 @@ def test_matrices_of_each_work_item() -> None:
     module = on_matrix((2, 2), "i32", body, scope="invocation", lanes=4)
     x = np.array([[1, 2], [3, 4]], np.int32)
     y = np.zeros_like(x)
-    simulate(module, "f", [x, y])
-    # All lanes write the same place; the last one wins.
-    assert y.tolist() == [[4, 100], [6, 7]]
+    # All lanes write the same place, and nothing says which is the last one.
+    with pytest.raises(UndefinedBehaviour, match=r"lane 0 writes another value"):
+        simulate(module, "f", [x, y])
+    body += """
+      coopmatrix.store %r, %all[%lane, %z, %z] row_major
+        : {matrix}, memref<4x2x2xi32>
+    """
+    matrix = "!coopmatrix.matrix<2x2xi32, acc, scope = invocation>"
+    module = kernel(
+        "%x: memref<2x2xi32>, %all: memref<4x2x2xi32>",
+        f"""
+        %z = arith.constant 0 : index
+        %m = coopmatrix.load %x[%z, %z] row_major : memref<2x2xi32> -> {matrix}
+        {body.replace("{matrix}", matrix)}
+        """,
+        lanes=4,
+    )
+    found = np.zeros((4, 2, 2), np.int32)
+    simulate(module, "f", [x, found])
+    assert found.tolist() == [[[1 + n, 100], [3 + n, 4 + n]] for n in range(4)]

@@ -32,7 +32,12 @@ BARRIERS = {
 
 
 def run(body: str, *, subgroups: int = 4, lanes: int = 8, races: bool = True) -> None:
-    """Run a body with memory of a work-group: %slm, and the same as %square."""
+    """Run a body with memory of a work-group: %slm, and the same as %square.
+
+    Where there are fewer than 32 work-items they have written all of it before.
+    """
+    before = MATRIX_STORE.replace("%m", "%zeros")
+    start = "" if lanes * subgroups == 32 else f"{before}\nsimt.barrier workgroup"
     module = kernel(
         "%x: memref<32xi32>",
         f"""
@@ -50,6 +55,8 @@ def run(body: str, *, subgroups: int = 4, lanes: int = 8, races: bool = True) ->
         %far = arith.remui %id8, %c32 : index
         %v = memref.load %x[%id] : memref<32xi32>
         %m = coopmatrix.fill %c32 : index -> {MATRIX}
+        %zeros = coopmatrix.fill %zero : index -> {MATRIX}
+        {start}
         {body}
         """,
         lanes=lanes,
@@ -86,8 +93,8 @@ def test_message() -> None:
     with pytest.raises(UndefinedBehaviour) as caught:
         run(f"{STORE}\n{READS['other subgroup']}")
     assert str(caught.value) == (
-        "memref.load: undefined behaviour: expected a barrier: lane 0 of subgroup 0 "
-        "reads element 8 of %slm, which lane 0 of subgroup 1 wrote"
+        "memref.load: undefined behaviour: race: expected a barrier: lane 0 of "
+        "subgroup 0 reads element 8 of %slm, which lane 0 of subgroup 1 wrote"
     )
 
 
