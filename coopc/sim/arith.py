@@ -1,8 +1,8 @@
 """Simulation of `arith`: integers wrap around, floats round to their type.
 
 Division by zero, and of the least integer by -1, is undefined and an error.  So is what
-gives poison in MLIR, by a work-item that is active: shifts by too much, conversions to
-integers that do not fit, overflow where there is said to be none.
+gives poison in MLIR, once something depends on it (`coopc.sim.poison`): shifts by too
+much, conversions to integers that do not fit, overflow where there is said to be none.
 """
 
 from __future__ import annotations
@@ -137,14 +137,15 @@ def overflow(compute: Callable[[Any, Any], Any]) -> Check:
     def check(machine: Machine, op: Any, args: PythonValues) -> None:
         if flags := op.overflow_flags.data:
             type = element_type(op.result)
-            integers.check_overflow(machine, compute, (args[0], args[1]), type, flags)
+            both = args[0], args[1]
+            integers.check_overflow(machine.poison, compute, both, type, flags)
 
     return check
 
 
 def shift(machine: Machine, op: Any, args: PythonValues) -> None:
     """Check the number of bits."""
-    integers.check_shift(machine, args[1], element_type(op.result))
+    integers.check_shift(machine.poison, args[1], element_type(op.result))
 
 
 def left_shift(machine: Machine, op: Any, args: PythonValues) -> None:
@@ -370,16 +371,22 @@ class ArithFunctions(SimulatorFunctions):
         self, interpreter: Interpreter, op: arith.FPToSIOp, args: PythonValues
     ) -> PythonValues:
         """Round floats towards zero, to signed integers."""
-        types = element_type(op.input), element_type(op.result)
-        return (convert_number(self.machine, args[0], *types, is_signed=True),)
+        return (self._to_integers(op, args[0], is_signed=True),)
 
     @impl(arith.FPToUIOp)
     def fptoui(
         self, interpreter: Interpreter, op: arith.FPToUIOp, args: PythonValues
     ) -> PythonValues:
         """Round floats towards zero, to unsigned integers."""
+        return (self._to_integers(op, args[0], is_signed=False),)
+
+    def _to_integers(
+        self, op: arith.FPToSIOp | arith.FPToUIOp, value: Array, is_signed: bool
+    ) -> Array:
+        """Return floats as integers; what does not fit is poison."""
         types = element_type(op.input), element_type(op.result)
-        return (convert_number(self.machine, args[0], *types, is_signed=False),)
+        machine = self.machine
+        return convert_number(machine, value, *types, is_signed, machine.poison)
 
 
 def _product(type: Attribute, args: PythonValues, is_signed: bool) -> PythonValues:
@@ -395,6 +402,7 @@ def convert_number(
     source: Attribute,
     result: Attribute,
     is_signed: bool = True,
+    refuse: integers.Refuse | None = None,
 ) -> Array:
     """Return numbers of any type as numbers of any other.
 
@@ -404,6 +412,7 @@ def convert_number(
         source: their type.
         result: the type to convert to.
         is_signed: whether the integers among them are signed.
+        refuse: what is done where a float does not fit; `machine.refuse` if None.
 
     Raises:
         UndefinedBehaviour: somebody converts a float to an integer that does not fit.
@@ -416,9 +425,10 @@ def convert_number(
             return numerics.convert(value, source, result)
         plain = numerics.plain(value, source)
         if (wrong := ~formats.fits(plain, result, is_signed)).any():
-            sign = "signed" if is_signed else "unsigned"
+            sign = "a signed" if is_signed else "an unsigned"
             found = plain[wrong].flat[0]
-            machine.refuse(wrong, f"conversion of {found} to a {sign} {result}")
+            reason = f"conversion of {found} to {sign} {result}"
+            (refuse or machine.refuse)(wrong, reason)
         return numerics.to_integers(value, source, result, is_signed)
     plain = by_sign(value, source, is_signed)
     if is_float(result):

@@ -57,7 +57,7 @@ def binary(
         if is_division:
             y = integers.check_division(self.machine, x, y, type)
         if is_shift:
-            integers.check_shift(self.machine, args[1], type)
+            integers.check_shift(self.machine.refuse, args[1], type)
         return (wrapped(compute(x, y), type),)
 
     return run

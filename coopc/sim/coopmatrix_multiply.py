@@ -11,6 +11,7 @@ from coopc.sim.coopmatrix_memory import together
 from coopc.sim.errors import SimulationError
 from coopc.sim.integers import saturating_add
 from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices
 from coopc.sim.values import (
     Array,
@@ -44,6 +45,8 @@ class CoopmatrixMultiplyFunctions(SimulatorFunctions):
                 types[Operand.RESULT],
             )
             return (self.machine.numerics.multiply_add((a, b, c), element_types),)
+        if op.saturating is not None:
+            check_product(self.machine, op, a, b)
         return (multiply_add_integers(op, a, b, c),)
 
 
@@ -69,6 +72,33 @@ def verify_specialised(matrices: Matrices, op: coopmatrix.MulAddOp) -> None:
             "expected constants that make a an M x K, b a K x N, c and the result an "
             f"M x N matrix of one scope, got {', '.join(map(str, found.values()))}"
         )
+
+
+def check_product(
+    machine: Machine, op: coopmatrix.MulAddOp, a: Array, b: Array
+) -> None:
+    """Check that a product fits, whose sum with c saturates.
+
+    Raises:
+        UndefinedBehaviour: it does not.
+    """
+    types = {key: type.element_type for key, type in op.matrices.items()}
+    x, y = (
+        integers(value, types[key], op.is_signed(key))
+        for value, key in ((a, Operand.A), (b, Operand.B))
+    )
+    result = types[Operand.RESULT]
+    is_signed, bits = op.is_signed(Operand.RESULT), bits_of(result)
+    low = -(1 << (bits - 1)) if is_signed else 0
+    sizes = np.matmul(*(np.abs(z.astype(np.float64)) for z in (x, y)))
+    if (sizes < 2.0 ** (bits - 1)).all() and (is_signed or min(x.min(), y.min()) >= 0):
+        return
+    exact: Array = np.matmul(x.astype(object), y.astype(object))
+    wrong = np.asarray((exact < low) | (exact >= low + (1 << bits)), np.bool_)
+    if wrong.any():
+        found = exact[wrong].flat[0]
+        reason = f"overflow of a product whose sum saturates: {found} is no {result}"
+        machine.refuse(wrong, reason)
 
 
 def multiply_add_integers(

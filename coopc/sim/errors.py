@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from coopc.explain import file_location
+
 
 class SimulationError(Exception):
     """A program did what no program may do, or what the simulator does not know.
@@ -20,8 +22,14 @@ class SimulationError(Exception):
         self.op = op
 
     def __str__(self) -> str:
-        """The operation and the reason."""
-        return self.reason if self.op is None else f"{self.op.name}: {self.reason}"
+        """The operation, its place in the source if that is known, and the reason."""
+        if self.op is None:
+            return self.reason
+        where = ""
+        if (place := file_location(self.op.location)) is not None:
+            line, column = place.line.data, place.column.data
+            where = f" at {place.filename.data}:{line}:{column}"
+        return f"{self.op.name}{where}: {self.reason}"
 
 
 class UndefinedBehaviour(SimulationError):

@@ -17,6 +17,8 @@ from coopc.sim.machine import Machine
 from coopc.sim.values import Array, bits_of, integers, unsigned
 
 IntegerFunction: TypeAlias = Callable[[Array, Array], Array]
+Refuse: TypeAlias = Callable[[Array, str], None]
+"""What is done about something wrong: `Machine.refuse`, or `Machine.poison`."""
 
 
 def check_division(machine: Machine, x: Array, y: Array, type: Attribute) -> Array:
@@ -34,19 +36,15 @@ def check_division(machine: Machine, x: Array, y: Array, type: Attribute) -> Arr
     return np.where(zero, y.dtype.type(1), y)
 
 
-def check_shift(machine: Machine, y: Array, type: Attribute) -> None:
-    """Check by how many bits integers of a type are shifted.
-
-    Raises:
-        UndefinedBehaviour: somebody shifts by as many as there are, or more.
-    """
+def check_shift(refuse: Refuse, y: Array, type: Attribute) -> None:
+    """Refuse to shift integers of a type by as many bits as there are, or more."""
     bits, amount = bits_of(type), unsigned(y, type)
     if (wrong := amount >= bits).any():
-        machine.refuse(wrong, f"shift of {type} by {amount[wrong].flat[0]} bits")
+        refuse(wrong, f"shift of {type} by {amount[wrong].flat[0]} bits")
 
 
 def check_overflow(
-    machine: Machine,
+    refuse: Refuse,
     compute: Callable[[Any, Any], Any],
     args: tuple[Array, Array],
     type: Attribute,
@@ -55,14 +53,11 @@ def check_overflow(
     """Check that a result fits where an operation says that it does.
 
     Args:
-        machine: the state.
+        refuse: called with who is wrong, and why.
         compute: the operation, on numbers of any kind.
         args: its operands.
         type: of them and of the result.
         flags: what the operation says: without signed, or unsigned, overflow.
-
-    Raises:
-        UndefinedBehaviour: it does not.
     """
     bits = bits_of(type)
     for flag in flags:
@@ -76,7 +71,7 @@ def check_overflow(
         wrong = np.asarray((exact < low) | (exact >= low + (1 << bits)), np.bool_)
         if wrong.any():
             found = exact[wrong].flat[0]
-            machine.refuse(wrong, f"overflow in spite of {flag}: {found} is no {type}")
+            refuse(wrong, f"overflow in spite of {flag}: {found} is no {type}")
 
 
 def shifted(x: Any, y: Any) -> Any:

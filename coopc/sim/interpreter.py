@@ -24,6 +24,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from coopc.sim.errors import SimulationError
 from coopc.sim.machine import Machine
+from coopc.sim.poison import Poison, Poisons
 
 Implementation: TypeAlias = Callable[
     [InterpreterFunctions, Interpreter, Operation, PythonValues], OpImplResult
@@ -68,6 +69,8 @@ class Simulator(Interpreter):
             type[Operation], tuple[InterpreterFunctions, Implementation]
         ]
     )
+    machine: Machine | None = None
+    """Whose poison is followed."""
     depth: int = 0
 
     def register_implementations(
@@ -124,6 +127,7 @@ class Simulator(Interpreter):
     def _run_ops(self, op: Operation | None) -> PythonValues:
         """Run operations until one ends the block."""
         environment, table = self.environment, self.table
+        poisons = Poisons() if self.machine is None else self.machine.poisons
         while op is not None:
             if (found := table.get(type(op))) is None:
                 raise SimulationError("the simulator does not know this operation", op)
@@ -131,12 +135,15 @@ class Simulator(Interpreter):
             inputs = tuple([environment[value] for value in op.operands])
             for listener in self.listeners:
                 listener.will_interpret_op(op, inputs)
+            spread = self._spread(op, found) if poisons.values else None
             try:
                 values, terminator = function(functions, self, op, inputs)
             except SimulationError as error:
                 if error.op is None:
                     error.op = op
                 raise
+            if spread is not None or poisons.made is not None:
+                poisons.settle(op, spread or (None,) * len(op.results))
             if terminator is not None:
                 assert isinstance(terminator, ReturnedValues), terminator
                 return terminator.values
@@ -145,3 +152,19 @@ class Simulator(Interpreter):
                 listener.did_interpret_op(op, values)
             op = op.next_op
         return ()
+
+    def _spread(
+        self, op: Operation, found: tuple[InterpreterFunctions, Implementation]
+    ) -> tuple[Poison | None, ...]:
+        """Return the poison of the results, by that of the operands: see `Poisons`."""
+        assert self.machine is not None
+        functions, function = found
+
+        def run(values: Mapping[SSAValue, Any]) -> PythonValues:
+            with self.replacing(values):
+                inputs = self.get_values(op.operands)
+                return function(functions, self, op, inputs)[0]
+
+        return self.machine.poisons.through(
+            op, self.environment, run, self.machine.mask
+        )

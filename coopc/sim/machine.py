@@ -19,6 +19,7 @@ from coopc.sim.launch import Launch
 from coopc.sim.matrices import Matrices
 from coopc.sim.memory import Buffer, MemRef, chosen_memref, linear_index
 from coopc.sim.numerics import Numerics
+from coopc.sim.poison import Poison, Poisons
 from coopc.sim.races import (
     ATOMIC,
     EACH_LANE,
@@ -107,6 +108,8 @@ class Machine:
     """How often each operation was executed, for all work-groups together."""
     globals: dict[str, MemRef] = field(default_factory=dict[str, MemRef])
     """The memory of each `memref.global`, by name."""
+    poisons: Poisons = field(default_factory=Poisons)
+    """Which values mean nothing."""
     arrived: dict[str, Array] = field(default_factory=dict[str, Array])
     """Who is between the halves of a split barrier, by its scope."""
 
@@ -478,6 +481,21 @@ class Machine:
                 number = id.take(first[axis], axis).flat[0]
                 found += [f"{name} {number}"] * (axis == LANE_AXIS or sizes[axis] > 1)
         return " of ".join(found) or "every work-item"
+
+    def poison(self, wrong: Array, reason: str) -> None:
+        """Note where the operation that runs now has no result for who is active.
+
+        Args:
+            wrong: for each work-item, or the elements of a value of each.
+            reason: what is wrong.
+        """
+        if self.mask is not None:
+            wrong = wrong & trailing(self.mask, wrong.ndim - AXES)
+        if wrong.any():
+            error = UndefinedBehaviour(f"{reason}, by {self.who(wrong)}")
+            made = self.poisons.made
+            where = wrong if made is None else wrong | made.where
+            self.poisons.made = Poison(where, error)
 
     def refuse(self, wrong: Array, reason: str) -> None:
         """Refuse what is wrong with somebody who is active.

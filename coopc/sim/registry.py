@@ -58,7 +58,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
 
 def new_simulator(module: ModuleOp, machine: Machine) -> Simulator:
     """Return an interpreter that knows the dialects of a module."""
-    simulator = Simulator(module)
+    simulator = Simulator(module, machine=machine)
     for dialect in sorted({op.dialect_name() for op in module.walk()}):
         for functions in functions_of(dialect):
             simulator.register_implementations(functions(machine))

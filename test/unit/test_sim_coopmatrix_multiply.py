@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coopc.rounding import FORMATS, wrap
 from coopc.sim.formats import from_bf16, to_bf16
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 from coopc.testing.programs import kernel
 
@@ -76,15 +77,22 @@ def test_integers(data: st.DataObject) -> None:
     bits = WIDTHS[types[3]]
     dtype = np.dtype(f"i{max(1, bits // 8)}")
     saturated, low, high = _limits(bits, "result" in signed)
+    products = {
+        (row, col): sum(
+            wrap(int(a[row, i]), WIDTHS[types[0]], "a" in signed)
+            * wrap(int(b[i, col]), WIDTHS[types[1]], "b" in signed)
+            for i in range(k)
+        )
+        for row, col in np.ndindex(m, n)
+    }
     for saturating in (False, True):
         words = f"{suffix} saturating" if saturating else suffix
+        if saturating and not all(low <= x <= high for x in products.values()):
+            with pytest.raises(UndefinedBehaviour, match="product whose sum saturates"):
+                multiply((m, n, k), types, words, [a, b, c], dtype)
+            continue
         found = multiply((m, n, k), types, words, [a, b, c], dtype)
-        for row, col in np.ndindex(m, n):
-            product = sum(
-                wrap(int(a[row, i]), WIDTHS[types[0]], "a" in signed)
-                * wrap(int(b[i, col]), WIDTHS[types[1]], "b" in signed)
-                for i in range(k)
-            )
+        for (row, col), product in products.items():
             plus = wrap(int(c[row, col]), WIDTHS[types[2]], "c" in signed)
             if saturating:
                 parts = [wrap(x, bits, saturated) for x in (product, plus)]
