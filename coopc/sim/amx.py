@@ -10,6 +10,7 @@ numbers count as zero, in operands of bf16 and after every step, which is exactl
 from __future__ import annotations
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from xdsl.ir import Attribute
 
@@ -18,7 +19,6 @@ from coopc.dialects.amx import tile_type
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.memory import MemRef
-from coopc.sim.numerics import Numerics
 from coopc.sim.values import AXES, Array, trailing, value_dtype
 
 LEAST_NORMAL = np.float32(2.0**-126)
@@ -82,11 +82,12 @@ class AmxFunctions(SimulatorFunctions):
         self, interpreter: Interpreter, op: amx.TileMulFOp, args: PythonValues
     ) -> PythonValues:
         """Multiply floats."""
-        if type(self.machine.numerics) is not Numerics:
-            raise SimulationError("errors are not tracked through tiles")
-        element = tile_type(op.lhs).element_type
+        numerics, element = self.machine.numerics, tile_type(op.lhs).element_type
         lhs, rhs, acc = args
-        return (multiplied_floats(lhs, rhs, acc, element),)
+        a, b = (numerics.plain(x, element) for x in (lhs, rhs))
+        found = multiplied_floats(a, b, numerics.plain(acc, f32), element)
+        matrices, types = (lhs, unpacked(rhs, 2), acc), (element, element, f32, f32)
+        return (numerics.product(found, matrices, types, float(LEAST_NORMAL)),)
 
     @impl(amx.TileMulIOp)
     def muli(

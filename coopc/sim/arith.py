@@ -274,7 +274,7 @@ class ArithFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Compare floats."""
         type = element_type(op.lhs)
-        x, y = (self.machine.numerics.plain(arg, type) for arg in args)
+        x, y = self.machine.numerics.compared(args[0], args[1], type)
         predicate = op.predicate.value.data
         compare, if_nan = FLOAT_COMPARISONS[predicate]
         ordered = ~(np.isnan(x) | np.isnan(y))

@@ -34,6 +34,9 @@ from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef
 from coopc.sim.values import Array, number
 
+UNREAD = number(0)
+"""In place of an element that nothing uses: there may be nothing yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class Nest:
@@ -96,11 +99,17 @@ def structured(op_type: type[Operation]) -> Run:
         assert isinstance(op, LinalgStructuredOperation)
         nest = Nest.of(op, args)
         outputs = args[len(op.inputs) :]
+        read = [
+            position < len(op.inputs)
+            or isinstance(op, linalg.MatmulOp)
+            or arg.first_use is not None
+            for position, arg in enumerate(op.body.block.args)
+        ]
         with lanes_are_points(self.machine):
             for point in nest.points():
                 elements = [
-                    self.element(operand, map, point)
-                    for operand, map in zip(args, nest.maps, strict=True)
+                    self.element(operand, map, point) if is_read else UNREAD
+                    for operand, map, is_read in zip(args, nest.maps, read, strict=True)
                 ]
                 found = self.computed(interpreter, op, elements, point)
                 maps = nest.maps[len(op.inputs) :]
@@ -175,7 +184,9 @@ class LinalgFunctions(SimulatorFunctions):
     def _extended(self, elements: list[Array], types: list[Attribute]) -> list[Array]:
         """Return elements as numbers of the type of the last one."""
         return [
-            convert_number(self.machine, value, type, types[-1])
+            UNREAD
+            if value is UNREAD
+            else convert_number(self.machine, value, type, types[-1])
             for value, type in zip(elements, types, strict=True)
         ]
 

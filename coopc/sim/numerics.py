@@ -78,6 +78,10 @@ class Numerics:
         """Return values without anything beside them."""
         return array
 
+    def compared(self, x: Array, y: Array, type: Attribute) -> tuple[Array, Array]:
+        """Return floats of a type to compare with each other."""
+        return self.plain(x, type), self.plain(y, type)
+
     def given(self, array: Array, type: Attribute) -> Array:
         """Return plain values as values: constants, and what is exact."""
         return array
@@ -161,6 +165,23 @@ class Numerics:
             np.multiply(a[..., :, k, None], b[..., None, k, :], out=product)
             total += product
         return formats.rounded(total, types[3])
+
+    def product(
+        self,
+        result: Array,
+        matrices: tuple[Array, Array, Array],
+        types: tuple[Attribute, Attribute, Attribute, Attribute],
+        least: float = 0.0,
+    ) -> Array:
+        """Return a product that hardware sums in a way of its own, given its result.
+
+        Args:
+            result: `a * b + c` of the plain matrices.
+            matrices: a, b and c, their last two axes rows and columns.
+            types: the element types of a, b, c and the result.
+            least: what is smaller, of operands, products or sums, may count as zero.
+        """
+        return result
 
 
 def accumulator(types: tuple[Attribute, ...]) -> DType:

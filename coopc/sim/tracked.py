@@ -16,7 +16,8 @@ Two programs that compute the same in another order lie within the sum of both b
 
 With exact inputs, small integers, a result that was not rounded adds nothing to the
 bound: where it is 0, every order of the sum gives the same bits.  Bounds get lost where
-floats become integers, as numbers or as bits; of the latter `lost` tells.
+floats go on as bits, and where another integer or another result of a comparison is
+within them: `lost` tells.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Tracked(Numerics):
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
         self.lost = False
-        """Whether a value with an error went on as bits, without its bound."""
+        """Whether a value with an error went on without its bound."""
 
     def value_dtype(self, type: Attribute) -> DType:
         """Return how values of a type are kept in arrays."""
@@ -188,6 +189,22 @@ class Tracked(Numerics):
         own = np.where(plain.astype(np.float64) == array, 0.0, own)
         return _joined(plain, own)
 
+    def to_integers(
+        self, array: Array, source: Attribute, result: Attribute, is_signed: bool
+    ) -> Array:
+        """Return floats as integers: bounds are lost where they reach another one."""
+        value, error = cast(Complex, array).real, errors_of(array)
+        moved = np.trunc(value - error) != np.trunc(value + error)
+        self.lost = self.lost or bool((moved & (error > 0)).any())
+        return super().to_integers(array, source, result, is_signed)
+
+    def compared(self, x: Array, y: Array, type: Attribute) -> tuple[Array, Array]:
+        """Return floats to compare: bounds are lost where another result is near."""
+        error = errors_of(x) + errors_of(y)
+        near = np.abs(cast(Complex, x).real - cast(Complex, y).real) <= error
+        self.lost = self.lost or bool((near & (error > 0)).any())
+        return super().compared(x, y, type)
+
     def bitcast(self, array: Array, source: Attribute, result: Attribute) -> Array:
         """Return the bits as another type: bounds are lost."""
         if is_float(source) and source != result:
@@ -209,10 +226,21 @@ class Tracked(Numerics):
         types: tuple[Attribute, Attribute, Attribute, Attribute],
     ) -> Array:
         """Return `a * b + c` and the bound of its error: see the module."""
-        a, b, c = (
-            self.plain(x, type) for x, type in zip(matrices, types[:3], strict=True)
-        )
+        pairs = zip(matrices, types[:3], strict=True)
+        a, b, c = (self.plain(x, type) for x, type in pairs)
         result = super().multiply_add((a, b, c), types)
+        return self.product(result, matrices, types)
+
+    def product(
+        self,
+        result: Array,
+        matrices: tuple[Array, Array, Array],
+        types: tuple[Attribute, Attribute, Attribute, Attribute],
+        least: float = 0.0,
+    ) -> Array:
+        """Return a computed `a * b + c` with the bound of its error."""
+        pairs = zip(matrices, types[:3], strict=True)
+        a, b, c = (self.plain(x, type) for x, type in pairs)
         size_a, size_b, size_c = (np.abs(x).astype(np.float64) for x in (a, b, c))
         error_a, error_b, error_c = (errors_of(x) for x in matrices)
         magnitude = np.matmul(size_a, size_b) + size_c
@@ -226,6 +254,9 @@ class Tracked(Numerics):
             acc.epsilon,
             format_of(types[3]).epsilon,
         )
+        if least:
+            rows, cols = size_a.sum(-1, keepdims=True), size_b.sum(-2, keepdims=True)
+            own = own + least * (a.shape[-1] + 2 + rows + cols)
         if self.inputs == Inputs.EXACT:
             unrounded = np.matmul(a.astype(np.float64), b.astype(np.float64)) + c
             small = magnitude <= 2.0 ** (acc.fraction_bits + 1)

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects import tt, ttig
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.enums import Padding
+from coopc.dialects.tt.enums import Padding, member
 from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import TensorDescType, bits_of, shape_of
 from coopc.sim.atomic import combination, update
@@ -202,7 +202,7 @@ class TtMemoryFunctions(WholeMemoryFunctions):
         old = update(
             self.machine, pointer, (), pairs, mask, replaced, executions, AS_ONE
         )
-        if op.order in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):
+        if member(tt.Order, op.sem) in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):
             self.machine.acquire(pointer.buffer)
         return (self._as(old, kept, type),)
 

@@ -1,9 +1,9 @@
 """Simulation of `xe`: DPAS, of one subgroup and of a pair.
 
 The matrices of a subgroup are gathered from its lanes, multiplied, and the result is
-spread again.  Packed operands are bits, so errors of floats cannot be tracked through
-them.  Elements of 4 bits are gathered as bytes, and then taken apart: the even ones
-along K are the low halves.
+spread again.  Packed operands are bits: they have lost the bounds of their errors, and
+only those of the accumulator and of the product are tracked.  Elements of 4 bits are
+gathered as bytes, and then taken apart: the even ones along K are the low halves.
 
     split DPAS of subgroups 2 i and 2 i + 1, M = 4, registers of a by number
 

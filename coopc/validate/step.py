@@ -405,7 +405,8 @@ class _Pair:
             strict=True,
         )
         for before, after in pairs:
-            difference = _difference(before, after, old.lost_errors)
+            lost = old.lost_errors or new.lost_errors
+            difference = _difference(before, after, lost)
             if difference is not None and not difference.ok:
                 return self._mismatch(case, inputs, before.name, difference)
         return None

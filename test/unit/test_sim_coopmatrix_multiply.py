@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coopc.rounding import FORMATS, wrap
-from coopc.sim.formats import from_bf16, to_bf16
 from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.formats import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
 from coopc.testing.programs import kernel
 
