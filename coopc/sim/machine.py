@@ -427,12 +427,14 @@ class Machine:
     ) -> tuple[Array, ...]:
         """Return who accesses cells, and when: the first fields of `Accesses`."""
         axes = cells.ndim - 1 - AXES
+        first = self.subgroup * self.launch.subgroup_size + self.lane
         lane, subgroup = self.lane, self.subgroup
         if GROUP_AXIS in together:
-            lane = np.zeros((1,) * AXES, np.int32)
+            first = lane = np.zeros((1,) * AXES, np.int32)
         elif self.launch.subgroup_size > 1 and cells.shape[LANE_AXIS] == 1:
             code = TOGETHER if LANE_AXIS in together else EACH_LANE
             lane = np.full((1,) * AXES, code)
+            first = self.subgroup * self.launch.subgroup_size
         if SUBGROUP_AXIS in together and self.launch.subgroups > 1:
             subgroup = np.full((1,) * AXES, TOGETHER)
         space = MemorySpace.WORKGROUP if shadow.is_shared else MemorySpace.GLOBAL
@@ -440,7 +442,10 @@ class Machine:
         subgroup_time = times.subgroup
         if subgroup.shape[SUBGROUP_AXIS] != subgroup_time.shape[SUBGROUP_AXIS]:
             subgroup_time = subgroup_time.max(axis=SUBGROUP_AXIS, keepdims=True)
-        columns = (self.group, subgroup, lane, times.group.copy(), subgroup_time.copy())
+        if subgroup.shape[SUBGROUP_AXIS] == 1:
+            first = first.min(axis=SUBGROUP_AXIS, keepdims=True)
+        when = (times.group.copy(), subgroup_time.copy())
+        columns = (self.group, subgroup, lane, first, *when)
         return tuple(trailing(column, axes) for column in columns)
 
     def acquire(self, buffer: Buffer) -> None:

@@ -14,7 +14,9 @@ simulator does not know for whom.
 An operation that lanes execute together, such as a load of a matrix, is by none of them
 in particular.  In global memory it is ordered with what they did together before, for
 programs that update matrices in place; in memory of work-groups it is not.  A program
-of Triton is one work-item.
+of Triton is one work-item.  Where its tensors are in lanes, several may load copies of
+an element, of which the first one is stored: in global memory the first work-item of a
+work-group that has read an element may write it.
 
 What does not depend on the order is no race: two atomic accesses, a write of what is
 there already.  The record of such a write is kept: another one may follow.
@@ -54,6 +56,8 @@ class Accesses:
     """In its work-group, or `SEVERAL`, or `TOGETHER`."""
     lane: Array
     """In its subgroup, or one of the numbers above."""
+    first: Array
+    """The lowest work-item of the work-group among them."""
     group_time: Array
     """Barriers of the work-group so far; -1 before there was any access."""
     subgroup_time: Array
@@ -63,7 +67,7 @@ class Accesses:
     @classmethod
     def none(cls, cells: int) -> Accesses:
         """Return records of no access."""
-        return cls(*(np.full(cells, -1, np.int32) for _ in range(6)))
+        return cls(*(np.full(cells, -1, np.int32) for _ in range(7)))
 
     def at(self, places: Array) -> Accesses:
         """Return the records of some cells."""
@@ -79,12 +83,13 @@ class Accesses:
         return Accesses(*(np.repeat(x, times) for x in self.columns))
 
     @property
-    def columns(self) -> tuple[Array, Array, Array, Array, Array, Array]:
+    def columns(self) -> tuple[Array, ...]:
         """The fields."""
         return (
             self.group,
             self.subgroup,
             self.lane,
+            self.first,
             self.group_time,
             self.subgroup_time,
             self.kind,
@@ -126,6 +131,7 @@ class Accesses:
             np.where(elsewhere, SEVERAL, now.group),
             np.where(other, SEVERAL, now.subgroup),
             np.where(lane, SEVERAL, now.lane),
+            np.where(where, np.minimum(self.first, now.first), now.first),
             now.group_time,
             now.subgroup_time,
             now.kind,
@@ -278,6 +284,8 @@ class RaceDetector:
         reads = self.reads.at(places)
         wrong = reads.unordered(now, self.waited) & ~self._same_lane(reads, now)
         wrong = wrong & changed & ~_both_atomic(reads, now)
+        if not self.is_shared:
+            wrong = wrong & ~_by_first(reads, now)
         if wrong.any():
             raise _race(("writes", "read"), places, wrong, (reads, now), name)
         before = self.writes.at(places)
@@ -308,13 +316,14 @@ class RaceDetector:
             least, most = (f.reduceat(values, starts) for f in (np.minimum, np.maximum))
             return np.where(least == most, least, SEVERAL)
 
-        group, subgroup, lane, group_time, subgroup_time, kind = accesses.columns
+        group, subgroup, lane, first, group_time, subgroup_time, kind = accesses.columns
         one = merged(group)
         part = np.where(one == SEVERAL, SEVERAL, merged(subgroup))
         return ordered[starts], Accesses(
             one,
             part,
             np.where(part == SEVERAL, SEVERAL, merged(lane)),
+            np.minimum.reduceat(first, starts),
             np.maximum.reduceat(group_time, starts),
             np.maximum.reduceat(subgroup_time, starts),
             np.maximum.reduceat(kind, starts),
@@ -350,6 +359,12 @@ def _race(
     return UndefinedBehaviour(
         f"{problem}: {new} {does} {name(int(places[first]))}, which {old} {verbs[1]}"
     )
+
+
+def _by_first(reads: Accesses, now: Accesses) -> Array:
+    """Return which writes are by the first work-item of those that have read."""
+    same = (reads.group == now.group) & (reads.first == now.first)
+    return same & (now.group >= 0) & (now.lane >= 0)
 
 
 def _both_atomic(before: Accesses, now: Accesses) -> Array:

@@ -51,7 +51,11 @@ UPDATE = """
 }
 """
 STORE = """
-    %9 = tt.splat %out : !tt.ptr<T> -> tensor<SIZEx!tt.ptr<T>, #b>
+    %pid = tt.get_program_id x : i32
+    %size = arith.constant SIZE : i32
+    %before = arith.muli %pid, %size : i32
+    %mine = tt.addptr %out, %before : !tt.ptr<T>, i32
+    %9 = tt.splat %mine : !tt.ptr<T> -> tensor<SIZEx!tt.ptr<T>, #b>
     %10 = tt.addptr %9, %r : tensor<SIZEx!tt.ptr<T>, #b>, tensor<SIZExi32, #b>
     tt.store %10, %8, %m : tensor<SIZEx!tt.ptr<T>, #b>
 """
@@ -148,15 +152,16 @@ def test_what_was_there(size: int, intel_cpu: opencl.Session) -> None:
     n = size - 3
     for found in runs(
         update("exch", "i32", size, store=True),
-        [p, x, at, np.full(size, -1, "i4"), n],
+        [p, x, at, np.full(2 * size, -1, "i4"), n],
         intel_cpu,
     ):
         assert (found[0][at[:n]] == 7).all()
         assert (found[0][at[n:]] == p[at[n:]]).all()
-        # Of two work-groups either is the first, and both write what they got.
-        out = found[3][:n]
-        assert ((out == p[at[:n]]) | (out == 7)).all()
-        assert (found[3][n:] == -1).all()
+        # Of two work-groups either is the first.
+        out = found[3].reshape(2, size)
+        assert ((out[:, :n] == p[at[:n]]).sum(axis=0) == 1).all()
+        assert ((out[:, :n] == 7).sum(axis=0) == 1).all()
+        assert (out[:, n:] == -1).all()
 
 
 COUNTER = """

@@ -563,6 +563,14 @@ def test_the_place_in_the_source_is_said() -> None:
 
 
 DEFINED: dict[str, Case] = {
+    "copies_that_the_first_lane_stores": Case(
+        f"""%x = memref.load %i[%c0] : {INTS}
+        %y = arith.addi %x, %one : i32
+        scf.if %is0 {{
+          memref.store %y, %i[%c0] : {INTS}
+        }}""",
+        "",
+    ),
     "what_is_not_selected": Case(
         f"""%fits = arith.cmpi ult, %l, %by : i32
         %n = arith.muli %l, %by : i32
