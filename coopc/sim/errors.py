@@ -22,14 +22,14 @@ class SimulationError(Exception):
         self.op = op
 
     def __str__(self) -> str:
-        """The operation, its place in the source if that is known, and the reason."""
+        """The operation, the reason, and the place in the source if that is known."""
         if self.op is None:
             return self.reason
         where = ""
         if (place := file_location(self.op.location)) is not None:
             line, column = place.line.data, place.column.data
-            where = f" at {place.filename.data}:{line}:{column}"
-        return f"{self.op.name}{where}: {self.reason}"
+            where = f", at {place.filename.data}:{line}:{column}"
+        return f"{self.op.name}: {self.reason}{where}"
 
 
 class UndefinedBehaviour(SimulationError):

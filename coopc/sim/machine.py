@@ -350,7 +350,7 @@ class Machine:
         if active is not None:
             places, stored = places[active], stored[active]
         flat[places] = stored
-        if not is_atomic:
+        if self.shadows.finds_races and not is_atomic:
             self.check_stored(memory, places, stored, active)
 
     def check_stored(

@@ -70,7 +70,7 @@ class Options:
     track: Inputs | None = None
     """Whether errors are tracked, and for which kind of input."""
     races: bool = True
-    """Whether races are found."""
+    """Whether races are found; otherwise the last one to write wins."""
     chunk: int | None = None
     """Work-groups that run together, at least 1; chosen by their size if None."""
     ran: set[Operation] | None = None

@@ -557,8 +557,8 @@ def test_the_place_in_the_source_is_said() -> None:
     with pytest.raises(UndefinedBehaviour) as caught:
         simulate(module, "f", [])
     assert str(caught.value) == (
-        "arith.divsi at a.mlir:7:3: undefined behaviour: division by zero, by every "
-        "work-item"
+        "arith.divsi: undefined behaviour: division by zero, by every work-item, "
+        "at a.mlir:7:3"
     )
 
 
