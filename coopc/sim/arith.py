@@ -151,7 +151,10 @@ def shift(machine: Machine, op: Any, args: PythonValues) -> None:
 def left_shift(machine: Machine, op: Any, args: PythonValues) -> None:
     """Check the number of bits, and the overflow."""
     shift(machine, op, args)
-    overflow(integers.shifted)(machine, op, args)
+    amount: Array = args[1]
+    inside = unsigned(amount, type := element_type(op.result)) < bits_of(type)
+    amount = np.where(inside, amount, np.zeros_like(amount))
+    overflow(integers.shifted)(machine, op, (args[0], amount))
 
 
 def division(

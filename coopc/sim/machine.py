@@ -482,9 +482,10 @@ class Machine:
         sizes = (self.launch.work_groups, self.launch.subgroups)
         found: list[str] = []
         for axis, (name, id) in zip((2, 1, 0), ids.items(), strict=True):
-            if wrong.shape[axis] > 1 or (axis < LANE_AXIS and sizes[axis] == 1):
-                number = id.take(first[axis], axis).flat[0]
-                found += [f"{name} {number}"] * (axis == LANE_AXIS or sizes[axis] > 1)
+            if axis < LANE_AXIS and sizes[axis] == 1:
+                continue
+            if wrong.shape[axis] == id.shape[axis] > 1:
+                found.append(f"{name} {id.take(first[axis], axis).flat[0]}")
         return " of ".join(found) or "every work-item"
 
     def poison(self, wrong: Array, reason: str) -> None:

@@ -90,6 +90,13 @@ def test_generic() -> None:
     assert (y == expected).all()
 
 
+def test_what_is_undefined_in_a_body() -> None:
+    module = module_of(GENERIC.replace("arith.muli %a, %n", "arith.divsi %a, %n"))
+    x, y = np.ones((4, 3), np.int32), np.zeros((3, 2), np.int32)
+    with pytest.raises(UndefinedBehaviour, match=r"^arith\.divsi: .*division by zero"):
+        simulate(module, "f", [x, y])
+
+
 def test_memrefs_that_disagree() -> None:
     text = GENERIC.replace("memref<3x2xi32>", "memref<?x2xi32>")
     x, y = np.zeros((4, 3), np.int32), np.zeros((5, 2), np.int32)

@@ -153,6 +153,11 @@ UNDEFINED: dict[str, Case] = {
         "overflow in spite of nsw: 2147483648 is no i32, by lane 2$",
         "arith.shli",
     ),
+    "shl_nsw_by_negative": Case(
+        f"%r = arith.shli %one, %minus overflow<nsw, nuw> : i32\n{KEEP}",
+        "shift of i32 by 4294967295 bits",
+        "arith.shli",
+    ),
     "poison_as_index": Case(
         f"""%p = arith.shli %one, %by : i32
         %at = arith.index_cast %p : i32 to index
