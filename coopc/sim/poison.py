@@ -37,12 +37,14 @@ DIVISIONS: tuple[type[Operation], ...] = (
 
 MOVES: tuple[type[Operation], ...] = (
     tt.BroadcastOp,
+    tt.CatOp,
     tt.ExpandDimsOp,
     tt.JoinOp,
     tt.ReshapeOp,
     tt.SplatOp,
     tt.SplitOp,
     tt.TransOp,
+    tt.UnsplatOp,
     ttg.ConvertLayoutOp,
     vector.BroadcastOp,
     vector.ExtractOp,

@@ -55,6 +55,7 @@ VIEWS: tuple[type[Operation], ...] = (
     tt.MakeTensorPtrOp,
     tt.ReshapeOp,
     tt.SplatOp,
+    tt.UnsplatOp,
     ttig.ExtractDescOp,
     xe.PayloadCreateOp,
 )

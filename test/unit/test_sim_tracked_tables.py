@@ -53,7 +53,7 @@ EXEMPT: dict[str, str] = {
             *("simt.subgroup_size", "simt.workgroup_id", "simt.workgroup_size"),
             *("tt.get_num_programs", "tt.get_program_id", "tt.make_range"),
             *("tt.mulhiui", "ttg.barrier", "ttig.descriptor_prefetch"),
-            *("ttig.extract_desc", "ttig.prefetch", "ub.poison"),
+            *("ttg.local_dealloc", "ttig.extract_desc", "ttig.prefetch", "ub.poison"),
             *("vector.create_mask", "xe.block_prefetch_2d", "xe.payload_prefetch"),
             *("xe.payload_set_x", "xe.payload_set_y"),
         ),
@@ -303,6 +303,9 @@ GENERIC = """
 """
 
 TRITON = """
+#s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#t = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0, 1]}>
+#smem = #ttg.shared_memory
 module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32} {
   tt.func public @f(%out: !tt.ptr<f32>, %tmp: !tt.ptr<f32>) {
     BEGIN
@@ -349,7 +352,33 @@ module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32}
     %19 = arith.minnumf %17, %18 : tensor<16xf32>
     %20 = tt.fp_to_fp %19 : tensor<16xf32> -> tensor<16xf64>
     %21 = arith.truncf %20 : tensor<16xf64> to tensor<16xf32>
-    tt.store %q, %21 : tensor<16x!tt.ptr<f32>>
+    %22 = tt.cat %21, %21 : tensor<16xf32> -> tensor<32xf32>
+    %23 = tt.gather %22[%r] {axis = 0 : i32}
+      : (tensor<32xf32>, tensor<16xi32>) -> tensor<16xf32>
+    %24 = "tt.scan"(%23) <{axis = 0 : i32, reverse = false}> ({
+    ^bb0(%x: f32, %y: f32):
+      %m = arith.maxnumf %x, %y : f32
+      tt.scan.return %m : f32
+    }) : (tensor<16xf32>) -> tensor<16xf32>
+    %25 = tt.atomic_cas relaxed, gpu, %q, %no, %24
+      : (tensor<16x!tt.ptr<f32>>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %26 = tt.expand_dims %25 {axis = 0 : i32} : tensor<16xf32> -> tensor<1x16xf32>
+    %b = ttg.local_alloc : () -> !ttg.memdesc<1x16xf32, #s, #smem, mutable>
+    ttg.local_store %26, %b
+      : tensor<1x16xf32> -> !ttg.memdesc<1x16xf32, #s, #smem, mutable>
+    %bt = ttg.memdesc_trans %b {order = array<i32: 1, 0>}
+      : !ttg.memdesc<1x16xf32, #s, #smem, mutable>
+      -> !ttg.memdesc<16x1xf32, #t, #smem, mutable>
+    %27 = ttg.local_load %bt
+      : !ttg.memdesc<16x1xf32, #t, #smem, mutable> -> tensor<16x1xf32>
+    %28 = "tt.reduce"(%27) <{axis = 0 : i32}> ({
+    ^bb0(%x: f32, %y: f32):
+      %m = arith.minnumf %x, %y : f32
+      tt.reduce.return %m : f32
+    }) : (tensor<16x1xf32>) -> tensor<1xf32>
+    %29 = tt.unsplat %28 : tensor<1xf32>
+    %30 = tt.splat %29 : f32 -> tensor<16xf32>
+    tt.store %q, %30 : tensor<16x!tt.ptr<f32>>
     tt.return
   }
 }
