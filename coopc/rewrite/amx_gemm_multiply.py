@@ -79,6 +79,7 @@ def beginning(g: Gemm) -> str:
   %value = arith.constant dense<{g.fill or zero(g.sum)}> : {row_type(g)}
   scf.for %r = %c0 to %c32 step %c1 {{
     vector.store %value, %fill[%r, %c0] : {own_type(g)}, {row_type(g)}
+    vector.store %value, %edge[%r, %c0] : {own_type(g)}, {row_type(g)}
   }}
   %x = simt.workgroup_id x : index
   %y = simt.workgroup_id y : index
