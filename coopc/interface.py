@@ -31,6 +31,10 @@ from typing import Any, TypeAlias
 Json: TypeAlias = Any
 """What `json` reads and writes."""
 
+FORMAT = 1
+"""The version of what `-t abi-json` prints.  A reader of one version reads what is of
+the same; it changes where a member changes its meaning or goes."""
+
 SCALAR_BYTES = {
     "i1": 1,
     "i8": 1,
@@ -120,7 +124,7 @@ class Expression:
     kind: str
     """size, constant, add, mul, mod, floordiv or ceildiv."""
     number: int = 0
-    """The value of a constant; of a size, which one."""
+    """The value of a constant; of a size, which one of `Interface.sizes`."""
     operands: tuple["Expression", ...] = ()
 
     def of(self, sizes: Sequence[int]) -> int:
@@ -230,13 +234,25 @@ class Interface:
     subgroup_size: int | None
     """Lanes; None where the device may choose."""
     grid: tuple[Expression, ...] | None
-    """Work-groups along x, y, z, from the sizes: the dynamic sizes of memrefs and the
-    index arguments, in the order of the arguments."""
+    """Work-groups along x, y, z, from `sizes`."""
     work_group_memory_bytes: int = 0
     registers: int | None = None
     """General registers of a thread that the kernel was compiled for."""
     conditions: tuple[Condition, ...] = ()
     spec_constants: tuple[SpecConstant, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[Field, ...]:
+        """What the grid is computed from, in the order of the arguments.
+
+        The dynamic sizes of memrefs and the index arguments.
+        """
+        return tuple(x for x in self.fields if self._is_size(x))
+
+    def _is_size(self, field: Field) -> bool:
+        argument = self.arguments[field.argument]
+        is_index = isinstance(argument, Scalar) and argument.type == "index"
+        return field.what is What.SIZE or is_index
 
     @property
     def push_constant_bytes(self) -> int:
@@ -260,7 +276,11 @@ class Interface:
         return sum(isinstance(each, Buffer) for each in self.arguments[:argument])
 
     def to_json(self) -> dict[str, Json]:
-        """As JSON: what `from_json` reads, and the binding of each buffer."""
+        """As JSON: what `from_json` reads, and what follows from it.
+
+        That is the binding of each buffer, and `sizes`: `["size", n]` in the grid is
+        the n-th of these.
+        """
         arguments: list[Json] = []
         for position, argument in enumerate(self.arguments):
             json = _plain(argument)
@@ -275,6 +295,10 @@ class Interface:
             "fields": [_plain(field) for field in self.fields],
             "push_constant_bytes": self.push_constant_bytes,
             "work_group_size": list(self.work_group_size),
+            "sizes": [
+                {"what": x.what, "argument": x.argument, "dimension": x.dimension}
+                for x in self.sizes
+            ],
             "subgroup_size": self.subgroup_size,
             "grid": None if self.grid is None else [e.to_json() for e in self.grid],
             "work_group_memory_bytes": self.work_group_memory_bytes,

@@ -27,6 +27,7 @@ from coopc.interface_fields import (
     bytes_of,
     dtype_of,
     element_strides,
+    value_of,
 )
 
 INDEX_LIMIT = 1 << 31
@@ -115,15 +116,7 @@ def pack(
 
 def sizes_of(interface: Interface, arguments: Sequence[Given]) -> list[int]:
     """The sizes that the grid is computed from."""
-    sizes: list[int] = []
-    for argument, given in zip(interface.arguments, arguments, strict=True):
-        if isinstance(argument, Buffer):
-            shape = np.asarray(given).shape
-            pairs = zip(argument.shape, shape, strict=True)
-            sizes += [size for static, size in pairs if static is None]
-        elif argument.type == "index":
-            sizes.append(int(np.asarray(given)))
-    return sizes
+    return [int(value_of(interface, arguments, each)) for each in interface.sizes]
 
 
 def groups_of(interface: Interface, arguments: Sequence[Given]) -> tuple[int, int, int]:

@@ -1,6 +1,7 @@
 // C = A * B on matrices of any size that 16 divides: each work-group is one subgroup and
 // computes one 16 x 16 tile of C, 16 steps along K at a time; B has as many rows as A has
-// columns.  The device is chosen when the kernel is compiled:
+// columns.  The attributes say what its callers must see to: which sizes are equal, and
+// which are multiples of 16.  The device is chosen when the kernel is compiled:
 //
 //     coopc-run examples/gemm.mlir --on vulkan --check
 
@@ -8,7 +9,12 @@
 
 func.func @gemm(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>)
     attributes {simt.kernel, simt.grid = #grid,
-                simt.equal_sizes = [array<i64: 1, 0, 0, 1>]} {
+                simt.equal_sizes = [array<i64: 1, 0, 0, 1>, array<i64: 2, 0, 0, 0>,
+                                    array<i64: 2, 1, 1, 1>],
+                simt.conditions = [
+                  {what = "size", argument = 0, dimension = 0, multiple_of = 16},
+                  {what = "size", argument = 0, dimension = 1, multiple_of = 16},
+                  {what = "size", argument = 1, dimension = 1, multiple_of = 16}]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
     IndexType,
-    IntegerAttr,
     ModuleOp,
     NoneAttr,
     StridedLayoutAttr,
-    StringAttr,
     VectorType,
 )
 from xdsl.dialects.func import CallOp, FuncOp
@@ -28,7 +23,6 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
-from xdsl.utils.hints import isa
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
@@ -217,12 +211,8 @@ def _least_bytes(buffer: Buffer) -> int:
 
 
 def conditions_of(kernel: simt.Kernel) -> tuple[Condition, ...]:
-    """What must hold of the arguments of a kernel.
-
-    Raises:
-        Refusal: its attribute says something else.
-    """
-    return (*_conditions(kernel.func), *_equal_sizes(kernel))
+    """What must hold of the arguments of a kernel, equal sizes too."""
+    return (*kernel.conditions, *_equal_sizes(kernel))
 
 
 def _equal_sizes(kernel: simt.Kernel) -> Iterator[Condition]:
@@ -235,33 +225,6 @@ def _equal_sizes(kernel: simt.Kernel) -> Iterator[Condition]:
             like_argument=each.like_argument,
             like_dimension=each.like_dimension,
         )
-
-
-def _conditions(func: FuncOp) -> Iterator[Condition]:
-    """What must hold of the arguments, as the kernel's attribute says.
-
-    Raises:
-        Refusal: it says something else.
-    """
-    found = func.attributes.get(simt.CONDITIONS)
-    if found is None:
-        return
-    if not isa(found, ArrayAttr[DictionaryAttr]):
-        raise Refusal(f"expected {simt.CONDITIONS} of dictionaries, got {found}")
-    for each in found:
-        known: dict[str, Any] = {}
-        for name, value in each.data.items():
-            match value:
-                case IntegerAttr():
-                    known[name] = value.value.data
-                case StringAttr():
-                    known[name] = value.data
-                case _:
-                    raise Refusal(f"expected a number or a text as {name}, got {value}")
-        try:
-            yield Condition(**known)
-        except TypeError as error:
-            raise Refusal(f"expected a condition, got {each}: {error}") from error
 
 
 def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:

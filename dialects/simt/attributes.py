@@ -21,7 +21,8 @@ SUBGROUP_SIZE = "simt.subgroup_size"
 """On a kernel: lanes of a subgroup (i32)."""
 CONDITIONS = "simt.conditions"
 """On a kernel: what must hold of its arguments (an array of dictionaries, each with
-`what`, value or address, `argument`, `why`, and `multiple_of`, `at_least`, `less_than`
+`what`, value, size, stride, offset, address or bytes, `argument`, `dimension` of a size
+or a stride, and `multiple_of`, `at_least`, `less_than`, `at_least_argument` and `why`
 where they apply)."""
 EQUAL_SIZES = "simt.equal_sizes"
 """On a kernel: which dimensions of its memrefs are equally long (an array of

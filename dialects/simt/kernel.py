@@ -29,7 +29,9 @@ from coopc.dialects.simt.attributes import (
     WORK_GROUP_SIZE,
     TargetAttr,
 )
+from coopc.dialects.simt.conditions import conditions
 from coopc.dialects.simt.equal_sizes import EqualSizes, equal_sizes
+from coopc.interface import Condition
 
 MAX_SUBGROUP_SIZE = 128
 """Lanes of the widest subgroup that a driver has (Vulkan's maxSubgroupSize)."""
@@ -61,6 +63,8 @@ class Kernel:
     """From the kernel's sizes to work-groups: see `GRID` and `kernel_sizes`."""
     equal_sizes: tuple[EqualSizes, ...] = ()
     """Which sizes of its memrefs are the same."""
+    conditions: tuple[Condition, ...] = ()
+    """What must hold of its arguments otherwise."""
 
     @property
     def work_items(self) -> int:
@@ -162,6 +166,7 @@ def _read_kernel(func: FuncOp) -> Kernel:
         subgroup_size,
         _grid(func),
         equal_sizes(func),
+        conditions(func),
     )
 
 

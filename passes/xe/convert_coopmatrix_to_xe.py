@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
 
 from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
@@ -97,9 +98,9 @@ class ConvertCoopmatrixToXePass(ModulePass):
         for func in known.values():
             if simt.KERNEL in func.attributes and has_matrices(func, known):
                 func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-        demand(moves, channels, device.block_io)
         if self.fallback:
             known |= second_entries(moves, self.explain)
+        demand(moves, channels, device.block_io)
         rules = Matrices(pieces, moves, channels)
         for func in known.values():
             narrow_loops(func, moves, rules.entry(func))
@@ -156,7 +157,6 @@ def second_entries(
             continue
         copy = found[name] = kernel.clone()
         copy.sym_name = StringAttr(name)
-        del copy.attributes[simt.CONDITIONS]
         Rewriter.insert_op(copy, InsertPoint.after(kernel))
         if explain:
             remark_second_entry(copy, name)
@@ -185,7 +185,7 @@ def demand(
     channels: Mapping[Operation, Channels],
     io: devices.BlockIO | None,
 ) -> None:
-    """Write on kernels what must hold of their arguments."""
+    """Write on kernels what else must hold of their arguments."""
     found: dict[Operation, dict[Where, Rule]] = {}
     for op in (*moves, *channels):
         assert isinstance(op, Accesses), op
@@ -209,8 +209,10 @@ def demand(
             rules[where] = together(rules[where], rule) if where in rules else rule
     for func, rules in found.items():
         ordered = sorted(rules, key=lambda x: (x.argument, x.what, x.dimension))
+        known = func.attributes.get(simt.CONDITIONS)
+        before = known.data if isa(known, ArrayAttr[DictionaryAttr]) else ()
         func.attributes[simt.CONDITIONS] = ArrayAttr(
-            [_condition(where, rules[where]) for where in ordered]
+            [*before, *(_condition(where, rules[where]) for where in ordered)]
         )
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import coopc
 from coopc.interface_call import pack
+from coopc.interface_conditions import violated_condition
 from coopc.interface_fields import Array
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
@@ -149,3 +150,23 @@ def test_gemm_from_coopc_run(
         arguments += ["--arg", f"{name}={tmp_path / name}.npy"]
     np.save(tmp_path / "expected.npy", gemm.expected)
     assert coopc_run.main([*arguments, "--expect", f"c={tmp_path}/expected.npy"]) == 0
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    ["coopc-khr{device=lavapipe}", "coopc-lanes{device=bmg}", "coopc-xe{device=bmg}"],
+)
+def test_the_example_says_what_sizes_it_takes(pipeline: str) -> None:
+    """Each entry point, whatever became of the kernel: tiles of 16, sizes that fit."""
+    text = (Path(__file__).parents[2] / "examples" / "gemm.mlir").read_text()
+    target = "spirv" if "xe" not in pipeline else "llvm-ir"
+    for interface in coopc.compile(text, pipeline, target).interface:
+        for m, k, n, c, reason in (
+            (40, 48, 32, (40, 32), "size 0 of a: expected a multiple of 16, got 40"),
+            (32, 40, 32, (32, 32), "size 1 of a: expected a multiple of 16, got 40"),
+            (32, 48, 40, (32, 40), "size 1 of b: expected a multiple of 16, got 40"),
+            (32, 48, 32, (16, 32), "size 0 of c: expected 32, which is size 0 of a"),
+            (32, 48, 32, (32, 16), "size 1 of c: expected 32, which is size 1 of b"),
+        ):
+            given = [np.zeros((m, k), "f2"), np.zeros((k, n), "f2"), np.zeros(c, "f4")]
+            assert reason in str(violated_condition(interface, given))

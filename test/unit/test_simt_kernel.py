@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
+    DictionaryAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -29,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects import simt
 from coopc.dialects.simt import KernelSize
+from coopc.interface import Condition
 from coopc.xdsl_gaps import blamed, blaming
 
 DYNAMIC = MemRefType(f16, [DYNAMIC_INDEX, 16, DYNAMIC_INDEX])
@@ -105,6 +107,22 @@ def grid(map: AffineMap) -> FuncOp:
 
 def equal(sizes: Attribute) -> FuncOp:
     return kernel([DYNAMIC, DYNAMIC, IndexType()], equal_sizes=sizes)
+
+
+def condition(**entries: int | str) -> FuncOp:
+    """A kernel with a condition on one of a memref, an index and an f32."""
+    attributes: dict[str, Attribute] = {
+        name: StringAttr(x) if isinstance(x, str) else IntegerAttr(x, i64)
+        for name, x in entries.items()
+    }
+    found = ArrayAttr([DictionaryAttr(attributes)])
+    return kernel([DYNAMIC, IndexType(), f32], conditions=found)
+
+
+def test_conditions() -> None:
+    func = condition(what="size", argument=0, dimension=2, multiple_of=16, why="tiles")
+    (found,) = simt.kernel_of(func).conditions
+    assert found == Condition("size", 0, 2, 16, why="tiles")
 
 
 def declaration() -> FuncOp:
@@ -222,6 +240,60 @@ INVALID = {
         equal(ArrayAttr([array(1, 0, 2, 0)])),
         "expected simt.equal_sizes to name dimensions of memrefs, got dimension 0 of "
         "argument 2",
+    ),
+    "conditions_of_text": (
+        kernel(conditions=StringAttr("n % 16")),
+        'expected simt.conditions to be an array, got "n % 16"',
+    ),
+    "condition_of_text": (
+        kernel(conditions=ArrayAttr([StringAttr("n % 16")])),
+        'expected simt.conditions to hold dictionaries, as in {what = "size", '
+        'argument = 0, dimension = 0, multiple_of = 16}, got "n % 16"',
+    ),
+    "condition_misspelt": (
+        condition(what="size", argument=0, multiples_of=16),
+        "expected simt.conditions to have entries of what, why, argument, dimension, "
+        "multiple_of, at_least, less_than, at_least_argument, got multiples_of, did "
+        "you mean 'multiple_of'?",
+    ),
+    "condition_on_what": (
+        condition(argument=0, multiple_of=16),
+        "expected what in a condition, got {argument = 0 : i64, multiple_of = 16 : "
+        "i64}",
+    ),
+    "condition_number": (
+        condition(what="size", argument=0, multiple_of="16"),
+        'expected multiple_of in simt.conditions to be an integer, got "16"',
+    ),
+    "condition_on_nothing": (
+        condition(what="size", argument=3),
+        "expected an argument below 3 in simt.conditions, got "
+        '{what = "size", argument = 3 : i64}',
+    ),
+    "condition_on_a_rank": (
+        condition(what="size", argument=0, dimension=3),
+        "expected the size of a dimension of a memref in simt.conditions, got "
+        '{what = "size", argument = 0 : i64, dimension = 3 : i64}',
+    ),
+    "condition_on_a_memref": (
+        condition(what="value", argument=0),
+        "expected the value of an integer in simt.conditions, got "
+        '{what = "value", argument = 0 : i64}',
+    ),
+    "condition_on_a_float": (
+        condition(what="value", argument=2),
+        "expected the value of an integer in simt.conditions, got "
+        '{what = "value", argument = 2 : i64}',
+    ),
+    "condition_of_zero": (
+        condition(what="value", argument=1, multiple_of=0),
+        "expected a positive multiple_of in simt.conditions, got "
+        '{what = "value", argument = 1 : i64, multiple_of = 0 : i64}',
+    ),
+    "condition_on_a_length": (
+        condition(what="length", argument=0),
+        "expected what to be one of value, size, stride, address, bytes, offset in "
+        'simt.conditions, got {what = "length", argument = 0 : i64}',
     ),
     "size_of_nothing": (
         equal(ArrayAttr([array(3, 0, 0, 1)])),
