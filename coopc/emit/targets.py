@@ -135,9 +135,11 @@ class AbiJsonTarget(DeviceTarget):
         import json
 
         from coopc.emit.spirv.module import interfaces_of
+        from coopc.interface import FORMAT
 
         facts = self.facts(module)
         kernels = [each.to_json() for each in interfaces_of(module, facts)]
         target = {"flavour": facts.flavour, "device": facts.device.name}
-        json.dump({"target": target, "kernels": kernels}, output, indent=2)
+        found = {"version": FORMAT, "target": target, "kernels": kernels}
+        json.dump(found, output, indent=2)
         output.write("\n")

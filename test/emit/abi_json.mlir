@@ -3,7 +3,8 @@
 
 // How a kernel is called: what SPIR-V says, and what it cannot say.
 
-// VULKAN:      "target": {
+// VULKAN:      "version": 1,
+// VULKAN-NEXT: "target": {
 // VULKAN-NEXT:   "flavour": "vulkan",
 // VULKAN-NEXT:   "device": "lavapipe"
 // VULKAN:      "name": "gemm",
@@ -21,6 +22,13 @@
 // VULKAN-NEXT: "argument": 1,
 // VULKAN:      "byte_offset": 4
 // VULKAN:      "push_constant_bytes": 6,
+// VULKAN:      "sizes": [
+// VULKAN-NEXT:   {
+// VULKAN-NEXT:     "what": "size",
+// VULKAN-NEXT:     "argument": 0,
+// VULKAN-NEXT:     "dimension": 0
+// VULKAN-NEXT:   }
+// VULKAN-NEXT: ],
 // VULKAN:      "subgroup_size": 8,
 // VULKAN-NEXT: "grid": [
 // VULKAN:      "floordiv",
