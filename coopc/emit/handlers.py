@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
 
 from coopc.emit.structured import Refusal
@@ -82,5 +83,6 @@ class Emitter(Generic[Emission]):
                 self._known.update(found.table)
             handler = self._known.get(type(op))
         if handler is None:
-            raise Refusal(f"{self.what} emission has no form of {op.name}")
+            name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+            raise Refusal(f"{self.what} emission has no form of {name}")
         return handler

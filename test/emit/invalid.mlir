@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s --split-input-file --verify-diagnostics -t 'spirv{device=lavapipe}' | filecheck %s
+// RUN: coopc-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect -t 'spirv{device=lavapipe}' | filecheck %s
 // RUN: not coopc-opt %root/examples/gemm.mlir -t spirv 2>&1 | filecheck %s --check-prefix NONE
 // RUN: not coopc-opt %root/examples/gemm.mlir -t 'spirv{device=bgm}' 2>&1 | filecheck %s --check-prefix DEVICE
 // RUN: not coopc-opt %root/examples/gemm.mlir -t 'spirv{flavour=opencl device=lavapipe}' -o %t.spv 2>&1 | filecheck %s --check-prefix FLAVOUR
@@ -54,6 +54,14 @@ func.func @in_work_group_memory(%m: memref<4xf32, #simt.memory<workgroup>>) attr
   func.return
 }
 // CHECK: error: func.func: expected m to be in global memory, got #simt.memory<workgroup>: other memory is allocated in the kernel
+
+// -----
+
+func.func @operation_of_no_dialect(%a: memref<4xf32>) attributes {simt.kernel} {
+  // CHECK: error: {{.*}}SPIR-V emission has no form of company.special
+  "company.special"(%a) : (memref<4xf32>) -> ()
+  func.return
+}
 
 // -----
 
