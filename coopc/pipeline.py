@@ -36,9 +36,10 @@ from coopc.xdsl_gaps import (
 def checks() -> tuple[ModulePass, ...]:
     """What every pipeline runs first."""
     # Knows all dialects that vary: too much to import where nothing is a pipeline.
+    from coopc.passes.check_bounds import CheckBoundsPass
     from coopc.passes.check_uniformity import CheckUniformityPass
 
-    return (CheckDominancePass(), CheckUniformityPass())
+    return (CheckDominancePass(), CheckBoundsPass(), CheckUniformityPass())
 
 
 @dataclass(frozen=True)

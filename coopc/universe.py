@@ -27,6 +27,7 @@ DIALECTS: dict[str, str] = {
 
 PASSES: dict[str, str] = {
     "check-dominance": "coopc.passes.check_dominance:CheckDominancePass",
+    "check-bounds": "coopc.passes.check_bounds:CheckBoundsPass",
     "check-uniformity": "coopc.passes.check_uniformity:CheckUniformityPass",
     "check-lowered": "coopc.passes.check_lowered:CheckLoweredPass",
     "set-target": "coopc.passes.set_target:SetTargetPass",

@@ -8,6 +8,7 @@
 
 // STEPS: coopc-khr
 // STEPS-NEXT: check-dominance
+// STEPS-NEXT: check-bounds
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
 // STEPS-NEXT: tile-matmul-khr{remark=true}

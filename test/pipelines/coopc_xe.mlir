@@ -6,6 +6,7 @@
 
 // STEPS: coopc-xe
 // STEPS-NEXT: check-dominance
+// STEPS-NEXT: check-bounds
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target
 // STEPS-NEXT: convert-linalg-to-coopmatrix

@@ -23,6 +23,8 @@ from coopc.llvm.function import Function, Metadata, Signature
 from coopc.llvm.module import Module
 from coopc.llvm.types import I32, VOID, Type
 from coopc.llvm.values import integer
+from coopc.passes.check_bounds import check_bounds
+from coopc.passes.check_uniformity import check_uniformity
 
 
 def emit_module(source: ModuleOp, facts: Facts) -> Module:
@@ -31,7 +33,11 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
     Raises:
         PassFailedException: the target cannot say what the IR says, or there is nothing
             to emit.
+        VerifyException: control flow is not uniform where it must be, or an access is
+            out of bounds.
     """
+    check_bounds(source)
+    check_uniformity(source)
     whole = ModuleEmission(source, facts)
     for op in source.ops:
         if not isinstance(op, func.FuncOp):

@@ -14,6 +14,8 @@ from coopc.emit.spirv import entry
 from coopc.emit.spirv.whole import ModuleEmission
 from coopc.emit.structured import Refusal
 from coopc.interface import Interface
+from coopc.passes.check_bounds import check_bounds
+from coopc.passes.check_uniformity import check_uniformity
 from coopc.spirv.module import Module
 
 
@@ -23,7 +25,11 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
     Raises:
         PassFailedException: the flavour or the device cannot say what the IR says, or
             there is no kernel.
+        VerifyException: control flow is not uniform where it must be, or an access is
+            out of bounds.
     """
+    check_bounds(source)
+    check_uniformity(source)
     whole = ModuleEmission(source, facts)
     for op in source.ops:
         if not isinstance(op, func.FuncOp | coopmatrix.SpecConstantOp):
