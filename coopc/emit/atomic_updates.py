@@ -10,29 +10,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from xdsl.ir import Attribute
+
+from coopc.emit.elements import check_combining
+from coopc.emit.structured import Refusal
 from coopc.plan.atomics import Access
 
 Make = TypeVar("Make")
 
-ACCESS: dict[int, Access] = {
-    0: "add",  # addf
-    1: "add",  # addi
-    2: "bits",  # assign
-    3: "other",  # maximumf
-    4: "min_max",  # maxs
-    5: "min_max",  # maxu
-    6: "other",  # minimumf
-    7: "min_max",  # mins
-    8: "min_max",  # minu
-    9: "other",  # mulf
-    10: "other",  # muli
-    11: "bits",  # ori
-    12: "bits",  # andi
-    13: "min_max",  # maxnumf
-    14: "min_max",  # minnumf
-    15: "bits",  # xori
+KINDS: dict[int, tuple[str, Access]] = {
+    0: ("addf", "add"),
+    1: ("addi", "add"),
+    2: ("assign", "bits"),
+    3: ("maximumf", "other"),
+    4: ("maxs", "min_max"),
+    5: ("maxu", "min_max"),
+    6: ("minimumf", "other"),
+    7: ("mins", "min_max"),
+    8: ("minu", "min_max"),
+    9: ("mulf", "other"),
+    10: ("muli", "other"),
+    11: ("ori", "bits"),
+    12: ("andi", "bits"),
+    13: ("maxnumf", "min_max"),
+    14: ("minnumf", "min_max"),
+    15: ("xori", "bits"),
 }
-"""What `coopc.plan.atomics` decides by."""
+"""Their names in MLIR, and what `coopc.plan.atomics` decides by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +52,19 @@ class Update(Generic[Make]):
 
 def updates(rows: Mapping[int, tuple[Make, str]]) -> dict[int, Update[Make]]:
     """Return an emitter's updates: what makes an element, and the instruction or ""."""
-    assert rows.keys() == ACCESS.keys(), rows.keys() ^ ACCESS.keys()
-    return {kind: Update(ACCESS[kind], *row) for kind, row in rows.items()}
+    assert rows.keys() == KINDS.keys(), rows.keys() ^ KINDS.keys()
+    return {kind: Update(KINDS[kind][1], *row) for kind, row in rows.items()}
+
+
+def update_of(
+    known: Mapping[int, Update[Make]], kind: int, element: Attribute
+) -> Update[Make]:
+    """Return an emitter's update of a kind.
+
+    Raises:
+        Refusal: there is no such kind, or it is not one of the elements.
+    """
+    if kind not in known:
+        raise Refusal(f"expected a kind of atomic update, got {kind}")
+    check_combining(KINDS[kind][0], element)
+    return known[kind]

@@ -11,7 +11,16 @@ from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.floats import is_bf16, narrowed, resized, to_odd, widened
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.structured import Refusal
-from coopc.llvm.types import DOUBLE, FLOAT, Int, component, like
+from coopc.llvm.types import (
+    DOUBLE,
+    FLOAT,
+    Float,
+    Int,
+    Type,
+    component,
+    like,
+    width,
+)
 
 handlers = Handlers()
 
@@ -83,10 +92,23 @@ def same_bits(e: Emission, op: Operation) -> None:
     """Take the bits of the operand; an i1 has none in memory.
 
     Raises:
-        Refusal: of an i1.
+        Refusal: of an i1, or in another number of bits.
     """
     source, result = op.operands[0], op.results[0]
     i1 = IntegerType(1)
     if source.type != result.type and i1 in map(element_of, (source.type, result.type)):
         raise Refusal("expected a type with a place in memory, got i1")
+    bits, wanted = map(_bits, (e.type(source.type), e.type(result.type)))
+    if bits != wanted:
+        raise Refusal(
+            f"expected types of one width, got {source.type} of {bits} bits and "
+            f"{result.type} of {wanted}"
+        )
     e.set(result, e.f.cast("bitcast", e.value(source), e.type(result.type)))
+
+
+def _bits(type: Type) -> int:
+    """Width of a number or a vector, in bits."""
+    element = component(type)
+    assert isinstance(element, Int | Float), type
+    return element.bits * width(type)

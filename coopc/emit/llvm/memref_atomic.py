@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_vector
+from coopc.emit.atomic_updates import update_of
 from coopc.emit.llvm import compare_exchange
 from coopc.emit.llvm.atomic_updates import UPDATES, combined
 from coopc.emit.llvm.compare_exchange import Ordered, Word, word_of
@@ -69,8 +70,7 @@ def atomic_store(e: Emission, op: memref.StoreOp) -> None:
 def update(e: Emission, op: memref.AtomicRMWOp) -> None:
     """The instruction of the kind, or a loop."""
     view, value, how = e.view(op.memref), e.value(op.value), _how(e, op)
-    if (kind := UPDATES.get(op.kind.value.data)) is None:
-        raise Refusal(f"expected a kind of atomic update, got {op.kind.value.data}")
+    kind = update_of(UPDATES, op.kind.value.data, view.element)
     if _form(e, view, kind.access) != "native":
         word = _word(e, op.memref, op.indices, kind.access)
 

@@ -20,7 +20,7 @@ from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.llvm.simt import CONVERGENT, of_subgroup
 from coopc.emit.structured import Refusal
-from coopc.llvm.types import I1, I32, Int
+from coopc.llvm.types import BFLOAT, I1, I16, I32, Int
 from coopc.llvm.values import Value, integer
 
 handlers = Handlers()
@@ -62,6 +62,8 @@ def _each(
     """Set the result component by component."""
 
     def one(x: Value) -> Value:
+        if x.type == BFLOAT:  # of which there are no builtins
+            return e.f.cast("bitcast", make(e.f.cast("bitcast", x, I16)), BFLOAT)
         if x.type != I1:
             return make(x)
         moved = make(e.f.cast("zext", x, I32))

@@ -33,7 +33,7 @@ from xdsl.ir import Attribute
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.row_slice import TokenType
-from coopc.emit.elements import count_of, element_of, float_bytes
+from coopc.emit.elements import NUMBERS, count_of, element_of, float_bytes
 from coopc.emit.llvm.facts import Facts
 from coopc.emit.structured import Refusal
 from coopc.llvm.types import (
@@ -87,7 +87,7 @@ class Types:
         if isinstance(type, BFloat16Type):
             return BFLOAT if self.facts.matrix else I16
         if (found := _FLOATS.get(type.__class__)) is None:
-            raise Refusal(f"expected a number, got {type}")
+            raise Refusal(f"expected {NUMBERS}, got {type}")
         return found
 
     def vector(self, element: Int | Float, length: int) -> Type:

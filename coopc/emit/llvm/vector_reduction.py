@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType
 from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import is_integer
+from coopc.emit.elements import check_combining
 from coopc.emit.llvm.arith_float import number_extreme, strict_extreme
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.floats import is_bf16, narrowed, widened
@@ -29,6 +30,7 @@ _FLOAT_EXTREMES = {
 def reduction(e: Emission, op: vector.ReductionOp) -> None:
     """All components as one, in order, after what they start from."""
     kind, element = str(op.kind.data), op.dest.type
+    check_combining(kind, element)
     whole = e.value(op.vector)
     first = None if op.acc is None else e.value(op.acc)
     direct = _is_whole(element) or isinstance(element, Float32Type | Float64Type)

@@ -160,6 +160,12 @@ def same_bits(e: Emission, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
     if (is_i1(source.type) or is_i1(result.type)) and source.type != result.type:
         raise Refusal("expected a type with a place in memory, got i1")
+    bits, wanted = (e.types.bits(element_of(x.type)) for x in (source, result))
+    if bits != wanted:
+        raise Refusal(
+            f"expected types of one width, got {source.type} of {bits} bits and "
+            f"{result.type} of {wanted}"
+        )
     e.each(
         result,
         (source,),

@@ -74,6 +74,20 @@ _PREDICATES = (
 )
 """In the order of arith's numbers."""
 
+_OF_BOOLS: dict[str, tuple[str, str]] = {
+    "OpIEqual": ("OpLogicalEqual", ""),
+    "OpINotEqual": ("OpLogicalNotEqual", ""),
+    "OpSLessThan": ("OpLogicalAnd", "right"),
+    "OpSLessThanEqual": ("OpLogicalOr", "right"),
+    "OpSGreaterThan": ("OpLogicalAnd", "left"),
+    "OpSGreaterThanEqual": ("OpLogicalOr", "left"),
+    "OpULessThan": ("OpLogicalAnd", "left"),
+    "OpULessThanEqual": ("OpLogicalOr", "left"),
+    "OpUGreaterThan": ("OpLogicalAnd", "right"),
+    "OpUGreaterThanEqual": ("OpLogicalOr", "right"),
+}
+"""The same on i1, and which operand is inverted first."""
+
 _EXTREMES: dict[type[Operation], tuple[str, str]] = {
     arith.MinUIOp: ("u_min", "UMin"),
     arith.MaxUIOp: ("u_max", "UMax"),
@@ -159,6 +173,7 @@ def rem_signed(e: Emission, op: arith.RemSIOp) -> None:
 
     Vulkan leaves OpSRem of negative numbers undefined.
     """
+    no_i1(op)
     e.each(op.result, (op.lhs, op.rhs), lambda to, a, b: _rem(e, to, a, b))
 
 
@@ -228,22 +243,23 @@ for _op in _EXTREMES:
 
 @handlers.on(arith.CmpiOp)
 def compare(e: Emission, op: arith.CmpiOp) -> None:
-    """A comparison; i1 are compared as the bytes 0 and -1."""
-    opcode = _PREDICATES[op.predicate.value.data]
-    if is_vector(op.lhs.type) and not is_i1(op.lhs.type.get_element_type()):
-        e.each(
-            op.result,
-            (op.lhs, op.rhs),
-            lambda to, a, b: e.emit(opcode, a, b, type=to),
-        )
-        return
-    operands = e.id(op.lhs), e.id(op.rhs)
+    """A comparison; of i1, it is logic."""
+    number = op.predicate.value.data
     if is_i1(op.lhs.type):
-        byte = e.types.int(8)
-        ones, zero = e.number(byte, -1), e.number(byte, 0)
-        a, b = (e.emit("OpSelect", each, ones, zero, type=byte) for each in operands)
-        operands = a, b
-    e.set(op.result, (e.emit(opcode, *operands, type=e.types.bool),))
+        e.each(op.result, (op.lhs, op.rhs), partial(_compared_bools, e, number))
+        return
+    opcode = _PREDICATES[number]
+    e.each(op.result, (op.lhs, op.rhs), lambda to, a, b: e.emit(opcode, a, b, type=to))
+
+
+def _compared_bools(e: Emission, number: int, to: Id, a: Id, b: Id) -> Id:
+    """A comparison of i1, of which 1 is -1 where it is signed."""
+    opcode, inverted = _OF_BOOLS[_PREDICATES[number]]
+    if inverted == "left":
+        a = e.emit("OpLogicalNot", a, type=to)
+    elif inverted == "right":
+        b = e.emit("OpLogicalNot", b, type=to)
+    return e.emit(opcode, a, b, type=to)
 
 
 def _select(e: Emission, to: Id, condition: Id, yes: Id, no: Id) -> Id:

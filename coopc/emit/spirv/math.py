@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from coopc.emit.elements import element_of
 from coopc.emit.spirv import math_glsl
-from coopc.emit.spirv.arith_integer import no_i1
+from coopc.emit.spirv.arith_integer import is_i1, no_i1
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import each_float
 from coopc.emit.spirv.handlers import Handlers
@@ -125,6 +125,8 @@ def fused(e: Emission, result: SSAValue, operands: Sequence[SSAValue]) -> None:
 @handlers.on(math.FPowIOp)
 def power(e: Emission, op: math.FPowIOp) -> None:
     """A float to the power of an integer."""
+    if is_i1(op.rhs.type):
+        raise Refusal("expected an exponent of 8 bits or more, got i1")
     if not e.facts.vulkan:
         if e.types.bits(element_of(op.rhs.type)) != 32:
             raise Refusal(f"expected an exponent of 32 bits, got {op.rhs.type}")

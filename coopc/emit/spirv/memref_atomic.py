@@ -6,19 +6,22 @@ update without one is relaxed; who sees it as atomic (`simt.scope`) is the devic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IndexType, StringAttr
 from xdsl.ir import Operation
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
+from coopc.emit.atomic_updates import update_of
 from coopc.emit.spirv import compare_exchange
 from coopc.emit.spirv.address import element_pointer
 from coopc.emit.spirv.atomic_updates import UPDATES, combined
 from coopc.emit.spirv.compare_exchange import Ordered, word_of
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.view import View
+from coopc.emit.spirv.view import Num, View
 from coopc.emit.structured import Refusal
 from coopc.plan.atomics import Access, Form, atomic_form
 from coopc.spirv.statement import Id
@@ -47,6 +50,9 @@ _ORDERS = {
 }
 """Memory semantics in the SPIR-V specification."""
 
+PRIVATE = "Function"
+"""The storage class of what one work-item has, which Vulkan has no atomics for."""
+
 _ACQUIRES, _RELEASES = 0x2 | 0x8, 0x4 | 0x8
 _MAKE_AVAILABLE, _MAKE_VISIBLE = 0x2000, 0x4000
 _MEMORIES = {
@@ -69,7 +75,11 @@ def atomic_load(e: Emission, op: memref.LoadOp) -> None:
     view = e.view(op.memref)
     how = _how(e, op, view)
     positions = e.nums(op.indices)
-    if (form := _form(e, view, "access")) != "native":
+    form = _form(e, view, "access")
+    if view.storage == PRIVATE:
+        e.set(op.res, (_of_one(e, view, positions),))
+        return
+    if form != "native":
         word = word_of(e, view, positions, form)
         e.set(op.res, (compare_exchange.load(e, word, how),))
         return
@@ -84,7 +94,11 @@ def atomic_store(e: Emission, op: memref.StoreOp) -> None:
     how = _how(e, op, view)
     positions, value = e.nums(op.indices), e.id(op.value)
     e.whole.written.add(view.base)
-    if (form := _form(e, view, "access")) != "native":
+    form = _form(e, view, "access")
+    if view.storage == PRIVATE:
+        e.do("OpStore", element_pointer(e, view, positions), value)
+        return
+    if form != "native":
         word = word_of(e, view, positions, form)
         compare_exchange.store(e, word, how, value)
         return
@@ -97,11 +111,16 @@ def update(e: Emission, op: memref.AtomicRMWOp) -> None:
     """The instruction of the kind, or a loop."""
     view = e.view(op.memref)
     how = _how(e, op, view)
-    if (kind := UPDATES.get(op.kind.value.data)) is None:
-        raise Refusal(f"expected a kind of atomic update, got {op.kind.value.data}")
+    kind = update_of(UPDATES, op.kind.value.data, view.element)
     positions, value = e.nums(op.indices), e.id(op.value)
     e.whole.written.add(view.base)
     form = _form(e, view, kind.access)
+    if view.storage == PRIVATE:
+        old = _of_one(e, view, positions)
+        new = combined(e, kind, view.element, old, value)
+        e.do("OpStore", element_pointer(e, view, positions), new)
+        e.set(op.result, (old,))
+        return
     if form == "native":
         place = element_pointer(e, view, positions)
         type = e.types.in_memory(view.element)
@@ -114,6 +133,12 @@ def update(e: Emission, op: memref.AtomicRMWOp) -> None:
         return combined(e, kind, view.element, old, value)
 
     e.set(op.result, (compare_exchange.update(e, word, how, combine),))
+
+
+def _of_one(e: Emission, view: View, positions: Sequence[Num]) -> Id:
+    """Load an element that one work-item alone sees, which need not be atomic."""
+    place, type = element_pointer(e, view, positions), e.types.in_memory(view.element)
+    return e.emit("OpLoad", place, type=type)
 
 
 def _form(e: Emission, view: View, access: Access) -> Form:

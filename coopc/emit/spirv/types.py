@@ -33,7 +33,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_integer, is_vector
-from coopc.emit.elements import element_of, float_bytes
+from coopc.emit.elements import NUMBERS, element_of, float_bytes
 from coopc.emit.facts import Facts
 from coopc.emit.spirv.matrix_rules import USES, why_no_matrix
 from coopc.emit.structured import Refusal
@@ -160,7 +160,7 @@ class Types:
             case Float16Type() | Float32Type() | Float64Type():
                 return _FLOAT_BITS[type.__class__]
             case _:
-                raise Refusal(f"expected a number, got {type}")
+                raise Refusal(f"expected {NUMBERS}, got {type}")
 
     def number(self, type: Attribute) -> Id:
         """The type of a number as a value.
@@ -191,7 +191,7 @@ class Types:
                 self.float_bits.add(bits := _FLOAT_BITS[type.__class__])
                 return self.module.type("OpTypeFloat", bits)
             case _:
-                raise Refusal(f"expected a number, got {type}")
+                raise Refusal(f"expected {NUMBERS}, got {type}")
 
     def in_memory(self, type: Attribute) -> Id:
         """The type of an element of a memref: an i1 is a byte."""

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IndexType, i32
+from xdsl.dialects.builtin import IndexType, f32, i32
 from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import is_integer, is_vector
-from coopc.emit.elements import count_of, element_of
+from coopc.emit.elements import check_combining, count_of, element_of
 from coopc.emit.spirv.arith_convert import same_bits
 from coopc.emit.spirv.arith_float import number_extreme, strict_extreme
 from coopc.emit.spirv.arith_integer import is_i1
 from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.floats import is_bf16, relaxed
+from coopc.emit.spirv.floats import is_bf16, narrowed, relaxed, widened
 from coopc.emit.spirv.handlers import Handlers
+from coopc.emit.spirv.types import VECTOR_WIDTHS
 from coopc.emit.structured import Refusal
 from coopc.spirv.statement import Id
 
@@ -139,6 +140,7 @@ def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     source, result = op.source.type, op.result.type
     if is_i1(source) or is_i1(result):
         raise Refusal("expected components with a place in memory, got i1")
+    element = e.element(result)
     bits, wanted = e.types.bits(element_of(source)), e.types.bits(element_of(result))
     if bits == wanted:
         same_bits(e, op)
@@ -152,7 +154,6 @@ def bitcast(e: Emission, op: vector.BitcastOp) -> None:
         atoms += split_bits(e, scalar, bits, atom)
     step = wanted // atom
     groups = [atoms[at : at + step] for at in range(0, len(atoms), step)]
-    element = e.element(result)
     e.set(op.result, e.gathered(result, [joined(e, g, element) for g in groups]))
 
 
@@ -161,7 +162,8 @@ def _as_words(e: Emission, op: vector.BitcastOp) -> tuple[Id, ...] | None:
     source, result = op.source.type, op.result.type
     bits = e.types.bits(element_of(source))
     sizes = [width * bits for width in e.types.widths(source)]
-    if element_of(result) != i32 or any(size % 32 for size in sizes):
+    allowed = (32, *(32 * width for width in VECTOR_WIDTHS[e.facts.flavour]))
+    if element_of(result) != i32 or any(size not in allowed for size in sizes):
         return None
     words: list[Id] = []
     for part, size in zip(e.parts(op.source), sizes, strict=True):
@@ -224,6 +226,18 @@ _COMBINED: dict[str, str] = {
     "or": "OpBitwiseOr",
     "xor": "OpBitwiseXor",
 }
+_COMBINED_BOOLS: dict[str, str] = {
+    "add": "OpLogicalNotEqual",
+    "mul": "OpLogicalAnd",
+    "and": "OpLogicalAnd",
+    "or": "OpLogicalOr",
+    "xor": "OpLogicalNotEqual",
+    "minui": "OpLogicalAnd",
+    "maxui": "OpLogicalOr",
+    "minsi": "OpLogicalOr",
+    "maxsi": "OpLogicalAnd",
+}
+"""Of i1, of which 1 is -1 where it is signed."""
 _COMBINED_FLOATS = {"add": "OpFAdd", "mul": "OpFMul"}
 _COMBINED_BY_CALL: dict[str, tuple[str, str]] = {
     "minui": ("u_min", "UMin"),
@@ -238,8 +252,7 @@ _COMBINED_BY_CALL: dict[str, tuple[str, str]] = {
 def reduction(e: Emission, op: vector.ReductionOp) -> None:
     """All components as one, in order, after what they start from."""
     element = op.dest.type
-    if is_i1(element) or is_bf16(element):
-        raise Refusal(f"expected components of another type, got {element}")
+    check_combining(str(op.kind.data), element)
     scalars = e.scalars(op.vector)
     if op.acc is not None:
         scalars.insert(0, e.id(op.acc))
@@ -252,8 +265,13 @@ def reduction(e: Emission, op: vector.ReductionOp) -> None:
 def _combined(
     e: Emission, op: vector.ReductionOp, element: Attribute, a: Id, b: Id
 ) -> Id:
-    """Two components as one."""
+    """Two components as one; bf16 is rounded each time."""
+    if is_bf16(element):
+        a, b, to = widened(e, a), widened(e, b), a.type
+        return narrowed(e, _combined(e, op, f32, a, b), to)
     kind = str(op.kind.data)
+    if is_i1(element):
+        return e.emit(_COMBINED_BOOLS[kind], a, b, type=a.type)
     if kind in _COMBINED_BY_CALL:
         return e.ext(_COMBINED_BY_CALL[kind][e.facts.vulkan], a, b, type=a.type)
     if kind in ("maxnumf", "minnumf", "maximumf", "minimumf"):
