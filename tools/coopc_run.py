@@ -293,7 +293,6 @@ def simulated(
     from coopc.sim.simulate import Options, simulate
 
     given = [copied(np.asarray(x)) if np.ndim(x) else x for x in job.given]
-    numbers = [x if isinstance(x, np.ndarray) else np.asarray(x).item() for x in given]
     options = Options(
         grid=job.call.groups,
         subgroup_size=subgroup_size(args, job),
@@ -302,7 +301,7 @@ def simulated(
         track=track,
     )
     try:
-        run = simulate(module, name, numbers, options)
+        run = simulate(module, name, given, options)
     except SimulationError as error:
         place = Place(TOOL) if error.op is None else place_of_op(error.op, job.source)
         raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error

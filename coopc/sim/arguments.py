@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    BFloat16Type,
     IndexType,
     MemRefType,
     NoneAttr,
@@ -17,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from coopc.sim.formats import from_bf16
 from coopc.sim.memory import Buffer, MemRef
 from coopc.sim.numerics import Numerics
 from coopc.sim.shadow import Shadows
@@ -32,8 +34,8 @@ from coopc.sim.values import (
     shape_of,
 )
 
-Argument: TypeAlias = Array | float | int
-"""An array for a memref, a number for a number."""
+Argument: TypeAlias = "Array | np.generic | float | int"
+"""An array for a memref, a number for a number; of bf16, its bits as a np.uint16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,8 @@ def _value(
             raise ValueError(
                 f"expected a number for argument {position}, a {type}, got an array"
             )
+        if type == BFloat16Type() and np.asarray(argument).dtype == np.uint16:
+            argument = from_bf16(np.asarray(argument))
         return Bound(numerics.constant(argument, type).reshape((1,) * AXES))
     raise ValueError(f"expected argument {position} to be simulated, got a {type}")
 

@@ -11,7 +11,7 @@ then rounded to the type of the result.  Products of f16 and bf16 are exact in f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float64Type
@@ -92,6 +92,8 @@ class Numerics:
             floats = np.asarray(value, dtype=np.float64)
             return self.given(formats.rounded(floats, type), type)
         bits = (1 << bits_of(type)) - 1
+        if isinstance(value, np.generic):
+            value = cast("Any", value).item()  # whose width `bits` may not fit
         integers = np.asarray(value, dtype=object) & bits
         return wrapped(np.asarray(integers, dtype=np.uint64), type)
 

@@ -28,6 +28,33 @@ def test_read_only_arrays() -> None:
         simulate(module, "f", [x])
 
 
+@pytest.mark.parametrize(
+    ("type", "number", "expected"),
+    [
+        ("i8", np.int8(-128), np.int8(-128)),
+        ("i8", np.uint8(255), np.int8(-1)),
+        ("i64", np.int64(-1), np.int64(-1)),
+        ("f16", np.float16(1.5), np.float16(1.5)),
+        ("bf16", to_bf16(np.array([1.5]))[0], to_bf16(np.array([1.5]))[0]),
+        ("bf16", 1.5, to_bf16(np.array([1.5]))[0]),
+    ],
+)
+def test_numbers_of_numpy(type: str, number: Any, expected: Any) -> None:
+    """They are what they say, and those of bf16 their bits."""
+    module = module_of(
+        f"""
+        func.func @f(%x: {type}, %y: memref<1x{type}>) {{
+          %i = arith.constant 0 : index
+          memref.store %x, %y[%i] : memref<1x{type}>
+          func.return
+        }}
+        """
+    )
+    found = np.zeros(1, expected.dtype)
+    simulate(module, "f", [number, found])
+    assert found[0] == expected
+
+
 TYPES: list[tuple[str, Any]] = [
     ("i1", np.array([True, False])),
     ("i4", np.array([7, -8], np.int8)),
