@@ -14,6 +14,7 @@ from importlib import import_module
 from itertools import product
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from xdsl.dialects import arith, llvm, math, memref, vector
 from xdsl.dialects.builtin import (
@@ -47,13 +48,18 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.device import DEVICES, device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.emit.elements import count_of, element_of
 from coopc.emit.facts import Facts
 from coopc.emit.llvm.facts import Facts as LlvmFacts
 from coopc.emit.structured import Refusal
+from coopc.interface_fields import DTYPES
 from coopc.llvm.text import text
+from coopc.run.arguments import encode
 from coopc.run.toolchain import validate_spirv
+from coopc.sim.simulate import simulate
 from coopc.spirv.binary import binary
+from coopc.validate.compare import compare
 
 ALL = os.environ.get("COOPC_SWEEP") == "all"
 """Whether everything is swept."""
@@ -701,3 +707,126 @@ NOT_SWEPT = {
     "memref.memory_space_cast",
 }
 """Slices, which are calls; the heap, which there is not; a cast between spaces."""
+
+
+# --- what it computes ------------------------------------------------------------
+
+INEXACT = {
+    f"math.{op.name.removeprefix('math.')}"
+    for op in (*FLOAT_UNARY, math.Atan2Op, math.PowFOp, math.FPowIOp, math.FmaOp)
+} - {
+    f"math.{name}" for name in ("absf", "ceil", "floor", "round", "roundeven", "trunc")
+}
+"""Whose last bits are the driver's."""
+
+BOOLS = [(0, 1), (1, 1), (1, 0), (0, 0)]
+REALS = [(100.75, 3.5), (float("-inf"), 2.0), (float("nan"), 1.0), (0.0, -0.0)]
+COUNT = 4 if ALL else 1
+"""How many pairs of operands of a type are taken; all of i1."""
+VALUES: list[tuple[Attribute, tuple[float, float]]] = [
+    *((i1, pair) for pair in BOOLS),
+    *(
+        (IntegerType(bits), pair)
+        for bits in (8, 16, 32, 64)
+        for pair in [(-(1 << (bits - 1)), 3), (-1, 1), (5, 7), (1, 5)][:COUNT]
+    ),
+    *((element, pair) for element in FLOATS for pair in REALS[: COUNT + 1]),
+]
+"""Operands for which integer operations are defined; casts of floats for the first."""
+
+
+def results(element: Attribute, target: Target, values: tuple[float, float]) -> Kernel:
+    """A kernel that stores what operations on two numbers give, and refuses none."""
+    k = Kernel()
+    for length in (0, 1, 3, 8) if ALL else (0, 3):
+        elementwise(k, element, length)
+        vectors(k, element, length)
+    sweep, module = Sweep(), k.module()
+    target.emit(module, sweep)
+    swept = set(k.ops)
+    for op in reversed(list(k.block.ops)):
+        if op in sweep.refused or (op in swept and not is_defined(op, values)):
+            op.detach()
+            op.erase()
+            swept.discard(op)
+    k.ops = [op for op in k.ops if op in swept]
+    outputs: dict[Attribute, list[SSAValue]] = {}
+    for result in (x for op in k.ops for x in op.results):
+        if not is_vector(result.type) or result.type.get_num_dims() == 1:
+            outputs.setdefault(element_of(result.type), []).append(result)
+    store(k, outputs)
+    (func,) = module.ops
+    assert isinstance(func, FuncOp)
+    func.update_function_type()
+    return k
+
+
+def is_defined(op: Operation, values: tuple[float, float]) -> bool:
+    """Whether the result of an operation is, to the bit."""
+    if 0.0 in values and "numf" in str(op):  # of zeros of both signs, either
+        return False
+    if op.name in INEXACT or any(element_of(x.type) == IndexType() for x in op.results):
+        return False
+    if isinstance(op, arith.FPToSIOp | arith.FPToUIOp):
+        return values[0] == 100.75 and element_of(op.result.type) != i1
+    if isinstance(op, vector.ShuffleOp):
+        return -1 not in op.mask.get_values()
+    if isinstance(op, vector.FMAOp):
+        return False
+    return not isinstance(op, vector.ExtractOp | vector.InsertOp) or not (
+        op.dynamic_position
+    )
+
+
+def store(k: Kernel, outputs: dict[Attribute, list[SSAValue]]) -> None:
+    """Store values one after the other, in a memref for each element type."""
+    end = k.block.last_op
+    assert end is not None
+    end.detach()
+    for element, found in outputs.items():
+        size = sum(count_of(x.type) for x in found)
+        memory = k.block.insert_arg(MemRefType(element, [size]), len(k.block.args))
+        at = 0
+        for value in found:
+            place = [k.constant(at)]
+            if is_vector(value.type):
+                k.block.add_op(vector.StoreOp(value, memory, place))
+            else:
+                k.block.add_op(memref.StoreOp.get(value, memory, place))
+            at += count_of(value.type)
+    k.block.add_op(end)
+
+
+@pytest.mark.parametrize(
+    ("element", "values"), VALUES, ids=[f"{t}-{a}-{b}" for t, (a, b) in VALUES]
+)
+def test_results_are_those_of_the_simulator(
+    runner: Any, element: Attribute, values: tuple[float, float]
+) -> None:
+    if not takes(runner.device, element):
+        pytest.skip(f"{runner.device} has no {element}")
+    k = results(element, Target("spirv", runner.device), values)
+    func = k.block.parent_op()
+    module = None if func is None else func.parent_op()
+    assert isinstance(module, ModuleOp)
+    types = [arg.type for arg in k.block.args]
+    given = [argument(type, n, element, values) for n, type in enumerate(types)]
+    expected = [np.copy(each) if np.ndim(each) else each for each in given]
+    simulate(module, "k", expected, grid=(1, 1, 1), subgroup_size=8)
+    found = runner.run(str(module), given, (1, 1, 1))
+    memories = [n for n, type in enumerate(types) if isinstance(type, MemRefType)]
+    for mine, number in zip(found, memories, strict=True):
+        bf16 = str(types[number]).endswith("bf16>")
+        difference = compare(mine, cast("Any", expected[number]), bf16=bf16)
+        assert difference.ok, (str(types[number]), str(difference))
+
+
+def argument(
+    type: Attribute, number: int, element: Attribute, values: tuple[float, float]
+) -> Any:
+    """An array for a memref, one of two numbers for a number."""
+    if is_memref(type):
+        return np.zeros(type.get_shape(), DTYPES[str(type.element_type)][0])
+    name = str(type)
+    value = values[number % 2] if type == element else 1.0
+    return encode(np.array([value]), name)[0]
