@@ -14,7 +14,7 @@ operation, and nothing was changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -71,7 +71,7 @@ class Reader:
         """Begin a function.
 
         Args:
-            old: the function, with a body of one block.
+            old: the function, with a body.
             call: reads a call.
 
         Raises:
@@ -92,13 +92,19 @@ class Reader:
                 self.values[arg] = new
         self.builder = Builder(InsertPoint.at_end(self.block))
 
-    def read(self) -> func.FuncOp:
+    def read(self, body: Callable[[Reader], None]) -> func.FuncOp:
         """Read the body, and return the new function.
+
+        Args:
+            body: reads the blocks where there are several.
 
         Raises:
             Unreadable: an operation is not read.
         """
-        self._ops(self.old.body.blocks[0])
+        if len(self.old.body.blocks) > 1:
+            body(self)
+        else:
+            self.read_ops(self.old.body.block.ops)
         last = self.block.last_op
         results = [] if last is None else [value.type for value in last.operands]
         inputs = [arg.type for arg in self.block.args]
@@ -189,7 +195,7 @@ class Reader:
 
     def _pointee(self, arg: SSAValue) -> Attribute:
         """The type of what is read or written through an argument."""
-        found = list(dict.fromkeys(_accessed(arg)))
+        found = list(dict.fromkeys(_accessed(arg, set())))
         if len(found) > 1:
             raise Unreadable(
                 self.old,
@@ -208,8 +214,13 @@ class Reader:
 
     # --- operations ------------------------------------------------------------
 
-    def _ops(self, block: Block) -> None:
-        for op in block.ops:
+    def read_ops(self, ops: Iterable[Operation]) -> None:
+        """Read operations, one after the other.
+
+        Raises:
+            Unreadable: one is not read.
+        """
+        for op in ops:
             self.location = op.location
             results = self._op(op)
             for old, new in zip(op.results, results, strict=True):
@@ -268,7 +279,7 @@ class Reader:
         for arg, new in zip(source.args, block.args, strict=True):
             self.values[arg], new.name_hint = new, arg.name_hint
         outer, self.builder = self.builder, Builder(InsertPoint.at_end(block))
-        self._ops(source)
+        self.read_ops(source.ops)
         self.builder = outer
         return Region(block)
 
@@ -327,13 +338,28 @@ def _bytes(type: Attribute) -> int:
     return bits // 8
 
 
-def _accessed(pointer: SSAValue) -> Sequence[Attribute]:
+def passed_on(end: Operation, operand: int) -> Iterator[SSAValue]:
+    """The arguments of blocks that an operand of a branch becomes."""
+    first = len(end.operands) - sum(len(block.args) for block in end.successors)
+    for block in end.successors:
+        if 0 <= operand - first < len(block.args):
+            yield block.args[operand - first]
+        first += len(block.args)
+
+
+def _accessed(pointer: SSAValue, seen: set[SSAValue]) -> Sequence[Attribute]:
     """The types that are read or written through a pointer, in order."""
     found: list[Attribute] = []
+    if pointer in seen:
+        return found
+    seen.add(pointer)
     for use in pointer.uses:
         op = use.operation
         if isinstance(op, llvm.GEPOp):
-            found += _accessed(op.result)
+            found += _accessed(op.result, seen)
+        elif op.successors:
+            for passed in passed_on(op, use.index):
+                found += _accessed(passed, seen)
         elif isinstance(op, llvm.CallOp):
             matrices = [value.type for value in (*op.results, *op.operands)]
             found += [

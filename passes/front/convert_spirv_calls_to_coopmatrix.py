@@ -2,7 +2,8 @@
 
 Before:  functions with calls of __spirv_CooperativeMatrix{Load,Store,MulAdd,Length}KHR,
          CompositeConstruct, VectorExtractDynamic and VectorInsertDynamic, as SYCL's
-         front end writes them, in the llvm dialect; control flow is scf
+         front end writes them, in the llvm dialect; control flow is scf, or branches
+         whose loops are left at one place
 After:   func.func of coopmatrix operations; functions of the convention spir_kernelcc
          are kernels, with their sizes from intel_reqd_sub_group_size and
          reqd_work_group_size
@@ -27,6 +28,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt
+from coopc.rewrite.spirv_branches import read_blocks
 from coopc.rewrite.spirv_builtins import read_call
 from coopc.rewrite.spirv_calls import builtin_of
 from coopc.rewrite.spirv_reader import Reader, Unreadable
@@ -65,13 +67,7 @@ def _concerns(function: Function) -> bool:
 
 
 def _read(old: Function) -> func.FuncOp:
-    if len(old.body.blocks) != 1:
-        reason = (
-            "expected a body of one block, with scf for control flow, got "
-            f"{len(old.body.blocks)}"
-        )
-        raise Unreadable(old, reason)
-    new = Reader(old, read_call).read()
+    new = Reader(old, read_call).read(read_blocks)
     new.location = old.location
     new.attributes.update(_attributes(old))
     return new
