@@ -140,7 +140,7 @@ class Device:
     """The layouts of loads and stores: of the rules that match, the first holds."""
     limits: Limits
     bfloat16: Bfloat16 | None = None
-    """None where bf16 is not supported at all."""
+    """None where bf16 is only memory: its bits are shifted and rounded in integers."""
     zero_matrix: ZeroMatrix = "constant-composite"
     fills: Fills = "any"
     stride_bits: int = 32

@@ -105,13 +105,6 @@ func.func @wide_function(%x: f64) attributes {simt.kernel} {
 
 // -----
 
-// CHECK: :{{[0-9]+}}:1: error: func.func: lavapipe has no bf16
-func.func @brain(%x: bf16) attributes {simt.kernel} {
-  func.return
-}
-
-// -----
-
 func.func @two_buffers(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1) attributes {simt.kernel} {
   // CHECK: :{{[0-9]+}}:3: error: scf.if: expected memrefs of one buffer, whose address is known, got a and b
   %m = scf.if %c -> (memref<4xf32>) {

@@ -118,7 +118,6 @@ def test_bf16_is_the_type_of_its_extension(tool: Callable[[str], Path]):
 
 
 REFUSED = {
-    "bf16 on lavapipe": ("lavapipe", BFLOAT16, "row_major", "lavapipe has no bf16"),
     "f16 -> f16 on dg2": (
         "dg2",
         MatrixShape(8, 8, 16, "f16", "f16", "f16", "f16"),

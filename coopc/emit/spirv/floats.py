@@ -1,6 +1,7 @@
 """Floats: bf16 is computed in f32, and what the IR allows to be relaxed is said.
 
-SPIR-V converts bf16 and no more, so an operation on it extends its operands to f32,
+SPIR-V converts bf16 and no more, and without an extension not even that: its bits are
+shifted and rounded then, so an operation on it extends its operands to f32,
 computes there, and rounds.  That is exactly the bf16 operation for +, -, *, / and sqrt:
 f32 has more than twice the bits and two.
 
@@ -42,14 +43,38 @@ def is_bf16(type: Attribute) -> bool:
 def widened(e: Emission, id: Id) -> Id:
     """A bf16, or a vector of it, as f32."""
     to = e.like(id.type, e.types.f32)
+    if e.facts.bf16 is None:
+        words = e.like(id.type, e.types.u32)
+        word = e.emit("OpUConvert", id, type=words)
+        high = e.emit("OpShiftLeftLogical", word, e.number(words, 16), type=words)
+        return e.emit("OpBitcast", high, type=to)
     khr = e.facts.bf16 == "khr"
     return e.emit("OpFConvert" if khr else "OpConvertBF16ToFINTEL", id, type=to)
 
 
 def narrowed(e: Emission, id: Id, to: Id) -> Id:
     """An f32, or a vector of it, rounded to bf16."""
+    if e.facts.bf16 is None:
+        return _rounded_bits(e, id, to)
     khr = e.facts.bf16 == "khr"
     return e.emit("OpFConvert" if khr else "OpConvertFToBF16INTEL", id, type=to)
+
+
+def _rounded_bits(e: Emission, id: Id, to: Id) -> Id:
+    """The upper 16 bits of f32, to nearest even: a NaN stays one, and gets quiet."""
+    words, bools = e.like(id.type, e.types.u32), e.bools(id.type)
+
+    def op(name: str, a: Id, b: Id | int) -> Id:
+        other = e.number(words, b) if isinstance(b, int) else b
+        return e.emit(name, a, other, type=words)
+
+    word = e.emit("OpBitcast", id, type=words)
+    high = op("OpShiftRightLogical", word, 16)
+    up = op("OpIAdd", op("OpBitwiseAnd", high, 1), 0x7FFF)
+    near = op("OpShiftRightLogical", op("OpIAdd", word, up), 16)
+    is_nan = e.emit("OpIsNan", id, type=bools)
+    found = e.emit("OpSelect", is_nan, op("OpBitwiseOr", high, 0x40), near, type=words)
+    return e.emit("OpUConvert", found, type=to)
 
 
 @overload

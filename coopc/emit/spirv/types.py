@@ -334,8 +334,6 @@ class Types:
     def _bf16(self) -> Id:
         if self.facts.bf16 == "khr":
             return self.module.type("OpTypeFloat", 16, "BFloat16KHR")
-        if self.facts.bf16 is None:
-            raise Refusal(f"{self.facts.device.name} has no bf16")
         return self.int(16)
 
     def by_default(self, type: coopmatrix.MatrixType) -> coopmatrix.MatrixType:
