@@ -30,7 +30,7 @@ from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import Memory
 from coopc.rewrite.element_views import why_no_view
 from coopc.rewrite.matrix_size import why_too_large
-from coopc.rewrite.structure import Functions, callee
+from coopc.rewrite.structure import Functions, callee, why_not_structured
 
 
 def refusal(module: ModuleOp, lanes: int) -> tuple[Operation, str] | None:
@@ -50,6 +50,8 @@ def refusal(module: ModuleOp, lanes: int) -> tuple[Operation, str] | None:
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
     """Say why a function does not fit."""
+    if has_matrices(func, {}) and (reason := why_not_structured(func)):
+        return reason
     found = func.attributes.get(coopmatrix.DISTRIBUTION)
     if found is not None and not isinstance(rule_in(found), CoopmatrixFamily):
         return (

@@ -87,6 +87,14 @@ def returns(func: FuncOp) -> Iterator[ReturnOp]:
             yield op
 
 
+def why_not_structured(func: FuncOp) -> str | None:
+    """Return why the control flow of a function is not that of `scf`, or None."""
+    regions = (region for op in func.walk() for region in op.regions)
+    if all(len(region.blocks) <= 1 for region in regions):
+        return None
+    return "expected structured control flow, got several blocks"
+
+
 def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
     """Yield groups of values that are one value, as it goes through `op`."""
     match op:

@@ -38,7 +38,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
-from coopc.rewrite.structure import callee, functions
+from coopc.rewrite.structure import callee, functions, why_not_structured
 
 INDEX = IndexType()
 WORK_GROUP = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
@@ -123,8 +123,8 @@ def refused(kernel: simt.Kernel) -> tuple[Operation, str] | None:
             "expected subgroups of one work-item, as vectorize-subgroup makes them, "
             f"got {kernel.subgroup_size} lanes"
         )
-    if len(kernel.func.body.blocks) > 1:
-        return kernel.func, "expected structured control flow, got several blocks"
+    if reason := why_not_structured(kernel.func):
+        return kernel.func, reason
     for op in kernel.func.walk():
         match op:
             case simt.WaitingOp() if kernel.work_items > 1 and is_for_all(op):

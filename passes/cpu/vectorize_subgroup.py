@@ -40,6 +40,7 @@ from coopc.dialects.coopmatrix import MatrixType, Scope
 from coopc.passes.cpu.varying import varying_values
 from coopc.passes.cpu.vector_code import Code, Lanes, refuse
 from coopc.passes.cpu.vector_ops import write
+from coopc.rewrite.structure import why_not_structured
 from coopc.rewrite.uniformity import Variation
 
 
@@ -78,13 +79,20 @@ class VectorizeSubgroupPass(ModulePass):
             )
         lanes = sizes.pop()
         _check_scopes(op, lanes)
+        written = [
+            func
+            for func in op.walk()
+            if isinstance(func, FuncOp) and func.body.blocks and func not in alone
+        ]
+        for func in written:
+            if reason := why_not_structured(func):
+                refuse(func, reason)
         for kernel in kernels:
             _say_size(kernel.func, lanes.subgroup_size, lanes.work_group_size)
         least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
         varying = varying_values(op, least)
-        for func in [x for x in op.walk() if isinstance(x, FuncOp)]:
-            if not func.is_declaration and func not in alone:
-                _vectorize(func, lanes, varying)
+        for func in written:
+            _vectorize(func, lanes, varying)
         items = _product(lanes.work_group_size) // lanes.count
         for kernel in kernels:
             _say_size(kernel.func, 1, (items,))
@@ -171,8 +179,6 @@ def _check_scopes(module: ModuleOp, lanes: Lanes) -> None:
 
 def _vectorize(func: FuncOp, lanes: Lanes, varying: set[SSAValue]) -> None:
     """Write a function anew, and put that in its place."""
-    if len(func.body.blocks) > 1:
-        refuse(func, "expected structured control flow, got several blocks")
     old = func.body.block
     block = Block()
     code = Code(lanes, varying, block, func.location)

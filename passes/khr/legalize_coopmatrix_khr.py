@@ -23,6 +23,7 @@ from coopc.passes.khr.legalizer import Legalizer
 from coopc.passes.xe.remarks import remark
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.one_to_many import Parts, Splitter, split_values
+from coopc.rewrite.structure import functions, why_not_structured
 
 
 def legalize(
@@ -38,6 +39,11 @@ def legalize(
     for each in decisions:
         if each.form == "refused":
             each.op.emit_error(each.reason, PassFailedException(each.reason))
+    for func in functions(module).values():
+        if (reason := why_not_structured(func)) and any(
+            func.is_ancestor(each.op) for each in decisions if each.form != "native"
+        ):
+            func.emit_error(reason, PassFailedException(reason))
     for op, text in slow_ways(decisions, device):
         remark(op, text)
     # Products alone leave matrices, for what comes next to cut them.

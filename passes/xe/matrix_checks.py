@@ -14,6 +14,8 @@ from coopc.dialects.narrow import is_memref
 from coopc.dialects.xe.dpas import EXECUTION_SIZES, accumulators
 from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
 from coopc.passes.xe.matrix_rules import precision, sources
+from coopc.rewrite.lane_facts import has_matrices
+from coopc.rewrite.structure import why_not_structured
 
 CONVERTED = (
     coopmatrix.AtomicOp,
@@ -89,6 +91,8 @@ def _matrices(op: Operation) -> list[MatrixType]:
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
     """Return why a function does not fit."""
+    if has_matrices(func, {}) and (reason := why_not_structured(func)):
+        return reason
     if coopmatrix.DISTRIBUTION in func.attributes:
         return (
             f"expected no {coopmatrix.DISTRIBUTION}: lanes hold operands of DPAS, got "

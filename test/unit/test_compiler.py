@@ -1,5 +1,6 @@
 """The Python entry raises one kind of exception and gives what the tool writes."""
 
+import re
 import subprocess
 import sys
 
@@ -32,6 +33,44 @@ def test_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(coopc.CompileError) as error:
         coopc.compile(*arguments)
     assert str(error.value).startswith(message)
+
+
+BRANCHES = """
+func.func @f(%m: memref<16x16xf32>, %p : i1)
+    attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  %at = arith.constant 0 : index
+  %x = arith.constant 1.0 : f32
+  %v = coopmatrix.fill %x : f32 -> !coopmatrix.matrix<16x16xf32, acc>
+  BEGIN
+  cf.cond_br %p, ^next, ^end
+^next:
+  coopmatrix.store %v, %m[%at, %at] row_major
+    : !coopmatrix.matrix<16x16xf32, acc>, memref<16x16xf32>
+  cf.br ^end
+^end:
+  END
+  func.return
+}"""
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        "coopc-lanes{device=intel-cpu}",
+        "coopc-xe{device=bmg}",
+        "coopc-amx",
+        "coopc-khr{device=intel-cpu}",
+    ],
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_several_blocks(pipeline: str, inside: bool) -> None:
+    """Branches around matrices are refused by name, whatever has them."""
+    pair = ("scf.execute_region {", "scf.yield }") if inside else ("", "")
+    text = BRANCHES.replace("BEGIN", pair[0]).replace("END", pair[1])
+    with pytest.raises(coopc.CompileError) as error:
+        coopc.compile(text, pipeline, "spirv")
+    first, *_ = str(error.value).split("\n")
+    assert re.search("got several blocks|of one block, got 3", first), first
 
 
 KERNEL = """
