@@ -61,11 +61,13 @@ class Refused:
 
 def planned(func: FuncOp, tile: Tile) -> Plan | Refused | None:
     """Return what a function becomes, or why it cannot; None if it stays as it is."""
-    ops = [
-        op for op in func.body.ops if not isinstance(op, arith.ConstantOp | ReturnOp)
-    ]
-    if not any(op.name.startswith("linalg.") for op in ops):
+    inside = (op for block in func.body.blocks for op in block.ops)
+    ops = [op for op in inside if not isinstance(op, arith.ConstantOp | ReturnOp)]
+    first = next((op for op in ops if op.name.startswith("linalg.")), None)
+    if first is None:
         return None
+    if len(func.body.blocks) > 1:
+        return Refused(first, "expected a function of one block, without branches")
     fill = ops[0] if isinstance(ops[0], linalg.FillOp) else None
     rest = ops if fill is None else ops[1:]
     if not rest:

@@ -5,7 +5,8 @@ or without a leading batch dimension and each as it is or transposed:
 
     C[b, m, n] += cast(A[b, m, k]) * cast(B[b, k, n])
 
-It is a `linalg.matmul` or a `linalg.generic` whose maps and body say the same.
+It is a `linalg.matmul`, a `linalg.batch_matmul` or a `linalg.generic` whose maps and
+body say the same.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
 
 from coopc.dialects.coopmatrix.types import unsupported_element
+from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.dialects.simt import EqualSizes
 
+Product = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
 
@@ -93,8 +96,11 @@ class Multiplication:
 
 def recognised(op: Operation) -> Multiplication | str:
     """Return what an operation multiplies, or why it is no multiplication."""
-    if not isinstance(op, linalg.MatmulOp | linalg.GenericOp):
-        return f"expected linalg.matmul or linalg.generic, got {op.name}"
+    if not isinstance(op, Product):
+        return (
+            "expected linalg.matmul, linalg.batch_matmul or linalg.generic, "
+            f"got {op.name}"
+        )
     values = (*op.inputs, *op.outputs)
     if len(op.inputs) != 2 or len(op.outputs) != 1:
         return (
@@ -123,7 +129,7 @@ def recognised(op: Operation) -> Multiplication | str:
     )
 
 
-def _why_not_elements(op: linalg.MatmulOp | linalg.GenericOp) -> str | None:
+def _why_not_elements(op: Product) -> str | None:
     """Say why no matrix holds the elements, or None."""
     a, b, c = (x.type for x in (*op.inputs, *op.outputs))
     types = [x.get_element_type() for x in (a, b, c) if isa(x, MemRefType)]
@@ -171,9 +177,9 @@ def loop_roles(maps: list[AffineMap]) -> tuple[int | None, int, int] | None:
     return batch, only_a_c.pop(), only_a_b.pop()
 
 
-def body_signs(op: linalg.MatmulOp | linalg.GenericOp) -> tuple[bool, bool] | None:
+def body_signs(op: Product) -> tuple[bool, bool] | None:
     """Return whether a and b are extended as signed; None where it is no product."""
-    block = op.body.block if isinstance(op, linalg.GenericOp) else op.regions[0].block
+    block = op.regions[0].block
     last = block.last_op
     if not isinstance(last, linalg.YieldOp) or len(last.operands) != 1:
         return None

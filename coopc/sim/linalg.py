@@ -25,6 +25,7 @@ from xdsl.interpreter import (
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.sim.affine import evaluate
 from coopc.sim.arith import Run, convert_number
 from coopc.sim.atomic import combination
@@ -130,6 +131,7 @@ class LinalgFunctions(SimulatorFunctions):
 
     generic = structured(linalg.GenericOp)
     matmul = structured(linalg.MatmulOp)
+    batch_matmul = structured(BatchMatmulOp)
     fill = structured(linalg.FillOp)
     copy = structured(linalg.CopyOp)
     add = structured(linalg.AddOp)
@@ -168,9 +170,9 @@ class LinalgFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Return the new elements of the outputs at one point."""
         types = list(op.body.block.arg_types)
-        if isinstance(op, linalg.MatmulOp | linalg.FillOp):
+        if isinstance(op, linalg.MatmulOp | BatchMatmulOp | linalg.FillOp):
             elements = self._extended(elements, types)
-        if isinstance(op, linalg.MatmulOp):
+        if isinstance(op, linalg.MatmulOp | BatchMatmulOp):
             # Its body does not verify where the types are mixed.
             a, b, c = elements
             multiply, add = (

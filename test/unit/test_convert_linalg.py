@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.utils.exceptions import PassFailedException
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
+from coopc.passes.front.convert_linalg_to_coopmatrix import (
+    ConvertLinalgToCoopmatrixPass,
+)
 from coopc.pipeline import Run, read_passes
 from coopc.sim.simulate import simulate
 from coopc.source import Source
@@ -116,3 +120,85 @@ func.func @f(%a: memref<40x48xf16>, %b: memref<48x24xf16>, %c: memref<40x24xf32>
 }"""
     run(text, f"{pipeline}{{device=bmg}}", [a, b, c], subgroup_size=16)
     assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("a_map", ["m, k", "k, m"])
+@pytest.mark.parametrize("b_map", ["k, n", "n, k"])
+@pytest.mark.parametrize("batch", [0, 3])
+def test_named(a_map: str, b_map: str, batch: int) -> None:
+    """`matmul` and `batch_matmul`, without maps where they are the usual ones.
+
+    They are printed and read, converted, and simulated as they are.
+    """
+    sizes = {"m": 19, "n": 7, "k": 11, "b": batch}
+    prefix = "b, " if batch else ""
+    maps = [f"{prefix}{x}" for x in (a_map, b_map, "m, n")]
+    generator = np.random.default_rng(0)
+    shapes = [tuple(sizes[x] for x in map.split(", ")) for map in maps]
+    a = generator.integers(-128, 128, shapes[0]).astype(np.int8)
+    b = generator.integers(-128, 128, shapes[1]).astype(np.int8)
+    c = generator.integers(-128, 128, shapes[2]).astype(np.int32)
+    names = [map.replace(", ", "") for map in maps]
+    subscripts = f"{names[0]},{names[1]}->{names[2]}"
+    expected = c + np.einsum(subscripts, a.astype(np.int32), b.astype(np.int32))
+    types = [memref(x, dynamic=True) for x in (a, b, c)]
+    affine = ", ".join(f"affine_map<({prefix}m, n, k) -> ({x})>" for x in maps)
+    usual = (a_map, b_map) == ("m, k", "k, n")
+    given = "" if usual else f"indexing_maps = [{affine}]"
+    name = "batch_matmul" if batch else "matmul"
+    text = f"""
+func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {{
+  linalg.{name} {given} ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]})
+  func.return
+}}"""
+    module = parse(new_context(everything()), Source(text))
+    assert ("indexing_maps" in str(module)) != usual
+    assert module.is_structurally_equivalent(
+        parse(new_context(everything()), Source(str(module)))
+    )
+    before = c.copy()
+    simulate(module, "f", [a, b, before])
+    assert (before == expected).all()
+    run(text, "convert-linalg-to-coopmatrix{tile=8,4,4}", [a, b, c])
+    assert (c == expected).all()
+
+
+def test_branches() -> None:
+    """A function with branches is none that multiplies, or is refused by name."""
+    text = """
+func.func @f(%a: memref<8x8xf32>) {
+  cf.br ^next
+^next:
+  BODY
+  func.return
+}"""
+    run_pass = ConvertLinalgToCoopmatrixPass().apply
+    ctx = new_context(everything())
+    module = parse(ctx, Source(text.replace("BODY", "")))
+    run_pass(ctx, module)
+    (func,) = module.body.block.ops
+    assert len(func.regions[0].blocks) == 2
+    named = "linalg.matmul ins(%a, %a : T, T) outs(%a : T)".replace(
+        "T", "memref<8x8xf32>"
+    )
+    module = parse(ctx, Source(text.replace("BODY", named)))
+    with pytest.raises(PassFailedException, match="a function of one block, without"):
+        run_pass(ctx, module)
+
+
+def test_convolutions_are_read() -> None:
+    """Of f16 into f32, too; they are refused by name."""
+    text = """
+func.func @f(
+    %a: memref<1x8x8x4xf16>, %b: memref<3x3x4x8xf16>, %c: memref<1x6x6x8xf32>) {
+  linalg.conv_2d_nhwc_hwcf
+    {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
+    ins(%a, %b : memref<1x8x8x4xf16>, memref<3x3x4x8xf16>)
+    outs(%c : memref<1x6x6x8xf32>)
+  func.return
+}"""
+    ctx = new_context(everything())
+    module = parse(ctx, Source(text))
+    module.verify()
+    with pytest.raises(PassFailedException, match=r"got linalg\.conv_2d_nhwc_hwcf"):
+        ConvertLinalgToCoopmatrixPass().apply(ctx, module)
