@@ -102,11 +102,20 @@ def cga_bases(
         order: dimensions, fastest first.
 
     Raises:
-        ValueError: the blocks do not divide evenly over the parts.
+        ValueError: a dimension is left out, a number is no power of two, or the blocks
+            do not divide evenly over the parts.
 
     >>> cga_bases([2, 2], [2, 1], [1, 0])
     ((0, 0), (1, 0))
     """
+    if sorted(order) != list(range(len(order))):
+        raise ValueError(f"expected an order of all dimensions, got {list(order)}")
+    for numbers in (ctas_per_cga, cta_split_num):
+        if len(numbers) != len(order) or min(numbers, default=1) < 1:
+            raise ValueError(
+                f"expected a power of two for each of {len(order)} dimensions, "
+                f"got {list(numbers)}"
+            )
     names = dims(len(order))
     factors: list[LinearLayout] = []
     for d in order:

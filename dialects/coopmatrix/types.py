@@ -145,7 +145,8 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
                     position,
                     parser.pos,
                 )
-            parser.parse_punctuation(",")
+            uses = ", ".join(Use)
+            parser.parse_punctuation(",", f": the use of the matrix, one of {uses}")
             use = UseAttr(parser.parse_str_enum(Use))
             use_name: SymbolRefAttr | NoneAttr = NoneAttr()
             if parser.parse_optional_punctuation("=") is not None:

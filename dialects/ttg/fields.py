@@ -88,7 +88,10 @@ def parse_fields(
             if key in found:
                 parser.raise_error(f"expected {key} once in {name}", start)
             parser.parse_punctuation("=")
-            found[key] = table[key](parser)
+            try:
+                found[key] = table[key](parser)
+            except ValueError as error:
+                parser.raise_error(f"{error} in {key} of {name}", start, parser.pos)
 
         parser.parse_comma_separated_list(parser.Delimiter.BRACES, read_field)
         missing = [key for key in table if key not in found and key not in optional]

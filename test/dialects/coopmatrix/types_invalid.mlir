@@ -81,3 +81,8 @@
 
 "test.op"() {signed = #coopmatrix.signed()} : () -> ()
 // CHECK: :23: error: expected a, b, c or result to be signed, got none
+
+// -----
+
+"test.op"() {t = !coopmatrix.matrix<4x15xf16>} : () -> ()
+// CHECK: :45: error: Expected ',': the use of the matrix, one of a, b, acc, none

@@ -108,3 +108,25 @@
 
 "test.op"() {x = #ttg.swizzled_shared<{vec = 1, perPhase = 1, order = [1, 0]}>} : () -> ()
 // CHECK: expected maxPhase in #ttg.swizzled_shared
+
+// -----
+
+// How work-groups share a tensor: powers of two, for all dimensions.
+
+"test.op"() {x = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0], CGALayout = #ttg.cga<{CTAsPerCGA = [-2147483648], CTASplitNum = [2], CTAOrder = [0]}>}>} : () -> ()
+// CHECK: expected a power of two for each of 1 dimensions, got [-2147483648] in CGALayout of #ttg.swizzled_shared
+
+// -----
+
+"test.op"() {x = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [4], warpsPerCTA = [4], order = [0], CTAsPerCGA = [6], CTASplitNum = [3], CTAOrder = [0]}>} : () -> ()
+// CHECK: to be a power of two, got 3 in #ttg.blocked
+
+// -----
+
+"test.op"() {x = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [4], warpsPerCTA = [4], order = [0], CTAsPerCGA = [2], CTASplitNum = [0], CTAOrder = [0]}>} : () -> ()
+// CHECK: expected a power of two for each of 1 dimensions, got [0] in #ttg.blocked
+
+// -----
+
+"test.op"() {x = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [4], warpsPerCTA = [4], order = [0], CTAsPerCGA = [2], CTASplitNum = [2], CTAOrder = [3]}>} : () -> ()
+// CHECK: expected an order of all dimensions, got [3] in #ttg.blocked
