@@ -13,13 +13,14 @@ The first two print what Triton's `triton-tensor-layout` prints, and take its sp
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from xdsl.ir import Attribute
 
-from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
 from coopc.source import read_source
 from coopc.tools.driver import ArgumentParser, run_tool, write_output
@@ -33,6 +34,7 @@ from coopc.tools.layout_output import (
 )
 from coopc.tools.layout_subjects import (
     ORDERS,
+    SHORT_NAMES,
     WISHES,
     Reader,
     Subject,
@@ -87,7 +89,11 @@ class LayoutArguments(ArgumentParser):
         self._add_matrix_options()
         add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
         self._add_plan_options()
-        add("--format", choices=FORMATS, default="table", help="(default: table)")
+        add(
+            "--format",
+            choices=FORMATS,
+            help="(default: as FILE is named, or table)",
+        )
         add("-o", dest="output", metavar="FILE", help="where to write")
 
     def _add_matrix_options(self) -> None:
@@ -109,8 +115,16 @@ class LayoutArguments(ArgumentParser):
             const="cheapest",
             help="by which 2D block messages a tensor is loaded (default: cheapest)",
         )
-        add("--order", choices=ORDERS, default=ORDERS[0], help="of memory (--plan)")
-        add("--device", default="bmg", help="whose messages there are (--plan)")
+        add(
+            "--order",
+            choices=ORDERS,
+            help=f"of memory, only of --plan (default: {ORDERS[0]})",
+        )
+        add(
+            "--device",
+            metavar="NAME",
+            help="whose messages there are, only of --plan (default: bmg)",
+        )
 
     def error(self, message: str) -> NoReturn:
         """Raise the error that says `message`, with the usage."""
@@ -144,12 +158,38 @@ class Show:
             self.parser.error("expected one of -l and --distribution, got both")
         if args.alias_names and args.file is None:
             self.parser.error("expected a file (-i) for --alias-names, got none")
-        if args.compare and args.format == "bases":
+        for option, given, wanted in (
+            ("--device", args.device is not None, bool(args.plan)),
+            ("--order", args.order is not None, bool(args.plan)),
+            ("--warp", args.warp is not None, args.use_hw_view),
+        ):
+            if given and not wanted:
+                only = "--use-hw-view" if option == "--warp" else "--plan"
+                self.parser.error(f"expected {option} only with {only}, got it without")
+        if args.plan and (args.compare or args.use_hw_view):
+            other = "--compare" if args.compare else "--use-hw-view"
+            self.parser.error(f"expected --plan or {other}, got both")
+        self.format = self.format_of(args)
+        if args.plan and self.format != "table":
+            self.parser.error(
+                f"expected --format table of --plan, which is text, got {self.format}"
+            )
+        if args.compare and self.format == "bases":
             self.parser.error(
                 "expected table, json, svg or png of --compare, got bases"
             )
         if args.subgroup_size == 0:
             self.parser.error("expected at least 1 lane in --subgroup-size, got 0")
+
+    def format_of(self, args: argparse.Namespace) -> str:
+        """Return the format: that of --format, of the name of the file, or a table."""
+        suffix = os.path.splitext(args.output or "")[1].removeprefix(".")
+        named = suffix if suffix in ("json", "svg", "png") else None
+        if args.format is not None and named not in (None, args.format):
+            self.parser.error(
+                f"expected a file for --format {args.format}, got {args.output}"
+            )
+        return args.format or named or "table"
 
     def run(self) -> None:
         """Do what the arguments ask for.
@@ -168,7 +208,7 @@ class Show:
         subjects = self.subjects(shape)
         if args.warp is not None:
             self.check_warp(subjects)
-        match args.format:
+        match self.format:
             case "json":
                 self.write(as_json(subjects))
             case "svg" | "png" as format:
@@ -193,7 +233,11 @@ class Show:
             return self.reader.read(text, where)
         except CompileError as error:
             if error.diagnostic.place.column == 1:
-                self.parser.error(f"{where}: {error.diagnostic.message}")
+                known = ""
+                if where in ("--distribution", "--compare", "-l"):
+                    near = near_match(text, SHORT_NAMES)
+                    known = near or f", as in {', '.join(SHORT_NAMES)}"
+                self.parser.error(f"{where}: {error.diagnostic.message}{known}")
             raise
 
     def read_layout(self, text: str, where: str) -> Attribute:
@@ -233,14 +277,15 @@ class Show:
         from coopc.tools.layout_plan import planned
 
         args = self.args
-        if args.device not in DEVICES:
+        device, order = args.device or "bmg", args.order or ORDERS[0]
+        if device not in DEVICES:
             self.parser.error(
-                f"expected a device of {', '.join(DEVICES)}, got {args.device}"
+                f"expected a device of {', '.join(DEVICES)}, got {device}"
             )
         texts: list[str] = []
         for name, layout in self.layouts(shape):
             subject = self.laid_out(layout, shape, name)
-            wanted = (subject, layout, shape, args.order, args.plan, args.device)
+            wanted = (subject, layout, shape, order, args.plan, device)
             text = fitting(lambda wanted=wanted: planned(*wanted), name)
             texts.append(f"{name}: {text}" if name else text)
         return "\n".join(texts)
@@ -281,8 +326,8 @@ class Show:
         from coopc.layout.comparison import Comparison, comparison_text
 
         a, b = subjects
-        if self.args.format in ("svg", "png"):
-            write_output(self.args.output, self.drawn(subjects, self.args.format))
+        if self.format in ("svg", "png"):
+            write_output(self.args.output, self.drawn(subjects, self.format))
             return
         if a.subgroup_size != b.subgroup_size:
             raise unfit(
@@ -292,7 +337,7 @@ class Show:
             )
         size = a.subgroup_size
         found = fitting(lambda: Comparison.of(a.distribution(), b.distribution(), size))
-        if self.args.format == "json":
+        if self.format == "json":
             self.write(as_json(subjects, found))
         else:
             names = f"A: {a.described}\nB: {b.described}\n"
@@ -324,7 +369,8 @@ class Show:
         try:
             kind = "svg" if format == "svg" else "png"
             warp = self.args.warp or 0
-            return pictures(subjects, kind, self.args.use_hw_view, warp)
+            view = self.args.use_hw_view
+            return fitting(lambda: pictures(subjects, kind, view, warp))
         except ImportError as error:
             message = (
                 f"expected matplotlib for --format {format}, as in coopc[pictures]"

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 Format: TypeAlias = Literal["table", "json", "bases", "svg", "png"]
 FORMATS: tuple[Format, ...] = ("table", "json", "bases", "svg", "png")
+MOST_CELLS = 1 << 15
+"""Of a picture: it is written in some seconds, and looked at as a whole."""
+LONGEST = 1 << 13
+"""Cells in a row or a column of a picture."""
 HEADER = "Print layout attribute: "
 
 
@@ -82,16 +86,28 @@ def pictures(
 
     Raises:
         ImportError: matplotlib is not installed.
+        ValueError: a picture is too large.
     """
     from coopc.layout.picture import hardware_picture, tensor_picture
     from coopc.layout.render import render
 
     drawn = [
-        hardware_picture(x.placement(), f"{x.title}\nsubgroup {warp}", warp)
+        hardware_picture(
+            x.placement(),
+            f"{x.title}\nsubgroup {warp} of {x.placement().sizes['warp']}",
+            warp,
+        )
         if hardware
         else tensor_picture(x.placement(), x.title)
         for x in subjects
     ]
+    for picture in drawn:
+        rows, cols = picture.lanes.shape
+        if rows * cols > MOST_CELLS or max(rows, cols) > LONGEST:
+            raise ValueError(
+                f"expected at most {MOST_CELLS} elements to draw, and {LONGEST} in a "
+                f"row or a column, got {rows} x {cols}: tables and JSON hold more"
+            )
     return render(drawn, format)
 
 

@@ -28,6 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from coopc.layout.distribution import Distribution
@@ -52,7 +54,7 @@ class Comparison:
     source: Distribution
     target: Distribution
     exchanges: tuple[Exchange, ...]
-    """All ways from one to the other, the cheapest first."""
+    """The ways from one to the other, the cheapest first."""
 
     @classmethod
     def of(
@@ -73,6 +75,9 @@ class Comparison:
                 them.
         """
         found = candidates(source, target, subgroup_size)
+        if source.lanes == (subgroup_size or source.lanes):
+            least = min(map(Exchange.cost, found))
+            found += [x for x in turned(source, target) if x.cost() < least]
         return cls(source, target, tuple(sorted(found, key=Exchange.cost)))
 
     def owners(self) -> tuple[IntArray, IntArray]:
@@ -101,6 +106,42 @@ class Comparison:
         """Return how many elements are kept, renamed and moved."""
         fates = [fate for row in self.fates() for fate in row]
         return {fate: fates.count(fate) for fate in Fate}
+
+
+def turned(source: Distribution, target: Distribution) -> Iterator[Exchange]:
+    """Yield the exchange of `lane_exchange`, where both are linear over one subgroup.
+
+    Registers are exored with the lane first and last, a bit of their number at a time.
+    """
+    import numpy as np
+
+    from coopc.layout.bases import linear_of
+    from coopc.layout.lane_exchange import lane_exchange, linear
+
+    try:
+        found = lane_exchange(linear_of(source), linear_of(target))
+    except ValueError:
+        return
+    if found is None or found.choose:
+        return
+    lanes = np.arange(source.lanes)
+    sent, origin, filled = (
+        linear(columns, lanes) for columns in (found.send, found.origin, found.receive)
+    )
+    own = np.full((target.components, target.lanes), ABSENT)
+    rounds: list[Round] = []
+    for number, (offer, turn) in enumerate(zip(found.offers, found.turns, strict=True)):
+        reads, fills = origin ^ turn, filled ^ number
+        offers = sent ^ offer
+        near = reads == lanes
+        own[fills[near], lanes[near]] = offers[near]
+        if not near.all():
+            away = (np.where(near, ABSENT, x).tolist() for x in (reads, fills))
+            rounds.append(Round(tuple(offers.tolist()), *map(tuple, away)))
+    bits = [reduce(or_, x, 0).bit_count() for x in (found.send, found.receive)]
+    swaps = bits[0] * source.components + bits[1] * target.components
+    rows = tuple(map(tuple, own.tolist()))
+    yield Exchange(source, target, Kind.SHUFFLE, rows, tuple(rounds), swaps)
 
 
 def comparison_text(x: Comparison) -> str:

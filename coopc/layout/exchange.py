@@ -112,6 +112,9 @@ class Exchange:
     own: tuple[tuple[int, ...], ...] = ()
     """For each target component and lane the source component of the same lane."""
     rounds: tuple[Round, ...] = ()
+    swaps: int | None = None
+    """Selections that move registers by exclusive ors with the lane, before and after
+    the rounds, so that none is in them; None where each round selects for itself."""
 
     def __post_init__(self) -> None:
         import numpy as np
@@ -160,6 +163,8 @@ class Exchange:
         if self.kind is Kind.MEMORY:
             accesses = self.source.components + self.target.components
             return accesses * costs.access + costs.barrier
+        if self.swaps is not None:
+            return self.swaps * costs.select + len(self.rounds) * costs.shuffle
         selects = sum(map(_choices, self.own)) + sum(r.selects for r in self.rounds)
         fills = [set(r.receive) - {ABSENT} for r in self.rounds]
         for component, own in enumerate(self.own):

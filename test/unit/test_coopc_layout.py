@@ -115,6 +115,17 @@ def test_json_of_comparisons(capsys: Capture) -> None:
     }
 
 
+def test_the_name_of_the_file_is_a_format(here: Path, capsys: Capture) -> None:
+    matrix = "!coopmatrix.matrix<4x4xf16, acc>"
+    for suffix, begin in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("json", b"{")):
+        assert prints(capsys, matrix, "-o", f"x.{suffix}") == ""
+        assert (here / f"x.{suffix}").read_bytes().startswith(begin)
+    assert main([matrix, "--format", "svg", "-o", "other.png"]) == 1
+    message = "expected a file for --format svg, got other.png"
+    assert message in capsys.readouterr().err
+    assert not (here / "other.png").exists()
+
+
 def test_pictures(here: Path, capsys: Capture) -> None:
     matrix = "!coopmatrix.matrix<4x15xf16, acc>"
     assert prints(capsys, matrix, "--format", "png", "-o", "x.png") == ""
@@ -125,8 +136,13 @@ def test_pictures(here: Path, capsys: Capture) -> None:
     assert ">15:3<" in svg
     prints(capsys, matrix, "--format", "svg", "--use-hw-view", "-o", "y.svg")
     svg = (here / "y.svg").read_text()
-    assert ">subgroup 0<" in svg
+    assert ">subgroup 0 of 1<" in svg
     assert ">3,14<" in svg
+    four = "#ttg.blocked<{sizePerThread = [1], threadsPerWarp = [4], "
+    four += "warpsPerCTA = [4], order = [0]}>"
+    third = ["-t", "tensor<16xf16>", "-l", four, "--use-hw-view", "--warp", "3"]
+    prints(capsys, *third, "--format", "svg", "-o", "four.svg")
+    assert ">subgroup 3 of 4<" in (here / "four.svg").read_text()
     both = ["--compare", "coopmatrix", "row_slice", "--format", "svg"]
     prints(capsys, matrix, *both, "-o", "z.svg")
     svg = (here / "z.svg").read_text()

@@ -47,7 +47,37 @@ def fails(capsys: Capture, *args: str) -> list[str]:
     [
         (
             [MATRIX, "--distribution", "row_slices"],
-            "--distribution: expected a type or a layout, got 'row_slices'",
+            "--distribution: expected a type or a layout, got 'row_slices', did you "
+            "mean 'row_slice'?",
+        ),
+        (
+            [MATRIX, "--compare", "dpas", "x"],
+            "--compare: expected a type or a layout, got 'x', as in coopmatrix, "
+            "row_slice, dpas",
+        ),
+        (
+            [MATRIX, "--device", "nonsense"],
+            "expected --device only with --plan, got it without",
+        ),
+        (
+            [MATRIX, "--order", "row_major"],
+            "expected --order only with --plan, got it without",
+        ),
+        (
+            [MATRIX, "--warp", "0"],
+            "expected --warp only with --use-hw-view, got it without",
+        ),
+        (
+            ["-t", "tensor<4x4xf16>", "--plan", "--format", "png"],
+            "expected --format table of --plan, which is text, got png",
+        ),
+        (
+            [MATRIX, "--plan", "--compare", "dpas", "dpas"],
+            "expected --plan or --compare, got both",
+        ),
+        (
+            [MATRIX, "--plan", "--use-hw-view"],
+            "expected --plan or --use-hw-view, got both",
         ),
         (
             [MATRIX, "--use-hw-vew"],
@@ -206,7 +236,12 @@ def test_wrong_call(here: Path, capsys: Capture, args: list[str], message: str) 
             "coopc-layout: error: expected at most 4194304 places, got 4294967296",
         ),
         (
-            ["#layout.row_slice<4x4, lanes = 4>", "--warp", "1"],
+            ["!coopmatrix.matrix<65536x1xf16, acc>", "--format", "svg"],
+            "coopc-layout: error: expected at most 32768 elements to draw, and 8192 in "
+            "a row or a column, got 65536 x 1: tables and JSON hold more",
+        ),
+        (
+            ["#layout.row_slice<4x4, lanes = 4>", "--use-hw-view", "--warp", "1"],
             "coopc-layout: error: expected --warp below 1, got 1",
         ),
         (
