@@ -13,10 +13,10 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from coopc.diagnostic import CompileError, Diagnostic, Kind, Place
+from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
 from coopc.tools.driver import FAILED, ArgumentParser, run_tool, wrong_call
 
 if TYPE_CHECKING:
@@ -159,7 +159,14 @@ def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 
     target = args.target or f"spirv-binary{{device={device}}}"
     text = decode(content, args.file).text
-    return compile(text, args.passes, target, name=args.file).bytes
+    try:
+        return compile(text, args.passes, target, name=args.file).bytes
+    except CompileError as error:
+        if args.passes or "tt.func" not in text:
+            raise
+        note = Note(f"Triton's IR is compiled by -p 'coopc-xe{{device={device}}}'")
+        found = error.diagnostic
+        raise CompileError(replace(found, notes=(*found.notes, note))) from error
 
 
 def assembled(path: str, content: bytes) -> bytes:
@@ -231,6 +238,8 @@ def print_table(isas: Sequence[Isa]) -> None:
     """Print a table of the innermost loop and the whole of each kernel."""
     from rich.console import Console
 
+    from coopc.device import DEVICES
+
     console = Console()
     if not console.is_terminal:
         console = Console(width=PIPE_COLUMNS)
@@ -246,6 +255,11 @@ def print_table(isas: Sequence[Isa]) -> None:
     for isa in isas:
         for warning in isa.warnings:
             console.print(f"{isa.device}: {warning}", markup=False)
+        most = max(DEVICES[isa.device].registers, default=0)
+        of_kernels = [kernel.resources for kernel in isa.kernels.values()]
+        if any(x.spill and x.registers < most for x in of_kernels):
+            hint = f"--registers {most} gives threads more registers"
+            console.print(f"{isa.device}: {hint}", markup=False)
 
 
 def table_of(lines: Sequence[Sequence[str]], *, upright: bool = False) -> Table:
