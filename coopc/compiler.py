@@ -91,7 +91,7 @@ def emit(ctx: Context, module: ModuleOp, target: Target, source: Source) -> byte
             target.emit(ctx, module, output)
             return output.getvalue().encode("utf-8")
     except Exception as error:
-        what = of_step(error, Kind.EMIT, source, f"target '{target}'")
+        what = of_step(error, Kind.EMIT, source, f"target '{target}'", target)
         raise CompileError(what) from error
 
 

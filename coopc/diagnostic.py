@@ -37,6 +37,8 @@ class Kind(StrEnum):
     """A target cannot say what the IR says."""
     OUTPUT = auto()
     """The output cannot be written."""
+    FOREIGN = auto()
+    """A mistake in a plug-in, or in xDSL."""
     INTERNAL = auto()
     """A mistake in coopc."""
 

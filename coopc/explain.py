@@ -7,6 +7,8 @@ The only place that does so: `of_parser` for what is raised while text is read, 
 from __future__ import annotations
 
 import os
+import sys
+import traceback
 from dataclasses import replace
 
 from xdsl.dialects.builtin import (
@@ -32,7 +34,8 @@ from coopc.xdsl_gaps import blamed, notes_at
 DEBUG_VARIABLE = "COOPC_DEBUG"
 """The environment variable that shows the Python traceback of every error."""
 
-REPORT = f"this is a mistake in coopc, please report it; {DEBUG_VARIABLE}=1 shows where"
+DEBUG = f"{DEBUG_VARIABLE}=1 shows where"
+REPORT = f"this is a mistake in coopc, please report it; {DEBUG}"
 
 
 def debugging() -> bool:
@@ -70,24 +73,52 @@ def of_parser(error: Exception, source: Source, position: int) -> Diagnostic:
             return Diagnostic(Kind.VERIFY, str(error), source.place(position))
         case RecursionError():
             message = "expected fewer brackets inside each other"
-        case _ if is_ours(error):
-            what = (Note(REPORT),)
-            return Diagnostic(
-                Kind.INTERNAL, summary(error), source.place(position), what
-            )
+        case _ if author_of(error) == "xdsl":
+            # xDSL meets some malformed text with other exceptions.
+            what = error.__dict__.get("operation", "text")
+            position = error.__dict__.get("position", position)
+            message = f"expected {what} as xDSL reads it: {reason(error)}"
         case _:
-            # xDSL's parser meets some malformed text with other exceptions.
-            message = f"expected valid text, got {summary(error)}"
+            kind, note = blame_for(error)
+            place = source.place(position)
+            return Diagnostic(kind, summary(error), place, (Note(note),))
     return Diagnostic(Kind.PARSE, message, source.place(position))
 
 
-def is_ours(error: BaseException) -> bool:
-    """Whether `error` is a mistake of a program, not of a text that xDSL has read."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    module = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
-    return isinstance(error, ImportError | NameError) or module.startswith("coopc.")
+def author_of(error: BaseException) -> str:
+    """The package whose code raised `error`, itself or in Python's library."""
+    library = sys.stdlib_module_names | {"numpy"}
+    found = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in library:
+            found = package
+    return found
+
+
+def blame_for(error: BaseException, step: object = None) -> tuple[Kind, str]:
+    """Whose mistake an exception is that is no diagnostic, in words.
+
+    Args:
+        error: The exception.
+        step: The pass or target that raised it, if one did.
+    """
+    module = "" if step is None else type(step).__module__
+    if (author := module.partition(".")[0]) in ("", "xdsl"):
+        # What is found after a pass of xDSL may be due to a pattern of coopc's.
+        author = "" if isinstance(error, VerifyException) else author_of(error)
+        module = module if author == "xdsl" and module else author
+    if author in ("", "coopc"):
+        return Kind.INTERNAL, REPORT
+    return Kind.FOREIGN, f"this is a mistake in {module}, not coopc's; {DEBUG}"
+
+
+def reason(error: BaseException) -> str:
+    """What `error` says, or what was asserted where it says nothing."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, AssertionError) and not str(error) and frames[-1].line:
+        return f"it demands {frames[-1].line.removeprefix('assert ').rstrip('(, ')}"
+    return summary(error)
 
 
 def summary(error: BaseException) -> str:
@@ -96,8 +127,18 @@ def summary(error: BaseException) -> str:
     return f"{name}: {error}" if str(error) else name
 
 
-def of_step(error: BaseException, kind: Kind, source: Source, step: str) -> Diagnostic:
-    """The diagnostic for what was raised by `step`: a check, a pass or a target."""
+def of_step(
+    error: BaseException, kind: Kind, source: Source, what: str, step: object = None
+) -> Diagnostic:
+    """The diagnostic for what a step raised.
+
+    Args:
+        error: The exception.
+        kind: What went wrong, if `error` says it in words.
+        source: Where the module came from.
+        what: The step in words: a check, a pass or a target.
+        step: The pass or target itself.
+    """
     if isinstance(error, CompileError):
         return error.diagnostic
     place, name = Place(source.name), ""
@@ -119,8 +160,9 @@ def of_step(error: BaseException, kind: Kind, source: Source, step: str) -> Diag
         case MemoryError():
             return Diagnostic(kind, "expected more memory than there is", place, notes)
         case _:
-            notes = (*notes, Note(f"in {step}; {REPORT}"))
-            return Diagnostic(Kind.INTERNAL, f"{name}{summary(error)}", place, notes)
+            kind, note = blame_for(error, step)
+            notes = (*notes, Note(f"in {what}; {note}"))
+            return Diagnostic(kind, f"{name}{summary(error)}", place, notes)
 
 
 def place_of_op(op: Operation, source: Source) -> Place:

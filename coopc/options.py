@@ -17,6 +17,8 @@ from coopc.diagnostic import CompileError, Diagnostic, Kind, near_match
 from coopc.option_values import repeated, why_not
 from coopc.source import Source
 
+_SPACES = re.compile(r'"(?:\\.|[^"\\])*"|\s*[,{}]\s*|^\s+|\s+$')
+
 T = TypeVar("T", bound=ArgSpecConvertible)
 
 
@@ -28,18 +30,34 @@ def read_specs(source: Source) -> tuple[ArgSpec, ...]:
     """
     for offset, name in repeated(source.text):
         raise wrong(source, f"expected option {name} once", offset, len(name))
+    kept = without_spaces(source.text)
     try:
-        return tuple(parse_pipeline(source.text))
+        return tuple(parse_pipeline("".join(source.text[x] for x in kept)))
     except ArgSpecParseError as error:
         # The exception keeps only the text that xDSL would print.
         lines = str(error).splitlines()
         column = re.search(r":1:(\d+)$", lines[1])
-        offset = int(column[1]) - 1 if column else 0
+        offset = [*kept, len(source.text)][int(column[1]) - 1] if column else 0
         message = lines[-1].strip() or "expected names with options"
         raise wrong(source, message, offset) from error
     except Exception as error:
         message = "expected the list of options to end"
         raise wrong(source, message, len(source.text)) from error
+
+
+def without_spaces(text: str) -> list[int]:
+    """Where the characters are that xDSL reads: it takes no space around a comma.
+
+    Example:
+        >>> text = " canonicalize, p{ tile=8, 16 a=1 } "
+        >>> "".join(text[x] for x in without_spaces(text))
+        'canonicalize,p{tile=8,16 a=1}'
+    """
+    dropped: set[int] = set()
+    for found in _SPACES.finditer(text):
+        if not found[0].startswith('"'):
+            dropped |= {x for x in range(*found.span()) if text[x].isspace()}
+    return [x for x in range(len(text)) if x not in dropped]
 
 
 def make(
@@ -58,7 +76,11 @@ def make(
         near = near_match(spec.name, known)
         message = f"unknown {what} '{spec.name}'{near}"
         raise wrong(source, message, start, len(spec.name))
-    made = known[spec.name]()
+    try:
+        made = known[spec.name]()
+    except Exception as error:
+        message = f"{what} '{spec.name}' cannot be loaded: {error}"
+        raise wrong(source, message, start, len(spec.name)) from error
     expected = [field.name for field in fields(made) if field.init]
     types = get_type_hints(made)
     for option, values in spec.normalize_parameter_names().parameters.items():

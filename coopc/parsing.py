@@ -9,7 +9,7 @@ the text comes out as one `CompileError`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, NoReturn
 
@@ -19,8 +19,10 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
     FixedBitwidthType,
+    FusedLoc,
     IntAttr,
     ModuleOp,
+    NoneAttr,
     StringAttr,
     UnknownLoc,
 )
@@ -42,7 +44,12 @@ from coopc.diagnostic import CompileError, near_match
 from coopc.explain import of_parser
 from coopc.renamed import current
 from coopc.source import Source
-from coopc.xdsl_gaps import Lexer, float_of_hex, late_aliases, locate_by_neighbour
+from coopc.xdsl_gaps import (
+    Lexer,
+    alias_positions,
+    float_of_hex,
+    locate_by_neighbour,
+)
 
 MAX_NESTED_REGIONS = 64
 """Deeper IR is refused: walks over it would exhaust Python's stack."""
@@ -53,6 +60,12 @@ MAX_CONSTANT_ELEMENTS = 1 << 24
 
 MAX_INTEGER_BITS = (1 << 24) - 1
 """The widest integer, as in MLIR; xDSL computes with the bounds of each type."""
+
+OPERATION_NAME = re.compile(r'(?:%[^=\n]*=\s*)?"?([\w$.]+)')
+"""How an operation begins, with its results."""
+
+MAX_SPACE = 1000
+"""How many characters may stand between a token and what it depends on."""
 
 
 class LocatedParser(Parser):
@@ -68,34 +81,30 @@ class LocatedParser(Parser):
         self.source = source
         self.open_regions = 0
         self._file = StringAttr(source.name)
+        self._aliases = alias_positions(source.text)
         self._early_aliases: set[str] = set()
+        self._open_aliases: set[str] = set()
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """Parse the whole source."""
         if self._current_token.span.start >= len(self.source.text):
             self.raise_error("expected an operation, got an empty file", 0)
-        self._define_late_aliases()
         try:
-            return super().parse_module(allow_implicit_module)
+            # Without an implicit module, xDSL ignores what is around the operation.
+            module = super().parse_module()
         except ParseError as error:
             if error.msg.startswith("values used but not defined"):
                 self._raise_undefined(next(iter(self.forward_ssa_references)))
             raise
+        if not allow_implicit_module and isinstance(module.location, UnknownLoc):
+            self.raise_error("expected one builtin.module around all operations", 0)
+        return module
 
     def _raise_undefined(self, name: str) -> NoReturn:
         # The first use that is not in a comment.
         uses = re.finditer(rf"//.*|(%{re.escape(name)}(?![\w$.-]))", self.source.text)
         start, end = next(use.span() for use in uses if use[1])
         self.raise_error(f"expected a definition of %{name}, got only uses", start, end)
-
-    def _define_late_aliases(self) -> None:
-        for position in late_aliases(self.source.text):
-            self._resume_from(position)
-            name = self._current_token.text
-            super()._parse_alias_def()
-            self._early_aliases.add(name)
-        if self._early_aliases:
-            self._resume_from(0)
 
     def _parse_alias_def(self) -> None:
         name = self._current_token.text
@@ -104,6 +113,25 @@ class LocatedParser(Parser):
             self._early_aliases.remove(name)
             del self.attribute_aliases[name]
         super()._parse_alias_def()
+
+    def _parse_extended_type_or_attribute(self, name: str, is_type: bool) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if "." not in name and self._current_token.text != "<":
+            self._define_alias(f"{'!' if is_type else '#'}{name}")
+        return super()._parse_extended_type_or_attribute(name, is_type)
+
+    def _define_alias(self, name: str) -> None:
+        """Read the definition of an alias, if it is one that comes later."""
+        if name in self.attribute_aliases or name not in self._aliases:
+            return
+        if name in self._open_aliases:
+            self.raise_error(f"expected a definition of {name} without {name} in it")
+        position = self._current_token.span.start
+        self._open_aliases.add(name)
+        self._resume_from(self._aliases[name])
+        super()._parse_alias_def()
+        self._open_aliases.remove(name)
+        self._early_aliases.add(name)
+        self._resume_from(position)
 
     def _location(self, position: int) -> FileLineColLoc:
         line, column = self.source.position(position)
@@ -114,8 +142,12 @@ class LocatedParser(Parser):
         start = self.pos
         try:
             op = super().parse_operation()
-        except VerifyException as error:
+        except ParseError:
+            raise
+        except Exception as error:
+            name = OPERATION_NAME.match(self.source.text, start)
             error.__dict__.setdefault("position", start)
+            error.__dict__.setdefault("operation", name[1] if name else "text")
             raise
         if op.regions:
             self._check_operands(op, start)
@@ -147,6 +179,39 @@ class LocatedParser(Parser):
         for value in values:
             if isinstance(value, BlockArgument):
                 value.location = self._location(span.start)
+
+    def parse_comma_separated_list(
+        self, delimiter: Any, parse: Callable[[], Any], context_msg: str = ""
+    ) -> list[Any]:
+        """Parse a list; parentheses are left out of `-> T`, and of no values at all."""
+        token = self._current_token
+        if delimiter is self.Delimiter.PAREN and token.text != "(":
+            start = token.span.start
+            before = self.source.text[max(0, start - MAX_SPACE) : start].rstrip()
+            if before.endswith("->"):
+                return [parse()]
+            if before.endswith("scf.while") and token.text == ":":
+                return []
+        return super().parse_comma_separated_list(delimiter, parse, context_msg)
+
+    def _parse_location(self) -> Any:
+        if self._current_token.text == "fused":
+            self._consume_token()
+            metadata: Attribute = NoneAttr()
+            if self.parse_optional_punctuation("<") is not None:
+                metadata = self.parse_attribute()
+                self.parse_punctuation(">")
+            locations = super().parse_comma_separated_list(
+                self.Delimiter.SQUARE, self._parse_location
+            )
+            return FusedLoc(tuple(locations), metadata)
+        location = super()._parse_location()
+        if isinstance(location, FileLineColLoc) and self.parse_optional_keyword("to"):
+            # A range, of which the beginning is kept.
+            self.parse_optional_integer(allow_boolean=False, allow_negative=False)
+            self.parse_punctuation(":")
+            self.parse_integer(allow_boolean=False, allow_negative=False)
+        return location
 
     def parse_optional_region(
         self, arguments: Iterable[Parser.Argument] | None = None
@@ -194,6 +259,10 @@ class LocatedParser(Parser):
     def _parse_block(self) -> Block:
         if not self._current_token.text.startswith("^"):
             self.raise_error("expected an operation, a block or '}'")
+        name = self._current_token.text[1:]
+        if name in self.blocks and name not in self.forward_block_references:
+            # xDSL says so too, unless the first was used before it was defined.
+            self.raise_error(f"expected one block ^{name}, got another one")
         return super()._parse_block()
 
     def _parse_attribute_entry(self) -> tuple[str, Attribute]:

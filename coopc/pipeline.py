@@ -17,20 +17,24 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from coopc.diagnostic import CompileError, Kind
-from coopc.explain import REPORT, of_step
+from coopc.explain import author_of, blame_for, of_step, reason
 from coopc.options import make, read_specs
 from coopc.passes.check_dominance import CheckDominancePass, check_dominance
 from coopc.source import Source
 from coopc.xdsl_gaps import (
     blame,
     blaming,
+    check_update,
     check_yields,
     keeping_locations,
     locate_by_neighbour,
 )
+
+DIALECTS = ("simt.", "coopmatrix.")
+"""How attributes begin that are verified where they stand on other operations."""
 
 
 def checks() -> tuple[ModulePass, ...]:
@@ -114,7 +118,7 @@ class Run:
             for observer in self.observers:
                 observer.start(module)
             for number, step in enumerate(steps, start=1):
-                with self._explaining(Kind.PASS, f"pass '{step}'"):
+                with self._explaining(Kind.PASS, f"pass '{step}'", step):
                     step.apply(self.ctx, module)
                 locate_by_neighbour(module)
                 self._verify(module, step)
@@ -131,16 +135,19 @@ class Run:
                 verify(module)
             except VerifyException as error:
                 if step is not None:
-                    error.add_note(f"after pass '{step}', which left it so; {REPORT}")
+                    _, whose = blame_for(error, step)
+                    error.add_note(f"after pass '{step}', which left it so; {whose}")
                 raise
 
     @contextmanager
-    def _explaining(self, kind: Kind, step: str) -> Generator[None]:
+    def _explaining(
+        self, kind: Kind, what: str, step: ModulePass | None = None
+    ) -> Generator[None]:
         try:
             yield
         except Exception as error:
-            what = of_step(error, kind, self.source, step)
-            raise CompileError(what) from error
+            found = of_step(error, kind, self.source, what, step)
+            raise CompileError(found) from error
 
 
 def verify(module: ModuleOp) -> None:
@@ -157,11 +164,24 @@ def verify(module: ModuleOp) -> None:
                         block.verify()
             op.verify(verify_nested_ops=False)
             check_yields(op)
+            check_update(op)
+            if any(name.startswith(DIALECTS) for name in op.attributes):
+                # Of these dialects; what has none need not import them.
+                from coopc.rewrite.known_attributes import verify_attributes
+
+                verify_attributes(op)
+        except (DiagnosticException, RecursionError, MemoryError) as error:
+            blame(error, op, str(error))
+            raise
         except Exception as error:
-            if type(error) is not Exception:
+            plain = type(error) is Exception  # as xDSL's memref.load means it
+            if not plain and author_of(error) != "xdsl":
                 blame(error, op, str(error))
                 raise
-            wrong = VerifyException(str(error))  # as xDSL's memref.load means it
-            blame(wrong, op, str(error))
+            message = (
+                str(error) if plain else f"xDSL does not verify it: {reason(error)}"
+            )
+            wrong = VerifyException(message)
+            blame(wrong, op, message)
             raise wrong from error
     check_dominance(module)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +20,8 @@ MAGIC = {
     b"BC\xc0\xde": "LLVM bitcode",
     b"\x7fELF": "an ELF file",
     b"\x1f\x8b": "a gzip file",
+    BOM_UTF16_LE: "text in UTF-16, by its byte order mark",
+    BOM_UTF16_BE: "text in UTF-16, by its byte order mark",
 }
 """How files begin that are taken for IR by mistake."""
 
@@ -108,9 +111,9 @@ def decode(content: bytes, name: str) -> Source:
     if (nul := content.find(b"\0")) >= 0:
         raise unreadable(name, f"expected text of MLIR, got a zero byte at byte {nul}")
     try:
-        return Source(content.decode("utf-8"), name)
+        return Source(content.decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
-        byte = content[error.start]
+        byte = error.object[error.start]
         message = f"expected text in UTF-8, got byte 0x{byte:02x} at byte {error.start}"
         raise unreadable(name, message) from error
 

@@ -6,7 +6,9 @@ before its name is used: a factory imports on its first call.  `test_universe.py
 compares the tables with the names of what they lead to.
 """
 
+import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -105,6 +107,7 @@ REPLACED_DIALECTS: dict[str, str] = {
     "arith": "coopc.dialects.shaped_arith:Arith",
     "linalg": "coopc.dialects.mixed_matmul:Linalg",
     "llvm": "coopc.dialects.llvm_target:Llvm",
+    "vector": "coopc.dialects.vector_effects:Vector",
 }
 """The same for dialects of xDSL that coopc mends: see `coopc.xdsl_gaps`."""
 
@@ -137,9 +140,48 @@ COOPC_UNIVERSE = Universe(
 )
 
 
+@cache
+def installed() -> Universe:
+    """What all installed universes have, but for those that cannot be loaded.
+
+    Each of these is named on the standard error, once.
+    """
+    from importlib.metadata import entry_points
+
+    found = Universe()
+    plugins = sorted(entry_points(group="xdsl.universe"), key=lambda x: x.name)
+    # First those that all need: who clashes with them is left out.
+    for plugin in sorted(plugins, key=lambda x: x.name not in ("xdsl", "coopc")):
+        try:
+            found = joined(found, plugin.load())
+        except Exception as error:
+            where = f"plug-in {plugin.name} ({plugin.value})"
+            reason = f"{type(error).__name__}: {error}"
+            print(f"warning: {where} is left out: {reason}", file=sys.stderr)
+    return found
+
+
+def joined(one: Universe, other: object) -> Universe:
+    """What two universes have.
+
+    Raises:
+        ValueError: the other is none, or both have something of one name.
+    """
+    if not isinstance(other, Universe):
+        raise ValueError(f"expected a Universe, got {other}")
+    parts: dict[str, Any] = {}
+    for name in ("all_dialects", "all_passes", "all_targets"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        if twice := sorted(mine.keys() & theirs.keys()):
+            what = name.removeprefix("all_")
+            raise ValueError(f"expected {what} of new names, got {', '.join(twice)}")
+        parts[name] = {**mine, **theirs}
+    return Universe(**parts)
+
+
 def everything() -> Universe:
     """What all installed universes have, and coopc's also where it is not installed."""
-    found = Universe.get_multiverse()
+    found = installed()
     return Universe(
         all_dialects={
             **COOPC_UNIVERSE.all_dialects,

@@ -4,15 +4,21 @@
 |---|---|---|
 | hex floats | `dense<0xFF800000>` is 4286578688.0, not -inf | `float_of_hex` |
 | splats | `dense<0.0>` makes a Python object of each element | `coopc.parsing` |
-| late aliases | `#loc1` before its definition, as MLIR prints, fails | `late_aliases` |
+| late aliases | `#loc1` before its definition, as in MLIR, fails | `alias_positions` |
+| locations | no `fused<..>[..]`, no ranges of a file | `coopc.parsing` |
+| one result | `scf.if %c -> i32` and `scf.while :` fail | `coopc.parsing` |
 | scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
 | mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.mixed_matmul` |
+| maps of matmul | `indexing_maps = [..]` is neither read nor printed | the same |
+| batches | no `linalg.batch_matmul` | the same |
+| unknown effects | unused `arith.extsi`, `vector.bitcast` stay | both dialects |
 | SPIR-V's LLVM | no `!llvm.target`, no `spir_kernelcc` | `dialects.llvm_target` |
 | assumptions | no `llvm.intr.assume` | `dialects.llvm_target` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
 | no locations | what a pattern makes has `loc(unknown)` | `keeping_locations` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
+| unchecked updates | `memref.atomic_rmw addf` takes integers | `check_update` |
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its
@@ -25,19 +31,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
-from xdsl.dialects.builtin import AnyFloat, UnknownLoc
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, UnknownLoc
 from xdsl.ir import IRNode, Operation
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
 
-ALIAS = re.compile(r"^[#!][A-Za-z_][\w$.-]*[ \t]*=", re.MULTILINE)
+ALIAS = re.compile(r"^([#!][A-Za-z_][\w$.-]*)[ \t]*=", re.MULTILINE)
 """How MLIR writes the definition of an alias: of locations at the end of its output."""
-
-FIRST_OPERATION = re.compile(r"^[A-Za-z_%\"]", re.MULTILINE)
-"""Where the first operation of a file begins, unless it is indented."""
 
 
 class Lexer(MLIRLexer):
@@ -65,11 +68,12 @@ def float_of_hex(literal: str, type: AnyFloat) -> float | None:
     return type.unpack(bits.to_bytes(size_bytes, "little"), 1)[0]
 
 
-def late_aliases(text: str) -> list[int]:
-    """Where in `text` aliases are defined that may have been used before."""
-    first = FIRST_OPERATION.search(text)
-    start = 0 if first is None else first.start()
-    return [match.start() for match in ALIAS.finditer(text, start)]
+def alias_positions(text: str) -> dict[str, int]:
+    """Where in `text` each alias is defined first; it may be used before."""
+    found: dict[str, int] = {}
+    for match in ALIAS.finditer(text):
+        found.setdefault(match[1], match.start())
+    return found
 
 
 @contextmanager
@@ -130,6 +134,8 @@ def check_yields(op: Operation) -> None:
     """
     if op.name not in ("scf.if", "scf.execute_region"):
         return
+    if op.name == "scf.if" and any(len(each.blocks) > 1 for each in op.regions):
+        raise VerifyException("expected regions of one block, got several")
     ends = [block.last_op for region in op.regions for block in region.blocks]
     if op.name == "scf.if" and op.results and len(ends) < 2:
         raise VerifyException("expected an else, since there are results, got none")
@@ -140,6 +146,37 @@ def check_yields(op: Operation) -> None:
         if end.operand_types != op.result_types:
             found = ", ".join(str(type) for type in end.operand_types) or "nothing"
             raise VerifyException(f"expected {expected} to be yielded, got {found}")
+
+
+UPDATES = (
+    *("addf", "addi", "assign", "maximumf", "maxs", "maxu", "minimumf", "mins"),
+    *("minu", "mulf", "muli", "ori", "andi", "xori", "maxnumf", "minnumf"),
+)
+"""The kinds of `memref.atomic_rmw`, by number: those of floats end in f."""
+
+
+def check_update(op: Operation) -> None:
+    """Check that `memref.atomic_rmw` is of a kind for its elements, and at a place.
+
+    Raises:
+        VerifyException: it is not.
+    """
+    if op.name != "memref.atomic_rmw":
+        return
+    type = op.results[0].type
+    wanted = {
+        number: name
+        for number, name in enumerate(UPDATES)
+        if name == "assign" or name.endswith("f") == isinstance(type, AnyFloat)
+    }
+    kind = cast("IntegerAttr", op.properties["kind"]).value.data
+    if kind not in wanted:
+        found = UPDATES[kind] if 0 <= kind < len(UPDATES) else str(kind)
+        names = ", ".join(wanted.values())
+        raise VerifyException(f"expected kind {names} for {type}, got {found}")
+    rank = cast("MemRefType", op.operands[1].type).get_num_dims()
+    if (given := len(op.operands) - 2) != rank:
+        raise VerifyException(f"expected {rank} indices, one a dimension, got {given}")
 
 
 @contextmanager

@@ -59,6 +59,7 @@ from coopc.dialects.simt.kernel import (
     kernel_sizes,
     kernels,
     target_of,
+    verify_kernel,
 )
 from coopc.dialects.simt.lanes import BroadcastOp, LaneOp, ReduceOp, ShuffleOp
 from coopc.dialects.simt.views import ViewElementsOp
@@ -151,4 +152,5 @@ __all__ = [
     "kernel_sizes",
     "kernels",
     "target_of",
+    "verify_kernel",
 ]

@@ -96,7 +96,7 @@ def kernel_of(func: FuncOp) -> Kernel:
             is the function's: a tool says where that is.
     """
     try:
-        return _read_kernel(func)
+        return verify_kernel(func)
     except VerifyException as error:
         func.emit_error(str(error), error)
 
@@ -136,8 +136,12 @@ def target_of(module: ModuleOp) -> TargetAttr | None:
     module.emit_error(str(error), error)
 
 
-def _read_kernel(func: FuncOp) -> Kernel:
-    """Return what the attributes of a kernel say."""
+def verify_kernel(func: FuncOp) -> Kernel:
+    """Return what the attributes of a kernel say.
+
+    Raises:
+        VerifyException: where they are of a wrong type or contradict each other.
+    """
     if not isinstance(found := func.attributes.get(KERNEL), UnitAttr):
         raise VerifyException(f"expected {KERNEL} to be a unit attribute, got {found}")
     if func.is_declaration:

@@ -113,6 +113,19 @@ def test_nesting_up_to_the_limit() -> None:
             "did you mean 'arith'?",
         ),
         (
+            "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n^a:\n}",
+            "5:1: error: expected one block ^a, got another one",
+        ),
+        (
+            '#a = #b\n#b = #a\n"test.op"() {c = #b} : () -> ()',
+            "2:1: error: expected a definition of #b without #b in it",
+        ),
+        (
+            "linalg.fill",
+            "1:1: error: expected linalg.fill as xDSL reads it: IndexError: tuple "
+            "index out of range",
+        ),
+        (
             '"test.op"() {a = !test.typ} : () -> ()',
             "1:18: error: unknown type '!test.typ', did you mean 'test.type'?",
         ),
@@ -142,6 +155,21 @@ def test_constants_up_to_the_limit() -> None:
     text = f'"test.op"() {{a = dense<0> : tensor<{MAX_CONSTANT_ELEMENTS}xi8>}}'
     (op,) = read(f"{text} : () -> ()").regions[0].block.ops
     assert len(op.attributes) == 1
+
+
+def test_aliases_in_any_order() -> None:
+    text = '#b = [#d]\n#c = 1 : i8\n"test.op"() {a = [#b, #c]} : () -> ()\n#d = #c\n'
+    (op,) = read(text).regions[0].block.ops
+    assert str(op.attributes["a"]) == "[[1 : i8], 1 : i8]"
+
+
+def test_one_module_and_nothing_around_it() -> None:
+    ctx = new_context(everything())
+    module = parse(ctx, Source("#a = 1\nbuiltin.module {\n}"), implicit_module=False)
+    assert not module.ops
+    for text in ("builtin.module {\n}\nbuiltin.module {\n}", "arith.constant 1 : i8"):
+        with pytest.raises(CompileError, match=r"expected one builtin\.module"):
+            parse(ctx, Source(text), implicit_module=False)
 
 
 def test_two_definitions_of_a_late_alias() -> None:

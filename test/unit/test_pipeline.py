@@ -186,12 +186,24 @@ def test_a_pass_that_breaks_the_module() -> None:
         "operation 'arith.constant'\n"
         "  %a = arith.constant 1 : i32\n"
         "  ^\n"
-        "note: after pass 'break', which left it so; this is a mistake in coopc, "
-        "please report it; COOPC_DEBUG=1 shows where"
+        "note: after pass 'break', which left it so; this is a mistake in "
+        f"{__name__}, not coopc's; COOPC_DEBUG=1 shows where"
     )
 
 
 def test_a_pass_with_a_mistake() -> None:
+    with pytest.raises(CompileError) as error:
+        run(StumblePass())
+    assert error.value.diagnostic.kind is Kind.FOREIGN
+    assert str(error.value) == (
+        "f.mlir: error: KeyError: 'x'\n"
+        f"note: in pass 'stumble'; this is a mistake in {__name__}, not coopc's; "
+        "COOPC_DEBUG=1 shows where"
+    )
+
+
+def test_a_pass_of_coopc_with_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StumblePass, "__module__", "coopc.passes.stumble")
     with pytest.raises(CompileError) as error:
         run(StumblePass())
     assert error.value.diagnostic.kind is Kind.INTERNAL
@@ -199,6 +211,24 @@ def test_a_pass_with_a_mistake() -> None:
         "f.mlir: internal error: KeyError: 'x'\n"
         "note: in pass 'stumble'; this is a mistake in coopc, please report it; "
         "COOPC_DEBUG=1 shows where"
+    )
+
+
+def test_what_the_verifier_of_xdsl_meets_with_another_exception() -> None:
+    text = """func.func @f(%i: memref<1x8x8x4xf32>, %o: memref<1x6x6x8xf32>) {
+      linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<3xi64>,
+        strides = dense<1> : tensor<2xi64>}
+        ins(%i, %i : memref<1x8x8x4xf32>, memref<1x8x8x4xf32>)
+        outs(%o : memref<1x6x6x8xf32>)
+      func.return
+    }"""
+    source = Source(text, "f.mlir")
+    ctx = new_context(everything())
+    with pytest.raises(CompileError) as error:
+        Run(ctx, source).apply(parse(ctx, source), ())
+    assert error.value.diagnostic.kind is Kind.VERIFY
+    assert str(error.value).startswith(
+        "f.mlir:2:7: error: linalg.conv_2d_nhwc_hwcf: xDSL does not verify it: "
     )
 
 

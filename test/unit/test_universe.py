@@ -1,12 +1,13 @@
 """The tables of names lead to what has these names, and cost nothing before."""
 
+import importlib.metadata
 import subprocess
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 from xdsl.passes import ModulePass
-from xdsl.universe import XDSL_UNIVERSE
+from xdsl.universe import XDSL_UNIVERSE, Universe
 from xdsl.utils.target import Target
 
 from coopc.pipeline import Pipeline
@@ -19,6 +20,7 @@ from coopc.universe import (
     TARGETS,
     everything,
     factories,
+    installed,
     pipelines,
 )
 
@@ -70,6 +72,46 @@ def test_xdsl_finds_it() -> None:
     (entry,) = (e for e in entry_points(group="xdsl.universe") if e.name == "coopc")
     assert entry.load() is COOPC_UNIVERSE
     assert everything().all_dialects.keys() > DIALECTS.keys()
+
+
+CLASH = Universe(all_passes={"cse": lambda: ModulePass})
+
+
+def test_plugins_that_cannot_be_loaded(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is named, once, and what others have is there."""
+    group = "xdsl.universe"
+    found = [
+        *entry_points(group=group),
+        EntryPoint("broken", "no_such_package:U", group),
+        EntryPoint("clashing", f"{__name__}:CLASH", group),
+        EntryPoint("odd", "sys:path", group),
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found)
+    installed.cache_clear()
+    try:
+        assert everything().all_passes.keys() > PASSES.keys() | {"cse"}
+        everything()
+    finally:
+        installed.cache_clear()
+    lines = [
+        line.split(" is left out: ") for line in capsys.readouterr().err.split("\n")
+    ]
+    assert lines[:-1] == [
+        [
+            "warning: plug-in broken (no_such_package:U)",
+            "ModuleNotFoundError: No module named 'no_such_package'",
+        ],
+        [
+            f"warning: plug-in clashing ({__name__}:CLASH)",
+            "ValueError: expected passes of new names, got cse",
+        ],
+        [
+            "warning: plug-in odd (sys:path)",
+            f"ValueError: expected a Universe, got {sys.path}",
+        ],
+    ]
 
 
 def test_loading_it_imports_no_dialect() -> None:

@@ -18,6 +18,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
 
+from coopc import xdsl_gaps
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
 from coopc.parsing import parse
@@ -79,6 +80,43 @@ def test_late_aliases_gap() -> None:
 def test_late_aliases() -> None:
     (op,) = parse(new_context(everything()), Source(LATE)).body.block.ops
     assert str(op.location) == 'loc("x":1:2)'
+
+
+LOCATIONS = (
+    ('fused<"why">["a":1:2, unknown]', 'loc(fused<"why">["a":1:2, unknown])'),
+    ('"a":1:2 to :8', 'loc("a":1:2)'),
+    ('"a":1:2 to 3:8', 'loc("a":1:2)'),
+)
+
+
+@pytest.mark.parametrize(("written", "read"), LOCATIONS)
+def test_locations(written: str, read: str) -> None:
+    text = f'"test.op"() : () -> () loc({written})'
+    with pytest.raises(ParseError):  # the gap
+        Parser(new_context(everything()), text).parse_module()
+    (op,) = parse(new_context(everything()), Source(text)).body.block.ops
+    assert str(op.location) == read
+
+
+ONE_RESULT = (
+    "scf.if %b -> i32 {\nscf.yield %j : i32\n} else {\nscf.yield %j : i32\n}",
+    "scf.for %k = %i to %i step %i iter_args(%x = %j) -> i32 {\nscf.yield %x : i32\n}",
+    "scf.while : () -> i32 {\nscf.condition(%b) %j : i32\n} do {\n^bb0(%x: i32):\n"
+    "scf.yield\n}",
+)
+
+
+@pytest.mark.parametrize("written", ONE_RESULT)
+def test_one_result(written: str) -> None:
+    text = (
+        f"func.func @f(%b: i1, %i: index, %j: i32) {{\n%v = {written}\nfunc.return\n}}"
+    )
+    with pytest.raises(ParseError):  # the gap
+        Parser(new_context(everything()), text).parse_module()
+    module = parse(new_context(everything()), Source(text))
+    verify(module)
+    (op,) = (op for op in module.walk() if op.results)
+    assert list(op.result_types) == [builtin.i32]
 
 
 def test_assumptions_gap() -> None:
@@ -188,6 +226,45 @@ def test_unchecked_yields(body: str, message: str) -> None:
     module = parse(new_context(everything()), Source(text))
     module.verify()  # the gap
     with pytest.raises(VerifyException, match=message):
+        verify(module)
+
+
+UPDATES = {
+    "i32": (
+        *("addi", "assign", "maxs", "maxu", "mins", "minu"),
+        *("muli", "ori", "andi", "xori"),
+    ),
+    "f16": ("addf", "assign", "maximumf", "minimumf", "mulf", "maxnumf", "minnumf"),
+}
+
+
+@pytest.mark.parametrize("type", UPDATES)
+def test_unchecked_updates(type: str) -> None:
+    """Kinds are of floats or of integers, and there is an index for each dimension."""
+    for number, kind in [*enumerate(xdsl_gaps.UPDATES), (16, "16"), (-1, "-1")]:
+        text = f"""func.func @f(%m: memref<?x{type}>, %x: {type}, %i: index) {{
+          %old = "memref.atomic_rmw"(%x, %m, %i) <{{kind = {number} : i64}}>
+            : ({type}, memref<?x{type}>, index) -> {type}
+          func.return
+        }}"""
+        module = parse(new_context(everything()), Source(text))
+        module.verify()  # the gap
+        if kind in UPDATES[type]:
+            verify(module)
+        else:
+            with pytest.raises(VerifyException, match=f"for {type}, got {kind}$"):
+                verify(module)
+    module = parse(
+        new_context(everything()),
+        Source(
+            text.replace(", %i)", ")")
+            .replace(", index) ->", ") ->")
+            .replace("-1 :", "2 :")
+        ),
+    )
+    with pytest.raises(
+        VerifyException, match="expected 1 indices, one a dimension, got 0"
+    ):
         verify(module)
 
 
