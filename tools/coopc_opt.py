@@ -26,7 +26,9 @@ from coopc.parsing import parse
 from coopc.pipeline import Observer, Pipeline, Run, flatten, read_passes
 from coopc.source import Source, decode, read_source
 from coopc.tools.driver import (
+    FAILED,
     ArgumentParser,
+    report,
     run_tool,
     whole_number,
     write_output,
@@ -44,6 +46,8 @@ class CoopcOptMain(xDSLOptMain):
 
     output: list[str | bytes]
     """What will be written, if nothing goes wrong."""
+    status: int
+    """Not 0 where a piece of the input failed, and the others are written."""
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class CoopcOptMain(xDSLOptMain):
         self.available_targets = dict(universe.all_targets)
         self.available_frontends = {}
         self.output = []
+        self.status = 0
         self.register_all_frontends()
         parser = ArgumentParser(
             prog=TOOL,
@@ -95,8 +100,10 @@ class CoopcOptMain(xDSLOptMain):
         add(
             "-p",
             "--passes",
-            default="",
-            help="passes with options, as in 'set-target{device=bmg},canonicalize'",
+            action="append",
+            default=[],
+            help="passes with options, as in 'set-target{device=bmg},canonicalize'; "
+            "those of several -p run in order",
         )
         add(
             "-v",
@@ -122,8 +129,8 @@ class CoopcOptMain(xDSLOptMain):
             help="Seed of the inputs of --validate (default: 0)",
         )
 
-    def run(self) -> None:
-        """Do what the arguments ask for.
+    def run(self) -> int:
+        """Do what the arguments ask for, and return the exit status.
 
         Raises:
             CompileError: Something is wrong with the arguments or the input.
@@ -139,10 +146,11 @@ class CoopcOptMain(xDSLOptMain):
         else:
             self.compile()
         write_output(self.args.output_file, b"".join(map(as_bytes, self.output)))
+        return self.status
 
     def compile(self) -> None:
         """Append to the output what becomes of the input."""
-        steps = read_passes(self.args.passes, self.available_passes)
+        steps = read_passes(",".join(self.args.passes), self.available_passes)
         target = self.read_target()
         self.check_extension()
         source = read_source(self.args.input_file)
@@ -156,9 +164,13 @@ class CoopcOptMain(xDSLOptMain):
                 Run(self.ctx, chunk, verify, self.observers()).apply(module, steps)
                 self.output.append(emit(self.ctx, module, target, chunk))
             except CompileError as error:
-                if not self.is_expected(error.diagnostic):
+                if self.is_expected(error.diagnostic):
+                    self.output.append(f"{error.diagnostic}\n")
+                elif self.args.split_input_file:
+                    report(error.diagnostic)
+                    self.status = FAILED
+                else:
                     raise
-                self.output.append(f"{error.diagnostic}\n")
 
     def shrink(self) -> None:
         """Say to Shrink Ray whether the input still raises a `ShrinkException`.

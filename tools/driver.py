@@ -10,6 +10,7 @@ passes), `coopc.explain` (exceptions to diagnostics) and `coopc.compiler`.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import stat
 import sys
@@ -27,8 +28,63 @@ INTERRUPTED = 130
 """The exit status after an interrupt from the keyboard, as shells have it."""
 
 
+class ClosedStream(io.TextIOBase):
+    """What stands for a standard stream that was closed before the tool began."""
+
+    def __init__(self, name: str):
+        self.stream = name
+
+    @property
+    def buffer(self) -> Any:
+        """Not there.
+
+        Raises:
+            CompileError: Always: whoever wants it wants to read or write.
+        """
+        message = f"expected {self.stream} to be open, got a closed one"
+        raise CompileError(Diagnostic(Kind.INPUT, message, Place(self.stream)))
+
+    def write(self, text: str) -> int:
+        """Fail as `buffer` does."""
+        return self.buffer
+
+
+def replace_closed_streams() -> None:
+    """Put a `ClosedStream` where Python has None; without errors, they are dropped."""
+    streams: Any = sys
+    if streams.stdin is None:
+        streams.stdin = ClosedStream("the standard input")
+    if streams.stdout is None:
+        streams.stdout = ClosedStream("the standard output")
+    if streams.stderr is None:
+        streams.stderr = io.StringIO()
+
+
+class StoreOnce(argparse.Action):
+    """An option that may be given once: of two values, none would be dropped."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the value, unless there is one."""
+        given: set[str] = namespace.__dict__.setdefault("_given", set())
+        if self.dest in given and self.option_strings:
+            parser.error(f"expected {'/'.join(self.option_strings)} once, got it twice")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """An argument parser whose errors are diagnostics."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.register("action", None, StoreOnce)
+        self.register("action", "store", StoreOnce)
 
     def error(self, message: str) -> NoReturn:
         """Raise the `CompileError` that says `message`."""
@@ -70,15 +126,16 @@ def wrong_call(tool: str, message: str) -> CompileError:
     return CompileError(Diagnostic(Kind.USAGE, message, Place(tool)))
 
 
-def run_tool(tool: str, body: Callable[[], Any]) -> int:
+def run_tool(tool: str, body: Callable[[], int | None]) -> int:
     """Run `body` and return the exit status; every exception ends here.
 
     Args:
         tool: What the user called, for diagnostics without a place in a file.
-        body: What the tool does.
+        body: What the tool does; it returns the exit status, by default 0.
     """
+    replace_closed_streams()
     try:
-        body()
+        status = body()
         sys.stdout.flush()
     except CompileError as error:
         return report(error.diagnostic)
@@ -97,7 +154,7 @@ def run_tool(tool: str, body: Callable[[], Any]) -> int:
     except Exception as error:
         notes = (Note(REPORT),)
         return report(Diagnostic(Kind.INTERNAL, summary(error), Place(tool), notes))
-    return 0
+    return status or 0
 
 
 def drop_output() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from coopc.tools import driver
 from coopc.tools.coopc_opt import main
+from coopc.universe import installed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -266,6 +267,62 @@ def test_a_reader_that_left() -> None:
         assert process.wait() == 1
 
 
+@pytest.mark.parametrize("stream", ["input", "output"])
+def test_closed_streams(here: Path, capsys: Capture, stream: str) -> None:
+    """Python has None for a stream that is closed when it begins."""
+    (here / "f.mlir").write_text(VALID)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, {"input": "stdin", "output": "stdout"}[stream], None)
+        assert main([] if stream == "input" else ["f.mlir"]) == 1
+    assert capsys.readouterr().err == (
+        f"the standard {stream}: error: expected the standard {stream} to be open, "
+        "got a closed one\n"
+    )
+
+
+def test_passes_of_several_options(here: Path, capsys: Capture) -> None:
+    """They run in order, and spaces around commas are nothing."""
+    (here / "f.mlir").write_text("scf.execute_region {\n  scf.yield\n}")
+    for args in (["-p", "cse", "-p", "canonicalize"], ["-p", " cse , canonicalize "]):
+        assert main(["f.mlir", *args, "--print-between-passes"]) == 0
+        between, final = capsys.readouterr().out.rsplit("builtin.module", 1)
+        assert between.startswith("IR after cse")
+        assert "scf.execute_region" in between
+        assert "scf.execute_region" not in final
+
+
+def test_an_option_given_twice(capsys: Capture) -> None:
+    assert fails(capsys, "-t", "mlir", "-t", "spirv") == (
+        "coopc-opt: error: expected -t/--target once, got it twice\n"
+    )
+
+
+def test_pieces_that_fail(here: Path, capsys: Capture) -> None:
+    """The others are written, each error is said, and the status is 1."""
+    good = "func.func @{}() {{\n  func.return\n}}\n"
+    bad = "func.func @bad( {\n}\n"
+    pieces = [good.format("first"), bad, good.format("third"), bad]
+    (here / "f.mlir").write_text("// -----\n".join(pieces))
+    assert main(["f.mlir", "--split-input-file"]) == 1
+    out, err = capsys.readouterr()
+    assert [x in out for x in ("@first", "@third", "@bad")] == [True, True, False]
+    assert out.count("// -----") == 3
+    lines = [line for line in err.split("\n") if "error: " in line]
+    assert [line.split(" ")[0] for line in lines] == ["f.mlir:5:17:", "f.mlir:12:17:"]
+
+
+def test_a_byte_order_mark(here: Path, capsys: Capture) -> None:
+    """UTF-8's is skipped, UTF-16's is named."""
+    (here / "f.mlir").write_bytes(VALID.encode("utf-8-sig"))
+    assert main(["f.mlir"]) == 0
+    assert "@f" in capsys.readouterr().out
+    (here / "f.mlir").write_bytes(VALID.encode("utf-16"))
+    assert fails(capsys, "f.mlir") == (
+        "f.mlir: error: expected text of MLIR, got text in UTF-16, by its byte order "
+        "mark\n"
+    )
+
+
 def test_a_bare_checkout(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     # Not the installed package: no entry point leads to coopc's dialects and passes.
     found = importlib.metadata.entry_points
@@ -274,8 +331,10 @@ def test_a_bare_checkout(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> No
         return [each for each in found(group=group) if each.name != "coopc"]
 
     monkeypatch.setattr(importlib.metadata, "entry_points", without_coopc)
+    installed.cache_clear()
     example = str(ROOT / "examples" / "gemm.mlir")
     assert main([example, "-p", "coopc-khr{device=lavapipe}", "-t", "spirv"]) == 0
+    installed.cache_clear()
     assert capsys.readouterr().out.startswith("; SPIR-V")
 
 
