@@ -105,6 +105,7 @@ TARGETS: dict[str, str] = {
 
 REPLACED_DIALECTS: dict[str, str] = {
     "arith": "coopc.dialects.shaped_arith:Arith",
+    "gpu": "coopc.dialects.gpu_barrier:Gpu",
     "linalg": "coopc.dialects.mixed_matmul:Linalg",
     "llvm": "coopc.dialects.llvm_target:Llvm",
     "vector": "coopc.dialects.vector_effects:Vector",

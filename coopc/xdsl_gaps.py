@@ -12,6 +12,7 @@
 | maps of matmul | `indexing_maps = [..]` is neither read nor printed | the same |
 | batches | no `linalg.batch_matmul` | the same |
 | unknown effects | unused `arith.extsi`, `vector.bitcast` stay | both dialects |
+| `gpu.barrier` | it is read generically only | `dialects.gpu_barrier` |
 | SPIR-V's LLVM | no `!llvm.target`, no `spir_kernelcc` | `dialects.llvm_target` |
 | assumptions | no `llvm.intr.assume` | `dialects.llvm_target` |
 | open strings | a `"` without its end takes exponential time | `Lexer` |
@@ -150,7 +151,7 @@ def check_yields(op: Operation) -> None:
 
 UPDATES = (
     *("addf", "addi", "assign", "maximumf", "maxs", "maxu", "minimumf", "mins"),
-    *("minu", "mulf", "muli", "ori", "andi", "xori", "maxnumf", "minnumf"),
+    *("minu", "mulf", "muli", "ori", "andi", "maxnumf", "minnumf", "xori"),
 )
 """The kinds of `memref.atomic_rmw`, by number: those of floats end in f."""
 

@@ -129,8 +129,8 @@ class CoopcOptMain(xDSLOptMain):
             help="Seed of the inputs of --validate (default: 0)",
         )
 
-    def run(self) -> int:
-        """Do what the arguments ask for, and return the exit status.
+    def run(self) -> None:
+        """Do what the arguments ask for.
 
         Raises:
             CompileError: Something is wrong with the arguments or the input.
@@ -146,7 +146,6 @@ class CoopcOptMain(xDSLOptMain):
         else:
             self.compile()
         write_output(self.args.output_file, b"".join(map(as_bytes, self.output)))
-        return self.status
 
     def compile(self) -> None:
         """Append to the output what becomes of the input."""
@@ -279,7 +278,13 @@ def listed(pipeline: type[Pipeline]) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on `args`, by default the command line's; return its status."""
-    return run_tool(TOOL, lambda: CoopcOptMain(args=args).run())
+
+    def body() -> int:
+        tool = CoopcOptMain(args=args)
+        tool.run()
+        return tool.status
+
+    return run_tool(TOOL, body)
 
 
 if __name__ == "__main__":

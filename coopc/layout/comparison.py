@@ -28,8 +28,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING
 
 from coopc.layout.distribution import Distribution
@@ -138,8 +136,11 @@ def turned(source: Distribution, target: Distribution) -> Iterator[Exchange]:
         if not near.all():
             away = (np.where(near, ABSENT, x).tolist() for x in (reads, fills))
             rounds.append(Round(tuple(offers.tolist()), *map(tuple, away)))
-    bits = [reduce(or_, x, 0).bit_count() for x in (found.send, found.receive)]
-    swaps = bits[0] * source.components + bits[1] * target.components
+    before, after = (
+        sum(any(column >> bit & 1 for column in columns) for bit in range(32))
+        for columns in (found.send, found.receive)
+    )
+    swaps = before * source.components + after * target.components
     rows = tuple(map(tuple, own.tolist()))
     yield Exchange(source, target, Kind.SHUFFLE, rows, tuple(rounds), swaps)
 

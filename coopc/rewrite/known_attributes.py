@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import BoolAttr, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
@@ -80,7 +80,7 @@ KNOWN: dict[str, Check] = {
     simt.ORDERING_SCOPE: word(Scope),
     simt.VOLATILE: (lambda value: isinstance(value, UnitAttr), "a unit attribute"),
     simt.UNROLL: (
-        lambda value: isinstance(value, IntegerAttr) and value.type == i1,
+        lambda value: value in (BoolAttr.from_bool(False), BoolAttr.from_bool(True)),
         "true or false",
     ),
     coopmatrix.DISTRIBUTION: (is_distribution, "an attribute of layout"),

@@ -88,7 +88,11 @@ def test_plugins_that_cannot_be_loaded(
         EntryPoint("clashing", f"{__name__}:CLASH", group),
         EntryPoint("odd", "sys:path", group),
     ]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found)
+
+    def all_of(group: str) -> list[EntryPoint]:
+        return found
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", all_of)
     installed.cache_clear()
     try:
         assert everything().all_passes.keys() > PASSES.keys() | {"cse"}

@@ -119,6 +119,11 @@ def test_one_result(written: str) -> None:
     assert list(op.result_types) == [builtin.i32]
 
 
+def test_gpu_barrier() -> None:
+    (op,) = parse(new_context(everything()), Source("gpu.barrier {a}")).body.block.ops
+    assert str(op) == "gpu.barrier {a}"
+
+
 def test_assumptions_gap() -> None:
     from xdsl.dialects.llvm import LLVM
 
@@ -238,34 +243,29 @@ UPDATES = {
 }
 
 
+def update(type: str, kind: int, indices: str = "%i") -> ModuleOp:
+    positions, types = (f", {x}" if indices else "" for x in (indices, "index"))
+    text = f"""func.func @f(%m: memref<?x{type}>, %x: {type}, %i: index) {{
+      %old = "memref.atomic_rmw"(%x, %m{positions}) <{{kind = {kind} : i64}}>
+        : ({type}, memref<?x{type}>{types}) -> {type}
+      func.return
+    }}"""
+    module = parse(new_context(everything()), Source(text))
+    module.verify()  # the gap
+    return module
+
+
 @pytest.mark.parametrize("type", UPDATES)
 def test_unchecked_updates(type: str) -> None:
     """Kinds are of floats or of integers, and there is an index for each dimension."""
     for number, kind in [*enumerate(xdsl_gaps.UPDATES), (16, "16"), (-1, "-1")]:
-        text = f"""func.func @f(%m: memref<?x{type}>, %x: {type}, %i: index) {{
-          %old = "memref.atomic_rmw"(%x, %m, %i) <{{kind = {number} : i64}}>
-            : ({type}, memref<?x{type}>, index) -> {type}
-          func.return
-        }}"""
-        module = parse(new_context(everything()), Source(text))
-        module.verify()  # the gap
         if kind in UPDATES[type]:
-            verify(module)
+            verify(update(type, number))
         else:
             with pytest.raises(VerifyException, match=f"for {type}, got {kind}$"):
-                verify(module)
-    module = parse(
-        new_context(everything()),
-        Source(
-            text.replace(", %i)", ")")
-            .replace(", index) ->", ") ->")
-            .replace("-1 :", "2 :")
-        ),
-    )
-    with pytest.raises(
-        VerifyException, match="expected 1 indices, one a dimension, got 0"
-    ):
-        verify(module)
+                verify(update(type, number))
+    with pytest.raises(VerifyException, match="1 indices, one a dimension, got 0"):
+        verify(update(type, 2, ""))
 
 
 STALE = """
