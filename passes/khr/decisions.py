@@ -202,8 +202,6 @@ def _decision(op: Operation, device: Device) -> Decision:
     reason = row.reason and f"{device.name} refuses {op.name}: {row.reason}"
     if row.form in ("staged", "memory"):
         reason = why_not_staged(op)
-        if not reason and isinstance(op, coopmatrix.AccessOp):
-            reason = why_no_units(op)
     return Decision(op, "refused" if reason else row.form, reason)
 
 
@@ -233,7 +231,7 @@ def why_not_staged(op: Operation) -> str:
                 "expected a matrix of scope subgroup, whose lanes share work-group "
                 f"memory here, got {matrix}"
             )
-    return ""
+    return why_no_units(op) if isinstance(op, coopmatrix.AccessOp) else ""
 
 
 def _alike(decision: Decision, uniformity: Uniformity) -> Decision:

@@ -25,11 +25,14 @@ PREFERRED = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR)
 def layouts_of(matrix: MatrixType, device: Device) -> tuple[Layout, ...]:
     """The layouts that a device loads and stores a matrix in, the preferred one first.
 
-    None for a matrix of use `none`, whose sizes have names, or of elements that the
-    device does not multiply.
+    None for a matrix of use `none`, whose sizes have names, or that no matrix of the
+    device divides.
     """
     use, element = DEVICE_USES.get(matrix.use.data), str(matrix.element_type)
-    if use is None or not matrix.is_static or not device.held(use, element):
+    if use is None or not matrix.is_static:
+        return ()
+    rows, cols = matrix.shape
+    if all(rows % tile[0] or cols % tile[1] for tile in device.held(use, element)):
         return ()
     has = device.layouts(use, element, *matrix.shape)
     return tuple(layout for layout in PREFERRED if str(layout) in has)

@@ -262,3 +262,18 @@ def test_sizes_are_whole_shares_of_a_subgroup():
                 assert max(rows, cols) < 128, (device.name, use)
                 if device.element_access:
                     assert rows * cols % device.subgroup_size == 0, (device.name, use)
+
+
+def test_ragged_b_is_not_packed() -> None:
+    """Rows that do not fill channels: no matrix of the device divides them."""
+    matrix = "!coopmatrix.matrix<5x3xf16, b>"
+    text = f"""
+func.func @k(%m: memref<?x?xf16>) attributes {{simt.kernel}} {{
+  %0 = arith.constant 0 : index
+  %x = coopmatrix.load %m[%0, %0] row_major : memref<?x?xf16> -> {matrix}
+  %y = coopmatrix.add %x, %x : {matrix}
+  coopmatrix.store %y, %m[%0, %0] row_major : {matrix}, memref<?x?xf16>
+  func.return
+}}"""
+    emitted = coopc.compile(text, "coopc-khr{device=intel-cpu}", "spirv").bytes
+    assert b"OpTypeCooperativeMatrixKHR" not in emitted
