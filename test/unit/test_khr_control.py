@@ -50,7 +50,7 @@ FORMS: dict[str, tuple[str, Callable[[Array, Array, int], Array]]] = {
     %h1 = coopmatrix.add %h, %h : !f
     scf.yield %u, %c1, %h1 : !d, index, !f
   }
-  %e = memref.load %r[%k, %0] : !ds
+  %e = memref.load %a[%k, %0] : !ds
   coopmatrix.store %f, %g[%0, %0] row_major : !f, !fs""",
         lambda x, y, n: x * int(np.prod(np.arange(1, n + 1))),
     ),
