@@ -46,6 +46,7 @@ VIEWS: tuple[type[Operation], ...] = (
     memref.ReinterpretCastOp,
     memref.SubviewOp,
     memref.ViewOp,
+    simt.ViewElementsOp,
     tt.AddPtrOp,
     tt.AdvanceOp,
     tt.BitcastOp,

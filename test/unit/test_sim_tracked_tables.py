@@ -63,7 +63,12 @@ EXEMPT: dict[str, str] = {
         (
             *("memref.cast", "memref.collapse_shape", "memref.expand_shape"),
             *("memref.extract_strided_metadata", "memref.memory_space_cast"),
-            *("memref.reinterpret_cast", "memref.subview", "memref.global"),
+            *(
+                "memref.reinterpret_cast",
+                "memref.subview",
+                "simt.view_elements",
+                "memref.global",
+            ),
             *("tt.addptr", "tt.advance", "tt.make_tensor_descriptor"),
             *("tt.make_tensor_ptr", "xe.payload_create"),
         ),
