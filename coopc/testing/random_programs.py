@@ -9,7 +9,7 @@ results are exact; the simulator bounds the errors of the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,8 +46,10 @@ AXES = (
     "barrier",
 )
 """What a program may be about."""
-BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
-BITS |= {f"i{bits}": bits for bits in (8, 16, 32, 64)}
+BITS = {
+    **{"f16": 16, "bf16": 16, "f32": 32, "f64": 64},
+    **{f"i{bits}": bits for bits in (8, 16, 32, 64)},
+}
 """Element types, and their widths."""
 USES = ("a", "b", "acc", "none")
 WHOLE = (8, 16, 32)
@@ -282,12 +284,11 @@ class _Writer:
         _, text, access = self.memory(matrix)
         return self.put(f"coopmatrix.load {access} : {text} -> {matrix.type}", matrix)
 
-    def put(self, text: str, like: Matrix, **changes: Any) -> Matrix:
+    def put(self, text: str, like: Matrix) -> Matrix:
         """Add an operation with one result, which is like another matrix."""
-        name = self.fresh()
-        self.lines.append(f"{name} = {text}")
-        kept = {key: getattr(like, key) for key in like.__dataclass_fields__}
-        return Matrix(**(kept | changes | {"name": name}))
+        found = replace(like, name=self.fresh())
+        self.lines.append(f"{found.name} = {text}")
+        return found
 
     def store(self, matrix: Matrix) -> None:
         """Store a matrix to memory of its own."""

@@ -58,7 +58,8 @@ def in_header(text: str) -> dict[str, list[str]]:
 def test_places() -> None:
     assert PLACES.keys() == FEATURES.keys()
     for name, places in PLACES.items():
-        assert {x: FEATURES[name].index(x) for x in places} == places
+        members: list[str] = [*FEATURES[name]]
+        assert {x: members.index(x) for x in places} == places
         assert max(places.values()) == len(FEATURES[name]) - 1
 
 
