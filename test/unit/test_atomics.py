@@ -229,7 +229,7 @@ func.func @k(%m: memref<?x{t}>, %r: memref<?x{t}>) attributes {{simt.kernel,
   %s = arith.muli %g, %n : index
   %i = arith.addi %s, %l : index
   %x = memref.load %m[%i] {{simt.ordering = "acquire"}} : memref<?x{t}>
-  memref.store %x, %r[%i] {{simt.ordering = "release", simt.scope = "device"}}
+  memref.store %x, %r[%i] {{simt.ordering = "release", simt.ordering_scope = "device"}}
     : memref<?x{t}>
   func.return
 }}
