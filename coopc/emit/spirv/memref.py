@@ -185,7 +185,10 @@ def subview(e: Emission, op: memref.SubviewOp) -> None:
 def view_of_bytes(e: Emission, op: memref.ViewOp) -> None:
     """Bytes as elements of another type."""
     if e.facts.vulkan:
-        raise Refusal("expected memory of one type: Vulkan casts no pointers")
+        raise Refusal(
+            "expected memory of one type, as Vulkan casts no pointers, "
+            f"got {op.result.type}"
+        )
     source, type = e.view(op.source), memref_type(op.result)
     offset = first_element(source.offset, e.num(op.byte_shift), type, e.types.bytes_of)
     pointer = e.types.pointer(source.storage, e.types.in_memory(type.element_type))

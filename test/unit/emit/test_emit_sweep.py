@@ -38,6 +38,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     VectorType,
     i1,
+    i8,
     i32,
     i64,
 )
@@ -165,6 +166,7 @@ SCALARS = tuple(x for x in (*INTEGERS, *FLOATS) if x != IntegerType(4))
 ARGUMENTS: tuple[Attribute, ...] = (
     *SCALARS,
     *(MemRefType(x, [DYNAMIC_INDEX, 64]) for x in SCALARS if x != IndexType()),
+    MemRefType(IntegerType(8), [DYNAMIC_INDEX]),
 )
 """What kernels can have as arguments."""
 
@@ -342,6 +344,7 @@ def memory(k: Kernel, element: Attribute, length: int) -> None:
             accesses(k, type, places)
     if not length:
         views(k, types[0])
+        views_of_others(k, element)
 
 
 def accesses_of_vectors(
@@ -401,6 +404,37 @@ def views(k: Kernel, type: MemRefType) -> None:
         static_strides=numbers(64, 1),
         operandSegmentSizes=segments,
     )
+
+
+def views_of_others(k: Kernel, element: Attribute) -> None:
+    """Memory of one type as elements of another, and an element of that."""
+    workgroup = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+    zero = k.constant(0)
+    for source in (
+        MemRefType(i8, [DYNAMIC_INDEX]),
+        MemRefType(i8, [1024], NoneAttr(), workgroup),
+    ):
+        space = source.memory_space
+        result = MemRefType(element, [4, 16], NoneAttr(), space)
+        k.add(memref.ViewOp, [source, k.constant(64)], [result])
+        accessed(k, zero)
+    for other in (i8, i32, i64):  # which every device has
+        bits, wanted = other.bitwidth, getattr(element, "bitwidth", 0)
+        memory = MemRefType(other, [DYNAMIC_INDEX, 64])
+        if wanted and bits % wanted == 0:
+            layout = StridedLayoutAttr([64 * bits // wanted, 1], None)
+            result = MemRefType(element, [4, 8], layout)
+            k.add(simt.ViewElementsOp, [memory, zero, zero], [result])
+            accessed(k, zero)
+
+
+def accessed(k: Kernel, zero: SSAValue) -> None:
+    """Load and store an element of the memref that was made last, if there is one."""
+    (made,) = k.ops[-1].results or (zero,)
+    if is_memref(made.type):
+        element = made.type.element_type
+        k.add(memref.LoadOp, [made, zero, zero], [element])
+        k.add(memref.StoreOp, [element, made, zero, zero], [])
 
 
 def lanes(k: Kernel, element: Attribute, length: int) -> None:
