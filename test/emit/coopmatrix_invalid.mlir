@@ -193,3 +193,18 @@ func.func @named_layout(%m: memref<8x16xf32>) attributes {simt.kernel} {
   func.return
 }
 }
+
+// -----
+
+module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
+func.func @divergent(%a : memref<8x8xf32>) attributes {simt.kernel} {
+  %c0 = arith.constant 0 : index
+  %lane = simt.lane_id : index
+  %first = arith.cmpi eq, %lane, %c0 : index
+  scf.if %first {
+    // CHECK: error: coopmatrix.load: expected control flow that is the same for all lanes of the subgroup, got one that may differ between lanes
+    %m = coopmatrix.load %a[%c0, %c0] row_major : memref<8x8xf32> -> !coopmatrix.matrix<8x8xf32, acc>
+  }
+  func.return
+}
+}

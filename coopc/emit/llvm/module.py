@@ -36,8 +36,6 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
         VerifyException: control flow is not uniform where it must be, or an access is
             out of bounds.
     """
-    check_bounds(source)
-    check_uniformity(source)
     whole = ModuleEmission(source, facts)
     for op in source.ops:
         if not isinstance(op, func.FuncOp):
@@ -61,6 +59,9 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
                 whole.wanted[op.sym_name.data] = common
     _functions(whole)
     _check_names(whole)
+    # Last: what has no form at all is refused in words of its own.
+    check_bounds(source)
+    check_uniformity(source)
     return whole.module
 
 

@@ -28,8 +28,6 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
         VerifyException: control flow is not uniform where it must be, or an access is
             out of bounds.
     """
-    check_bounds(source)
-    check_uniformity(source)
     whole = ModuleEmission(source, facts)
     for op in source.ops:
         if not isinstance(op, func.FuncOp | coopmatrix.SpecConstantOp):
@@ -44,6 +42,9 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
             _kernel(whole, kernel)
         except Refusal as refusal:
             _refuse(kernel.func, str(refusal))
+    # Last: what has no form at all is refused in words of its own.
+    check_bounds(source)
+    check_uniformity(source)
     _finish(whole)
     return whole.module
 
