@@ -13,8 +13,10 @@ Fails:   never; nothing is changed for devices that keep lanes together
 lanes that are in and once for the others, so that what @f broadcasts comes from some of
 them; and it makes two loops of the one, for either value of %in, and some lanes run
 neither.  It moves no barrier, and nothing that holds one.  Calls of functions that do
-nothing together need none, nor loops in which lanes decide nothing; in control flow
-that differs between lanes there must be none.
+nothing together need none, nor loops in which lanes decide nothing, or by what changes
+from round to round: only for what stays the same are two loops made.  In control flow
+that differs between lanes there must be no barrier.  Each costs: the same compiler ends
+with SIGSEGV where vectors of many components live across several, under a condition.
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
 
 from coopc import device as devices
 from coopc.dialects import simt
@@ -64,7 +67,7 @@ def parted(module: ModuleOp) -> Iterator[tuple[InsertPoint, Operation]]:
                 yield InsertPoint.before(op), op
         elif (body := loop_body(op)) is not None and body.first_op is not None:
             uniform = found.around(body.first_op) <= Variation.SUBGROUPS
-            if uniform and any(decides(x, found) for x in op.walk()):
+            if uniform and any(decides(x, found, op) for x in op.walk()):
                 yield InsertPoint.at_start(body), op
 
 
@@ -95,8 +98,21 @@ def loop_body(op: Operation) -> Block | None:
             return None
 
 
-def decides(op: Operation, found: Uniformity) -> bool:
-    """Whether an operation chooses by a condition that lanes differ in."""
+def decides(op: Operation, found: Uniformity, loop: Operation) -> bool:
+    """Whether an operation chooses by what lanes differ in, and all rounds agree on."""
     if not isinstance(op, scf.IfOp | scf.IndexSwitchOp | arith.SelectOp):
         return False
-    return found.of(op.operands[0]) > Variation.SUBGROUPS
+    choice = op.operands[0]
+    return found.of(choice) > Variation.SUBGROUPS and is_invariant(choice, loop)
+
+
+def is_invariant(value: SSAValue, loop: Operation) -> bool:
+    """Whether a value is, or can be made, one that is known before a loop begins."""
+    if not loop.is_ancestor(value.owner):
+        return True
+    return (
+        isinstance(value.owner, Operation)
+        and not value.owner.regions
+        and is_side_effect_free(value.owner)
+        and all(is_invariant(operand, loop) for operand in value.owner.operands)
+    )

@@ -4,6 +4,7 @@ The run-time's cases are as small as they could be made.  Those without the pass
 expected to fail: when they pass, the run-time is better, and the pass is not needed.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from coopc.interface_call import pack
 from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
 from coopc.passes.set_target import SetTargetPass
 from coopc.run import execute, opencl
+from coopc.sim.simulate import simulate
 from coopc.testing.programs import module_of
 from coopc.testing.spirv_hints import DONT_INLINE, DONT_UNROLL, with_hints
 
 LANES = 4
+INPUTS = Path(__file__).parents[1] / "inputs"
 
 
 def text(body: str, functions: str = "") -> str:
@@ -254,3 +257,41 @@ def test_while_loops() -> None:
   }"""
     ).replace("%nothing", "%limit = arith.constant 5 : i32\n  %nothing")
     assert barriers(converged(program)) == [scf.WhileOp]
+
+
+def test_what_rounds_differ_in_needs_no_barrier() -> None:
+    """Two loops are made only for a choice that is the same in every round."""
+    rounds = text("""scf.for %t = %c0 to %c8 step %c1 {
+    %at = arith.addi %t, %lane : index
+    %low = arith.cmpi ult, %at, %c4 : index
+    %some = arith.select %low, %zero, %zero : i32
+    memref.store %some, %o[%lane] : memref<8xi32>
+  }""")
+    assert barriers(converged(rounds)) == []
+    same = text("""scf.for %t = %c0 to %c8 step %c1 {
+    %at = arith.addi %c1, %lane : index
+    %low = arith.cmpi ult, %at, %c4 : index
+    %some = arith.select %low, %zero, %zero : i32
+    memref.store %some, %o[%lane] : memref<8xi32>
+  }""")
+    assert barriers(converged(same)) == [scf.ForOp]
+
+
+def test_matrices_under_conditions(intel_cpu: opencl.Session) -> None:
+    """Barriers in loops under both conditions end the run-time's compiler."""
+    program = (INPUTS / "two_conditions.mlir").read_text()
+    rng = np.random.default_rng(0)
+    shapes = ((12, 8), (11, 6), (33, 1), (1, 4), (33, 4), (33, 4))
+    types = ("f4", "f4", "i1", "i1", "i4", "i4")
+    arrays = [
+        rng.integers(-4, 5, shape).astype(type)
+        for shape, type in zip(shapes, types, strict=True)
+    ]
+    expected = [array.copy() for array in arrays]
+    simulate(module_of(program), "change", expected)
+    pipeline = "coopc-lanes{device=intel-cpu subgroup-size=16}"
+    artifact = coopc.compile(program, pipeline)
+    call = pack(artifact.interface[0], arrays)
+    found = execute.on_opencl(artifact.bytes, call, intel_cpu).arrays
+    for x, y in zip(found, expected, strict=True):
+        assert np.array_equal(x, y)
