@@ -159,7 +159,6 @@ def compiled(
 def cases_of(device: Device) -> list[tuple[str, Kind]]:
     """The cases of the types that a device has."""
     missing = [x for x in ("f64",) if x not in device.scalars]
-    missing += ["bf16"] if device.bfloat16 is None else []
     return [case for case in CASES if case[0] not in missing]
 
 
@@ -256,10 +255,6 @@ def test_loads_and_stores(element: str, place: tuple[Device, Any]) -> None:
     """Bits go there and back, those of NaNs too; neighbours of a word at once."""
     device, session = place
     target = f"spirv-binary{{device={device.name}}}"
-    if element == "bf16" and device.bfloat16 is None:
-        with pytest.raises(CompileError, match="bf16"):
-            coopc.compile(ACCESSES.format(t=element), "", target)
-        return
     bits = {"bf16": 16}.get(element) or int(element[1:])
     generator = np.random.default_rng(0)
     whole = generator.integers(0, 256, 24 * bits // 8, np.uint8)
