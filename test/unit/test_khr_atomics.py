@@ -124,7 +124,11 @@ PLACES = {
     "khr-amx": ("coopc-khr{device=intel-cpu}", INTEL_CPU, "intel_amx"),
     "lanes-lavapipe": ("coopc-lanes{device=lavapipe}", LAVAPIPE, "lavapipe"),
     "lanes-intel": ("coopc-lanes{device=intel-cpu}", INTEL_CPU, "intel_cpu"),
-    "xe-emulated": ("coopc-xe{device=bmg emulate=true}", BMG, "intel_cpu"),
+    "xe-emulated": (
+        "coopc-xe{device=bmg emulate=true fallback=true}",
+        BMG,
+        "intel_cpu",
+    ),
 }
 
 

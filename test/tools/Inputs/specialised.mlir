@@ -1,7 +1,7 @@
-coopmatrix.spec_constant @M = 16 : i32
-coopmatrix.spec_constant @N = 16 : i32
-coopmatrix.spec_constant @K = 16 : i32
-coopmatrix.spec_constant @L = 16 : i32
+coopmatrix.spec_constant @M = 8 : i32
+coopmatrix.spec_constant @N = 8 : i32
+coopmatrix.spec_constant @K = 8 : i32
+coopmatrix.spec_constant @L = 8 : i32
 coopmatrix.spec_constant @order = 0 : i32
 func.func @k(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>)
     attributes {simt.kernel} {
