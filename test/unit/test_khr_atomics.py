@@ -119,16 +119,13 @@ def compiled(text: str, pipeline: str, device: Device) -> Artifact:
 
 ON_DPAS = ("f16", "f32", "i8", "i16", "i32")
 """Elements of operands of DPAS."""
+EMULATED = "coopc-xe{device=bmg emulate=true fallback=true}"
 PLACES = {
     "khr-lavapipe": ("coopc-khr{device=lavapipe}", LAVAPIPE, "lavapipe"),
     "khr-amx": ("coopc-khr{device=intel-cpu}", INTEL_CPU, "intel_amx"),
     "lanes-lavapipe": ("coopc-lanes{device=lavapipe}", LAVAPIPE, "lavapipe"),
     "lanes-intel": ("coopc-lanes{device=intel-cpu}", INTEL_CPU, "intel_cpu"),
-    "xe-emulated": (
-        "coopc-xe{device=bmg emulate=true fallback=true}",
-        BMG,
-        "intel_cpu",
-    ),
+    "xe-emulated": (EMULATED, BMG, "intel_cpu"),
 }
 
 
