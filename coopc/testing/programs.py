@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, func, math, memref, scf, ub, vector
+from xdsl.dialects import affine, arith, func, llvm, math, memref, scf, ub, vector
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
@@ -19,6 +19,7 @@ DIALECTS = (
     affine.Affine,
     arith.Arith,
     func.Func,
+    llvm.LLVM,
     math.Math,
     memref.MemRef,
     scf.Scf,

@@ -105,7 +105,7 @@ module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @own_memory() attributes {simt.kernel} {
   %0 = arith.constant 0 : index
   %m = memref.alloca() : memref<8x8xf32, #simt.memory<private>>
-  // CHECK: error: coopmatrix.load: expected the memref to be the same for all lanes of the subgroup, got one that may differ between lanes
+  // CHECK: error: coopmatrix.load: expected global or work-group memory, got a work-item's own
   %b = coopmatrix.load %m[%0, %0] row_major : memref<8x8xf32, #simt.memory<private>> -> !coopmatrix.matrix<8x8xf32, acc>
   func.return
 }

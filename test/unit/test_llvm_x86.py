@@ -149,6 +149,8 @@ NOT_HERE = {
     "test_barriers_order_buffers": "has barriers",
     "test_ids": "has work-items",
     "test_lanes": "has lanes",
+    "test_lanes_exchange_vectors": "has lanes",
+    "test_views_of_bytes": "has work-group memory",
     "test_blocks": "has lanes",
     "test_resize": "expects a refusal of SPIR-V's",
 }

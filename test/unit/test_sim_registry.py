@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from xdsl.dialects import affine, arith, func, math, memref, scf, ub, vector
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.linalg import Linalg
 from xdsl.ir import Dialect, Operation
 
 from coopc.dialects.coopmatrix import Coopmatrix
+from coopc.dialects.mixed_matmul import Linalg
 from coopc.dialects.simt import Simt
 from coopc.sim.errors import SimulationError
 from coopc.sim.launch import Launch

@@ -494,6 +494,11 @@ def programs(begin: str) -> dict[str, tuple[ModuleOp, list[Any]]]:
     for op in (*LINALG_OPS, "generic"):
         found[f"linalg.{op}"] = linalg(op, begin), [square.copy()]
     out, tmp = np.zeros(16, np.float32), np.zeros(256, np.float32)
+    batch = LINALG.replace("BEGIN", begin).replace("2x2", "2x2x2")
+    batch = batch.replace("OP", "batch_matmul").replace(
+        "INS", "%a, %a : memref<2x2x2xf32>, memref<2x2x2xf32>"
+    )
+    found["batch"] = parsed(batch), [np.zeros((2, 2, 2), np.float32)]
     found["triton"] = triton(begin), [out, tmp]
     return found
 

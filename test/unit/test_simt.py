@@ -53,8 +53,8 @@ def test_positions_and_barriers() -> None:
 
 @pytest.mark.parametrize("op", list(simt.Simt.operations), ids=lambda op: op.name)
 def test_traits(op: type[Operation]) -> None:
-    """A work-item asks where it is by itself; all else, all do together."""
-    alone = issubclass(op, simt.IdOp | simt.DimensionOp)
+    """A work-item asks where it is, and sees memory, by itself; all else, all do."""
+    alone = issubclass(op, simt.IdOp | simt.DimensionOp | simt.ViewElementsOp)
     assert op.has_trait(Collective) != alone
 
 
