@@ -88,13 +88,18 @@ def planned(kernel: simt.Kernel, module: ModuleOp) -> Packing | None:
 
 
 def is_plain(load: coopmatrix.LoadOp) -> bool:
-    """Whether a matrix can be loaded packed: by rows, of whole channels of them."""
+    """Whether a matrix can be loaded packed: by rows, of whole channels of them.
+
+    Memory has to hold its elements one by one.
+    """
     matrix = load.matrix
     if not matrix.is_static or matrix.element_bits not in (8, 16):
         return False
     many = CHANNEL_BITS // matrix.element_bits
     return (
-        load.layout.data is Layout.ROW_MAJOR
+        is_memref(load.memory.type)
+        and load.memory.type.element_type == matrix.element_type
+        and load.layout.data is Layout.ROW_MAJOR
         and load.checked is None
         and load.volatile is None
         and len(load.positions) == 2

@@ -14,7 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -59,11 +61,21 @@ def narrow_scopes(op: ModuleOp) -> None:
             for argument in block.args
         )
         for value in (*inner.results, *arguments):
-            type = value.type
-            if isinstance(type, MatrixType) and type.scope == ScopeAttr(
-                Scope.WORKGROUP
-            ):
-                value_type = MatrixType.of(
-                    *type.shape, type.element_type, type.use.data
-                )
-                Rewriter.replace_value_with_new_type(value, value_type)
+            type = narrowed(value.type)
+            if type != value.type:
+                Rewriter.replace_value_with_new_type(value, type)
+        if isinstance(inner, FuncOp):
+            types = inner.function_type
+            inner.function_type = FunctionType.from_lists(
+                [narrowed(type) for type in types.inputs],
+                [narrowed(type) for type in types.outputs],
+            )
+
+
+def narrowed(type: Attribute) -> Attribute:
+    """Return a type, or that of a matrix that a subgroup holds, not its work-group."""
+    if isinstance(type, MatrixType) and type.scope == ScopeAttr(Scope.WORKGROUP):
+        rows, cols, element, use, _, use_name = type.parameters
+        own = ScopeAttr(Scope.SUBGROUP)
+        return MatrixType.new([rows, cols, element, use, own, use_name])
+    return type

@@ -33,6 +33,8 @@ from coopc.validate.compare import compare
 Array = np.ndarray[Any, Any]
 COUNT = int(os.environ.get("COOPC_RANDOM_PROGRAMS", "100"))
 FIRST = int(os.environ.get("COOPC_RANDOM_FIRST", "0"))
+MENDED = (197, 404, 448, 611, 1411)
+"""Seeds beyond the first ones that a pass once left as invalid IR."""
 UNIVERSE = everything()
 SECONDS = 120.0
 """For a driver's compiler on a machine that is busy."""
@@ -99,7 +101,12 @@ def on_driver(
     artifact = compiled(program, pipeline)
     assert toolchain.validate_spirv(artifact.bytes, env) is None, program.text
     (interface,) = artifact.interface
-    call = pack(interface, program.copies(), (1, 1, 1))
+    try:
+        call = pack(interface, program.copies(), (1, 1, 1))
+    except ValueError as error:
+        if not interface.conditions:
+            raise
+        raise Refused(str(error)) from error  # its interface says so
     outcome = run(artifact.bytes, call, session)
     same(program, interface.subgroup_size or 16, list(outcome.arrays), pipeline)
 
@@ -135,7 +142,7 @@ ENGINES = (
 )
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+@pytest.mark.parametrize("seed", [*range(FIRST, FIRST + COUNT), *MENDED])
 def test_random_program(
     seed: int, intel_cpu: opencl.Session, lavapipe: vulkan.Session
 ) -> None:
