@@ -147,6 +147,9 @@ class Device:
     """Bits of the stride operand of a matrix load."""
     aligned: bool = True
     """Whether a matrix access may say how it is aligned."""
+    aligned_rows: bool = False
+    """Whether matrix accesses are wrong where rows are not aligned to 16 bytes, or to
+    their length where that is less; Vulkan asks for it, not every driver needs it."""
     whole_arithmetic: bool = True
     """Whether arithmetic on whole matrices works: add, negate, convert, scale."""
     exact_matrices: bool = True

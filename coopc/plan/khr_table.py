@@ -33,6 +33,7 @@ Fact: TypeAlias = Literal[
     "not multiplied",
     "wide saturation",
     "no unit stride",
+    "misaligned",
     "same type",
     "same use",
     "logical",
@@ -46,6 +47,7 @@ keeps zeros, infinities and NaN apart.
 `not multiplied`: a multiplication of types that the device lists none of.
 `wide saturation`: one of 64 bits that saturates.
 `no unit stride`: memory in which neither rows nor columns are contiguous.
+`misaligned`: rows that are surely not aligned as the device needs them.
 `logical`: atomic by means of integers, in memory that cannot be seen as such.
 `integers`: the elements are integers."""
 
@@ -120,6 +122,7 @@ TABLE: tuple[Row, ...] = (
     _row("reduce", "memory"),
     # Memory.
     _row("load store", "staged", "no unit stride"),
+    _row("load store", "staged", "misaligned"),
     _row("load store", "staged", "checked"),
     _row("load store prefetch", "native"),
     _row(ATOMICS, "staged"),

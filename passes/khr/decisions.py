@@ -9,7 +9,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
+from coopc.dialects.coopmatrix import (
+    CHANNEL_BITS,
+    Layout,
+    MatrixType,
+    Scope,
+    ScopeAttr,
+    matrix_type,
+)
 from coopc.dialects.narrow import is_integer
 from coopc.passes.khr.held import CONTROL
 from coopc.passes.khr.layouts import DEVICE_USES
@@ -17,8 +24,10 @@ from coopc.passes.khr.staged_memory import why_no_units
 from coopc.plan.atomics import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, way
 from coopc.rewrite.matrix_offers import Product, element_name
-from coopc.rewrite.uniformity import Uniformity, Variation
+from coopc.rewrite.uniformity import Uniformity, Variation, constant_of
 
+ROW_BYTES = 16
+"""What rows of matrices in memory are aligned to, if they are as long."""
 SINGLE = (coopmatrix.ApplyOp, coopmatrix.ExtractOp, coopmatrix.InsertOp)
 """What is refused where lanes do not do the same."""
 
@@ -89,6 +98,12 @@ def _why_slow(decision: Decision, device: Device) -> str:
         return (
             f"{device.name} has no matrices of {matrix}: they stay in work-group "
             "memory, and lanes access them element by element"
+        )
+    if "misaligned" in facts and isinstance(op, coopmatrix.AccessOp):
+        return (
+            f"rows in {op.memory_type} that are not aligned to {ROW_BYTES} bytes, as "
+            f"matrix accesses of {device.name} need them: lanes access them, element "
+            "by element"
         )
     if "no unit stride" in facts and isinstance(op, coopmatrix.AccessOp):
         return (
@@ -163,8 +178,34 @@ def _of_access(op: coopmatrix.AccessOp, device: Device) -> dict[Fact, bool]:
     return {
         "checked": op.checked is not None,
         "no unit stride": op.layout_in_memory is None,
+        "misaligned": device.aligned_rows
+        and isinstance(op, coopmatrix.PlainAccessOp)
+        and is_misaligned(op),
         "logical": isinstance(op, coopmatrix.AtomicOp) and _is_logical(op, device),
     }
+
+
+def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
+    """Whether rows in memory are surely not aligned as Vulkan asks for.
+
+    Rows, or columns where these are contiguous, begin at multiples of 16 bytes, or of
+    their length where that is less: VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986.
+    What is known only when the kernel runs is taken to be aligned.
+    """
+    matrix, strides = op.matrix, op.memory_type.get_strides()
+    if not matrix.is_static or strides is None or op.layout_in_memory is None:
+        return False
+    by_rows = op.layout_in_memory is not Layout.COL_MAJOR
+    length = matrix.shape[1] if by_rows else matrix.shape[0]
+    if op.layout_in_memory is Layout.PACKED:
+        length *= CHANNEL_BITS // matrix.element_bits
+    needed = 8 * min(ROW_BYTES, length * matrix.element_bits // 8)
+    steps = [x for x in strides[-2:] if x is not None and x != 1]
+    begin = 0
+    for position, stride in zip(op.positions, strides, strict=True):
+        number = constant_of(position)
+        begin += (number or 0) * (stride or 0)
+    return any(x * op.pointee_bits % needed for x in (*steps, begin))
 
 
 def _is_logical(op: coopmatrix.AtomicOp, device: Device) -> bool:

@@ -236,3 +236,36 @@ def test_atomic_accesses(on_lavapipe: Callable[..., None]) -> None:
     added[:5] += a[3:, :7]
     expected = {1: np.maximum(a, r), 2: r.T, 3: added}
     on_lavapipe(text, [a, r, 0 * a, t], expected)
+
+
+@pytest.mark.parametrize(
+    ("memory", "at", "native"),
+    [
+        ("memref<18x32xf16>", ("%c0", "%c8"), True),
+        ("memref<18x32xf16>", ("%c1", "%c0"), True),
+        ("memref<18x32xf16>", ("%c0", "%c1"), False),
+        ("memref<18x33xf16>", ("%c0", "%c0"), False),
+        ("memref<?x?xf16>", ("%c0", "%c0"), True),
+        ("memref<18x4xvector<8xf16>>", ("%c0", "%c1"), True),
+    ],
+)
+def test_rows_are_aligned(memory: str, at: tuple[str, str], native: bool) -> None:
+    """nvidia's accesses to rows that are surely not aligned are by its lanes."""
+    matrix = "!coopmatrix.matrix<16x16xf16, a>"
+    sizes = ", ".join(f"s{n}" for n in range(memory.count("?")))
+    artifact = coopc.compile(
+        f"""
+func.func @k(%m: {memory}, %o: memref<16x16xf16>)
+    attributes {{simt.kernel, simt.grid = affine_map<({sizes}) -> (1)>}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = coopmatrix.load %m[{", ".join(at)}] row_major : {memory} -> {matrix}
+  coopmatrix.store %x, %o[%c0, %c0] row_major : {matrix}, memref<16x16xf16>
+  func.return
+}}""",
+        "coopc-khr{device=nvidia}",
+        "spirv",
+    )
+    staged = "OpControlBarrier" in artifact.text
+    assert staged != native
