@@ -54,6 +54,9 @@ from coopc.xdsl_gaps import (
 MAX_NESTED_REGIONS = 64
 """Deeper IR is refused: walks over it would exhaust Python's stack."""
 
+MAX_BLOCKS = 1000
+"""Blocks of a region: each verification takes time that is quadratic in them."""
+
 MAX_CONSTANT_ELEMENTS = 1 << 24
 """A larger `dense` constant is refused: each element listed takes about 200 bytes."""
 
@@ -224,6 +227,11 @@ class LocatedParser(Parser):
         self.open_regions += 1
         region = super().parse_optional_region(arguments)
         self.open_regions -= 1
+        if region is not None and len(region.blocks) > MAX_BLOCKS:
+            self.raise_error(
+                f"expected at most {MAX_BLOCKS} blocks in a region, got "
+                f"{len(region.blocks)}"
+            )
         return region
 
     def _parse_dialect_type_or_attribute_body(

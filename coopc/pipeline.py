@@ -17,7 +17,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import DiagnosticException, VerifyException
+from xdsl.utils.exceptions import (
+    DiagnosticException,
+    PassFailedException,
+    VerifyException,
+)
 
 from coopc.diagnostic import CompileError, Kind
 from coopc.explain import author_of, blame_for, of_step, reason
@@ -29,6 +33,8 @@ from coopc.xdsl_gaps import (
     blaming,
     check_update,
     check_yields,
+    counting_operations,
+    finding_symbols_once,
     keeping_locations,
     locate_by_neighbour,
 )
@@ -96,6 +102,42 @@ class Observer:
         """Called after `step`, which is the `last` or not; may fail as a pass does."""
 
 
+MOST_WORK = 120_000
+"""Operations that all passes of a run look at: some 5 seconds of a processor."""
+PLACING = 3
+"""So many are looked at in the time that it takes to put one into a block."""
+
+
+@dataclass
+class Work:
+    """What passes do with operations, which takes more than milliseconds for each.
+
+    It is counted, not timed, so that a program is refused on every machine or on none.
+    """
+
+    done: int = 0
+    step: str = ""
+
+    def begin(self, step: str, module: ModuleOp) -> None:
+        """A pass looks at a module; at each function once for some of the others."""
+        self.step = step
+        functions = sum(1 for _ in module.ops)
+        self._add(sum(1 for _ in module.walk()) + functions**2 // 50)
+
+    def place(self) -> None:
+        """It puts an operation into a block."""
+        self._add(PLACING)
+
+    def _add(self, work: int) -> None:
+        self.done += work
+        if self.done > MOST_WORK:
+            raise PassFailedException(
+                f"expected at most {MOST_WORK} operations for all passes to look at, "
+                f"where placing one counts {PLACING}, got more in '{self.step}': hold "
+                "smaller matrices, loop over what is repeated, or pass fewer functions"
+            )
+
+
 @dataclass(frozen=True)
 class Run:
     """How passes are run over a module."""
@@ -113,13 +155,16 @@ class Run:
         Raises:
             CompileError: The module is not valid, or a step failed.
         """
+        work = Work()
         with keeping_locations(), blaming():
             self._verify(module, None)
             for observer in self.observers:
                 observer.start(module)
             for number, step in enumerate(steps, start=1):
                 with self._explaining(Kind.PASS, f"pass '{step}'", step):
-                    step.apply(self.ctx, module)
+                    work.begin(str(step), module)
+                    with counting_operations(work.place):
+                        step.apply(self.ctx, module)
                 locate_by_neighbour(module)
                 self._verify(module, step)
                 for observer in self.observers:
@@ -156,6 +201,12 @@ def verify(module: ModuleOp) -> None:
     Raises:
         VerifyException: The module is not valid.
     """
+    with finding_symbols_once():
+        _verify_operations(module)
+    check_dominance(module)
+
+
+def _verify_operations(module: ModuleOp) -> None:
     for op in module.walk(region_first=True):
         try:
             for region in op.regions:
@@ -184,4 +235,3 @@ def verify(module: ModuleOp) -> None:
             wrong = VerifyException(message)
             blame(wrong, op, message)
             raise wrong from error
-    check_dominance(module)

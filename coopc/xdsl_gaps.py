@@ -20,6 +20,7 @@
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
 | unchecked updates | `memref.atomic_rmw addf` takes integers | `check_update` |
+| slow symbols | each call walks over all functions | `finding_symbols_once` |
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its
@@ -34,8 +35,16 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, NoReturn, cast
 
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, UnknownLoc
-from xdsl.ir import IRNode, Operation
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Block, IRNode, Operation
+from xdsl.traits import SymbolOpInterface, SymbolTable
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
@@ -82,12 +91,12 @@ def replacing(
     owner: type, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> Generator[None]:
     """While this holds, the method `name` of `owner` is what `wrap` makes of it."""
-    method = getattr(owner, name)
-    setattr(owner, name, wrap(method))
+    own = owner.__dict__[name]  # a static method is no plain function
+    setattr(owner, name, wrap(getattr(owner, name)))
     try:
         yield
     finally:
-        setattr(owner, name, method)
+        setattr(owner, name, own)
 
 
 @contextmanager
@@ -113,6 +122,56 @@ def keeping_locations() -> Generator[None]:
 
     with replacing(PatternRewriter, "insert", wrap):
         yield
+
+
+@contextmanager
+def counting_operations(placed: Callable[[], None]) -> Generator[None]:
+    """While this holds, `placed` is called for each operation put into a block."""
+
+    def wrap(attach: Callable[..., None]) -> Callable[..., None]:
+        def attach_counted(self: Block, operation: Operation) -> None:
+            placed()
+            attach(self, operation)
+
+        return attach_counted
+
+    with replacing(Block, "_attach_op", wrap):
+        yield
+
+
+@contextmanager
+def finding_symbols_once() -> Generator[None]:
+    """While this holds, and nothing changes, symbols are looked up in tables."""
+    tables: dict[Operation, dict[str, Operation]] = {}
+
+    def wrap(lookup: Callable[..., Operation | None]) -> Any:
+        def look_up(op: Operation, name: str | StringAttr | SymbolRefAttr) -> Any:
+            if not isinstance(name, SymbolRefAttr):
+                name = SymbolRefAttr(name)
+            around: Operation | None = op
+            while around is not None and not around.has_trait(SymbolTable):
+                around = around.parent_op()
+            if around is None or name.nested_references.data:
+                return lookup(op, name)
+            if around not in tables:
+                tables[around] = symbols(around)
+            return tables[around].get(name.root_reference.data)
+
+        return staticmethod(look_up)
+
+    with replacing(SymbolTable, "lookup_symbol", wrap):
+        yield
+
+
+def symbols(table: Operation) -> dict[str, Operation]:
+    """The operations directly in `table` that have names; the first of each name."""
+    found: dict[str, Operation] = {}
+    for op in table.regions[0].block.ops:
+        trait = op.get_trait(SymbolOpInterface)
+        name = None if trait is None else trait.get_sym_attr_name(op)
+        if name is not None:
+            found.setdefault(name.data, op)
+    return found
 
 
 def locate_by_neighbour(top: Operation) -> None:

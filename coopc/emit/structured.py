@@ -33,6 +33,10 @@ Label = TypeVar("Label")
 Value = TypeVar("Value")
 
 
+MOST_EMITTED = 50_000
+"""Operations of a function, which take some 5 seconds of a processor."""
+
+
 class Refusal(Exception):
     """Why a target cannot say what an operation says; the walker names that."""
 
@@ -131,6 +135,8 @@ class Walker(Generic[Label, Value]):
         self.flow = flow
         self.leaf = leaf
         self.values: dict[SSAValue, Value] = {}
+        self.emitted = 0
+        """Operations so far; those of a function that is emitted in place count."""
 
     def region(self, region: Region) -> Operation:
         """Emit the operations of a region of one block; return its terminator."""
@@ -147,7 +153,13 @@ class Walker(Generic[Label, Value]):
         for op in block.ops:
             if op is last and op.has_trait(IsTerminator):
                 return op
+            self.emitted += 1
             try:
+                if self.emitted > MOST_EMITTED:
+                    raise Refusal(
+                        f"expected a function of at most {MOST_EMITTED} operations, "
+                        "with those of the functions that it calls in place of calls"
+                    )
                 control = _CONTROL.get(type(op))
                 if control is None:
                     self.leaf(op)

@@ -32,16 +32,28 @@ from coopc.rewrite.element_views import why_no_view
 from coopc.rewrite.matrix_size import why_too_large
 from coopc.rewrite.structure import Functions, callee, why_not_structured
 
+MOST_VECTORS = 1024
+"""Vectors that a lane holds of a matrix: all are written out, and each element of a
+product chooses among them.  1024 of 4 are sixteen times the registers of a lane."""
 
-def refusal(module: ModuleOp, lanes: int) -> tuple[Operation, str] | None:
-    """Return an operation that cannot be spread over lanes, and why; or None."""
+
+def refusal(module: ModuleOp, lanes: int, longest: int) -> tuple[Operation, str] | None:
+    """Return an operation that cannot be spread over lanes, and why; or None.
+
+    Args:
+        module: whose matrices are to be spread.
+        lanes: of every subgroup.
+        longest: components of the longest vector.
+    """
     for op in module.walk():
         if isinstance(op, FuncOp) and (reason := _why_not_kernel(op, lanes)):
             return op, reason
         types = [value.type for value in (*op.operands, *op.results)]
         types += [x.type for r in op.regions for block in r.blocks for x in block.args]
         for attr in (*types, *op.properties.values()):
-            if isinstance(attr, MatrixType) and (reason := _why_not_type(attr)):
+            if isinstance(attr, MatrixType) and (
+                reason := _why_not_type(attr) or _why_not_held(attr, lanes, longest)
+            ):
                 return op, reason
         if reason := _why_not_op(op) or _why_no_slot(op, lanes):
             return op, reason
@@ -89,6 +101,18 @@ def _why_not_type(type: MatrixType) -> str | None:
     return why_too_large(type)
 
 
+def _why_not_held(type: MatrixType, lanes: int, longest: int) -> str | None:
+    """Say why a lane does not hold its part of matrices of a type."""
+    held = CoopmatrixFamily().distribution(matrix_of(type), lanes).length
+    if held <= (most := MOST_VECTORS * longest):
+        return None
+    return (
+        f"expected a matrix of which each of {lanes} lanes holds at most {most} "
+        f"elements, {MOST_VECTORS} vectors of {longest}, got {held} of {type}: larger "
+        "ones are to be loops over such"
+    )
+
+
 def _why_not_op(op: Operation) -> str | None:
     """Say why an operation has no form for lanes."""
     if isinstance(op, coopmatrix.SpecConstantOp):
@@ -124,13 +148,15 @@ def _why_no_slot(op: Operation, lanes: int) -> str | None:
     )
 
 
+_ON_MATRICES = frozenset[type[Operation]](coopmatrix.OPERATIONS)
+
+
 def has_matrices(func: FuncOp, known: Functions) -> bool:
     """Whether a function, or one that it calls, has operations on matrices."""
-    kinds = tuple(coopmatrix.OPERATIONS)
     wanted, seen = [func], {func}
     while wanted:
         for op in wanted.pop().walk():
-            if isinstance(op, kinds):
+            if op.__class__ in _ON_MATRICES:
                 return True
             if isinstance(op, CallOp):
                 called = callee(op, known)

@@ -76,17 +76,16 @@ class DistributeCoopmatrixPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then rewrite it."""
-        lanes = self._lanes(op)
-        if (found := refusal(op, lanes)) is not None:
+        lanes, longest = self._lanes(op), self._longest(op)
+        if (found := refusal(op, lanes, longest)) is not None:
             where, reason = found
             where.emit_error(reason, PassFailedException(reason))
         view_elements(op)
-        longest = self._longest(op)
         blocks = self._blocks(op, lanes, longest)
         distributor = Distributor(op, lanes, longest, self.unroll, blocks)
         known = functions(op)
-        spread = [x for x in known.values() if has_matrices(x, known)]
-        for func in spread:
+        kernels = [x.func for x in simt.kernels(op)]
+        for func in [x for x in kernels if has_matrices(x, known)]:
             _say(func, lanes)
         self._drop(op, distributor)
         split_values(op, distributor.parts(), distributor.rules)
@@ -167,7 +166,5 @@ class DistributeCoopmatrixPass(ModulePass):
 
 def _say(func: FuncOp, lanes: int) -> None:
     """Say on a kernel what was decided."""
-    if simt.KERNEL not in func.attributes:
-        return
     func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
     func.attributes[coopmatrix.DISTRIBUTION] = layout.CoopmatrixAttr(CoopmatrixFamily())

@@ -15,6 +15,7 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
 
@@ -297,4 +298,17 @@ def test_plain_exceptions() -> None:
     }"""
     module = parse(new_context(everything()), Source(text))
     with pytest.raises(VerifyException, match="expected an index for each dimension"):
+        verify(module)
+
+
+def test_slow_symbols() -> None:
+    text = "func.func @f() {\n  func.call @g() : () -> ()\n  func.return\n}\n"
+    module = Parser(new_context(everything()), text).parse_module()
+    call = next(op for op in module.walk() if op.name == "func.call")
+    with xdsl_gaps.finding_symbols_once():
+        assert SymbolTable.lookup_symbol(call, "f") is call.parent_op()
+        assert SymbolTable().lookup_symbol(call, StringAttr("f")) is call.parent_op()
+        assert SymbolTable.lookup_symbol(call, "g") is None
+    assert SymbolTable().lookup_symbol(call, "f") is call.parent_op()
+    with pytest.raises(VerifyException, match="could not be found"):
         verify(module)

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from coopc.emit import handlers
 from coopc.emit.spirv.emission import Emission
+from coopc.emit.structured import Refusal
 
 MODULES = {
     "arith": ("arith_integer", "arith_float", "arith_convert"),
@@ -34,10 +35,19 @@ handler_of = handlers.Emitter[Emission](
 """The handler of an operation; a refusal where there is none."""
 
 
+MOST_INSTRUCTIONS = 150_000
+"""Instructions of a function, which take some 5 seconds of a processor."""
+
+
 def emit(e: Emission, op: Operation) -> None:
     """Emit an operation.
 
     Raises:
         Refusal: the flavour or the device cannot say it.
     """
+    if len(e.function.body) > MOST_INSTRUCTIONS:
+        raise Refusal(
+            f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "
+            "smaller vectors are fewer"
+        )
     handler_of(op)(e, op)

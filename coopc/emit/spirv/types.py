@@ -43,6 +43,9 @@ from coopc.spirv.statement import Id
 VECTOR_WIDTHS = {"vulkan": (4, 3, 2), "opencl": (16, 8, 4, 3, 2)}
 """Components of a vector type, by flavour, the widest first."""
 
+MOST_COMPONENTS = 16_384
+"""Of a vector: each is an instruction where SPIR-V's are shorter."""
+
 IN_MEMORY = (
     "expected no matrix in memory: SPV_KHR_cooperative_matrix has matrices in the "
     "storage classes Function and Private only"
@@ -250,6 +253,10 @@ class Types:
             return (1,)
         if any(type.get_scalable_dims()):
             raise Refusal(f"expected a vector of fixed size, got {type}")
+        if type.element_count() > MOST_COMPONENTS:
+            raise Refusal(
+                f"expected a vector of at most {MOST_COMPONENTS} components, got {type}"
+            )
         return widths(type.element_count(), VECTOR_WIDTHS[self.facts.flavour])
 
     def parts(self, type: Attribute) -> tuple[Id, ...]:
