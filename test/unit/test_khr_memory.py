@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import coopc
+from coopc.diagnostic import CompileError
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
@@ -246,7 +247,7 @@ def test_atomic_accesses(on_lavapipe: Callable[..., None]) -> None:
         ("memref<18x32xf16>", ("%c0", "%c1"), False),
         ("memref<18x33xf16>", ("%c0", "%c0"), False),
         ("memref<?x?xf16>", ("%c0", "%c0"), True),
-        ("memref<18x4xvector<8xf16>>", ("%c0", "%c1"), True),
+        ("memref<18x8xvector<4xi32>>", ("%c0", "%c1"), True),
     ],
 )
 def test_rows_are_aligned(memory: str, at: tuple[str, str], native: bool) -> None:
@@ -269,3 +270,20 @@ func.func @k(%m: {memory}, %o: memref<16x16xf16>)
     )
     staged = "OpControlBarrier" in artifact.text
     assert staged != native
+
+
+def test_long_vectors_in_memory_are_refused() -> None:
+    """Vulkan has none of 8 components."""
+    memory = "memref<8x1xvector<8xf16>>"
+    with pytest.raises(CompileError, match="vectors of at most 4 components, which vu"):
+        coopc.compile(
+            f"""
+func.func @k(%m: {memory}) attributes {{simt.kernel}} {{
+  %c0 = arith.constant 0 : index
+  %v = memref.load %m[%c0, %c0] : {memory}
+  memref.store %v, %m[%c0, %c0] : {memory}
+  func.return
+}}""",
+            "coopc-khr{device=nvidia}",
+            "spirv",
+        )

@@ -1,7 +1,7 @@
 """`memref`: atomic accesses to one element.
 
 `memref.atomic_rmw`, and loads and stores that have an ordering (`simt.ordering`).  An
-update without one is relaxed; who sees it as atomic (`simt.ordering_scope`) is the device.
+update without one is relaxed; `simt.ordering_scope` is the device without one.
 """
 
 from __future__ import annotations

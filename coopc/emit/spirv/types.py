@@ -201,8 +201,14 @@ class Types:
         if isinstance(type, coopmatrix.MatrixType):
             raise Refusal(IN_MEMORY)
         if is_vector(type):
-            (width,) = self.widths(type)
-            return self.vector(self.in_memory(type.get_element_type()), width)
+            widths = self.widths(type)
+            if len(widths) != 1:
+                most = "4" if self.facts.vulkan else "16"
+                raise Refusal(
+                    f"expected memory of vectors of at most {most} components, which "
+                    f"{self.facts.flavour} has, got {type}"
+                )
+            return self.vector(self.in_memory(type.get_element_type()), widths[0])
         return self.int(8) if type == _I1 else self.number(type)
 
     def field(self, type: str) -> Id:
