@@ -84,6 +84,7 @@ class Session(Served):
     def __init__(self, worker: Worker, *, amx: bool) -> None:
         super().__init__(worker)
         self.info = DeviceInfo.from_header(worker.open(), amx=amx)
+        worker.driver = self.info.driver
 
     @classmethod
     def start(cls, *, amx: bool = False) -> Self:

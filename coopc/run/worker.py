@@ -71,6 +71,8 @@ class Worker:
         self.command = list(command)
         self.environment = dict(environment)
         self.opening = opening
+        self.driver = ""
+        """Its name, once known: what is to blame where it ends by a signal."""
         self.opened: Header = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._printed: IO[bytes] | None = None
@@ -174,6 +176,11 @@ class Worker:
         if status == -signal.SIGALRM:
             return f"no answer within {seconds:g} s"
         end = f"status {status}" if status >= 0 else signal.Signals(-status).name
+        if status < 0 and self.driver:
+            end += (
+                f", by a fault of {self.driver}: other code of the same kernel "
+                "(unroll=true, another subgroup-size) may avoid it"
+            )
         return f"the process that runs kernels ended with {end}{printed}"
 
     def _last_printed(self) -> str:

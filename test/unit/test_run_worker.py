@@ -82,6 +82,13 @@ def test_failure_is_one_error_and_then_all_is_well(
     assert answer == {"said": 2}
 
 
+def test_the_driver_is_named_where_it_crashes(worker: Worker):
+    worker.open()
+    worker.driver = "a driver"
+    with pytest.raises(RunFailed, match="SIGABRT, by a fault of a driver"):
+        worker.ask({"do": "crash"}, seconds=60)
+
+
 def test_missing_program():
     worker = Worker(["/nowhere/python"], {}, {"do": "open"})
     with pytest.raises(RunFailed, match="cannot start /nowhere/python"):
