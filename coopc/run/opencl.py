@@ -213,13 +213,6 @@ def why_unsupported(
         return facts.mistakes[0]
     if facts.matrix_types and not info.amx:
         return f"{info.name} has cooperative matrices only with AMX"
-    flags = amx_emulation.cpu_flags()
-    halves = any("f16" in (x.a, x.b) for x in facts.multiplications)
-    if halves and "amx_tile" in flags and "amx_fp16" not in flags:
-        return (
-            f"expected AMX-FP16 in {info.name}, for products of f16: an instruction "
-            "alone cannot be emulated, as the tiles are the processor's"
-        )
     return None
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from coopc.run import opencl
-from coopc.run.matrix_shape import MatrixShape
-from coopc.run.spirv_facts import SpirvFacts, spirv_facts
+from coopc.run.spirv_facts import spirv_facts
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
 
@@ -166,25 +165,6 @@ def test_device_limits(intel_cpu: opencl.Session, spirv: Callable[..., bytes]):
         f"expected work-groups of at most {info.invocations} work-items on "
         f"{info.name}, got {info.invocations * 2}"
     )
-
-
-@pytest.mark.parametrize("element", ["f16", "s8"])
-def test_tiles_of_the_processor_without_f16(
-    element: str, monkeypatch: pytest.MonkeyPatch
-):
-    """Its own tiles do not trap, and so the emulator does not see them."""
-
-    def flags() -> frozenset[str]:
-        return frozenset({"amx_tile", "amx_int8", "amx_bf16"})
-
-    monkeypatch.setattr(opencl.amx_emulation, "cpu_flags", flags)
-    info = opencl.DeviceInfo("x", "y", "3", (16,), frozenset(), 64, 0, amx=True)
-    shape = MatrixShape(16, 16, 16, element, element, "f32", "f32")
-    reason = opencl.why_unsupported(
-        info, SpirvFacts(multiplications={shape}), "f", (16,)
-    )
-    assert (reason is not None) == (element == "f16")
-    assert reason is None or "expected AMX-FP16 in x, for products of f16" in reason
 
 
 def test_refusal_of_the_compiler_is_one_line(
