@@ -6,8 +6,7 @@ with numeric ids gives the same bytes.
 
 import struct
 
-from coopc.spirv.ext_inst import Entry
-from coopc.spirv.grammar import Instruction
+from coopc.spirv.grammar import ExtendedInstruction, Instruction
 from coopc.spirv.module import Module
 from coopc.spirv.order import ordered
 from coopc.spirv.statement import Atom, Id, Literal, Selected
@@ -48,7 +47,7 @@ def _encode(atom: Atom, words: list[int]) -> None:
             words.append(atom.value)
         case Literal():
             words.extend(_number(atom))
-        case Entry():
+        case ExtendedInstruction():
             words.append(atom.number)
         case Instruction():
             words.append(atom.opcode)

@@ -2,14 +2,15 @@
 
 Each use asks for any one of some capabilities (`Needs`).  Asks for one are met first;
 then the others, in order, by what is declared or implied already, else by the first
-that suits the kind of module (kernel or shader).  A capability that is only implied
-by a declared one is not declared.  The result is in the order of their numbers.
+that suits the kind of module (kernel or shader), preferably one of the core.  A
+capability that is only implied by a declared one is not declared.  The result is in the
+order of their numbers.
 """
 
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from coopc.spirv.grammar import Enumerant, Needs, enumeration
+from coopc.spirv.grammar import Enumerant, Needs, Version, enumeration
 from coopc.spirv.module import Module
 from coopc.spirv.special_needs import special_needs
 from coopc.spirv.statement import Atom, Instruction, Selected, Statement
@@ -30,7 +31,7 @@ def capabilities(module: Module, placed: Placed) -> list[str]:
     reached = _closure(declared)
     for choices in sorted(asked, key=lambda choices: (len(choices), choices)):
         if reached.isdisjoint(choices):
-            declared.add(_choose(choices, reached))
+            declared.add(_choose(choices, reached, module.version))
             reached = _closure(declared)
     return sorted(declared, key=lambda name: _capability(name).value)
 
@@ -56,13 +57,15 @@ def _needs(placed: Placed) -> Iterator[Needs]:
                 yield atom.needs
 
 
-def _choose(choices: Alternatives, reached: set[str]) -> str:
+def _choose(choices: Alternatives, reached: set[str], version: Version) -> str:
     """The first choice that does not make a kernel a shader, or the other way."""
     foreign = {"Shader"} if "Kernel" in reached else {"Kernel"}
-    for name in choices:
-        if foreign.isdisjoint({name, *_implied(name)}):
-            return name
-    return choices[0]
+
+    def rank(name: str) -> tuple[bool, bool]:
+        suits = foreign.isdisjoint({name, *_implied(name)})
+        return not suits, not _capability(name).needs.is_core(version)
+
+    return min(choices, key=rank)
 
 
 def _closure(declared: Iterable[str]) -> set[str]:

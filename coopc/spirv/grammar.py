@@ -1,23 +1,25 @@
-"""What SPIR-V's instructions and enumerations are: the one table, by name.
+"""The grammar of SPIR-V: instructions, enumerations, extended instructions by name.
 
-`instruction("OpLoad")` and `enumeration("StorageClass")` read their lines of the text
-tables `CORE`, `EXTENSION`, `ENUMERANTS` and `CAPABILITIES` on first use.  Writers,
-checks and the derivation of capabilities know instructions only through these facts.
+`instruction("OpLoad")` and `enumeration("StorageClass")` read their rows of the
+generated `grammar_table` on first use.  Operands have the kinds of the grammar of
+SPIRV-Headers: "IdRef", "LiteralInteger", ..., or the name of an enumeration.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from coopc.spirv.capability_table import CAPABILITIES
-from coopc.spirv.enumerants import ENUMERANTS
-from coopc.spirv.instructions import CORE
-from coopc.spirv.instructions_extension import EXTENSION
+from coopc.spirv.grammar_table import (
+    ENUMERATIONS,
+    EXTENDED_INSTRUCTIONS,
+    INSTRUCTIONS,
+    MASKS,
+)
 
 Version = tuple[int, int]
 """A version of SPIR-V, (major, minor)."""
 
-ID_KINDS = ("id", "scope", "semantics")
+ID_KINDS = ("IdRef", "IdScope", "IdMemorySemantics")
 """The kinds of operands that are ids."""
 
 
@@ -25,17 +27,23 @@ class Needs(NamedTuple):
     """What an instruction or enumerant needs to be there."""
 
     capabilities: tuple[str, ...] = ()
-    """Any one of these; the preferred comes first.  Empty: none."""
+    """Any one of these; empty: none."""
     extension: str | None = None
     """The extension that brings it, where the core version does not."""
     since: Version | None = None
     """The core version that has it; None: no core version if there is an extension."""
 
+    def is_core(self, version: Version) -> bool:
+        """Whether this version has it without an extension."""
+        if self.since is None:
+            return self.extension is None
+        return version >= self.since
+
     def extension_in(self, version: Version) -> str | None:
         """The extension that a module of this version must name, if any."""
-        if self.since is not None and version >= self.since:
+        if self.is_core(version):
             return None
-        assert self.extension or not self.since, f"{self} is not in {version}"
+        assert self.extension, f"{self} is not in {version}"
         return self.extension
 
 
@@ -103,6 +111,19 @@ class Enumeration(NamedTuple):
         return self.members[name]
 
 
+class ExtendedInstruction(NamedTuple):
+    """A member of an extended instruction set."""
+
+    name: str
+    number: int
+    operand_count: int | None
+    """How many ids it takes; None for one or more."""
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be given so many operands."""
+        return count > 0 if self.operand_count is None else count == self.operand_count
+
+
 @cache
 def instruction(name: str) -> Instruction:
     """The facts of the instruction of that name.
@@ -110,88 +131,54 @@ def instruction(name: str) -> Instruction:
     >>> instruction("OpIAdd").opcode
     128
     """
-    assert name in _instruction_lines(), f"unknown instruction {name}"
-    opcode, words, needs = _parse(_instruction_lines()[name])
-    has_type = "type" in words
-    has_result = "result" in words
+    assert name in INSTRUCTIONS, f"unknown instruction {name}"
+    row = INSTRUCTIONS[name]
+    words = row[1].split()
+    has_type = "IdResultType" in words
+    has_result = "IdResult" in words
     operands = tuple(map(_operand, words[has_type + has_result :]))
     fixed = all(not o.repeat and o.kinds[0] in ID_KINDS for o in operands)
-    id_count = len(operands) if fixed else None
-    return Instruction(name, opcode, has_type, has_result, operands, needs, id_count)
-
-
-@cache
-def enumeration(name: str) -> Enumeration:
-    """The enumeration of that name, as "StorageClass" or "Capability"."""
-    is_mask, lines = _enumeration_lines()[name]
-    members: dict[str, Enumerant] = {}
-    for line in lines:
-        member, _, rest = line.partition(" ")
-        value, words, needs = _parse(rest)
-        members[member] = Enumerant(member, value, tuple(words), needs)
-    return Enumeration(name, is_mask, members)
-
-
-@cache
-def is_enumeration(kind: str) -> bool:
-    """Whether an operand kind names an enumeration (others are lower-case)."""
-    return kind[0].isupper()
-
-
-def instruction_names() -> tuple[str, ...]:
-    """The names of all instructions, core ones first."""
-    return tuple(_instruction_lines())
-
-
-def enumeration_names() -> tuple[str, ...]:
-    """The names of all enumerations."""
-    return tuple(_enumeration_lines())
-
-
-@cache
-def _instruction_lines() -> dict[str, str]:
-    """Instruction name to the rest of its line, the opcode first."""
-    lines: dict[str, str] = {}
-    for line in _lines(CORE + EXTENSION):
-        opcode, name, *rest = line.split()
-        assert name not in lines, f"{name} is listed twice"
-        lines[name] = " ".join([opcode, *rest])
-    return lines
-
-
-@cache
-def _enumeration_lines() -> dict[str, tuple[bool, list[str]]]:
-    """Enumeration name to whether it is a mask, and its lines."""
-    found: dict[str, tuple[bool, list[str]]] = {}
-    current: list[str] = []
-    for line in _lines(ENUMERANTS + CAPABILITIES):
-        word, _, name = line.partition(" ")
-        if word in ("enum", "mask"):
-            current = []
-            found[name] = (word == "mask", current)
-        else:
-            current.append(line)
-    return found
-
-
-def _lines(table: str) -> Iterator[str]:
-    return (line for line in table.splitlines() if line)
-
-
-def _parse(line: str) -> tuple[int, list[str], Needs]:
-    """Split ``value operands... tags...``."""
-    value, *words = line.split()
-    tags = dict(word.split("=") for word in words if "=" in word)
-    since = tags.get("since")
-    major, _, minor = since.partition(".") if since else ("", "", "")
-    needs = Needs(
-        tuple(tags["cap"].split("|")) if "cap" in tags else (),
-        tags.get("ext"),
-        (int(major), int(minor)) if since else None,
+    return Instruction(
+        name,
+        row[0],
+        has_type,
+        has_result,
+        operands,
+        Needs(*row[2:]),
+        id_count=len(operands) if fixed else None,
     )
-    return int(value, 0), [word for word in words if "=" not in word], needs
 
 
 def _operand(word: str) -> Operand:
     repeat = word[-1] if word[-1] in "?*" else ""
     return Operand(tuple(word.removesuffix(repeat).split(":")), repeat)
+
+
+@cache
+def enumeration(name: str) -> Enumeration:
+    """The enumeration of that name, as "StorageClass" or "Capability"."""
+    rows = MASKS[name] if name in MASKS else ENUMERATIONS[name]
+    members = {
+        member: Enumerant(member, row[0], tuple(row[1].split()), Needs(*row[2:]))
+        for member, row in rows.items()
+    }
+    return Enumeration(name, name in MASKS, members)
+
+
+@cache
+def is_enumeration(kind: str) -> bool:
+    """Whether a kind of operands is an enumeration or a mask."""
+    return kind in ENUMERATIONS or kind in MASKS
+
+
+@cache
+def extended_instruction(set_name: str, name: str) -> ExtendedInstruction:
+    """The member of an extended instruction set.
+
+    >>> extended_instruction("OpenCL.std", "fma").number
+    26
+    """
+    assert set_name in EXTENDED_INSTRUCTIONS, f"unknown instruction set {set_name}"
+    members = EXTENDED_INSTRUCTIONS[set_name]
+    assert name in members, f"{set_name} has no {name}"
+    return ExtendedInstruction(name, *members[name])

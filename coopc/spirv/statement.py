@@ -9,13 +9,14 @@ atoms, so an operand means the same to all three.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coopc.spirv.ext_inst import Entry, member
 from coopc.spirv.grammar import (
     ID_KINDS,
     Enumerant,
+    ExtendedInstruction,
     Instruction,
     Operand,
     enumeration,
+    extended_instruction,
     instruction,
     is_enumeration,
 )
@@ -114,7 +115,7 @@ class Selected(NamedTuple):
         return sum(bit.value for bit in self.members)
 
 
-Atom = Id | int | str | Literal | Entry | Selected | Instruction
+Atom = Id | int | str | Literal | Selected | Instruction | ExtendedInstruction
 """One operand resolved: str is a string; Instruction an opcode as an operand."""
 
 
@@ -179,7 +180,7 @@ class _Reader:
         if kind in ID_KINDS:
             assert isinstance(value, Id), self._wrong(kind, value)
             self.found.append(value)
-        elif kind == "int":
+        elif kind == "LiteralInteger":
             assert isinstance(value, int), self._wrong(kind, value)
             assert 0 <= value < 1 << 32, self._wrong(kind, value)
             self.found.append(value)
@@ -187,21 +188,21 @@ class _Reader:
             self._special(kind, value)
 
     def _special(self, kind: str, value: Value) -> None:
-        if kind == "number":
+        if kind == "LiteralContextDependentNumber":
             assert isinstance(value, int), self._wrong(kind, value)
             self.found.append(Literal(value, self._number_type()))
             return
         assert isinstance(value, str), self._wrong(kind, value)
         if is_enumeration(kind):
             self._enumerants(kind, value)
-        elif kind == "extinst":
+        elif kind == "LiteralExtInstInteger":
             self._ext_inst(value)
-        elif kind == "opcode":
+        elif kind == "LiteralSpecConstantOpInteger":
             facts = instruction(value)
             self.found.append(facts)
             self._signature(facts.operands)
         else:
-            assert kind == "string", f"unknown operand kind {kind}"
+            assert kind == "LiteralString", f"unknown operand kind {kind}"
             self.found.append(value)
 
     def _enumerants(self, kind: str, value: str) -> None:
@@ -212,16 +213,16 @@ class _Reader:
 
     def _ext_inst(self, name: str) -> None:
         imported = self.statement.operands[0]
-        assert isinstance(imported, Id), self._wrong("extinst", name)
+        assert isinstance(imported, Id), self._wrong("LiteralExtInstInteger", name)
         assert imported.definition is not None, f"{imported} is no instruction set"
         set_name = imported.definition.operands[0]
-        assert isinstance(set_name, str), self._wrong("extinst", name)
-        entry = member(set_name, name)
+        assert isinstance(set_name, str), self._wrong("LiteralExtInstInteger", name)
+        entry = extended_instruction(set_name, name)
         given = self.count - self.position
         assert entry.takes(given), f"{name} does not take {given} operands"
         self.found.append(entry)
         while self.position < self.count:
-            self._one("id")
+            self._one("IdRef")
 
     def _number_type(self) -> Id:
         if self.statement.type is not None:

@@ -5,8 +5,7 @@ binary.  Either text assembles to `binary(module)`, the second with
 `--preserve-numeric-ids` as well.
 """
 
-from coopc.spirv.ext_inst import Entry
-from coopc.spirv.grammar import Instruction
+from coopc.spirv.grammar import ExtendedInstruction, Instruction
 from coopc.spirv.literal import float_text
 from coopc.spirv.module import Module, float_format
 from coopc.spirv.names import friendly_names
@@ -64,7 +63,7 @@ def _word(atom: Atom) -> str:
             return _selected(atom)
         case Literal():
             return _number(atom)
-        case Entry():
+        case ExtendedInstruction():
             return atom.name
         case Instruction():
             return atom.name.removeprefix("Op")

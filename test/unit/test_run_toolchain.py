@@ -13,6 +13,7 @@ from coopc.run.toolchain import ToolMissing
 SCRIPT = toolchain.CHECKOUT / "tools" / "get_toolchain.sh"
 VERSIONS = """\
 spirv-tools 2026.4-1
+spirv-headers 1.6-1
 intel-ocloc 26.27-1
 libigc2 2.40-1
 libigdfcl2 2.40-1

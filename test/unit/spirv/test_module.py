@@ -317,7 +317,7 @@ def test_checked_modules_assert_on_operands():
         "other operands": ("OpIAdd", (one,)),
         "expected an id": ("OpIAdd", (one, 1)),
         "MemoryAccess has no Fast": ("OpLoad", (one, "Fast")),
-        "expected int next": ("OpLoad", (one, "Aligned")),
+        "expected LiteralInteger next": ("OpLoad", (one, "Aligned")),
         "1 operands too many": ("OpLoad", (one, "Volatile", 4)),
         "OpenCL.std has no foo": (
             "OpExtInst",
