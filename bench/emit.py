@@ -10,8 +10,7 @@ from coopc.emit.facts import Facts
 from coopc.emit.spirv.module import emit_module
 from coopc.parsing import parse
 from coopc.source import Source
-from coopc.spirv.binary import binary
-from coopc.spirv.text import text
+from coopc.spirv.writer import binary, text
 from coopc.universe import everything
 
 A, B = ("!coopmatrix.matrix<8x8xf16, a>", "!coopmatrix.matrix<8x8xf16, b>")

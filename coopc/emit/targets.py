@@ -88,7 +88,7 @@ class SpirvTarget(DeviceTarget):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the text."""
-        from coopc.spirv.text import text
+        from coopc.spirv.writer import text
 
         emitted = _emitted(self, module)
         output.write(text(emitted, numeric_ids=self.numeric_ids))
@@ -102,7 +102,7 @@ class SpirvBinaryTarget(DeviceTarget):
 
     def emit_bytes(self, ctx: Context, module: ModuleOp) -> bytes:
         """The bytes; coopc's tools ask for these."""
-        from coopc.spirv.binary import binary
+        from coopc.spirv.writer import binary
 
         return binary(_emitted(self, module))
 

@@ -5,18 +5,41 @@ then the others, in order, by what is declared or implied already, else by the f
 that suits the kind of module (kernel or shader), preferably one of the core.  A
 capability that is only implied by a declared one is not declared.  The result is in the
 order of their numbers.
+
+Some uses follow from types and values, not from an opcode or enumerant:
+
+- the widths of integers and floats, long vectors, bf16 in cooperative matrices;
+- 8 and 16-bit members of buffers, push constants and inputs of shaders;
+- atomics by the type that they work on;
+- memory scopes of the whole device under the Vulkan memory model;
+- dot products by the type of their operands.
 """
 
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from coopc.spirv.grammar import Enumerant, Needs, Version, enumeration
+from coopc.spirv.grammar import Enumerant, Instruction, Needs, Version, enumeration
 from coopc.spirv.module import Module
-from coopc.spirv.special_needs import special_needs
-from coopc.spirv.statement import Atom, Instruction, Selected, Statement
+from coopc.spirv.statement import Atom, Id, Selected, Statement, Value
 
 Placed = Iterable[tuple[Statement, list[Atom]]]
 Alternatives = tuple[str, ...]
+
+_INTS = {8: "Int8", 16: "Int16", 64: "Int64"}
+_FLOATS = {16: "Float16", 64: "Float64"}
+_ACCESS = {
+    ("StorageBuffer", 8): "StorageBuffer8BitAccess",
+    ("StorageBuffer", 16): "StorageBuffer16BitAccess",
+    ("PhysicalStorageBuffer", 8): "StorageBuffer8BitAccess",
+    ("PhysicalStorageBuffer", 16): "StorageBuffer16BitAccess",
+    ("Uniform", 8): "UniformAndStorageBuffer8BitAccess",
+    ("Uniform", 16): "UniformAndStorageBuffer16BitAccess",
+    ("PushConstant", 8): "StoragePushConstant8",
+    ("PushConstant", 16): "StoragePushConstant16",
+    ("Input", 16): "StorageInputOutput16",
+    ("Output", 16): "StorageInputOutput16",
+}
+"""Storage class and width in bits to the capability of a shader."""
 
 
 def capabilities(module: Module, placed: Placed) -> list[str]:
@@ -25,7 +48,7 @@ def capabilities(module: Module, placed: Placed) -> list[str]:
     for needs in _needs(placed):
         if needs.capabilities:
             asked[needs.capabilities] = None
-    for alternatives in special_needs(module, placed):
+    for alternatives in _typed_needs(module, placed):
         asked[alternatives] = None
     declared = {choices[0] for choices in asked if len(choices) == 1}
     reached = _closure(declared)
@@ -82,3 +105,125 @@ def _implied(name: str) -> frozenset[str]:
 def _capability(name: str) -> Enumerant:
     (member,) = enumeration("Capability").select(name)
     return member
+
+
+def _typed_needs(module: Module, placed: Placed) -> Iterator[Alternatives]:
+    """What follows from types and values, possibly more than once."""
+    kernel = "OpenCL" in module.memory_model.operands
+    vulkan = "Vulkan" in module.memory_model.operands
+    for statement, _ in placed:
+        name = statement.facts.name
+        if name.startswith("OpType"):
+            yield from _type_needs(statement)
+            if name == "OpTypePointer" and not kernel:
+                yield from _access_needs(statement)
+        elif name.startswith("OpAtomic"):
+            yield from _atomic_needs(statement)
+        elif "Dot" in name:
+            yield from _dot_needs(statement)
+        if vulkan and _has_device_scope(statement):
+            yield ("VulkanMemoryModelDeviceScope",)
+
+
+def _type_needs(statement: Statement) -> Iterator[Alternatives]:
+    match (statement.facts.name, *statement.operands):
+        case "OpTypeInt", int(bits), _ if bits in _INTS:
+            yield (_INTS[bits],)
+        case "OpTypeFloat", int(bits) if bits in _FLOATS:
+            yield (_FLOATS[bits],)
+        case "OpTypeVector", _, 8 | 16:
+            yield ("Vector16",)
+        case "OpTypeCooperativeMatrixKHR", Id() as element, *_ if _is_bf16(element):
+            yield ("BFloat16CooperativeMatrixKHR",)
+        case _:
+            pass
+
+
+def _access_needs(pointer: Statement) -> Iterator[Alternatives]:
+    storage, pointee = pointer.operands
+    assert isinstance(storage, str), f"{pointer} has no storage class"
+    assert isinstance(pointee, Id), f"{pointer} has no pointee"
+    for bits in sorted(_widths(pointee)):
+        if (storage, bits) in _ACCESS:
+            yield (_ACCESS[storage, bits],)
+
+
+def _widths(type: Id) -> set[int]:
+    """The widths in bits of the numbers in a type, not through pointers."""
+    definition = type.definition
+    assert definition is not None, f"{type} is not defined"
+    name = definition.facts.name
+    if name in ("OpTypeInt", "OpTypeFloat"):
+        return {bits for bits in definition.operands[:1] if isinstance(bits, int)}
+    if name in ("OpTypeVector", "OpTypeArray", "OpTypeRuntimeArray", "OpTypeMatrix"):
+        inner = definition.operands[:1]
+    elif name == "OpTypeStruct":
+        inner = definition.operands
+    else:
+        inner = ()
+    return {bits for id in inner if isinstance(id, Id) for bits in _widths(id)}
+
+
+def _atomic_needs(statement: Statement) -> Iterator[Alternatives]:
+    name = statement.facts.name
+    value = statement.type
+    if value is None and name == "OpAtomicStore":
+        stored = statement.operands[3]
+        value = stored.type if isinstance(stored, Id) else None
+    if value is None or value.definition is None:
+        return
+    bits = value.definition.operands[0]
+    if value.definition.facts.name == "OpTypeInt":
+        if bits == 64:
+            yield ("Int64Atomics",)
+    elif name == "OpAtomicFAddEXT":
+        yield (f"AtomicFloat{bits}AddEXT",)
+    elif name in ("OpAtomicFMinEXT", "OpAtomicFMaxEXT"):
+        yield (f"AtomicFloat{bits}MinMaxEXT",)
+
+
+def _dot_needs(statement: Statement) -> Iterator[Alternatives]:
+    vector = statement.operands[0]
+    if not isinstance(vector, Id) or vector.type.definition is None:
+        return
+    definition = vector.type.definition
+    if statement.facts.name == "OpDot":
+        if isinstance(element := definition.operands[0], Id) and _is_bf16(element):
+            yield ("BFloat16DotProductKHR",)
+    elif definition.facts.name == "OpTypeInt":
+        yield ("DotProductInput4x8BitPacked",)
+    else:
+        element = definition.operands[0]
+        assert isinstance(element, Id), f"{vector} is no vector"
+        small = _widths(element) == {8} and definition.operands[1] == 4
+        yield ("DotProductInput4x8Bit" if small else "DotProductInputAll",)
+
+
+def _is_bf16(type: Id) -> bool:
+    definition = type.definition
+    return definition is not None and "BFloat16KHR" in definition.operands
+
+
+def _has_device_scope(statement: Statement) -> bool:
+    """Whether a memory scope of the instruction is the constant Device."""
+    name = statement.facts.name
+    if name in ("OpControlBarrier", "OpControlBarrierArriveINTEL"):
+        return _is_device(statement.operands[1])
+    if name == "OpMemoryBarrier":
+        return _is_device(statement.operands[0])
+    if name.startswith("OpAtomic"):
+        return _is_device(statement.operands[1])
+    # what follows a MemoryAccess are literals and the scopes of its bits
+    return any(
+        any(map(_is_device, statement.operands[at:]))
+        for at, access in enumerate(statement.operands)
+        if isinstance(access, str) and "MakePointer" in access
+    )
+
+
+def _is_device(operand: Value) -> bool:
+    """Whether an operand is a constant 1, which as a scope is Device."""
+    if not isinstance(operand, Id) or operand.definition is None:
+        return False
+    definition = operand.definition
+    return definition.facts.name == "OpConstant" and definition.operands[0] == 1

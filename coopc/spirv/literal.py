@@ -18,35 +18,8 @@ spirv-as makes of `float_text(bits)` is `bits`.
 
 import math
 import struct
-from typing import NamedTuple
 
-
-class FloatFormat(NamedTuple):
-    """A binary interchange format."""
-
-    bits: int
-    """Size of the whole: 16, 32 or 64 bits."""
-    mantissa_bits: int
-    """Stored mantissa bits, without the leading one."""
-
-    @property
-    def exponent_bits(self) -> int:
-        """Size of the exponent field in bits."""
-        return self.bits - 1 - self.mantissa_bits
-
-    @property
-    def bias(self) -> int:
-        """What the exponent field holds for 2**0."""
-        return (1 << (self.exponent_bits - 1)) - 1
-
-
-F16 = FloatFormat(16, 10)
-BF16 = FloatFormat(16, 7)
-F32 = FloatFormat(32, 23)
-F64 = FloatFormat(64, 52)
-
-_F32_LIMIT = (2 - 2.0**-24) * 2.0**127
-"""From here on, values round to the infinity of binary32."""
+from coopc.rounding import FORMATS, FloatFormat
 
 
 def encode_int(value: int, bits: int, signed: bool) -> int:
@@ -75,80 +48,75 @@ def encode_float(value: float, form: FloatFormat) -> int:
     Raises:
         ValueError: a finite value rounds to infinity.
 
-    >>> hex(encode_float(1.0, BF16))
+    >>> hex(encode_float(1.0, FORMATS["bf16"]))
     '0x3f80'
     """
-    wide: int = struct.unpack("<Q", struct.pack("<d", value))[0]
-    sign = wide >> 63 << (form.bits - 1)
-    infinity = ((1 << form.exponent_bits) - 1) << form.mantissa_bits
-    if math.isnan(value):
-        payload = (wide & ((1 << 52) - 1)) >> (52 - form.mantissa_bits)
-        return sign | infinity | (payload or 1 << (form.mantissa_bits - 1))
-    if math.isinf(value):
-        return sign | infinity
-    if value == 0:
-        return sign
-    magnitude = _round_magnitude(abs(value), form)
-    if magnitude >= infinity:
+    rounded = form.round(value)
+    if math.isinf(rounded) and not math.isinf(value):
         raise ValueError(f"expected a finite float of {form.bits} bits, got {value}")
-    return sign | magnitude
+    wide: int = struct.unpack("<Q", struct.pack("<d", rounded))[0]
+    sign = wide >> 63 << (form.bits - 1)
+    if math.isnan(value):
+        payload = (wide & ((1 << 52) - 1)) >> (52 - form.fraction_bits)
+        return sign | _infinity(form) | (payload or 1 << (form.fraction_bits - 1))
+    if math.isinf(value):
+        return sign | _infinity(form)
+    if rounded == 0:
+        return sign
+    _, exponent = math.frexp(rounded)  # rounded = m * 2**exponent, 1/2 <= |m| < 1
+    scale = max(exponent - 1, form.min_exponent)
+    # The leading one of a normal number adds one to the exponent field.
+    units = int(math.ldexp(abs(rounded), form.fraction_bits - scale))
+    return sign | units + ((scale - form.min_exponent) << form.fraction_bits)
 
 
 def decode_float(bits: int, form: FloatFormat) -> float:
     """The value of the bits, exact.
 
-    >>> decode_float(0x3C00, F16)
+    >>> decode_float(0x3C00, FORMATS["f16"])
     1.0
     """
-    sign, exponent, mantissa = split_float(bits, form)
-    if exponent == (1 << form.exponent_bits) - 1:
-        size = mantissa << (52 - form.mantissa_bits) | 0x7FF << 52
+    sign, exponent, mantissa = _split(bits, form)
+    if exponent == _infinity(form) >> form.fraction_bits:
+        size = mantissa << (52 - form.fraction_bits) | 0x7FF << 52
         wide: float = struct.unpack("<d", struct.pack("<Q", size | sign << 63))[0]
         return wide
-    leading = mantissa | (1 << form.mantissa_bits if exponent else 0)
-    scale = max(exponent, 1) - form.bias - form.mantissa_bits
+    leading = mantissa | (1 << form.fraction_bits if exponent else 0)
+    scale = max(exponent, 1) - form.max_exponent - form.fraction_bits
     return math.copysign(math.ldexp(leading, scale), -1 if sign else 1)
-
-
-def split_float(bits: int, form: FloatFormat) -> tuple[int, int, int]:
-    """Sign, exponent and mantissa fields."""
-    mantissa = bits & ((1 << form.mantissa_bits) - 1)
-    exponent = (bits >> form.mantissa_bits) & ((1 << form.exponent_bits) - 1)
-    return bits >> (form.bits - 1), exponent, mantissa
 
 
 def float_text(bits: int, form: FloatFormat) -> str:
     """The text of a float literal, which reads back as exactly these bits.
 
-    >>> float_text(0x7E00, F16), float_text(0x3E00, F16), float_text(0x0001, F16)
+    >>> f16 = FORMATS["f16"]
+    >>> float_text(0x7E00, f16), float_text(0x3E00, f16), float_text(0x0001, f16)
     ('0x1.8p+16', '1.5', '0x1p-24')
     """
-    sign, exponent, mantissa = split_float(bits, form)
+    sign, exponent, mantissa = _split(bits, form)
     minus = "-" if sign else ""
-    if exponent in (0, (1 << form.exponent_bits) - 1):
+    if exponent in (0, _infinity(form) >> form.fraction_bits):
         return minus + _hex_text(exponent, mantissa, form)
     value = abs(decode_float(bits, form))
     if form.bits == 64:
         return minus + repr(value).removesuffix(".0")
     # spirv-as reads 16-bit floats as binary32 and cuts off, so the text is exact there
-    single = encode_float(value, F32)
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"
-        if float(text) < _F32_LIMIT and encode_float(float(text), F32) == single:
+        if FORMATS["f32"].round(float(text)) == value:
             return minus + text
     raise AssertionError(f"no decimal text for {bits:#x}")
 
 
-def _round_magnitude(value: float, form: FloatFormat) -> int:
-    """Exponent and mantissa fields of a positive finite value, as one number.
+def _infinity(form: FloatFormat) -> int:
+    return (1 << (form.bits - 1)) - (1 << form.fraction_bits)
 
-    A mantissa that rounds up to the next power of two carries into the exponent.
-    """
-    _, exponent = math.frexp(value)  # value = m * 2**exponent, 1/2 <= m < 1
-    scale = max(exponent - 1, 1 - form.bias)
-    units = math.ldexp(value, form.mantissa_bits - scale)
-    # round() ties to even; for a normal number units has the leading one
-    return round(units) + ((scale + form.bias - 1) << form.mantissa_bits)
+
+def _split(bits: int, form: FloatFormat) -> tuple[int, int, int]:
+    """Sign, exponent and mantissa fields."""
+    magnitude = bits & ((1 << (form.bits - 1)) - 1)
+    mantissa = magnitude & ((1 << form.fraction_bits) - 1)
+    return bits >> (form.bits - 1), magnitude >> form.fraction_bits, mantissa
 
 
 def _hex_text(exponent: int, mantissa: int, form: FloatFormat) -> str:
@@ -156,12 +124,12 @@ def _hex_text(exponent: int, mantissa: int, form: FloatFormat) -> str:
     if exponent == 0:
         if mantissa == 0:
             return "0"
-        power = 1 - form.bias - form.mantissa_bits + mantissa.bit_length() - 1
+        power = form.min_exponent - form.fraction_bits + mantissa.bit_length() - 1
         fraction = mantissa ^ (1 << (mantissa.bit_length() - 1))
         fraction_bits = mantissa.bit_length() - 1
     else:
-        power = form.bias + 1
-        fraction, fraction_bits = mantissa, form.mantissa_bits
+        power = form.max_exponent + 1
+        fraction, fraction_bits = mantissa, form.fraction_bits
     digits = -(-fraction_bits // 4)
     shifted = fraction << (digits * 4 - fraction_bits)
     text = f".{shifted:0{digits}x}".rstrip("0").rstrip(".") if digits else ""

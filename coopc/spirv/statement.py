@@ -9,6 +9,7 @@ atoms, so an operand means the same to all three.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from coopc.rounding import FORMATS, FloatFormat
 from coopc.spirv.grammar import (
     ID_KINDS,
     Enumerant,
@@ -20,6 +21,7 @@ from coopc.spirv.grammar import (
     instruction,
     is_enumeration,
 )
+from coopc.spirv.literal import encode_float, encode_int, float_text
 
 
 class Id:
@@ -83,25 +85,74 @@ class Literal(NamedTuple):
     bits: int
     type: Id
 
+    @classmethod
+    def of(cls, type: Id, value: float | bytes) -> "Literal":
+        """The literal of a number of an OpTypeInt or OpTypeFloat.
+
+        Args:
+            type: of the number.
+            value: a number, rounded to the type if it is a float; or the bits as
+                little-endian bytes, for a NaN that must keep its payload.
+
+        Raises:
+            ValueError: the type is another, or the value is not of it or does not fit.
+        """
+        definition = type.definition
+        kind = None if definition is None else definition.facts.name
+        if definition is None or kind not in ("OpTypeInt", "OpTypeFloat"):
+            raise ValueError(f"expected a type of numbers, got {type}")
+        width = cls(0, type).width
+        if isinstance(value, bytes):
+            if len(value) * 8 != width:
+                raise ValueError(f"expected {width // 8} bytes, got {len(value)}")
+            return cls(int.from_bytes(value, "little"), type)
+        if kind == "OpTypeFloat":
+            return cls(encode_float(float(value), _float_format(definition)), type)
+        if not isinstance(value, int):
+            raise ValueError(f"expected an integer, got {value}")
+        signed = definition.operands[1] == 1
+        return cls(encode_int(value, width, signed), type)
+
     @property
     def width(self) -> int:
         """Size of the type in bits."""
-        assert self.type.definition is not None, f"{self.type} is not defined"
-        width = self.type.definition.operands[0]
+        width = self._definition.operands[0]
         assert isinstance(width, int), f"{self.type} has no width"
         return width
 
     @property
-    def is_float(self) -> bool:
-        """Whether the type is one of floats."""
-        assert self.type.definition is not None, f"{self.type} is not defined"
-        return self.type.definition.facts.name == "OpTypeFloat"
-
-    @property
     def signed(self) -> bool:
         """Whether the type is one of signed integers."""
+        return not self._is_float and self._definition.operands[1] == 1
+
+    @property
+    def text(self) -> str:
+        """The number as spirv-as reads it."""
+        if self._is_float:
+            return float_text(self.bits, _float_format(self._definition))
+        if self.signed and self.bits >> (self.width - 1):
+            return str(self.bits - (1 << self.width))
+        return str(self.bits)
+
+    @property
+    def _is_float(self) -> bool:
+        return self._definition.facts.name == "OpTypeFloat"
+
+    @property
+    def _definition(self) -> Statement:
         assert self.type.definition is not None, f"{self.type} is not defined"
-        return not self.is_float and self.type.definition.operands[1] == 1
+        return self.type.definition
+
+
+def _float_format(definition: Statement) -> FloatFormat:
+    """The format of an OpTypeFloat."""
+    match tuple(definition.operands):
+        case (16, "BFloat16KHR"):
+            return FORMATS["bf16"]
+        case (16 | 32 | 64 as bits,):
+            return FORMATS[f"f{bits}"]
+        case other:
+            raise ValueError(f"expected a float of 16, 32 or 64 bits, got {other}")
 
 
 class Selected(NamedTuple):

@@ -16,7 +16,7 @@ from coopc.emit.spirv.types import Types
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.spirv.whole import ModuleEmission
 from coopc.emit.structured import Walker
-from coopc.spirv.function import Function
+from coopc.spirv.module import Function
 from coopc.spirv.statement import Id, Statement
 from coopc.spirv.statement import Value as Operand
 

@@ -17,7 +17,7 @@ from coopc.emit.index import IndexArithmetic, Strided
 from coopc.emit.spirv.types import Types
 from coopc.emit.spirv.view import Later, Num, View
 from coopc.emit.structured import Refusal
-from coopc.spirv.function import Function
+from coopc.spirv.module import Function
 from coopc.spirv.statement import Id
 
 ADDRESS_BITS = 64

@@ -14,8 +14,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.emit.facts import Facts
 from coopc.emit.spirv.types import Types
-from coopc.spirv.function import Function
-from coopc.spirv.module import Module
+from coopc.spirv.module import Function, Module
 from coopc.spirv.statement import Id
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ from coopc.llvm.text import text
 from coopc.run.arguments import encode
 from coopc.run.toolchain import validate_spirv
 from coopc.sim.simulate import simulate
-from coopc.spirv.binary import binary
+from coopc.spirv.writer import binary
 from coopc.validate.compare import compare
 
 ALL = os.environ.get("COOPC_SWEEP") == "all"

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from coopc.spirv.binary import binary
-from coopc.spirv.function import Function
-from coopc.spirv.module import Module
+from coopc.spirv.module import Function, Module
 from coopc.spirv.statement import Id
-from coopc.spirv.text import text
+from coopc.spirv.writer import binary, text
 
 Tool = Callable[[str], Path]
 VULKAN = {"Shader", "VulkanMemoryModel"}

@@ -10,7 +10,6 @@ import pytest
 
 from coopc.run import toolchain
 from coopc.spirv import generate_grammar, grammar_table
-from coopc.spirv.binary import binary
 from coopc.spirv.grammar import (
     ID_KINDS,
     Instruction,
@@ -26,7 +25,7 @@ from coopc.spirv.grammar_table import (
 )
 from coopc.spirv.module import Module
 from coopc.spirv.statement import Value
-from coopc.spirv.text import text
+from coopc.spirv.writer import binary, text
 
 Tool = Callable[[str], Path]
 

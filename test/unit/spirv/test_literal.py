@@ -8,19 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.spirv.literal import (
-    BF16,
-    F16,
-    F32,
-    F64,
-    FloatFormat,
-    decode_float,
-    encode_float,
-    encode_int,
-    float_text,
-)
+from coopc.rounding import FORMATS, FloatFormat
+from coopc.spirv.literal import decode_float, encode_float, encode_int, float_text
 
-FORMATS = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
+F16, BF16, F32 = (FORMATS[name] for name in ("f16", "bf16", "f32"))
 
 
 @st.composite

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coopc.spirv.binary import binary
-from coopc.spirv.function import Function
-from coopc.spirv.module import Module
+from coopc.spirv.module import Function, Module
 from coopc.spirv.statement import Id
-from coopc.spirv.text import text
+from coopc.spirv.writer import binary, text
 
 Tool = Callable[[str], Path]
 

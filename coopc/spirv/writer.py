@@ -1,0 +1,293 @@
+"""Writes a SPIR-V module as the bytes of a .spv file or as text that spirv-as takes.
+
+Both are one list of instructions in the order that the specification asks for:
+capabilities, extensions, imports, the memory model, entry points, execution modes,
+debug information, annotations, then types, constants and variables, then functions:
+those only declared first.  Ids are numbered in the order of their appearance, as
+spirv-as numbers symbolic ids.
+
+In text, ids are written by name, or with `numeric_ids` by the number that they have in
+the binary.  Either text assembles to `binary(module)`, the second with
+`--preserve-numeric-ids` as well: the header is that of spirv-as, generator included.
+"""
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coopc.spirv.capabilities import capabilities, extensions
+from coopc.spirv.grammar import ExtendedInstruction, Instruction, instruction
+from coopc.spirv.module import Module
+from coopc.spirv.statement import Atom, Id, Literal, Selected, Statement, atoms
+
+_MAGIC = 0x07230203
+_GENERATOR = 7 << 16
+"""Khronos SPIR-V Tools Assembler, version 0."""
+_COLUMN = 15
+"""Where the opcodes stand in text, in characters."""
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """What the writers write."""
+
+    statements: tuple[tuple[Statement, list[Atom]], ...]
+    """Each instruction with its operands."""
+    numbers: dict[Id, int]
+    """The number of each id, from 1."""
+
+    @property
+    def bound(self) -> int:
+        """All numbers are less."""
+        return len(self.numbers) + 1
+
+
+def _ordered(module: Module) -> _Ordered:
+    """All instructions of a module, with the derived ones."""
+    placed = [(statement, atoms(statement)) for statement in _given(module)]
+    body = [found for _, found in placed]
+    declared = capabilities(module, placed)
+    derived = [
+        *(Statement(instruction("OpCapability"), (name,)) for name in declared),
+        *(
+            Statement(instruction("OpExtension"), (name,))
+            for name in extensions(module, placed, declared)
+        ),
+    ]
+    head = [(statement, atoms(statement)) for statement in derived]
+    return _Ordered((*head, *placed), _numbers(body))
+
+
+def _given(module: Module) -> list[Statement]:
+    functions = sorted(module.functions, key=lambda function: bool(function.body))
+    return [
+        *module.imports,
+        module.memory_model,
+        *module.entry_points,
+        *module.execution_modes,
+        *module.sources,
+        *module.names,
+        *module.annotations,
+        *module.globals,
+        *(statement for f in functions for statement in f.statements()),
+    ]
+
+
+def _numbers(body: list[list[Atom]]) -> dict[Id, int]:
+    numbers: dict[Id, int] = {}
+    for found in body:
+        for atom in found:
+            if type(atom) is Id and atom not in numbers:
+                numbers[atom] = len(numbers) + 1
+    for id in numbers:
+        assert id.definition is not None, f"{id} is used and nowhere defined"
+    return numbers
+
+
+def binary(module: Module) -> bytes:
+    """The module as little-endian words."""
+    order = _ordered(module)
+    major, minor = module.version
+    words = [_MAGIC, major << 16 | minor << 8, _GENERATOR, order.bound, 0]
+    for statement, found in order.statements:
+        start = len(words)
+        words.append(0)
+        for atom in found:
+            if type(atom) is Id:
+                words.append(order.numbers[atom])
+            else:
+                _encode(atom, words)
+        count = len(words) - start
+        if count >= 1 << 16:
+            raise ValueError(f"expected at most 65535 words, got {count}: {statement}")
+        words[start] = count << 16 | statement.facts.opcode
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+def _encode(atom: Atom, words: list[int]) -> None:
+    """Append the words of an operand that is no id."""
+    match atom:
+        case int():
+            words.append(atom)
+        case str():
+            words.extend(_string_words(atom))
+        case Selected():
+            words.append(atom.value)
+        case Literal():
+            words.extend(_number_words(atom))
+        case ExtendedInstruction():
+            words.append(atom.number)
+        case Instruction():
+            words.append(atom.opcode)
+        case Id():
+            raise AssertionError(f"{atom} has no literal words")
+
+
+def _string_words(text: str) -> tuple[int, ...]:
+    data = text.encode()
+    if b"\0" in data:
+        raise ValueError(f"expected a string without NUL, got {text!r}")
+    data += b"\0" * (4 - len(data) % 4)
+    return struct.unpack(f"<{len(data) // 4}I", data)
+
+
+def _number_words(literal: Literal) -> tuple[int, ...]:
+    """Low word first; less than a word is extended by the sign of a signed type."""
+    width = literal.width
+    if width > 32:
+        return literal.bits & 0xFFFFFFFF, literal.bits >> 32
+    bits = literal.bits
+    if literal.signed and bits >> (width - 1):
+        bits |= 0xFFFFFFFF << width & 0xFFFFFFFF
+    return (bits,)
+
+
+def text(module: Module, *, numeric_ids: bool = False) -> str:
+    """The module as text, one instruction a line."""
+    order = _ordered(module)
+    major, minor = module.version
+    if numeric_ids:
+        names = {id: str(number) for id, number in order.numbers.items()}
+    else:
+        names = _friendly_names(order.numbers)
+    lines = ["; SPIR-V", f"; Version: {major}.{minor}", f"; Bound: {order.bound}"]
+    for statement, found in order.statements:
+        if statement.facts.name == "OpFunction":
+            lines.append("")
+        lines.append(_line(statement, found, names))
+    return "\n".join(lines) + "\n"
+
+
+def _line(statement: Statement, found: list[Atom], names: dict[Id, str]) -> str:
+    result = statement.result
+    head = ("" if result is None else f"%{names[result]} = ").rjust(_COLUMN)
+    words = [statement.facts.name]
+    for atom in found:
+        if atom is result:
+            result = None  # an OpPhi may name itself again
+        elif type(atom) is Id:
+            words.append("%" + names[atom])
+        else:
+            words.append(_word(atom))
+    return head + " ".join(words)
+
+
+def _word(atom: Atom) -> str:
+    """The text of an operand that is no id."""
+    match atom:
+        case int():
+            return str(atom)
+        case str():
+            escaped = atom.replace("\\", "\\\\").replace('"', '\\"')
+            return f'"{escaped}"'
+        case Selected():
+            return "|".join(member.name for member in atom.members) or "None"
+        case Literal():
+            return atom.text
+        case ExtendedInstruction():
+            return atom.name
+        case Instruction():
+            return atom.name.removeprefix("Op")
+        case Id():
+            raise AssertionError(f"{atom} is written by name")
+
+
+# --- names of ids in text ---
+
+_PLAIN = {
+    "OpTypeVoid": "void",
+    "OpTypeBool": "bool",
+    "OpConstantTrue": "true",
+    "OpConstantFalse": "false",
+}
+_INTS = {8: "char", 16: "short", 32: "int", 64: "long"}
+_FLOATS = {16: "half", 32: "float", 64: "double"}
+
+
+def _friendly_names(numbers: Mapping[Id, int]) -> dict[Id, str]:
+    """A name for each id, without the leading %: its debug name, else what it is.
+
+    Types and constants are named as spirv-dis does (`%v4float`, `%uint_0`), other
+    values by their number.  Names are made of letters, digits and `_`, and no two are
+    equal.
+    """
+    names: dict[Id, str] = {}
+    taken: dict[str, int] = {}
+    # debug names first, so that they are changed least
+    for named in (True, False):
+        for id, number in numbers.items():
+            if (id.name is not None) == named:
+                described = None if named else _describe(id, number, names)
+                names[id] = _unique(described or _legal(id.name or ""), taken)
+    return names
+
+
+def _legal(name: str) -> str:
+    """The name in characters that spirv-as takes; digits alone would be a number."""
+    legal = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
+    return f"_{legal}" if legal.isdigit() else legal
+
+
+def _unique(name: str, taken: dict[str, int]) -> str:
+    """The name, or with the next suffix that makes it new; `taken` holds that."""
+    unique = name
+    while unique in taken:
+        unique = f"{name}_{taken[name]}"
+        taken[name] += 1
+    taken[unique] = 0
+    return unique
+
+
+def _describe(id: Id, number: int, names: Mapping[Id, str]) -> str:
+    statement = id.definition
+    assert statement is not None, f"{id} is not defined"
+    name = statement.facts.name
+    if name in _PLAIN:
+        return _PLAIN[name]
+    if name.startswith("OpType"):
+        return _type(statement, number, names)
+    if name == "OpConstant":
+        return _constant(statement, names)
+    if name == "OpConstantNull":
+        return f"{_of(statement.type, names)}_null"
+    return str(number)
+
+
+def _type(statement: Statement, number: int, names: Mapping[Id, str]) -> str:
+    match (statement.facts.name, *statement.operands):
+        case "OpTypeInt", int(bits), signed:
+            stem = _INTS.get(bits, f"int{bits}")
+            return stem if signed else f"u{stem}"
+        case "OpTypeFloat", int(bits):
+            return _FLOATS.get(bits, f"float{bits}")
+        case "OpTypeFloat", _, "BFloat16KHR":
+            return "bfloat16"
+        case "OpTypeVector", Id() as element, int(count):
+            return f"v{count}{_of(element, names)}"
+        case "OpTypePointer", str(storage), Id() as pointee:
+            return f"ptr_{storage}_{_of(pointee, names)}"
+        case "OpTypeArray", Id() as element, Id() as length:
+            return f"arr_{_of(element, names)}_{_of(length, names)}"
+        case "OpTypeRuntimeArray", Id() as element:
+            return f"runtimearr_{_of(element, names)}"
+        case "OpTypeCooperativeMatrixKHR", Id() as element, *_:
+            return f"coopmat_{_of(element, names)}_{number}"
+        case kind, *_:
+            return f"{kind.removeprefix('OpType').lower()}_{number}"
+
+
+def _constant(statement: Statement, names: Mapping[Id, str]) -> str:
+    assert statement.type is not None, f"{statement} has no type"
+    (bits,) = statement.operands
+    assert isinstance(bits, int), f"{statement} has no bits"
+    value = Literal(bits, statement.type).text
+    spelt = value.replace("-", "n").replace("+", "").replace(".", "_")
+    return f"{_of(statement.type, names)}_{spelt}"
+
+
+def _of(id: Id | None, names: Mapping[Id, str]) -> str:
+    """The name of an operand, which is mostly named already."""
+    if id is None or id.definition is None:
+        return "unknown"
+    return names.get(id) or _describe(id, 0, names)
