@@ -1,13 +1,253 @@
-"""A module of LLVM IR: functions, what they call, global arrays and metadata."""
+"""A module of LLVM IR: functions of blocks, what they call, global arrays, metadata.
+
+An instruction is its text in pieces: words, values, and values with their types before
+them (`Typed`), so that names are chosen when it is written.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from coopc.llvm.function import Function, Signature
-from coopc.llvm.types import Pointer, Type
-from coopc.llvm.values import Constant, symbol
+from coopc.llvm.types import I1, VOID, Pointer, Type, Vector, like
+from coopc.llvm.values import Constant, Local, Value, symbol
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """A basic block; equal to itself alone."""
+
+    hint: str
+    instructions: list[Instruction] = field(default_factory=lambda: [])
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A value that prints with its type before it, and attributes between."""
+
+    value: Value
+    attributes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A block that prints as `label %name`."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A node that prints as `!n`, by the module's number of it."""
+
+    kind: str
+    node: int
+
+
+Piece: TypeAlias = "str | Local | Constant | Typed | Label | Block"
+
+
+@dataclass(eq=False, slots=True)
+class Instruction:
+    """One instruction."""
+
+    pieces: list[Piece]
+    result: Local | None = None
+    metadata: tuple[Metadata, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What callers know of a function."""
+
+    name: str
+    result: Type
+    parameters: tuple[Type, ...]
+    convention: str = ""
+    """A calling convention, as spir_func; empty for C's."""
+    attributes: str = ""
+    """Of the function, in the order in which they print."""
+    parameter_attributes: tuple[str, ...] = ()
+    """For each parameter; empty where none has any."""
+    result_attributes: str = ""
+
+    def attributes_of(self, at: int) -> str:
+        """The attributes of a parameter."""
+        return self.parameter_attributes[at] if self.parameter_attributes else ""
+
+
+class Function:
+    """A function with a body."""
+
+    def __init__(
+        self, signature: Signature, names: Sequence[str | None] = (), linkage: str = ""
+    ) -> None:
+        """Begin a function with one block.
+
+        Args:
+            signature: of it.
+            names: hints for the parameters.
+            linkage: such as internal; empty for external.
+        """
+        self.signature = signature
+        self.linkage = linkage
+        hints = [*names, *[None] * (len(signature.parameters) - len(names))]
+        self.parameters = [
+            Local(type, hint)
+            for type, hint in zip(signature.parameters, hints, strict=True)
+        ]
+        self.entry = Block("entry")
+        self.blocks = [self.entry]
+        self.block = self.entry
+        self.metadata: tuple[Metadata, ...] = ()
+        self.allocations = 0
+        """Instructions at the beginning that are allocations."""
+
+    def label(self, hint: str) -> Block:
+        """A block to come."""
+        return Block(hint)
+
+    def begin(self, block: Block) -> None:
+        """Append to a block from here on."""
+        self.blocks.append(block)
+        self.block = block
+
+    def do(self, *pieces: Piece, metadata: tuple[Metadata, ...] = ()) -> None:
+        """Append an instruction without a result."""
+        self.block.instructions.append(Instruction(list(pieces), None, metadata))
+
+    def emit(
+        self,
+        type: Type,
+        *pieces: Piece,
+        metadata: tuple[Metadata, ...] = (),
+        hint: str | None = None,
+    ) -> Local:
+        """Append an instruction with a result."""
+        result = Local(type, hint)
+        self.block.instructions.append(Instruction(list(pieces), result, metadata))
+        return result
+
+    # --- what most instructions look like --------------------------------------
+
+    def binary(self, opcode: str, left: Value, right: Value, flags: str = "") -> Local:
+        """`add nsw i32 %a, %b`."""
+        assert left.type == right.type, (opcode, left, right)
+        words = f"{opcode} {flags} " if flags else f"{opcode} "
+        return self.emit(left.type, words, Typed(left), ", ", right)
+
+    def unary(self, opcode: str, value: Value) -> Local:
+        """`fneg float %x`."""
+        return self.emit(value.type, f"{opcode} ", Typed(value))
+
+    def cast(self, opcode: str, value: Value, to: Type) -> Value:
+        """`trunc i64 %x to i32`; nothing where the type is the same."""
+        if value.type == to:
+            return value
+        return self.emit(to, f"{opcode} ", Typed(value), f" to {to}")
+
+    def compare(self, opcode: str, left: Value, right: Value) -> Local:
+        """`icmp slt i64 %a, %b`, of which `opcode` is `icmp slt`."""
+        assert left.type == right.type, (opcode, left, right)
+        type = like(left.type, I1)
+        return self.emit(type, f"{opcode} ", Typed(left), ", ", right)
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Local:
+        """One of two values; a condition of i1 chooses whole vectors."""
+        parts = (Typed(condition), ", ", Typed(yes), ", ", Typed(no))
+        return self.emit(yes.type, "select ", *parts)
+
+    def call(
+        self,
+        callee: Signature,
+        arguments: Sequence[Value],
+        *,
+        attributes: str = "",
+        metadata: tuple[Metadata, ...] = (),
+    ) -> Local | None:
+        """Call a function; None where it gives nothing."""
+        found = tuple(argument.type for argument in arguments)
+        assert found == callee.parameters, (callee, found)
+        head = " ".join(
+            word
+            for word in ("call", callee.convention, callee.result_attributes)
+            if word
+        )
+        pieces: list[Piece] = [f"{head} {callee.result} ", symbol(callee.name), "("]
+        for at, argument in enumerate(arguments):
+            pieces += [", "] if at else []
+            pieces.append(Typed(argument, callee.attributes_of(at)))
+        pieces.append(f") {attributes}" if attributes else ")")
+        if callee.result == VOID:
+            self.do(*pieces, metadata=metadata)
+            return None
+        return self.emit(callee.result, *pieces, metadata=metadata)
+
+    def load(
+        self,
+        type: Type,
+        pointer: Value,
+        align: int,
+        *,
+        metadata: tuple[Metadata, ...] = (),
+    ) -> Local:
+        """A load with an alignment in bytes."""
+        parts = (f"load {type}, ", Typed(pointer), f", align {align}")
+        return self.emit(type, *parts, metadata=metadata)
+
+    def store(
+        self,
+        value: Value,
+        pointer: Value,
+        align: int,
+        *,
+        metadata: tuple[Metadata, ...] = (),
+    ) -> None:
+        """A store with an alignment in bytes."""
+        parts = (Typed(value), ", ", Typed(pointer), f", align {align}")
+        self.do("store ", *parts, metadata=metadata)
+
+    def address(
+        self, type: Type, pointer: Value, *indices: Value, inbounds: bool = True
+    ) -> Local:
+        """`getelementptr`; `inbounds` where it is known to be of the object."""
+        pieces: list[Piece] = []
+        for index in indices:
+            pieces += [", ", Typed(index)]
+        words = "getelementptr inbounds" if inbounds else "getelementptr"
+        return self.emit(pointer.type, f"{words} {type}, ", Typed(pointer), *pieces)
+
+    def allocate(self, type: Type, align: int, hint: str | None = None) -> Local:
+        """A variable of the function, at its beginning."""
+        result = Local(Pointer(), hint)
+        made = Instruction([f"alloca {type}, align {align}"], result)
+        self.entry.instructions.insert(self.allocations, made)
+        self.allocations += 1
+        return result
+
+    def extract(self, vector: Value, index: Value) -> Local:
+        """A component of a vector."""
+        assert isinstance(vector.type, Vector), vector
+        parts = (Typed(vector), ", ", Typed(index))
+        return self.emit(vector.type.element, "extractelement ", *parts)
+
+    def insert(self, vector: Value, element: Value, index: Value) -> Local:
+        """A vector with one component replaced."""
+        parts = (Typed(vector), ", ", Typed(element), ", ", Typed(index))
+        return self.emit(vector.type, "insertelement ", *parts)
+
+    def phi(self, type: Type, hint: str | None = None) -> tuple[Local, Instruction]:
+        """A phi without operands, and the instruction that `arrive` extends."""
+        result = self.emit(type, f"phi {type} ", hint=hint)
+        return result, self.block.instructions[-1]
+
+
+def arrive(phi: Instruction, value: Value, source: Block) -> None:
+    """Add an operand to a phi."""
+    separator = ", " if len(phi.pieces) > 1 else ""
+    phi.pieces += [f"{separator}[ ", value, ", ", source, " ]"]
+
 
 Node: TypeAlias = "tuple[Constant | int, ...]"
 """The operands of a metadata node: constants, and other nodes by their numbers."""

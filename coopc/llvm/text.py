@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coopc.llvm.function import (
+from coopc.llvm.module import (
     Block,
     Function,
     Instruction,
     Label,
+    Module,
+    Node,
     Piece,
     Signature,
     Typed,
 )
-from coopc.llvm.module import Module, Node
 from coopc.llvm.types import VOID
 from coopc.llvm.values import Constant, Local, Value, quoted
 

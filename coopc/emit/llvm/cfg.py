@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.flow import Became
 from coopc.emit.structured import Refusal
-from coopc.llvm import function as llvm
+from coopc.llvm import module as llvm
 
 Edge = tuple[llvm.Block, list[Became]]
 """From where a block is reached, and what its arguments are then."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coopc.emit.llvm.emission import Emission
-from coopc.llvm.function import Typed, arrive
+from coopc.llvm.module import Typed, arrive
 from coopc.llvm.types import I1, I32, I64, Int, Struct, Type
 from coopc.llvm.values import Value, integer
 from coopc.plan.atomics import WORD, Form

@@ -14,7 +14,7 @@ from coopc.emit.llvm.index import Index
 from coopc.emit.llvm.types import Types
 from coopc.emit.llvm.view import Num, View, id_of
 from coopc.emit.structured import Refusal, Walker
-from coopc.llvm.function import Function, Metadata, Signature, Typed
+from coopc.llvm.module import Function, Metadata, Signature, Typed
 from coopc.llvm.types import (
     I32,
     I64,

@@ -12,7 +12,7 @@ from coopc.dialects.narrow import is_memref
 from coopc.emit.llvm.view import View, flat, from_flat
 from coopc.emit.memrefs import Form
 from coopc.emit.structured import Flow, Refusal
-from coopc.llvm.function import Block, Function, Instruction, Label, Typed, arrive
+from coopc.llvm.module import Block, Function, Instruction, Label, Typed, arrive
 from coopc.llvm.types import Type
 from coopc.llvm.values import Constant, Local, Value
 

@@ -18,7 +18,7 @@ from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.view import flat, from_flat
 from coopc.emit.memrefs import Form
 from coopc.emit.structured import Refusal
-from coopc.llvm.function import Typed
+from coopc.llvm.module import Typed
 from coopc.llvm.types import Struct
 from coopc.llvm.values import Value, poison
 

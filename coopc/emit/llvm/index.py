@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coopc.emit.index import IndexArithmetic
 from coopc.emit.llvm.view import Num, id_of
-from coopc.llvm.function import Function
+from coopc.llvm.module import Function
 from coopc.llvm.values import Constant, Value
 
 

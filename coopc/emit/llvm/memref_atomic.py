@@ -24,7 +24,7 @@ from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.view import View
 from coopc.emit.structured import Refusal
-from coopc.llvm.function import Typed
+from coopc.llvm.module import Typed
 from coopc.llvm.values import Value
 from coopc.plan.atomics import Access, Form, atomic_form
 

@@ -19,8 +19,7 @@ from coopc.emit.llvm.handlers import emit
 from coopc.emit.llvm.view import from_flat
 from coopc.emit.llvm.whole import ModuleEmission
 from coopc.emit.structured import Refusal
-from coopc.llvm.function import Function, Metadata, Signature
-from coopc.llvm.module import Module
+from coopc.llvm.module import Function, Metadata, Module, Signature
 from coopc.llvm.types import I32, VOID, Type
 from coopc.llvm.values import integer
 from coopc.passes.check_bounds import check_bounds

@@ -27,7 +27,7 @@ from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.matrix import sizes, suffix
 from coopc.emit.structured import Refusal
-from coopc.llvm.function import Signature
+from coopc.llvm.module import Signature
 from coopc.llvm.types import I32, I64, VOID, component, width
 from coopc.llvm.values import integer
 

@@ -20,7 +20,7 @@ from coopc.emit.elements import count_of
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.llvm.handlers import Handlers
 from coopc.emit.llvm.view import Num, View
-from coopc.llvm.function import Block, arrive
+from coopc.llvm.module import Block, arrive
 from coopc.llvm.types import I1, I32, I64, Int, Type, component, width
 from coopc.llvm.values import Value, integer
 

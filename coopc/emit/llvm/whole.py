@@ -14,8 +14,7 @@ from coopc.emit.llvm.facts import Facts
 from coopc.emit.llvm.types import Types
 from coopc.emit.llvm.view import flat_types
 from coopc.emit.structured import Refusal
-from coopc.llvm.function import Signature
-from coopc.llvm.module import Module
+from coopc.llvm.module import Module, Signature
 from coopc.llvm.types import I1, VOID, Struct, Type
 
 

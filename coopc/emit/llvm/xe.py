@@ -15,7 +15,7 @@ from coopc.emit.block_rules import check_message, fixed_lanes
 from coopc.emit.cache_controls import asked
 from coopc.emit.llvm.emission import Emission
 from coopc.emit.structured import Refusal
-from coopc.llvm.function import Metadata
+from coopc.llvm.module import Metadata
 from coopc.llvm.types import I32
 from coopc.llvm.values import Constant, Value, integer
 from coopc.plan.block_shape import BlockShape

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.llvm.function import Block, Function, Label, Signature, Typed, arrive
-from coopc.llvm.module import Module
+from coopc.llvm.module import Block, Function, Label, Module, Signature, Typed, arrive
 from coopc.llvm.text import text
 from coopc.llvm.types import (
     DOUBLE,
