@@ -14,7 +14,8 @@ of the checkout. DEST/bin then holds wrappers:
                                             (what lavapipe, Mesa's CPU Vulkan driver, loads in)
   mlir-opt mlir-translate llc               with --mlir
 
-and DEST/root/usr/include/spirv the grammar of SPIR-V (for generate_grammar.py).
+and DEST/root/usr what tables are generated from: the grammar of SPIR-V in include/spirv,
+the registry of Vulkan in share/vulkan.
 
 coopc finds .toolchain, else COOPC_TOOLCHAIN=DEST; PATH=DEST/bin:$PATH is for people.
 A complete DEST is left alone. DEST/VERSIONS holds the versions; where they differ from
@@ -90,7 +91,7 @@ marker=$dest/.coopc-toolchain
 : >>"$marker"
 
 llvm=${COOPC_LLVM_VERSION:-22}
-packages="spirv-tools spirv-headers intel-ocloc ${COOPC_IGC_PACKAGES:-libigc2 libigdfcl2} mesa-vulkan-drivers"
+packages="spirv-tools spirv-headers libvulkan-dev intel-ocloc ${COOPC_IGC_PACKAGES:-libigc2 libigdfcl2} mesa-vulkan-drivers"
 if [ -n "$mlir" ] || grep -qs '^mlir-' "$dest/VERSIONS"; then
   packages="$packages mlir-$llvm-tools llvm-$llvm"
   mlir=1

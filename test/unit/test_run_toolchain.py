@@ -14,6 +14,7 @@ SCRIPT = toolchain.CHECKOUT / "tools" / "get_toolchain.sh"
 VERSIONS = """\
 spirv-tools 2026.4-1
 spirv-headers 1.6-1
+libvulkan-dev 1.4-1
 intel-ocloc 26.27-1
 libigc2 2.40-1
 libigdfcl2 2.40-1
