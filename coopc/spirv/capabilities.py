@@ -18,11 +18,11 @@ Some uses follow from types and values, not from an opcode or enumerant:
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from coopc.spirv.grammar import Enumerant, Instruction, Needs, Version, enumeration
+from coopc.spirv.grammar import Enumerant, InstructionFacts, Needs, Version, enumeration
+from coopc.spirv.instruction import Id, Instruction, Operand, ResolvedOperand, Selected
 from coopc.spirv.module import Module
-from coopc.spirv.statement import Atom, Id, Selected, Statement, Value
 
-Placed = Iterable[tuple[Statement, list[Atom]]]
+Placed = Iterable[tuple[Instruction, list[ResolvedOperand]]]
 Alternatives = tuple[str, ...]
 
 _INTS = {8: "Int8", 16: "Int16", 64: "Int64"}
@@ -71,13 +71,13 @@ def extensions(module: Module, placed: Placed, declared: list[str]) -> list[str]
 
 
 def _needs(placed: Placed) -> Iterator[Needs]:
-    for statement, found in placed:
-        yield statement.facts.needs
-        for atom in found:
-            if isinstance(atom, Selected):
-                yield from (member.needs for member in atom.members)
-            elif isinstance(atom, Instruction):
-                yield atom.needs
+    for instruction, found in placed:
+        yield instruction.facts.needs
+        for operand in found:
+            if isinstance(operand, Selected):
+                yield from (member.needs for member in operand.members)
+            elif isinstance(operand, InstructionFacts):
+                yield operand.needs
 
 
 def _choose(choices: Alternatives, reached: set[str], version: Version) -> str:
@@ -111,22 +111,22 @@ def _typed_needs(module: Module, placed: Placed) -> Iterator[Alternatives]:
     """What follows from types and values, possibly more than once."""
     kernel = "OpenCL" in module.memory_model.operands
     vulkan = "Vulkan" in module.memory_model.operands
-    for statement, _ in placed:
-        name = statement.facts.name
+    for instruction, _ in placed:
+        name = instruction.facts.name
         if name.startswith("OpType"):
-            yield from _type_needs(statement)
+            yield from _type_needs(instruction)
             if name == "OpTypePointer" and not kernel:
-                yield from _access_needs(statement)
+                yield from _access_needs(instruction)
         elif name.startswith("OpAtomic"):
-            yield from _atomic_needs(statement)
+            yield from _atomic_needs(instruction)
         elif "Dot" in name:
-            yield from _dot_needs(statement)
-        if vulkan and _has_device_scope(statement):
+            yield from _dot_needs(instruction)
+        if vulkan and _has_device_scope(instruction):
             yield ("VulkanMemoryModelDeviceScope",)
 
 
-def _type_needs(statement: Statement) -> Iterator[Alternatives]:
-    match (statement.facts.name, *statement.operands):
+def _type_needs(instruction: Instruction) -> Iterator[Alternatives]:
+    match (instruction.facts.name, *instruction.operands):
         case "OpTypeInt", int(bits), _ if bits in _INTS:
             yield (_INTS[bits],)
         case "OpTypeFloat", int(bits) if bits in _FLOATS:
@@ -139,7 +139,7 @@ def _type_needs(statement: Statement) -> Iterator[Alternatives]:
             pass
 
 
-def _access_needs(pointer: Statement) -> Iterator[Alternatives]:
+def _access_needs(pointer: Instruction) -> Iterator[Alternatives]:
     storage, pointee = pointer.operands
     assert isinstance(storage, str), f"{pointer} has no storage class"
     assert isinstance(pointee, Id), f"{pointer} has no pointee"
@@ -164,11 +164,11 @@ def _widths(type: Id) -> set[int]:
     return {bits for id in inner if isinstance(id, Id) for bits in _widths(id)}
 
 
-def _atomic_needs(statement: Statement) -> Iterator[Alternatives]:
-    name = statement.facts.name
-    value = statement.type
+def _atomic_needs(instruction: Instruction) -> Iterator[Alternatives]:
+    name = instruction.facts.name
+    value = instruction.type
     if value is None and name == "OpAtomicStore":
-        stored = statement.operands[3]
+        stored = instruction.operands[3]
         value = stored.type if isinstance(stored, Id) else None
     if value is None or value.definition is None:
         return
@@ -182,12 +182,12 @@ def _atomic_needs(statement: Statement) -> Iterator[Alternatives]:
         yield (f"AtomicFloat{bits}MinMaxEXT",)
 
 
-def _dot_needs(statement: Statement) -> Iterator[Alternatives]:
-    vector = statement.operands[0]
+def _dot_needs(instruction: Instruction) -> Iterator[Alternatives]:
+    vector = instruction.operands[0]
     if not isinstance(vector, Id) or vector.type.definition is None:
         return
     definition = vector.type.definition
-    if statement.facts.name == "OpDot":
+    if instruction.facts.name == "OpDot":
         if isinstance(element := definition.operands[0], Id) and _is_bf16(element):
             yield ("BFloat16DotProductKHR",)
     elif definition.facts.name == "OpTypeInt":
@@ -204,24 +204,24 @@ def _is_bf16(type: Id) -> bool:
     return definition is not None and "BFloat16KHR" in definition.operands
 
 
-def _has_device_scope(statement: Statement) -> bool:
+def _has_device_scope(instruction: Instruction) -> bool:
     """Whether a memory scope of the instruction is the constant Device."""
-    name = statement.facts.name
+    name = instruction.facts.name
     if name in ("OpControlBarrier", "OpControlBarrierArriveINTEL"):
-        return _is_device(statement.operands[1])
+        return _is_device(instruction.operands[1])
     if name == "OpMemoryBarrier":
-        return _is_device(statement.operands[0])
+        return _is_device(instruction.operands[0])
     if name.startswith("OpAtomic"):
-        return _is_device(statement.operands[1])
+        return _is_device(instruction.operands[1])
     # what follows a MemoryAccess are literals and the scopes of its bits
     return any(
-        any(map(_is_device, statement.operands[at:]))
-        for at, access in enumerate(statement.operands)
+        any(map(_is_device, instruction.operands[at:]))
+        for at, access in enumerate(instruction.operands)
         if isinstance(access, str) and "MakePointer" in access
     )
 
 
-def _is_device(operand: Value) -> bool:
+def _is_device(operand: Operand) -> bool:
     """Whether an operand is a constant 1, which as a scope is Device."""
     if not isinstance(operand, Id) or operand.definition is None:
         return False

@@ -1,6 +1,6 @@
 """The grammar of SPIR-V: instructions, enumerations, extended instructions by name.
 
-`instruction("OpLoad")` and `enumeration("StorageClass")` read their rows of the
+`instruction_facts("OpLoad")` and `enumeration("StorageClass")` read their rows of the
 generated `grammar_table` on first use.  Operands have the kinds of the grammar of
 SPIRV-Headers: "IdRef", "LiteralInteger", ..., or the name of an enumeration.
 """
@@ -47,22 +47,22 @@ class Needs(NamedTuple):
         return self.extension
 
 
-class Operand(NamedTuple):
-    """One operand of a signature: its kinds (two for a pair) and how often."""
+class Parameter(NamedTuple):
+    """What an instruction takes as an operand: its kinds, two for a pair; how often."""
 
     kinds: tuple[str, ...]
-    repeat: str
+    quantifier: str
     """"" for once, "?" for optional, "*" for any number."""
 
 
-class Instruction(NamedTuple):
+class InstructionFacts(NamedTuple):
     """The facts of one instruction."""
 
     name: str
     opcode: int
     has_type: bool
     has_result: bool
-    operands: tuple[Operand, ...]
+    parameters: tuple[Parameter, ...]
     """What follows type and result."""
     needs: Needs
     id_count: int | None
@@ -125,10 +125,10 @@ class ExtendedInstruction(NamedTuple):
 
 
 @cache
-def instruction(name: str) -> Instruction:
+def instruction_facts(name: str) -> InstructionFacts:
     """The facts of the instruction of that name.
 
-    >>> instruction("OpIAdd").opcode
+    >>> instruction_facts("OpIAdd").opcode
     128
     """
     assert name in INSTRUCTIONS, f"unknown instruction {name}"
@@ -136,22 +136,22 @@ def instruction(name: str) -> Instruction:
     words = row[1].split()
     has_type = "IdResultType" in words
     has_result = "IdResult" in words
-    operands = tuple(map(_operand, words[has_type + has_result :]))
-    fixed = all(not o.repeat and o.kinds[0] in ID_KINDS for o in operands)
-    return Instruction(
+    parameters = tuple(map(_parameter, words[has_type + has_result :]))
+    fixed = all(not p.quantifier and p.kinds[0] in ID_KINDS for p in parameters)
+    return InstructionFacts(
         name,
         row[0],
         has_type,
         has_result,
-        operands,
+        parameters,
         Needs(*row[2:]),
-        id_count=len(operands) if fixed else None,
+        id_count=len(parameters) if fixed else None,
     )
 
 
-def _operand(word: str) -> Operand:
-    repeat = word[-1] if word[-1] in "?*" else ""
-    return Operand(tuple(word.removesuffix(repeat).split(":")), repeat)
+def _parameter(word: str) -> Parameter:
+    quantifier = word[-1] if word[-1] in "?*" else ""
+    return Parameter(tuple(word.removesuffix(quantifier).split(":")), quantifier)
 
 
 @cache

@@ -24,8 +24,8 @@ where an OpPhi names one that comes later.
 
 from collections.abc import Iterable, Sequence
 
-from coopc.spirv.grammar import ID_KINDS, Version, enumeration, instruction
-from coopc.spirv.statement import Id, Literal, Statement, Value, atoms
+from coopc.spirv.grammar import ID_KINDS, Version, enumeration
+from coopc.spirv.instruction import Id, Instruction, Literal, Operand, resolve_operands
 
 _TERMINATORS = frozenset(
     {
@@ -49,7 +49,7 @@ class Function:
         result_type: Id,
         function_type: Id,
         control: str,
-        names: list[Statement],
+        names: list[Instruction],
         check: bool,
     ):
         """Use `Module.function`.
@@ -65,14 +65,17 @@ class Function:
         self._check = check
         self.id = Id()
         """What calls and entry points name."""
-        self.head = Statement(
-            instruction("OpFunction"), (control, function_type), result_type, self.id
+        self.head = Instruction(
+            "OpFunction",
+            (control, function_type),
+            result_type,
+            self.id,
         )
         self.id.definition = self.head
         self.parameters = tuple(map(_parameter, _parameter_types(function_type)))
-        self.locals: list[Statement] = []
+        self.locals: list[Instruction] = []
         """Variables, which are written at the start of the first block."""
-        self.body: list[Statement] = []
+        self.body: list[Instruction] = []
         self.block: Id | None = None
         """The label of the block that is being emitted; None between blocks."""
 
@@ -97,7 +100,7 @@ class Function:
     def emit(
         self,
         opcode: str,
-        *operands: Value,
+        *operands: Operand,
         type: Id | None = None,
         name: str | None = None,
         result: Id | None = None,
@@ -115,21 +118,20 @@ class Function:
             The result; of an instruction that has none, an id of no use.
         """
         assert self.block is not None, f"{opcode} stands in no block"
-        facts = instruction(opcode)
-        if facts.has_result and result is None:
-            result = Id()
+        instruction = Instruction(opcode, operands, type, result)
+        if instruction.facts.has_result and result is None:
+            instruction.result = result = Id()
         if name is not None and result is not None:
             self._name(result, name)
-        statement = Statement(facts, operands, type, result)
         if self._check:
-            atoms(statement)
-        self.body.append(statement)
+            resolve_operands(instruction)
+        self.body.append(instruction)
         if opcode in _TERMINATORS:
             self.block = None
         if result is None:
             return _NO_RESULT
         assert result.definition is None, f"{result} is defined twice"
-        result.definition = statement
+        result.definition = instruction
         return result
 
     def local_variable(
@@ -138,12 +140,12 @@ class Function:
         """A variable of the storage class Function, wherever the body stands."""
         operands = ("Function", *([] if initializer is None else [initializer]))
         id = self.new_id(name)
-        statement = Statement(instruction("OpVariable"), operands, pointer_type, id)
-        self.locals.append(statement)
-        id.definition = statement
+        instruction = Instruction("OpVariable", operands, pointer_type, id)
+        self.locals.append(instruction)
+        id.definition = instruction
         return id
 
-    def statements(self) -> list[Statement]:
+    def instructions(self) -> list[Instruction]:
         """The whole function in order; without blocks, it is only declared."""
         assert self.block is None, f"the block {self.block} has no end"
         parameters = [p.definition for p in self.parameters if p.definition]
@@ -153,18 +155,18 @@ class Function:
             *self.body[:1],
             *self.locals,
             *self.body[1:],
-            Statement(instruction("OpFunctionEnd"), ()),
+            Instruction("OpFunctionEnd", ()),
         ]
 
     def _name(self, id: Id, name: str) -> None:
         id.name = name
-        self._names.append(Statement(instruction("OpName"), (id, name)))
+        self._names.append(Instruction("OpName", (id, name)))
 
     def _place(
-        self, opcode: str, operands: tuple[Value, ...], type: Id | None, result: Id
+        self, opcode: str, operands: tuple[Operand, ...], type: Id | None, result: Id
     ) -> None:
         assert result.definition is None, f"{result} is defined twice"
-        result.definition = Statement(instruction(opcode), operands, type, result)
+        result.definition = Instruction(opcode, operands, type, result)
         self.body.append(result.definition)
 
 
@@ -180,7 +182,7 @@ def _parameter_types(function_type: Id) -> list[Id]:
 
 def _parameter(type: Id) -> Id:
     id = Id()
-    id.definition = Statement(instruction("OpFunctionParameter"), (), type, id)
+    id.definition = Instruction("OpFunctionParameter", (), type, id)
     return id
 
 
@@ -210,19 +212,17 @@ class Module:
         """Capabilities asked for beyond those derived."""
         self.extensions: set[str] = set()
         """Extensions asked for beyond those derived."""
-        self.imports: list[Statement] = []
-        self.memory_model = Statement(
-            instruction("OpMemoryModel"), (addressing, memory_model)
-        )
-        self.entry_points: list[Statement] = []
-        self.execution_modes: list[Statement] = []
-        self.sources: list[Statement] = []
-        self.names: list[Statement] = []
-        self.annotations: list[Statement] = []
-        self.globals: list[Statement] = []
+        self.imports: list[Instruction] = []
+        self.memory_model = Instruction("OpMemoryModel", (addressing, memory_model))
+        self.entry_points: list[Instruction] = []
+        self.execution_modes: list[Instruction] = []
+        self.sources: list[Instruction] = []
+        self.names: list[Instruction] = []
+        self.annotations: list[Instruction] = []
+        self.globals: list[Instruction] = []
         """Types, constants and variables in the order of their definition."""
         self.functions: list[Function] = []
-        self._unified: dict[tuple[Value, ...], Id] = {}
+        self._unified: dict[tuple[Operand, ...], Id] = {}
 
     # --- what the module needs -------------------------------------------------
 
@@ -246,7 +246,7 @@ class Module:
     def type(
         self,
         opcode: str,
-        *operands: Value,
+        *operands: Operand,
         name: str | None = None,
         distinct: bool = False,
     ) -> Id:
@@ -308,7 +308,7 @@ class Module:
         return id
 
     def spec_constant_op(
-        self, type: Id, opcode: str, *operands: Value, name: str | None = None
+        self, type: Id, opcode: str, *operands: Operand, name: str | None = None
     ) -> Id:
         """What an instruction makes of spec constants, known when these are set."""
         return self._global("OpSpecConstantOp", (opcode, *operands), type, name)
@@ -334,13 +334,13 @@ class Module:
 
     # --- names and annotations -------------------------------------------------
 
-    def decorate(self, target: Id, decoration: str, *operands: Value) -> None:
+    def decorate(self, target: Id, decoration: str, *operands: Operand) -> None:
         """Decorate an id."""
         by_id = _takes_ids("Decoration", decoration)
         opcode = "OpDecorateId" if by_id else "OpDecorate"
         self._add(self.annotations, opcode, (target, decoration, *operands))
 
-    def decoration_group(self, decorations: Sequence[tuple[Value, ...]]) -> Id:
+    def decoration_group(self, decorations: Sequence[tuple[Operand, ...]]) -> Id:
         """What decorates an id more than once in one way, which `decorate` cannot.
 
         spirv-val takes a decoration but once for each id, those of groups apart.
@@ -358,7 +358,7 @@ class Module:
         self._add(self.annotations, "OpGroupDecorate", (group, *targets))
 
     def member_decorate(
-        self, target: Id, member: int, decoration: str, *operands: Value
+        self, target: Id, member: int, decoration: str, *operands: Operand
     ) -> None:
         """Decorate a member of a struct type."""
         row = (target, member, decoration, *operands)
@@ -367,7 +367,7 @@ class Module:
     def name(self, id: Id, name: str) -> None:
         """Give an id its debug name."""
         id.name = name
-        self.names.append(Statement(instruction("OpName"), (id, name)))
+        self.names.append(Instruction("OpName", (id, name)))
 
     def member_name(self, id: Id, member: int, name: str) -> None:
         """Give a member of a struct type its debug name."""
@@ -398,7 +398,7 @@ class Module:
         operands = (model, function, name, *interface)
         self._add(self.entry_points, "OpEntryPoint", operands)
 
-    def execution_mode(self, function: Id, mode: str, *operands: Value) -> None:
+    def execution_mode(self, function: Id, mode: str, *operands: Operand) -> None:
         """Set an execution mode, as "LocalSize" or "SubgroupSize"."""
         by_id = _takes_ids("ExecutionMode", mode)
         opcode = "OpExecutionModeId" if by_id else "OpExecutionMode"
@@ -423,7 +423,7 @@ class Module:
     def _global(
         self,
         opcode: str,
-        operands: tuple[Value, ...],
+        operands: tuple[Operand, ...],
         type: Id | None = None,
         name: str | None = None,
         *,
@@ -441,19 +441,19 @@ class Module:
 
     def _add(
         self,
-        section: list[Statement],
+        section: list[Instruction],
         opcode: str,
-        operands: tuple[Value, ...],
+        operands: tuple[Operand, ...],
         type: Id | None = None,
         result: Id | None = None,
     ) -> Id:
-        statement = Statement(instruction(opcode), operands, type, result)
+        instruction = Instruction(opcode, operands, type, result)
         if self.check:
-            atoms(statement)
-        section.append(statement)
+            resolve_operands(instruction)
+        section.append(instruction)
         if result is None:
             return Id()
-        result.definition = statement
+        result.definition = instruction
         return result
 
     @staticmethod

@@ -17,9 +17,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coopc.spirv.capabilities import capabilities, extensions
-from coopc.spirv.grammar import ExtendedInstruction, Instruction, instruction
+from coopc.spirv.grammar import ExtendedInstruction, InstructionFacts
+from coopc.spirv.instruction import (
+    Id,
+    Instruction,
+    Literal,
+    ResolvedOperand,
+    Selected,
+    resolve_operands,
+)
 from coopc.spirv.module import Module
-from coopc.spirv.statement import Atom, Id, Literal, Selected, Statement, atoms
 
 _MAGIC = 0x07230203
 _GENERATOR = 7 << 16
@@ -32,7 +39,7 @@ _COLUMN = 15
 class _Ordered:
     """What the writers write."""
 
-    statements: tuple[tuple[Statement, list[Atom]], ...]
+    instructions: tuple[tuple[Instruction, list[ResolvedOperand]], ...]
     """Each instruction with its operands."""
     numbers: dict[Id, int]
     """The number of each id, from 1."""
@@ -45,21 +52,23 @@ class _Ordered:
 
 def _ordered(module: Module) -> _Ordered:
     """All instructions of a module, with the derived ones."""
-    placed = [(statement, atoms(statement)) for statement in _given(module)]
+    placed = [
+        (instruction, resolve_operands(instruction)) for instruction in _given(module)
+    ]
     body = [found for _, found in placed]
     declared = capabilities(module, placed)
     derived = [
-        *(Statement(instruction("OpCapability"), (name,)) for name in declared),
+        *(Instruction("OpCapability", (name,)) for name in declared),
         *(
-            Statement(instruction("OpExtension"), (name,))
+            Instruction("OpExtension", (name,))
             for name in extensions(module, placed, declared)
         ),
     ]
-    head = [(statement, atoms(statement)) for statement in derived]
+    head = [(instruction, resolve_operands(instruction)) for instruction in derived]
     return _Ordered((*head, *placed), _numbers(body))
 
 
-def _given(module: Module) -> list[Statement]:
+def _given(module: Module) -> list[Instruction]:
     functions = sorted(module.functions, key=lambda function: bool(function.body))
     return [
         *module.imports,
@@ -70,16 +79,16 @@ def _given(module: Module) -> list[Statement]:
         *module.names,
         *module.annotations,
         *module.globals,
-        *(statement for f in functions for statement in f.statements()),
+        *(instruction for f in functions for instruction in f.instructions()),
     ]
 
 
-def _numbers(body: list[list[Atom]]) -> dict[Id, int]:
+def _numbers(body: list[list[ResolvedOperand]]) -> dict[Id, int]:
     numbers: dict[Id, int] = {}
     for found in body:
-        for atom in found:
-            if type(atom) is Id and atom not in numbers:
-                numbers[atom] = len(numbers) + 1
+        for operand in found:
+            if type(operand) is Id and operand not in numbers:
+                numbers[operand] = len(numbers) + 1
     for id in numbers:
         assert id.definition is not None, f"{id} is used and nowhere defined"
     return numbers
@@ -90,38 +99,40 @@ def binary(module: Module) -> bytes:
     order = _ordered(module)
     major, minor = module.version
     words = [_MAGIC, major << 16 | minor << 8, _GENERATOR, order.bound, 0]
-    for statement, found in order.statements:
+    for instruction, found in order.instructions:
         start = len(words)
         words.append(0)
-        for atom in found:
-            if type(atom) is Id:
-                words.append(order.numbers[atom])
+        for operand in found:
+            if type(operand) is Id:
+                words.append(order.numbers[operand])
             else:
-                _encode(atom, words)
+                _encode(operand, words)
         count = len(words) - start
         if count >= 1 << 16:
-            raise ValueError(f"expected at most 65535 words, got {count}: {statement}")
-        words[start] = count << 16 | statement.facts.opcode
+            raise ValueError(
+                f"expected at most 65535 words, got {count}: {instruction}"
+            )
+        words[start] = count << 16 | instruction.facts.opcode
     return struct.pack(f"<{len(words)}I", *words)
 
 
-def _encode(atom: Atom, words: list[int]) -> None:
+def _encode(operand: ResolvedOperand, words: list[int]) -> None:
     """Append the words of an operand that is no id."""
-    match atom:
+    match operand:
         case int():
-            words.append(atom)
+            words.append(operand)
         case str():
-            words.extend(_string_words(atom))
+            words.extend(_string_words(operand))
         case Selected():
-            words.append(atom.value)
+            words.append(operand.value)
         case Literal():
-            words.extend(_number_words(atom))
+            words.extend(_number_words(operand))
         case ExtendedInstruction():
-            words.append(atom.number)
-        case Instruction():
-            words.append(atom.opcode)
+            words.append(operand.number)
+        case InstructionFacts():
+            words.append(operand.opcode)
         case Id():
-            raise AssertionError(f"{atom} has no literal words")
+            raise AssertionError(f"{operand} has no literal words")
 
 
 def _string_words(text: str) -> tuple[int, ...]:
@@ -152,45 +163,47 @@ def text(module: Module, *, numeric_ids: bool = False) -> str:
     else:
         names = _friendly_names(order.numbers)
     lines = ["; SPIR-V", f"; Version: {major}.{minor}", f"; Bound: {order.bound}"]
-    for statement, found in order.statements:
-        if statement.facts.name == "OpFunction":
+    for instruction, found in order.instructions:
+        if instruction.facts.name == "OpFunction":
             lines.append("")
-        lines.append(_line(statement, found, names))
+        lines.append(_line(instruction, found, names))
     return "\n".join(lines) + "\n"
 
 
-def _line(statement: Statement, found: list[Atom], names: dict[Id, str]) -> str:
-    result = statement.result
+def _line(
+    instruction: Instruction, found: list[ResolvedOperand], names: dict[Id, str]
+) -> str:
+    result = instruction.result
     head = ("" if result is None else f"%{names[result]} = ").rjust(_COLUMN)
-    words = [statement.facts.name]
-    for atom in found:
-        if atom is result:
+    words = [instruction.facts.name]
+    for operand in found:
+        if operand is result:
             result = None  # an OpPhi may name itself again
-        elif type(atom) is Id:
-            words.append("%" + names[atom])
+        elif type(operand) is Id:
+            words.append("%" + names[operand])
         else:
-            words.append(_word(atom))
+            words.append(_word(operand))
     return head + " ".join(words)
 
 
-def _word(atom: Atom) -> str:
+def _word(operand: ResolvedOperand) -> str:
     """The text of an operand that is no id."""
-    match atom:
+    match operand:
         case int():
-            return str(atom)
+            return str(operand)
         case str():
-            escaped = atom.replace("\\", "\\\\").replace('"', '\\"')
+            escaped = operand.replace("\\", "\\\\").replace('"', '\\"')
             return f'"{escaped}"'
         case Selected():
-            return "|".join(member.name for member in atom.members) or "None"
+            return "|".join(member.name for member in operand.members) or "None"
         case Literal():
-            return atom.text
+            return operand.text
         case ExtendedInstruction():
-            return atom.name
-        case Instruction():
-            return atom.name.removeprefix("Op")
+            return operand.name
+        case InstructionFacts():
+            return operand.name.removeprefix("Op")
         case Id():
-            raise AssertionError(f"{atom} is written by name")
+            raise AssertionError(f"{operand} is written by name")
 
 
 # --- names of ids in text ---
@@ -240,22 +253,22 @@ def _unique(name: str, taken: dict[str, int]) -> str:
 
 
 def _describe(id: Id, number: int, names: Mapping[Id, str]) -> str:
-    statement = id.definition
-    assert statement is not None, f"{id} is not defined"
-    name = statement.facts.name
+    instruction = id.definition
+    assert instruction is not None, f"{id} is not defined"
+    name = instruction.facts.name
     if name in _PLAIN:
         return _PLAIN[name]
     if name.startswith("OpType"):
-        return _type(statement, number, names)
+        return _type(instruction, number, names)
     if name == "OpConstant":
-        return _constant(statement, names)
+        return _constant(instruction, names)
     if name == "OpConstantNull":
-        return f"{_of(statement.type, names)}_null"
+        return f"{_of(instruction.type, names)}_null"
     return str(number)
 
 
-def _type(statement: Statement, number: int, names: Mapping[Id, str]) -> str:
-    match (statement.facts.name, *statement.operands):
+def _type(instruction: Instruction, number: int, names: Mapping[Id, str]) -> str:
+    match (instruction.facts.name, *instruction.operands):
         case "OpTypeInt", int(bits), signed:
             stem = _INTS.get(bits, f"int{bits}")
             return stem if signed else f"u{stem}"
@@ -277,13 +290,13 @@ def _type(statement: Statement, number: int, names: Mapping[Id, str]) -> str:
             return f"{kind.removeprefix('OpType').lower()}_{number}"
 
 
-def _constant(statement: Statement, names: Mapping[Id, str]) -> str:
-    assert statement.type is not None, f"{statement} has no type"
-    (bits,) = statement.operands
-    assert isinstance(bits, int), f"{statement} has no bits"
-    value = Literal(bits, statement.type).text
+def _constant(instruction: Instruction, names: Mapping[Id, str]) -> str:
+    assert instruction.type is not None, f"{instruction} has no type"
+    (bits,) = instruction.operands
+    assert isinstance(bits, int), f"{instruction} has no bits"
+    value = Literal(bits, instruction.type).text
     spelt = value.replace("-", "n").replace("+", "").replace(".", "_")
-    return f"{_of(statement.type, names)}_{spelt}"
+    return f"{_of(instruction.type, names)}_{spelt}"
 
 
 def _of(id: Id | None, names: Mapping[Id, str]) -> str:

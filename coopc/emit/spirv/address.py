@@ -8,7 +8,7 @@ from coopc.emit.elements import element_of
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.view import PHYSICAL, Num, View
 from coopc.emit.structured import Refusal
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 
 def strides(e: Emission, view: View) -> tuple[Num, ...]:

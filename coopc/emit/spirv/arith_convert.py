@@ -16,7 +16,7 @@ from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import is_bf16, narrowed, widened
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.structured import Refusal
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

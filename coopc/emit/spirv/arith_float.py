@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import each_float, is_bf16, relaxed, widened
 from coopc.emit.spirv.handlers import Handlers
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

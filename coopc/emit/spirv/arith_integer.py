@@ -25,7 +25,7 @@ from coopc.emit.elements import count_of, element_of
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.structured import Refusal
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

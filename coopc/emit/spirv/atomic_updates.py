@@ -11,7 +11,7 @@ from coopc.emit.atomic_updates import Update, updates
 from coopc.emit.spirv.arith_float import number_extreme, strict_extreme
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import is_bf16, narrowed, relaxed, widened
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 Make: TypeAlias = Callable[[Emission, Id, Id], Id]
 

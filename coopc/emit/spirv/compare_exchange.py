@@ -17,7 +17,7 @@ from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.view import PHYSICAL, Num, View
 from coopc.emit.structured import Refusal
 from coopc.plan.atomics import LOGICAL, WORD, Form
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 Combine = Callable[[Id], Id]
 """From the element that is there to the one that is to be there."""

@@ -29,8 +29,7 @@ from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.matrix_rules import DEVICE_USES
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.structured import Refusal
-from coopc.spirv.statement import Id
-from coopc.spirv.statement import Value as Operand
+from coopc.spirv.instruction import Id, Operand
 
 handlers = Handlers()
 

@@ -20,7 +20,7 @@ from coopc.emit.spirv.flow import Kept
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.structured import Refusal
 from coopc.rewrite.uniformity import Variation
-from coopc.spirv.statement import Id, Statement
+from coopc.spirv.instruction import Id, Instruction
 
 handlers = Handlers()
 
@@ -120,7 +120,7 @@ def _spilled(e: Emission, value: SSAValue) -> Id:
     return variable
 
 
-def _after_definition(body: list[Statement], id: Id) -> int | None:
+def _after_definition(body: list[Instruction], id: Id) -> int | None:
     """Where what follows the definition of an id begins; None if it is at the entry."""
     for at in range(len(body) - 1, -1, -1):
         if body[at] is not id.definition:

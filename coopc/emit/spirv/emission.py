@@ -16,9 +16,8 @@ from coopc.emit.spirv.types import Types
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.spirv.whole import ModuleEmission
 from coopc.emit.structured import Walker
+from coopc.spirv.instruction import Id, Instruction, Operand
 from coopc.spirv.module import Function
-from coopc.spirv.statement import Id, Statement
-from coopc.spirv.statement import Value as Operand
 
 T = TypeVar("T")
 
@@ -70,7 +69,7 @@ class Emission:
         self._once: dict[object, Id] = {}
         """What `once` emitted."""
         self._entry = function.new_label("entry")
-        self._prologue: list[Statement] = []
+        self._prologue: list[Instruction] = []
         function.begin_block(self._entry)
 
     def finish(self) -> None:

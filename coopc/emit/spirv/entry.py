@@ -22,7 +22,7 @@ from coopc.emit.spirv.handlers import emit
 from coopc.emit.spirv.view import PHYSICAL, Later, Num, View, filled, is_wide
 from coopc.emit.spirv.whole import ModuleEmission
 from coopc.interface import Field, Interface, What
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 Numbers = dict[tuple[What, int, int], Num]
 """What is passed beside the buffers, by what it is, argument and dimension."""

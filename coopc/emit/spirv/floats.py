@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.emit.elements import element_of
 from coopc.emit.spirv.emission import Binary, Emission, Unary
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 CONTRACTED = ("OpFAdd", "OpFSub", "OpFMul")
 """What a driver may fuse with another."""

@@ -15,8 +15,8 @@ from coopc.emit.memrefs import Form
 from coopc.emit.spirv.index import Index
 from coopc.emit.spirv.view import Num, View, filled
 from coopc.emit.structured import Flow, Refusal
+from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function
-from coopc.spirv.statement import Id
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers, emit
 from coopc.emit.spirv.view import Num, View, filled
 from coopc.emit.structured import Refusal
+from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function
-from coopc.spirv.statement import Id
 
 handlers = Handlers()
 

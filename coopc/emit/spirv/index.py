@@ -17,8 +17,8 @@ from coopc.emit.index import IndexArithmetic, Strided
 from coopc.emit.spirv.types import Types
 from coopc.emit.spirv.view import Later, Num, View
 from coopc.emit.structured import Refusal
+from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function
-from coopc.spirv.statement import Id
 
 ADDRESS_BITS = 64
 """Width of an address, in bits."""

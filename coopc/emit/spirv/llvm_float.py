@@ -21,8 +21,8 @@ from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import each_float
 from coopc.emit.spirv.handlers import Handlers, emit
 from coopc.emit.spirv.math_glsl import copysign
+from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function
-from coopc.spirv.statement import Id
 
 handlers = Handlers()
 

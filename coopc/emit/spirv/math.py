@@ -21,7 +21,7 @@ from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.floats import each_float
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.structured import Refusal
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coopc.emit.spirv.emission import Emission
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 LOG10_2 = 0.3010299956639812
 """The decimal logarithm of 2."""

@@ -38,7 +38,7 @@ from coopc.emit.spirv.memref_atomic import atomic_load, atomic_store, is_atomic
 from coopc.emit.spirv.view import View, filled, is_wide
 from coopc.emit.spirv.words import variable_of
 from coopc.emit.structured import Refusal
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

@@ -24,7 +24,7 @@ from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.view import Num, View
 from coopc.emit.structured import Refusal
 from coopc.plan.atomics import Access, Form, atomic_form
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

@@ -6,7 +6,7 @@ from coopc.dialects import simt
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.memref import view_elements
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 handlers.add(simt.ViewElementsOp, view_elements)

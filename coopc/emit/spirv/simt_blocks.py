@@ -17,7 +17,7 @@ from coopc.emit.spirv.address import linear, memory_operands, pointer
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.view import Num, View
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

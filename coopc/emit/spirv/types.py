@@ -37,8 +37,8 @@ from coopc.emit.elements import NUMBERS, element_of, float_bytes
 from coopc.emit.facts import Facts
 from coopc.emit.spirv.matrix_rules import USES, why_no_matrix
 from coopc.emit.structured import Refusal
+from coopc.spirv.instruction import Id
 from coopc.spirv.module import Module
-from coopc.spirv.statement import Id
 
 VECTOR_WIDTHS = {"vulkan": (4, 3, 2), "opencl": (16, 8, 4, 3, 2)}
 """Components of a vector type, by flavour, the widest first."""

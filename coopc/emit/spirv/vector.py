@@ -22,7 +22,7 @@ from coopc.emit.spirv.floats import is_bf16, narrowed, relaxed, widened
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.types import VECTOR_WIDTHS
 from coopc.emit.structured import Refusal
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

@@ -19,7 +19,7 @@ from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.memref import is_true
 from coopc.emit.spirv.view import Num, View
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

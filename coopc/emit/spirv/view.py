@@ -15,7 +15,7 @@ from typing import TypeAlias
 from xdsl.ir import Attribute
 
 from coopc.emit.memrefs import Form
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 
 class Later:

@@ -14,8 +14,8 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.emit.facts import Facts
 from coopc.emit.spirv.types import Types
+from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function, Module
-from coopc.spirv.statement import Id
 
 if TYPE_CHECKING:
     from coopc.rewrite.uniformity import Uniformity

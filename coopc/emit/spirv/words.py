@@ -15,7 +15,7 @@ from coopc.emit.elements import count_of, element_of
 from coopc.emit.spirv.address import memory_operands
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.view import Num, View
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 ALIGNMENT = "alignment"
 """On a load of a vector: bytes that divide the address of its first element."""

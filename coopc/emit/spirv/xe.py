@@ -16,7 +16,7 @@ from coopc.emit.spirv.address import pointer
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.structured import Refusal
 from coopc.plan.block_shape import BlockShape
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 
 def lanes_of(e: Emission) -> int:

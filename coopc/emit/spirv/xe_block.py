@@ -23,7 +23,7 @@ from coopc.emit.spirv.xe import base_pointer, check_shape, lanes_of, number
 from coopc.emit.spirv.xe_cache import decorated
 from coopc.plan.block_message import LOAD_KINDS
 from coopc.plan.block_shape import BlockMode, BlockShape
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

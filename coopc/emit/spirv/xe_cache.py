@@ -11,7 +11,7 @@ from coopc.dialects import xe
 from coopc.dialects.xe import CacheControl
 from coopc.emit.cache_controls import asked
 from coopc.emit.spirv.emission import Emission
-from coopc.spirv.statement import Id, Value
+from coopc.spirv.instruction import Id, Operand
 
 _NAMES = {
     CacheControl.UNCACHED: "UncachedINTEL",
@@ -38,6 +38,6 @@ def decorated(
     copy = e.emit("OpCopyObject", pointer, type=pointer.type)
     name = "CacheControlStoreINTEL" if store else "CacheControlLoadINTEL"
     for level, control in enumerate(pair):
-        decoration: tuple[Value, ...] = (name, level, _NAMES[control])
+        decoration: tuple[Operand, ...] = (name, level, _NAMES[control])
         e.module.group_decorate(e.module.decoration_group([decoration]), [copy])
     return copy

@@ -17,7 +17,7 @@ from coopc.emit.intel_names import split_name
 from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.xe import call, lanes_of, number
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

@@ -47,7 +47,7 @@ from coopc.emit.spirv.emission import Emission
 from coopc.emit.spirv.handlers import Handlers
 from coopc.emit.spirv.xe import base_pointer, call, check_shape, number
 from coopc.plan.block_message import LOAD_KINDS
-from coopc.spirv.statement import Id
+from coopc.spirv.instruction import Id
 
 handlers = Handlers()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function, Module
-from coopc.spirv.statement import Id
 from coopc.spirv.writer import binary, text
 
 Tool = Callable[[str], Path]

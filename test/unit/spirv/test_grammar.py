@@ -12,9 +12,9 @@ from coopc.run import toolchain
 from coopc.spirv import generate_grammar, grammar_table
 from coopc.spirv.grammar import (
     ID_KINDS,
-    Instruction,
+    InstructionFacts,
     enumeration,
-    instruction,
+    instruction_facts,
     is_enumeration,
 )
 from coopc.spirv.grammar_table import (
@@ -23,8 +23,8 @@ from coopc.spirv.grammar_table import (
     INSTRUCTIONS,
     MASKS,
 )
+from coopc.spirv.instruction import Operand
 from coopc.spirv.module import Module
-from coopc.spirv.statement import Value
 from coopc.spirv.writer import binary, text
 
 Tool = Callable[[str], Path]
@@ -52,7 +52,7 @@ ENDS = {"OpReturn", "OpKill", "OpUnreachable", "OpTerminateInvocation", "OpBranc
 }
 
 
-LITERALS: dict[str, Value] = {
+LITERALS: dict[str, Operand] = {
     "LiteralInteger": 16,
     "LiteralContextDependentNumber": 7,
     "LiteralString": 'a "b\\',
@@ -74,9 +74,9 @@ class Sample:
         self.function = m.function(void, m.type("OpTypeFunction", void))
         self.function.begin_block(self.function.new_label())
 
-    def add(self, opcode: str, operands: tuple[Value, ...]) -> None:
+    def add(self, opcode: str, operands: tuple[Operand, ...]) -> None:
         """Put the instruction into the section where it belongs."""
-        facts = instruction(opcode)
+        facts = instruction_facts(opcode)
         self.function.block = self.function.id
         result = self.function.emit(
             opcode, *operands, type=self.uint if facts.has_type else None
@@ -95,7 +95,7 @@ class Sample:
             self.function.block = self.function.id
             self.function.emit("OpReturn")
 
-    def operands(self, kind: str) -> Iterator[tuple[Value, ...]]:
+    def operands(self, kind: str) -> Iterator[tuple[Operand, ...]]:
         """Operands of the kind: one for most, each enumerant of an enumeration."""
         if kind in ID_KINDS:
             yield (self.one,)
@@ -108,7 +108,7 @@ class Sample:
         else:
             yield (LITERALS[kind],)
 
-    def operands_of(self, kinds: tuple[str, ...]) -> Iterator[tuple[Value, ...]]:
+    def operands_of(self, kinds: tuple[str, ...]) -> Iterator[tuple[Operand, ...]]:
         """Operands of all these kinds, until each sample of each kind has been."""
         if not kinds:
             yield ()
@@ -121,7 +121,7 @@ class Sample:
             ]
             yield tuple(value for words in picked for value in words)
 
-    def all_operands(self, facts: Instruction) -> Iterator[tuple[Value, ...]]:
+    def all_operands(self, facts: InstructionFacts) -> Iterator[tuple[Operand, ...]]:
         """Operands of the instruction, the optional ones among them."""
         if facts.name.startswith("OpExtInst") and facts.has_type:
             yield (self.imported, "exp", self.one)
@@ -131,10 +131,10 @@ class Sample:
             yield (16, "BFloat16KHR")
         elif facts.name == "OpTypeInt":
             yield (32, 1)
-        elif not facts.operands:
+        elif not facts.parameters:
             yield ()
         else:
-            kinds = tuple(kind for o in facts.operands for kind in o.kinds)
+            kinds = tuple(kind for o in facts.parameters for kind in o.kinds)
             for first, *rest in map(list, self.operands_of(kinds)):
                 is_type = facts.name.startswith("OpType") and first is self.one
                 yield (self.uint if is_type else first, *rest)
@@ -154,7 +154,7 @@ def test_every_instruction_and_enumerant_assembles(tool: Tool):
     sample = Sample()
     shown: set[str] = set()
     for name in INSTRUCTIONS:
-        for operands in sample.all_operands(instruction(name)):
+        for operands in sample.all_operands(instruction_facts(name)):
             sample.add(name, operands)
             shown |= {word for word in operands if isinstance(word, str)}
     source = text(sample.module, numeric_ids=True)
@@ -207,7 +207,7 @@ def single(name: str, at: int, flavour: tuple[str, str]) -> bytes:
     """A module with one instruction, with the sample operands of that number."""
     sample = Sample(*flavour)
     sample.module.require("Linkage")  # there is no entry point
-    sample.add(name, list(sample.all_operands(instruction(name)))[at])
+    sample.add(name, list(sample.all_operands(instruction_facts(name)))[at])
     sample.end()
     return binary(sample.module)
 
@@ -219,7 +219,7 @@ def cases() -> list[tuple[str, int]]:
         (name, at)
         for name in INSTRUCTIONS
         if name not in HEADER
-        for at, operands in enumerate(sample.all_operands(instruction(name)))
+        for at, operands in enumerate(sample.all_operands(instruction_facts(name)))
         if "PointSize" not in operands  # spirv-val takes it from kernels, too
     ]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function, Module
-from coopc.spirv.statement import Id
 from coopc.spirv.writer import binary, text
 
 Tool = Callable[[str], Path]

@@ -1,9 +1,8 @@
 """One placed SPIR-V instruction, the ids that it uses, and its operands one by one.
 
-A statement keeps its operands as the caller gave them: ids as `Id`, literals as int or
-str, enumerants by name (`"Workgroup"`, `"Volatile|Aligned"`).  `atoms` resolves them
-with the facts of the grammar; both writers and the derivation of capabilities read
-atoms, so an operand means the same to all three.
+An instruction keeps its operands as the caller gave them: ids as `Id`, literals as int
+or str, enumerants by name (`"Workgroup"`, `"Volatile|Aligned"`).  `resolve_operands`
+says by the grammar what they are, for both writers and the derivation of capabilities.
 """
 
 from collections.abc import Sequence
@@ -14,11 +13,11 @@ from coopc.spirv.grammar import (
     ID_KINDS,
     Enumerant,
     ExtendedInstruction,
-    Instruction,
-    Operand,
+    InstructionFacts,
+    Parameter,
     enumeration,
     extended_instruction,
-    instruction,
+    instruction_facts,
     is_enumeration,
 )
 from coopc.spirv.literal import encode_float, encode_int, float_text
@@ -29,7 +28,7 @@ class Id:
 
     __slots__ = ("definition", "name")
 
-    definition: "Statement | None"
+    definition: "Instruction | None"
     """The instruction whose result this is; None until that is emitted."""
     name: str | None
     """The debug name, if any."""
@@ -54,23 +53,23 @@ class Id:
         return f"%{self.name or '?'} ({opcode})"
 
 
-Value = Id | int | str
+Operand = Id | int | str
 """What an operand is given as."""
 
 
-class Statement:
+class Instruction:
     """One instruction with its operands."""
 
     __slots__ = ("facts", "operands", "result", "type")
 
     def __init__(
         self,
-        facts: Instruction,
-        operands: Sequence[Value],
+        opcode: str,
+        operands: Sequence[Operand],
         type: Id | None = None,
         result: Id | None = None,
     ):
-        self.facts = facts
+        self.facts = instruction_facts(opcode)
         self.operands = operands
         self.type = type
         self.result = result
@@ -139,12 +138,12 @@ class Literal(NamedTuple):
         return self._definition.facts.name == "OpTypeFloat"
 
     @property
-    def _definition(self) -> Statement:
+    def _definition(self) -> Instruction:
         assert self.type.definition is not None, f"{self.type} is not defined"
         return self.type.definition
 
 
-def _float_format(definition: Statement) -> FloatFormat:
+def _float_format(definition: Instruction) -> FloatFormat:
     """The format of an OpTypeFloat."""
     match tuple(definition.operands):
         case (16, "BFloat16KHR"):
@@ -166,58 +165,60 @@ class Selected(NamedTuple):
         return sum(bit.value for bit in self.members)
 
 
-Atom = Id | int | str | Literal | Selected | Instruction | ExtendedInstruction
-"""One operand resolved: str is a string; Instruction an opcode as an operand."""
+ResolvedOperand = (
+    Id | int | str | Literal | Selected | InstructionFacts | ExtendedInstruction
+)
+"""A str is a string; `InstructionFacts` are an opcode as an operand."""
 
 
-def atoms(statement: Statement) -> list[Atom]:
+def resolve_operands(instruction: Instruction) -> list[ResolvedOperand]:
     """Type, result and operands in the order of the binary.
 
     Raises:
         AssertionError: the operands are not those of the instruction.
     """
-    facts = statement.facts
-    found: list[Atom] = []
+    facts = instruction.facts
+    found: list[ResolvedOperand] = []
     for has, id, word in (
-        (facts.has_type, statement.type, "a type"),
-        (facts.has_result, statement.result, "a result"),
+        (facts.has_type, instruction.type, "a type"),
+        (facts.has_result, instruction.result, "a result"),
     ):
-        assert has == (id is not None), f"{statement} with or without {word}"
+        assert has == (id is not None), f"{instruction} with or without {word}"
         if id is not None:
             found.append(id)
     if facts.id_count is None:
-        _Reader(statement, found).read(facts.operands)
+        _Reader(instruction, found).read(facts.parameters)
     else:
-        operands = statement.operands
-        assert len(operands) == facts.id_count, f"{statement} has other operands"
+        operands = instruction.operands
+        assert len(operands) == facts.id_count, f"{instruction} has other operands"
         for operand in operands:
-            assert isinstance(operand, Id), f"{statement}: expected an id"
+            assert isinstance(operand, Id), f"{instruction}: expected an id"
             found.append(operand)
     return found
 
 
 class _Reader:
-    """Reads the operands of one statement by a signature."""
+    """Reads the operands of one instruction by a signature."""
 
-    def __init__(self, statement: Statement, found: list[Atom]):
-        self.statement = statement
+    def __init__(self, instruction: Instruction, found: list[ResolvedOperand]):
+        self.instruction = instruction
         self.found = found
         self.position = 0
-        self.count = len(statement.operands)
+        self.count = len(instruction.operands)
 
-    def read(self, signature: tuple[Operand, ...]) -> None:
+    def read(self, signature: tuple[Parameter, ...]) -> None:
         """Resolve all operands; they must be exactly as many as the signature asks."""
         self._signature(signature)
         assert self.position == self.count, (
-            f"{self.statement}: {self.count - self.position} operands too many"
+            f"{self.instruction}: {self.count - self.position} operands too many"
         )
 
-    def _signature(self, signature: tuple[Operand, ...]) -> None:
-        for kinds, repeat in signature:
-            if repeat == "*":
+    def _signature(self, signature: tuple[Parameter, ...]) -> None:
+        for kinds, quantifier in signature:
+            if quantifier == "*":
                 while self.position < self.count:
                     self._one_of_each(kinds)
-            elif not repeat or self.position < self.count:
+            elif not quantifier or self.position < self.count:
                 self._one_of_each(kinds)
 
     def _one_of_each(self, kinds: tuple[str, ...]) -> None:
@@ -225,8 +226,8 @@ class _Reader:
             self._one(kind)
 
     def _one(self, kind: str) -> None:
-        assert self.position < self.count, f"{self.statement}: expected {kind} next"
-        value = self.statement.operands[self.position]
+        assert self.position < self.count, f"{self.instruction}: expected {kind} next"
+        value = self.instruction.operands[self.position]
         self.position += 1
         if kind in ID_KINDS:
             assert isinstance(value, Id), self._wrong(kind, value)
@@ -238,7 +239,7 @@ class _Reader:
         else:
             self._special(kind, value)
 
-    def _special(self, kind: str, value: Value) -> None:
+    def _special(self, kind: str, value: Operand) -> None:
         if kind == "LiteralContextDependentNumber":
             assert isinstance(value, int), self._wrong(kind, value)
             self.found.append(Literal(value, self._number_type()))
@@ -249,9 +250,9 @@ class _Reader:
         elif kind == "LiteralExtInstInteger":
             self._ext_inst(value)
         elif kind == "LiteralSpecConstantOpInteger":
-            facts = instruction(value)
+            facts = instruction_facts(value)
             self.found.append(facts)
-            self._signature(facts.operands)
+            self._signature(facts.parameters)
         else:
             assert kind == "LiteralString", f"unknown operand kind {kind}"
             self.found.append(value)
@@ -263,7 +264,7 @@ class _Reader:
             self._one_of_each(chosen.operands)
 
     def _ext_inst(self, name: str) -> None:
-        imported = self.statement.operands[0]
+        imported = self.instruction.operands[0]
         assert isinstance(imported, Id), self._wrong("LiteralExtInstInteger", name)
         assert imported.definition is not None, f"{imported} is no instruction set"
         set_name = imported.definition.operands[0]
@@ -272,16 +273,14 @@ class _Reader:
         given = self.count - self.position
         assert entry.takes(given), f"{name} does not take {given} operands"
         self.found.append(entry)
-        while self.position < self.count:
-            self._one("IdRef")
 
     def _number_type(self) -> Id:
-        if self.statement.type is not None:
-            return self.statement.type
-        selector = self.statement.operands[0]
-        assert isinstance(selector, Id), f"{self.statement} has no selector"
+        if self.instruction.type is not None:
+            return self.instruction.type
+        selector = self.instruction.operands[0]
+        assert isinstance(selector, Id), f"{self.instruction} has no selector"
         return selector.type
 
-    def _wrong(self, kind: str, value: Value) -> str:
+    def _wrong(self, kind: str, value: Operand) -> str:
         at = self.position - 1
-        return f"{self.statement}: expected {kind} as operand {at}, got {value!r}"
+        return f"{self.instruction}: expected {kind} as operand {at}, got {value!r}"
