@@ -15,7 +15,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_COMPUTE = """
+_CAPABILITIES = """
 Matrix Shader Addresses Linkage Kernel Vector16 Float16Buffer Float16 Float64 Int64
 Int64Atomics Groups Int16 GenericPointer Int8 SubgroupDispatch GroupNonUniform
 GroupNonUniformVote GroupNonUniformArithmetic GroupNonUniformBallot
@@ -39,11 +39,12 @@ SubgroupBufferPrefetchINTEL Subgroup2DBlockIOINTEL Subgroup2DBlockTransformINTEL
 Subgroup2DBlockTransposeINTEL SubgroupMatrixMultiplyAccumulateINTEL
 GroupUniformArithmeticKHR CacheControlsINTEL RegisterLimitsINTEL
 """
-CAPABILITIES = frozenset(_COMPUTE.split())
+CAPABILITIES = frozenset(_CAPABILITIES.split())
+"""Those of kernels, of Khronos and of Intel."""
 BY_OLDER_NAME = frozenset(
     {"SplitBarrierINTEL", "OpControlBarrierArriveINTEL", "OpControlBarrierWaitINTEL"}
 )
-"""Aliases to write instead: Intel's drivers know only SPV_INTEL_split_barrier."""
+"""Aliases to write instead of EXT names: modules ask for SPV_INTEL_split_barrier."""
 BY_ID = {"Scope", "MemorySemantics", "CooperativeMatrixLayout", "CooperativeMatrixUse"}
 """Enumerations whose values are given as constants, which no instruction names."""
 WIDTH = 88
