@@ -45,7 +45,8 @@ HEADER = {
     *("OpDecorateString", "OpMemberDecorateString", "OpMemberDecorate", "OpTypeFloat"),
     "OpTypeForwardPointer",
 }
-"""Instructions that a module has anyway, or that another one stands for."""
+"""Instructions that a module has anyway, or that another one stands for; the last names
+a pointer to come, which no sample is."""
 
 ENDS = {"OpReturn", "OpKill", "OpUnreachable", "OpTerminateInvocation", "OpBranch"} | {
     *("OpBranchConditional", "OpSwitch", "OpReturnValue")
