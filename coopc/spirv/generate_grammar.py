@@ -47,6 +47,9 @@ BY_OLDER_NAME = frozenset(
 """Aliases to write instead of EXT names: modules ask for SPV_INTEL_split_barrier."""
 BY_ID = {"Scope", "MemorySemantics", "CooperativeMatrixLayout", "CooperativeMatrixUse"}
 """Enumerations whose values are given as constants, which no instruction names."""
+LACKING = {"OpMatrixTimesScalar": ("CooperativeMatrixKHR",)}
+"""Capabilities that suffice by an extension's document, SPV_KHR_cooperative_matrix, and
+that the grammar lacks; a shader that scales such a matrix then need not name Matrix."""
 WIDTH = 88
 """Of a line of the table, in characters; a row is never cut."""
 CLASSES_LEFT_OUT = {"Image", "Derivative", "Device-Side_Enqueue"}
@@ -162,6 +165,7 @@ class _Grammar:
 
     def _row(self, each: Json, number: int, operands: list[Json]) -> str:
         needed = self._needed(each)
+        capabilities = (*map(_name, needed), *LACKING.get(_name(each), ()))
         extension, since = _extension(each), _version(each)
         if extension and any(map(_extension, needed)) and not self._is_capability(each):
             extension = since = None  # the capability brings it
@@ -169,7 +173,7 @@ class _Grammar:
             PAIRS.get(operand["kind"], operand["kind"]) + operand.get("quantifier", "")
             for operand in operands
         )
-        return repr((number, kinds, tuple(map(_name, needed)), extension, since))
+        return repr((number, kinds, capabilities, extension, since))
 
 
 def _name(each: Json) -> str:

@@ -121,7 +121,7 @@ INSTRUCTIONS: dict[str, Row] = {
 "OpFRem": (140, 'IdResultType IdResult IdRef IdRef', (), None, None),
 "OpFMod": (141, 'IdResultType IdResult IdRef IdRef', (), None, None),
 "OpVectorTimesScalar": (142, 'IdResultType IdResult IdRef IdRef', (), None, None),
-"OpMatrixTimesScalar": (143, 'IdResultType IdResult IdRef IdRef', ('Matrix',), None, None),
+"OpMatrixTimesScalar": (143, 'IdResultType IdResult IdRef IdRef', ('Matrix', 'CooperativeMatrixKHR'), None, None),
 "OpVectorTimesMatrix": (144, 'IdResultType IdResult IdRef IdRef', ('Matrix',), None, None),
 "OpMatrixTimesVector": (145, 'IdResultType IdResult IdRef IdRef', ('Matrix',), None, None),
 "OpMatrixTimesMatrix": (146, 'IdResultType IdResult IdRef IdRef', ('Matrix',), None, None),
