@@ -33,6 +33,7 @@ PASSES: dict[str, str] = {
     "check-uniformity": "coopc.passes.check_uniformity:CheckUniformityPass",
     "check-lowered": "coopc.passes.check_lowered:CheckLoweredPass",
     "set-target": "coopc.passes.set_target:SetTargetPass",
+    "normalize": "coopc.passes.generic.normalize:NormalizePass",
     "convert-linalg-to-coopmatrix": "coopc.passes.front.convert_linalg_to_coopmatrix"
     ":ConvertLinalgToCoopmatrixPass",
     "convert-spirv-calls-to-coopmatrix": "coopc.passes.front"
@@ -108,7 +109,8 @@ REPLACED_DIALECTS: dict[str, str] = {
     "gpu": "coopc.dialects.gpu_barrier:Gpu",
     "linalg": "coopc.dialects.mixed_matmul:Linalg",
     "llvm": "coopc.dialects.llvm_target:Llvm",
-    "vector": "coopc.dialects.vector_effects:Vector",
+    "memref": "coopc.dialects.effects:MemRef",
+    "vector": "coopc.dialects.effects:Vector",
 }
 """The same for dialects of xDSL that coopc mends: see `coopc.xdsl_gaps`."""
 

@@ -11,7 +11,10 @@
 | mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.mixed_matmul` |
 | maps of matmul | `indexing_maps = [..]` is neither read nor printed | the same |
 | batches | no `linalg.batch_matmul` | the same |
-| unknown effects | unused `arith.extsi`, `vector.bitcast` stay | both dialects |
+| unknown effects | unused `arith.extsi`, `vector.bitcast` stay | `dialects.effects` |
+| divisions move | `licm` moves a guarded `arith.remsi`, which traps | the same |
+| views do not move | nor do `memref.dim` and `vector.shuffle` | the same |
+| quadratic `cse` | in the loads of a block | `passes.generic.normalize` |
 | `gpu.barrier` | it is read generically only | `dialects.gpu_barrier` |
 | SPIR-V's LLVM | no `!llvm.target`, no `spir_kernelcc` | `dialects.llvm_target` |
 | assumptions | no `llvm.intr.assume` | `dialects.llvm_target` |

@@ -9,8 +9,7 @@ element:
     %j = arith.extsi %i : tensor<64xi32, #b> to tensor<64xi64, #b>
 
 Importing this module changes the classes of xDSL in place, since whoever has to do with
-an operation finds it by its class; it makes them accept more, and nothing less.  Of two
-operations it also says that they have no effects.
+an operation finds it by its class; it makes them accept more, and nothing less.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.printer import Printer
-from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects import effects
 from coopc.dialects.narrow import is_integer
 
-Arith = arith.Arith
+Arith = effects.Arith
 
 INTEGERS = container_of(base(IntegerType))
 FLOATS = container_of(AnyFloatConstr)
@@ -261,8 +260,6 @@ def compare_patterns(cls: object) -> tuple[RewritePattern, ...]:
 widen_casts()
 widen_comparisons()
 widen_selection()
-arith.ExtSIOp.traits.add_trait(Pure())
-arith.RemUIOp.traits.add_trait(NoMemoryEffect())  # of 0 it is undefined: it stays
 setattr(  # noqa: B010
     arith.CmpiHasCanonicalizationPatterns,
     "get_canonicalization_patterns",

@@ -5,9 +5,10 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from xdsl.dialects import arith, builtin, func
+from xdsl.dialects import arith, builtin, func, memref, vector
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -15,13 +16,23 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
-from xdsl.traits import SymbolTable
+from xdsl.traits import (
+    AlwaysSpeculatable,
+    ConditionallySpeculatable,
+    MemoryEffect,
+    MemoryReadEffect,
+    Pure,
+    SymbolTable,
+    is_speculatable,
+)
+from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 from coopc import xdsl_gaps
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
+from coopc.dialects import effects
 from coopc.parsing import parse
 from coopc.pipeline import verify
 from coopc.source import Source
@@ -211,6 +222,90 @@ def test_error_dumps_gap() -> None:
     with pytest.raises(VerifyException) as error:
         op.emit_error("first", VerifyException("why"))
     assert "func.return" in str(error.value.__notes__)
+
+
+def in_xdsl(op: type[IRDLOperation], trait: type) -> bool:
+    """Whether xDSL itself gives an operation a trait of a kind."""
+    return any(isinstance(each, trait) for each in op.traits.gen_traits())
+
+
+@pytest.mark.parametrize("op", effects.PURE)
+def test_pure_operations(op: type[IRDLOperation]) -> None:
+    assert not in_xdsl(op, ConditionallySpeculatable)  # the gap
+    assert op.has_trait(Pure)
+
+
+UNKNOWN = (
+    arith.ExtSIOp,
+    arith.RemUIOp,
+    vector.BitcastOp,
+    vector.CreateMaskOp,
+    vector.ReductionOp,
+    *effects.READING,
+)
+
+
+@pytest.mark.parametrize("op", UNKNOWN)
+def test_unknown_effects(op: type[IRDLOperation]) -> None:
+    assert not in_xdsl(op, MemoryEffect)  # the gap
+    assert op.has_trait(MemoryEffect)
+    assert op.has_trait(MemoryReadEffect) == (op in effects.READING)
+
+
+@pytest.mark.parametrize("op", effects.DIVISIONS)
+def test_divisions(op: type[IRDLOperation]) -> None:
+    by_divisor = in_xdsl(op, ConditionallySpeculatable)
+    assert in_xdsl(op, AlwaysSpeculatable) or not by_divisor  # the gap
+    assert op.has_trait(effects.NeverTraps)
+
+
+DIVISORS = [
+    ("arith.constant 3 : i32", True, True),
+    ("arith.constant 0 : i32", False, False),
+    ("arith.constant -1 : i32", False, True),
+    ('"test.op"() : () -> i32', False, False),
+    ("arith.constant dense<2> : vector<2xi32>", True, True),
+    ("arith.constant dense<[2, 0]> : vector<2xi32>", False, False),
+    ("arith.constant dense<[-1, 2]> : vector<2xi32>", False, True),
+]
+
+
+@pytest.mark.parametrize(("divisor", "signed", "unsigned"), DIVISORS)
+def test_guarded_divisions(divisor: str, signed: bool, unsigned: bool) -> None:
+    """xDSL's own `licm` leaves in a loop what may trap, and moves what does not."""
+    type = divisor.rsplit(maxsplit=1)[1]
+    text = f"""func.func @f(%x: {type}, %n: index) {{
+      %d = {divisor}
+      scf.for %i = %n to %n step %n {{
+        %s = arith.remsi %x, %d : {type}
+        %u = arith.remui %x, %d : {type}
+        "test.op"(%s, %u) : ({type}, {type}) -> ()
+      }}
+      func.return
+    }}"""
+    ctx = new_context(everything())
+    module = parse(ctx, Source(text))
+    LoopInvariantCodeMotionPass().apply(ctx, module)
+    loop = next(op for op in module.walk() if op.name == "scf.for")
+    inside = {op.name for op in loop.walk()}
+    assert ("arith.remsi" not in inside) == signed
+    assert ("arith.remui" not in inside) == unsigned
+
+
+@pytest.mark.parametrize("dimension", [-1, 0, 1, 2, None])
+def test_dimensions(dimension: int | None) -> None:
+    """A size that a memref has is read wherever the program reads it."""
+    number = "" if dimension is None else f"%d = arith.constant {dimension} : index"
+    argument = "%d" if dimension is None else "%other"
+    text = f"""func.func @f(%m: memref<?x?xf32>, {argument}: index) {{
+      {number}
+      %n = memref.dim %m, %d : memref<?x?xf32>
+      func.return
+    }}"""
+    module = parse(new_context(everything()), Source(text))
+    op = next(op for op in module.walk() if isinstance(op, memref.DimOp))
+    assert not in_xdsl(memref.DimOp, ConditionallySpeculatable)  # the gap
+    assert is_speculatable(op) == (dimension in (0, 1))
 
 
 YIELDS = (

@@ -1,0 +1,1 @@
+"""Passes that know of no target: what every pipeline runs on plain code."""
