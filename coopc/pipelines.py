@@ -15,6 +15,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from coopc.device import DEVICES, device
 from coopc.passes.check_lowered import CheckLoweredPass
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
+from coopc.passes.generic.normalize import NormalizePass
 from coopc.passes.khr.legalize_coopmatrix_khr import LegalizeCoopmatrixKhrPass
 from coopc.passes.khr.pack_coopmatrix_b import PackCoopmatrixBPass
 from coopc.passes.set_target import SetTargetPass
@@ -60,9 +61,7 @@ class CoopcKhrPass(Pipeline):
             SplitCoopmatrixPass(),  # for the target
             PackCoopmatrixBPass(),  # of tiles
             LegalizeCoopmatrixKhrPass(),  # of tiles: what is whole has no instruction
-            CanonicalizePass(),
-            # No cse: xDSL's takes quadratic time in the loads of a block, and cutting
-            # already computes each position once.
+            NormalizePass(),
             CheckLoweredPass(matrices=True),
         )
 
@@ -131,6 +130,7 @@ class CoopcXePass(Pipeline):
         fetch = PrefetchBlockIoPass(max(1, self.prefetch), self.barriers)
         ahead = (fetch,) if self.prefetch else ()
         shared = FuseSplitDpasPass(assumed=True, explain=self.explain)
+        emulated = (EmulateXePass(), NormalizePass(), SetTargetPass("intel-cpu"))
         return (
             SetTargetPass.of(self.name, self.device, self.device and "opencl"),
             ConvertLinalgToCoopmatrixPass(),
@@ -144,11 +144,10 @@ class CoopcXePass(Pipeline):
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
             ConvertCoopmatrixToXePass(explain=self.explain, fallback=fallback),
-            *((shared,) if self.split else ()),  # of what is loaded by blocks
-            CanonicalizePass(),
-            # No cse: what is the same is made once, see `coopc.passes.xe.entry`.
+            NormalizePass(),
+            *((shared, NormalizePass()) if self.split else ()),  # what is the same
             CheckLoweredPass(),
-            *((EmulateXePass(), SetTargetPass("intel-cpu")) if self.emulate else ()),
+            *(emulated if self.emulate else ()),
         )
 
 
@@ -187,7 +186,7 @@ class CoopcLanesPass(Pipeline):
             DistributeCoopmatrixPass(
                 self.subgroup_size, self.unroll, explain=self.explain
             ),
-            CanonicalizePass(),
+            NormalizePass(),
             ConvergeSubgroupPass(),  # loops and calls that are left
             CheckLoweredPass(),
         )
@@ -234,7 +233,7 @@ class CoopcAmxPass(Pipeline):
             PackBAmxPass(),
             *vectorising(self.subgroup_size),
             ConvertCoopmatrixToAmxPass(),
-            CanonicalizePass(),
+            NormalizePass(),
             FitAmxTilesPass(),
             ConvertSimtToLoopsPass(),
             CheckLoweredPass(),
@@ -267,6 +266,7 @@ class CoopcCpuPass(Pipeline):
             *vectorising(self.subgroup_size),
             StageRowSlicesPass(),  # lanes have none
             DistributeCoopmatrixPass(1, max_vector=16, block_access=False),
+            NormalizePass(),
             ConvertSimtToLoopsPass(),
             CheckLoweredPass(),
         )

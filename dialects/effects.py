@@ -6,6 +6,7 @@
 | vector.load and its kin   | unknown       | read                                   |
 | vector.shuffle, views     | never moved   | moved                                  |
 | memref.dim                | never moved   | moved if the dimension is known        |
+| memref.load               | read          | and write, if volatile or ordered      |
 | divisions and remainders  | moved, or not | moved if the divisor never traps       |
 
 Division by 0 traps, and so does -2^n / -1: what a condition or an empty loop guards
@@ -16,12 +17,15 @@ Importing this module changes traits of xDSL's classes in place, since whoever h
 with an operation finds it by its class.
 """
 
+from collections.abc import Set as AbstractSet
+
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import (
     ConditionallySpeculatable,
+    EffectInstance,
     MemoryEffect,
     MemoryReadEffect,
     NoMemoryEffect,
@@ -30,6 +34,8 @@ from xdsl.traits import (
 )
 
 from coopc.dialects.narrow import is_memref
+from coopc.dialects.simt.attributes import ORDERING, VOLATILE
+from coopc.dialects.traits import ReadsAndWrites
 
 Arith = arith.Arith
 MemRef = memref.MemRef
@@ -60,6 +66,16 @@ class NeverTraps(ConditionallySpeculatable):
         divisors = numbers_of(op.operands[1])
         traps = (0, -1) if isinstance(op, SIGNED_DIVISIONS) else (0,)
         return divisors is not None and not any(x in traps for x in divisors)
+
+
+class ReadsOrStays(MemoryEffect):
+    """`memref.load`, which is never removed if it is volatile or ordered."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        """Return what `op` does to memory."""
+        stays = VOLATILE in op.attributes or ORDERING in op.attributes
+        return (ReadsAndWrites if stays else MemoryReadEffect).get_effects(op)
 
 
 class HasDimension(ConditionallySpeculatable):
@@ -115,4 +131,5 @@ for reading in READING:
     set_effects(reading, MemoryReadEffect())
 for division in DIVISIONS:
     set_effects(division, NoMemoryEffect(), NeverTraps())
+set_effects(memref.LoadOp, ReadsOrStays())
 set_effects(memref.DimOp, NoMemoryEffect(), HasDimension())

@@ -16,12 +16,11 @@ from xdsl.ir import SSAValue
 from coopc.dialects import amx, coopmatrix
 from coopc.dialects.amx.types import element_bytes
 from coopc.dialects.coopmatrix import Axis, Layout, MatrixType, Use
+from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 from coopc.rewrite.amx_elements import nest
 from coopc.rewrite.amx_scratch import Scratch, origin
 from coopc.rewrite.index_math import IndexSums
-from coopc.rewrite.lane_builder import LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.matrix_cutting import memory_offset
 from coopc.rewrite.one_to_many import Splitter
 
@@ -70,7 +69,7 @@ class TileAccess:
                 where = self._place(op, cut)
                 splitter.insert(amx.TileStoreOp(op.memory, where, value))
                 continue
-            b = self.scratch.builder(op)
+            b = Builder.at(op)
             memory = self._memory(b, op, cut)
             b.effect(amx.TileStoreOp(memory, origin(b), value))
             Elements(b, op, cut, memory).store()
@@ -91,12 +90,12 @@ class TileAccess:
         self, op: coopmatrix.LoadOp, cut: TileCut
     ) -> tuple[SSAValue, Values]:
         """Gather a tile in scratch memory; return that, and where the tile is in it."""
-        b = self.scratch.builder(op)
+        b = Builder.at(op)
         memory = self._memory(b, op, cut)
         Elements(b, op, cut, memory).load()
         return memory, origin(b)
 
-    def _memory(self, b: LaneBuilder, op: Access, cut: TileCut) -> SSAValue:
+    def _memory(self, b: Builder, op: Access, cut: TileCut) -> SSAValue:
         return self.scratch.passing(b, cut.shape, op.matrix.element_type, "tile")
 
 
@@ -114,7 +113,7 @@ def reason_to_stage(op: Access) -> str | None:
 class Elements:
     """The elements of one tile, in scratch memory and where the access is."""
 
-    b: LaneBuilder
+    b: Builder
     op: Access
     cut: TileCut
     memory: SSAValue
@@ -126,13 +125,13 @@ class Elements:
         zero = b.constant(self.op.matrix.element_type, 0)
         if cut.is_padded:
 
-            def clear(row: Num, col: Num) -> None:
+            def clear(row: BoundedIndex, col: BoundedIndex) -> None:
                 place = b.index(row), b.index(col)
                 b.effect(memref.StoreOp.get(zero, self.memory, place))
 
             nest(b, *cut.shape, clear)
 
-        def copy(row: Num, col: Num) -> None:
+        def copy(row: BoundedIndex, col: BoundedIndex) -> None:
             positions = self._positions(row, col)
 
             def read() -> Values:
@@ -149,7 +148,7 @@ class Elements:
         """Copy the elements from scratch memory, those that are to be written."""
         b = self.b
 
-        def copy(row: Num, col: Num) -> None:
+        def copy(row: BoundedIndex, col: BoundedIndex) -> None:
             positions = self._positions(row, col)
 
             def write() -> Values:
@@ -162,21 +161,24 @@ class Elements:
 
         nest(b, self.cut.rows, self.cut.cols, copy)
 
-    def _place(self, row: Num, col: Num) -> Values:
+    def _place(self, row: BoundedIndex, col: BoundedIndex) -> Values:
         """Return where an element is in scratch memory."""
         return self._interleaved(row, col, self.cut.packed)
 
-    def _interleaved(self, row: Num, col: Num, packed: int) -> Values:
+    def _interleaved(self, row: BoundedIndex, col: BoundedIndex, packed: int) -> Values:
         """Return where an element is, where some rows share one."""
         b = self.b
         within = b.remainder(row, packed)
         inner = b.add(b.times(col, packed), within)
         return b.index(b.divided(row, packed)), b.index(inner)
 
-    def _positions(self, row: Num, col: Num) -> Values:
+    def _positions(self, row: BoundedIndex, col: BoundedIndex) -> Values:
         """Return where an element is in the coordinates of the memref."""
         b = self.b
-        row, col = b.add(row, Num(self.cut.row)), b.add(col, Num(self.cut.col))
+        row, col = (
+            b.add(row, BoundedIndex(self.cut.row)),
+            b.add(col, BoundedIndex(self.cut.col)),
+        )
         match self.op.layout.data:
             case Layout.ROW_MAJOR:
                 steps = b.index(row), b.index(col)
@@ -210,6 +212,6 @@ class Elements:
         b = self.b
         size = self.op.memory_type.get_shape()[dimension]
         if size != DYNAMIC_INDEX:
-            return b.index(Num(size))
-        number = b.index(Num(dimension))
+            return b.index(BoundedIndex(size))
+        number = b.index(BoundedIndex(dimension))
         return b.pure(memref.DimOp, self.op.memory, number)

@@ -17,19 +17,18 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.dialects.narrow import is_integer
+from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.rewrite.amx_refusal import is_zero
 from coopc.rewrite.amx_scratch import Scratch, origin
 from coopc.rewrite.lane_arithmetic import converted, of_two
-from coopc.rewrite.lane_builder import LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
 
-Compute = Callable[[LaneBuilder, tuple[SSAValue, SSAValue], Values], SSAValue]
+Compute = Callable[[Builder, tuple[SSAValue, SSAValue], Values], SSAValue]
 """From the (row, column) of an element and the elements there to the new element."""
 
 
 def stage_elements(op: Operation, scratch: Scratch) -> None:
     """Replace an operation that gives a matrix, element by element."""
-    b = scratch.builder(op)
+    b = Builder.at(op)
     result = matrix_type(op.results[0])
     compute, matrices = _rule(op)
     memories: list[SSAValue] = []
@@ -48,7 +47,7 @@ def stage_elements(op: Operation, scratch: Scratch) -> None:
 
 
 def over_elements(
-    b: LaneBuilder,
+    b: Builder,
     type: MatrixType,
     target: SSAValue,
     memories: Sequence[SSAValue],
@@ -57,7 +56,7 @@ def over_elements(
     """Compute each element of a matrix in memory from those of others."""
     rows, cols = type.shape
 
-    def each(row: Num, col: Num) -> None:
+    def each(row: BoundedIndex, col: BoundedIndex) -> None:
         place = b.index(row), b.index(col)
         loaded = tuple(
             b.effect(memref.LoadOp.get(memory, place)).results[0] for memory in memories
@@ -68,12 +67,12 @@ def over_elements(
 
 
 def nest(
-    b: LaneBuilder, rows: int, cols: int, each: Callable[[Num, Num], None]
+    b: Builder, rows: int, cols: int, each: Callable[[BoundedIndex, BoundedIndex], None]
 ) -> None:
     """Build two loops, over rows and columns."""
 
-    def row_body(row: Num, _: Values) -> Values:
-        def col_body(col: Num, _: Values) -> Values:
+    def row_body(row: BoundedIndex, _: Values) -> Values:
+        def col_body(col: BoundedIndex, _: Values) -> Values:
             each(row, col)
             return ()
 
@@ -109,7 +108,7 @@ def _rule(op: Operation) -> tuple[Compute, tuple[SSAValue, ...]]:
             return _apply(op), (op.value,)
 
 
-def _bitcast(b: LaneBuilder, value: SSAValue, type: Attribute) -> SSAValue:
+def _bitcast(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
     if value.type == type:
         return value
     return b.pure(arith.BitcastOp, value, type)
@@ -120,9 +119,7 @@ def _unary(op: coopmatrix.UnaryOp) -> Compute:
     element = op.matrix.element_type
     whole = is_integer(element)
 
-    def compute(
-        b: LaneBuilder, place: tuple[SSAValue, SSAValue], x: Values
-    ) -> SSAValue:
+    def compute(b: Builder, place: tuple[SSAValue, SSAValue], x: Values) -> SSAValue:
         match op:
             case coopmatrix.NegOp() if whole:
                 return b.pure(arith.SubiOp, b.constant(element, 0), x[0])
@@ -141,9 +138,7 @@ def _apply(op: coopmatrix.ApplyOp) -> Compute:
     """Return the body of an operation, as it is for each element."""
     block = op.body.block
 
-    def compute(
-        b: LaneBuilder, place: tuple[SSAValue, SSAValue], x: Values
-    ) -> SSAValue:
+    def compute(b: Builder, place: tuple[SSAValue, SSAValue], x: Values) -> SSAValue:
         values: dict[SSAValue, SSAValue] = dict(
             zip(block.args, (*place, x[0]), strict=True)
         )

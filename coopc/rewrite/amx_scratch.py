@@ -12,10 +12,11 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_memref
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Level
+from coopc.ir.builder import INDEX, Builder
 
 ALIGNMENT = 64
 """Of scratch memory, in bytes."""
@@ -25,64 +26,52 @@ ALIGNMENT = 64
 class Scratch:
     """The scratch memory of a program."""
 
-    starts: dict[Block, Level] = field(default_factory=dict[Block, Level])
     shared: dict[tuple[Block, Attribute, str], SSAValue] = field(
         default_factory=dict[tuple[Block, Attribute, str], SSAValue]
     )
 
-    def builder(self, op: Operation) -> LaneBuilder:
-        """Return what builds in front of an operation."""
-        return LaneBuilder.at(op, self.start(op), unroll=False)
-
-    def start(self, op: Operation) -> Level:
-        """Return the start of the function that an operation is in."""
-        around: Operation | None = op
-        while not isinstance(around, FuncOp):
-            assert around is not None, op
-            around = around.parent_op()
-        block = around.body.blocks[0]
-        if (found := self.starts.get(block)) is None:
-            found = self.starts[block] = Level(block, is_start=True)
-        return found
-
-    def own(
-        self, b: LaneBuilder, shape: tuple[int, int], element: Attribute
-    ) -> SSAValue:
+    def own(self, b: Builder, shape: tuple[int, int], element: Attribute) -> SSAValue:
         """Return memory that nobody else uses."""
-        type = MemRefType(element, shape)
         new = memref.AllocaOp.get(element, ALIGNMENT, shape)
-        assert new.memref.type == type, new
+        assert new.memref.type == MemRefType(element, shape), new
         new.alignment = IntegerAttr(ALIGNMENT, i64)
         new.memref.name_hint = "scratch"
-        if (before := b.levels[-1].before) is not None:
-            new.location = before.location
-        b.levels[0].insert(new)
+        new.location = b.location
+        Rewriter.insert_op(new, InsertPoint.at_start(_start(b)))
         return new.memref
 
     def passing(
-        self, b: LaneBuilder, shape: tuple[int, int], element: Attribute, purpose: str
+        self, b: Builder, shape: tuple[int, int], element: Attribute, purpose: str
     ) -> SSAValue:
         """Return memory that others use for the same purpose, before and after."""
-        key = b.levels[0].block, MemRefType(element, shape), purpose
+        key = _start(b), MemRefType(element, shape), purpose
         if (found := self.shared.get(key)) is None:
             found = self.shared[key] = self.own(b, shape, element)
-        b.depth[found] = 0
         return found
 
-    def of_matrix(self, b: LaneBuilder, type: MatrixType, purpose: str) -> SSAValue:
+    def of_matrix(self, b: Builder, type: MatrixType, purpose: str) -> SSAValue:
         """Return memory for a whole matrix, that others use before and after."""
         return self.passing(b, type.shape, type.element_type, purpose)
 
 
-def origin(b: LaneBuilder) -> tuple[SSAValue, SSAValue]:
+def _start(b: Builder) -> Block:
+    """Return the first block of the function that is built in."""
+    block = b.block
+    while not isinstance(around := block.parent_op(), FuncOp):
+        assert around is not None, block
+        assert around.parent is not None, block
+        block = around.parent
+    return around.body.blocks[0]
+
+
+def origin(b: Builder) -> tuple[SSAValue, SSAValue]:
     """Return the position of the first element."""
     zero = b.constant(INDEX, 0)
     return zero, zero
 
 
-def flat(b: LaneBuilder, memory: SSAValue) -> SSAValue:
+def flat(b: Builder, memory: SSAValue) -> SSAValue:
     """Return scratch memory as one row."""
-    b.depth[memory] = 0
     return b.pure(_flat, memory)
 
 

@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.dialects.scf import ForOp, YieldOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.dialects.narrow import is_vector
+from coopc.ir.builder import INDEX, Builder
 from coopc.rewrite.amx_scratch import Scratch, flat, origin
 from coopc.rewrite.index_math import constant_index, never_negative
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder
 
 Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
 
@@ -100,7 +100,7 @@ class Slices:
         ]
         if not places:
             return
-        b = self.scratch.builder(op)
+        b = Builder.at(op)
         memories: dict[int, SSAValue] = {}
         for place, slices in places:
             type = matrix_type(op.iter_args[place])
@@ -134,7 +134,7 @@ class Slices:
         )
         new.attributes = dict(op.attributes)
         new.location = op.location
-        b = self.scratch.builder(op)
+        b = Builder.at(op)
         b.effect(new)
         results: list[SSAValue] = []
         rest = iter(new.res)
@@ -152,17 +152,15 @@ class Slices:
         if (found := self.stored.get(value)) is not None:
             return found
         type = matrix_type(value)
-        b = self.scratch.builder(op)
+        b = Builder.after(value, op.location)
         memory = self.scratch.own(b, type.shape, type.element_type)
-        store = coopmatrix.StoreOp(value, memory, origin(b))
-        store.location = op.location
-        Rewriter.insert_op(store, _after(value, b))
+        b.effect(coopmatrix.StoreOp(value, memory, origin(b)))
         self.stored[value] = memory
         return memory
 
     def _alone(self, op: coopmatrix.InsertRowSliceOp) -> None:
         """Replace an insertion: store, change, load."""
-        b = self.scratch.builder(op)
+        b = Builder.at(op)
         type = matrix_type(op.matrix)
         memory = self.scratch.of_matrix(b, type, "slice")
         b.effect(coopmatrix.StoreOp(op.matrix, memory, origin(b)))
@@ -173,7 +171,7 @@ class Slices:
 
     def _extract(self, op: coopmatrix.ExtractRowSliceOp, memory: SSAValue) -> None:
         """Replace an extraction by one from memory."""
-        b = self.scratch.builder(op)
+        b = Builder.at(op)
         row = flat(b, memory)
         type = op.result.type
         if _is_inside(op, type):
@@ -187,7 +185,7 @@ class Slices:
 
     def _insert(self, op: coopmatrix.InsertRowSliceOp, memory: SSAValue) -> None:
         """Write a slice to memory, in front of its operation."""
-        b = self.scratch.builder(op)
+        b = Builder.at(op)
         row = flat(b, memory)
         if op.mask is None and _is_inside(op, op.value.type):
             b.effect(vector.StoreOp(op.value, row, [op.offset]))
@@ -196,20 +194,6 @@ class Slices:
         if op.mask is not None:
             mask = b.pure(arith.AndIOp, mask, op.mask)
         b.effect(vector.MaskedStoreOp(row, [op.offset], mask, op.value))
-
-
-def _after(value: SSAValue, b: LaneBuilder) -> InsertPoint:
-    """Return the place behind the definition of a value.
-
-    That of an argument of a function is behind what the function allocates.
-    """
-    if not isinstance(value, BlockArgument):
-        assert isinstance(value.owner, Operation), value
-        return InsertPoint.after(value.owner)
-    start = b.levels[0]
-    if value.block is start.block and start.after is not None:
-        return InsertPoint.after(start.after)
-    return InsertPoint.at_start(value.block)
 
 
 def _is_inside(op: Slice, type: object) -> bool:
@@ -225,7 +209,7 @@ def _length(type: object) -> int:
     return length
 
 
-def _mask(b: LaneBuilder, op: Slice, type: object) -> SSAValue:
+def _mask(b: Builder, op: Slice, type: object) -> SSAValue:
     """Return which elements of a slice the matrix has.
 
     Those in front of it, from a negative offset on, would be anybody's memory.

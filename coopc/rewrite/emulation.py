@@ -37,6 +37,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
+from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.plan.block_shape import BlockShape
 from coopc.rewrite.emulation_blocks import Piece, load_piece, store_piece
 from coopc.rewrite.emulation_dpas import (
@@ -45,8 +46,6 @@ from coopc.rewrite.emulation_dpas import (
     multiply,
     scratch_type,
 )
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.structure import free_name
 
 ALL_BYTES, ALL_ROWS = -4, 1 << 27
@@ -54,7 +53,7 @@ ALL_BYTES, ALL_ROWS = -4, 1 << 27
 memory, whatever the number of lanes."""
 
 Values = Sequence[SSAValue]
-Body = Callable[[LaneBuilder, Values], Values]
+Body = Callable[[Builder, Values], Values]
 
 
 @dataclass
@@ -121,7 +120,7 @@ class Emulator:
     ) -> list[SSAValue]:
         piece = piece_of(shape, types, operands[0], lanes)
 
-        def body(b: LaneBuilder, values: Values) -> Values:
+        def body(b: Builder, values: Values) -> Values:
             given, first = _with_first(piece, values)
             return (load_piece(b, piece, first, given),)
 
@@ -156,7 +155,7 @@ class Emulator:
         types = [x.type for x in pieces]
         piece = piece_of(op.block.data, types, operands[0], lanes)
 
-        def body(b: LaneBuilder, values: Values) -> Values:
+        def body(b: Builder, values: Values) -> Values:
             (value, *rest), first = _with_first(piece, values)
             store_piece(b, piece, first, value, rest)
             return ()
@@ -183,7 +182,7 @@ class Emulator:
         types = (a.type, op.b.type, op.c.type)
         x = multiplication(op.precisions, op.repeat.value.data, lanes, types)
 
-        def body(b: LaneBuilder, values: Values) -> Values:
+        def body(b: Builder, values: Values) -> Values:
             left, right, addend = values
             return (multiply(b, x, left, right, addend),)
 
@@ -200,7 +199,7 @@ class Emulator:
         assert is_vector(op.a.type)
         rows = op.a.type.get_shape()[0]
 
-        def body(b: LaneBuilder, values: Values) -> Values:
+        def body(b: Builder, values: Values) -> Values:
             half, scratch = values
             return (gathered(b, half, scratch, lanes),)
 
@@ -294,7 +293,7 @@ class Emulator:
         # Inlined at each call, it would take Intel's CPU run-time minutes.
         func.attributes["no_inline"] = UnitAttr()
         func.location = op.location
-        b = LaneBuilder.in_function(block, op.location, self.unroll)
+        b = Builder.at_end(block, op.location, self.unroll)
         end = ReturnOp(*body(b, tuple(block.args)))
         end.location = op.location
         block.add_op(end)
@@ -351,9 +350,9 @@ def _most_rows(func: FuncOp) -> int:
     return max(x.get_shape()[0] for x in types if is_vector(x))
 
 
-def _with_first(piece: Piece, values: Values) -> tuple[Values, Num]:
+def _with_first(piece: Piece, values: Values) -> tuple[Values, BoundedIndex]:
     """Return arguments without the last one, and what that says, if it is there."""
     if piece.pieces == 1:
-        return values, Num()
+        return values, BoundedIndex()
     *given, first = values
-    return given, Num(0, first, (piece.pieces - 1) * piece.slots)
+    return given, BoundedIndex(0, first, (piece.pieces - 1) * piece.slots)

@@ -29,6 +29,7 @@ from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
+from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.plan.block_shape import CHANNEL_BITS, BlockMode, BlockShape
 from coopc.rewrite.emulation_values import (
     bits_to,
@@ -38,8 +39,6 @@ from coopc.rewrite.emulation_values import (
     replaced,
     resized,
 )
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder
-from coopc.rewrite.lane_numbers import Num
 
 Condition = SSAValue | bool
 
@@ -80,7 +79,7 @@ class Piece:
 class Surface:
     """A surface in units, elements of the memref that it begins at."""
 
-    b: LaneBuilder
+    b: Builder
     memory: SSAValue
     """All of the memory, in a row."""
     x: SSAValue
@@ -95,7 +94,7 @@ class Surface:
     """Of a unit."""
 
     @classmethod
-    def of(cls, b: LaneBuilder, piece: Piece, values: Sequence[SSAValue]) -> Surface:
+    def of(cls, b: Builder, piece: Piece, values: Sequence[SSAValue]) -> Surface:
         """Return the surface that the operands of a message say."""
         base, *numbers = values
         # Intel's CPU run-time 2026.2 takes the first value of a loop's counter for all
@@ -113,7 +112,7 @@ class Surface:
         return cls(b, memory, x, y, width, height, pitch, bits)
 
     def unit(
-        self, row: Num, col: Num, per: int, part: int
+        self, row: BoundedIndex, col: BoundedIndex, per: int, part: int
     ) -> tuple[SSAValue, SSAValue]:
         """Return a unit's place in memory, and whether it is in the surface.
 
@@ -133,7 +132,7 @@ class Surface:
         return self._place(at_row, at_col), self._inside(at_row, at_col)
 
     def part(
-        self, row: Num, col: Num, bits: int
+        self, row: BoundedIndex, col: BoundedIndex, bits: int
     ) -> tuple[SSAValue, SSAValue, SSAValue]:
         """Return place and presence of the unit that holds an element, and its bit."""
         b = self.b
@@ -146,7 +145,7 @@ class Surface:
         bit = b.pure(arith.MuliOp, rest, b.constant(INDEX, bits))
         return self._place(at_row, at_col), inside, bit
 
-    def _moved(self, position: SSAValue, by: Num) -> SSAValue:
+    def _moved(self, position: SSAValue, by: BoundedIndex) -> SSAValue:
         """Return a position further on."""
         return self.b.pure(arith.AddiOp, position, self.b.index(by))
 
@@ -166,12 +165,12 @@ class Surface:
 
 
 def load_piece(
-    b: LaneBuilder, piece: Piece, first: Num, values: Sequence[SSAValue]
+    b: Builder, piece: Piece, first: BoundedIndex, values: Sequence[SSAValue]
 ) -> SSAValue:
     """Return the slots from `first` on, 0 where there is no surface."""
     surface = Surface.of(b, piece, values)
 
-    def slot(t: Num, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
         found: SSAValue | None = None
         slot_type = IntegerType(piece.slot_bits)
         for number, (row, col) in enumerate(elements(b, piece, b.add(first, t))):
@@ -185,9 +184,9 @@ def load_piece(
 
 
 def store_piece(
-    b: LaneBuilder,
+    b: Builder,
     piece: Piece,
-    first: Num,
+    first: BoundedIndex,
     given: SSAValue,
     values: Sequence[SSAValue],
 ) -> None:
@@ -195,7 +194,7 @@ def store_piece(
     surface = Surface.of(b, piece, values)
     bits = min(piece.shape.bits, surface.bits)
 
-    def slot(t: Num, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
         whole = element_of(b, given, t)
         for number, (row, col) in enumerate(elements(b, piece, b.add(first, t))):
             per = piece.shape.bits // bits
@@ -209,15 +208,21 @@ def store_piece(
     b.loop(piece.slots, (), slot)
 
 
-def elements(b: LaneBuilder, piece: Piece, register: Num) -> list[tuple[Num, Num]]:
+def elements(
+    b: Builder, piece: Piece, register: BoundedIndex
+) -> list[tuple[BoundedIndex, BoundedIndex]]:
     """Return row and column, in the block, of each element of a slot."""
     per_slot = piece.slot_bits // piece.shape.bits
     slot = b.add(b.times(register, piece.lanes), b.lane(piece.lanes))
     start = b.times(slot, per_slot)
-    return [_place(b, piece.shape, b.add(start, Num(n))) for n in range(per_slot)]
+    return [
+        _place(b, piece.shape, b.add(start, BoundedIndex(n))) for n in range(per_slot)
+    ]
 
 
-def _place(b: LaneBuilder, shape: BlockShape, at: Num) -> tuple[Num, Num]:
+def _place(
+    b: Builder, shape: BlockShape, at: BoundedIndex
+) -> tuple[BoundedIndex, BoundedIndex]:
     """Return row and column of an element by its number in G."""
     if shape.mode is BlockMode.TRANSPOSE:
         return b.remainder(at, shape.height), b.divided(at, shape.height)
@@ -234,7 +239,9 @@ def _place(b: LaneBuilder, shape: BlockShape, at: Num) -> tuple[Num, Num]:
     )
 
 
-def _load(surface: Surface, row: Num, col: Num, bits: int) -> SSAValue:
+def _load(
+    surface: Surface, row: BoundedIndex, col: BoundedIndex, bits: int
+) -> SSAValue:
     """Return an element of a block as an integer."""
     b = surface.b
     if surface.bits > bits:
@@ -277,9 +284,7 @@ def _storing(
     return write
 
 
-def _packed(
-    b: LaneBuilder, low: SSAValue | None, high: SSAValue, shift: int
-) -> SSAValue:
+def _packed(b: Builder, low: SSAValue | None, high: SSAValue, shift: int) -> SSAValue:
     """Return bits, and others above them."""
     if low is None:
         return high
@@ -287,7 +292,7 @@ def _packed(
     return b.pure(arith.OrIOp, low, moved)
 
 
-def _shifted(b: LaneBuilder, value: SSAValue, shift: int) -> SSAValue:
+def _shifted(b: Builder, value: SSAValue, shift: int) -> SSAValue:
     if not shift:
         return value
     return b.pure(arith.ShRUIOp, value, b.constant(value.type, shift))

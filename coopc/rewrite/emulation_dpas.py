@@ -31,10 +31,9 @@ from xdsl.ir import Attribute, SSAValue
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe.attributes import CHANNEL_BITS, SYSTOLIC_DEPTH
+from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.rewrite.emulation_values import element_bits, element_of, replaced, resized
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder
 from coopc.rewrite.lane_exchange import shuffled
-from coopc.rewrite.lane_numbers import Num
 
 TF32_MASK = -(1 << 13)
 """The bits of an f32 that a tf32 has."""
@@ -76,16 +75,16 @@ class Multiplication:
 
 
 def multiply(
-    b: LaneBuilder, x: Multiplication, a: SSAValue, other: SSAValue, c: SSAValue
+    b: Builder, x: Multiplication, a: SSAValue, other: SSAValue, c: SSAValue
 ) -> SSAValue:
     """Return a * other + c."""
     element = x.c.get_element_type()
     total: Attribute = i32 if x.precisions[0].is_integer else f32
 
-    def one(i: Num, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def one(i: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
         start = _widened(b, element_of(b, c, i), total)
 
-        def step(k: Num, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def step(k: BoundedIndex, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             left, right = _left(b, x, a, i, k), _right(b, x, other, k)
             (found,) = sums
             for number in range(x.precisions[0].ops_per_channel):
@@ -102,7 +101,9 @@ def multiply(
     return found
 
 
-def _left(b: LaneBuilder, x: Multiplication, a: SSAValue, i: Num, k: Num) -> SSAValue:
+def _left(
+    b: Builder, x: Multiplication, a: SSAValue, i: BoundedIndex, k: BoundedIndex
+) -> SSAValue:
     """Return the channel k of the row of register i of the result."""
     bits = element_bits(x.a.get_element_type())
     units = SYSTOLIC_DEPTH * CHANNEL_BITS // bits
@@ -115,7 +116,7 @@ def _left(b: LaneBuilder, x: Multiplication, a: SSAValue, i: Num, k: Num) -> SSA
     within = b.add(b.remainder(start, x.lanes), b.times(row_in_register, units))
     found: SSAValue | None = None
     for part in range(per):
-        lane = b.add(within, b.add(b.times(k, per), Num(part)))
+        lane = b.add(within, b.add(b.times(k, per), BoundedIndex(part)))
         one = shuffled(b, resized(b, value, i32), b.remainder(lane, x.lanes))
         if found is None:
             found = one
@@ -126,7 +127,7 @@ def _left(b: LaneBuilder, x: Multiplication, a: SSAValue, i: Num, k: Num) -> SSA
     return found
 
 
-def _right(b: LaneBuilder, x: Multiplication, other: SSAValue, k: Num) -> SSAValue:
+def _right(b: Builder, x: Multiplication, other: SSAValue, k: BoundedIndex) -> SSAValue:
     """Return the channel k of the column of this lane."""
     start = b.times(k, x.n)
     value = element_of(b, other, b.divided(start, x.lanes))
@@ -137,7 +138,7 @@ def _right(b: LaneBuilder, x: Multiplication, other: SSAValue, k: Num) -> SSAVal
 
 
 def _number(
-    b: LaneBuilder, channel: SSAValue, precision: xe.Precision, at: int
+    b: Builder, channel: SSAValue, precision: xe.Precision, at: int
 ) -> SSAValue:
     """Return an element of a channel, as f32 or i32."""
     bits = precision.bits
@@ -161,27 +162,27 @@ def _number(
     return b.pure(shift, up, b.constant(i32, CHANNEL_BITS - bits))
 
 
-def _down(b: LaneBuilder, value: SSAValue, shift: int) -> SSAValue:
+def _down(b: Builder, value: SSAValue, shift: int) -> SSAValue:
     if not shift:
         return value
     return b.pure(arith.ShRUIOp, value, b.constant(value.type, shift))
 
 
-def _added(b: LaneBuilder, total: SSAValue, p: SSAValue, q: SSAValue) -> SSAValue:
+def _added(b: Builder, total: SSAValue, p: SSAValue, q: SSAValue) -> SSAValue:
     if isinstance(total.type, IntegerType):
         return b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, p, q))
     return b.pure(arith.AddfOp, total, b.pure(arith.MulfOp, p, q))
 
 
-def _widened(b: LaneBuilder, value: SSAValue, type: Attribute) -> SSAValue:
+def _widened(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
     return value if value.type == type else b.pure(arith.ExtFOp, value, type)
 
 
-def _narrowed(b: LaneBuilder, value: SSAValue, type: Attribute) -> SSAValue:
+def _narrowed(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
     return value if value.type == type else b.pure(arith.TruncFOp, value, type)
 
 
-def gathered(b: LaneBuilder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAValue:
+def gathered(b: Builder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAValue:
     """Return all rows of a that a pair of subgroups holds, each one half of them.
 
     Subgroups 2 i and 2 i + 1 are a pair.  All subgroups of a work-group exchange
@@ -199,17 +200,17 @@ def gathered(b: LaneBuilder, half: SSAValue, scratch: SSAValue, lanes: int) -> S
     own = b.pure(simt.SubgroupIdOp)
     first = b.pure(arith.AndIOp, own, b.constant(INDEX, -2))
 
-    def place(subgroup: SSAValue, row: Num) -> SSAValue:
+    def place(subgroup: SSAValue, row: BoundedIndex) -> SSAValue:
         start = b.pure(arith.MuliOp, subgroup, b.constant(INDEX, lanes * rows))
         within = b.add(b.times(row, lanes), b.lane(lanes))
         return b.pure(arith.AddiOp, start, b.index(within))
 
-    def give(row: Num, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def give(row: BoundedIndex, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
         value = element_of(b, half, row)
         b.effect(memref.StoreOp.get(value, scratch, [place(own, row)]))
         return ()
 
-    def take(row: Num, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def take(row: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
         giver = b.pure(arith.AddiOp, first, b.index(b.divided(row, rows)))
         at = place(giver, b.remainder(row, rows))
         op = b.effect(memref.LoadOp.get(scratch, [at]))

@@ -7,8 +7,7 @@ from xdsl.dialects.builtin import FixedBitwidthType, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.narrow import is_vector
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder
-from coopc.rewrite.lane_numbers import Num
+from coopc.ir.builder import INDEX, BoundedIndex, Builder
 
 
 def element_bits(type: Attribute) -> int:
@@ -16,17 +15,17 @@ def element_bits(type: Attribute) -> int:
     return type.bitwidth if isinstance(type, FixedBitwidthType) else 0
 
 
-def cast_to_index(b: LaneBuilder, value: SSAValue) -> SSAValue:
+def cast_to_index(b: Builder, value: SSAValue) -> SSAValue:
     """Return an integer as an index, with its sign."""
     return b.pure(arith.IndexCastOp, value, INDEX)
 
 
-def bits_to(b: LaneBuilder, value: SSAValue, type: Attribute) -> SSAValue:
+def bits_to(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
     """Return the value of another type of the same width that has the same bits."""
     return value if value.type == type else b.pure(arith.BitcastOp, value, type)
 
 
-def resized(b: LaneBuilder, value: SSAValue, type: IntegerType) -> SSAValue:
+def resized(b: Builder, value: SSAValue, type: IntegerType) -> SSAValue:
     """Return an integer as one of another width: its low bits, or zeros above."""
     have, want = element_bits(value.type), type.bitwidth
     if have == want:
@@ -34,20 +33,20 @@ def resized(b: LaneBuilder, value: SSAValue, type: IntegerType) -> SSAValue:
     return b.pure(arith.ExtUIOp if have < want else arith.TruncIOp, value, type)
 
 
-def element_of(b: LaneBuilder, value: SSAValue, at: Num) -> SSAValue:
+def element_of(b: Builder, value: SSAValue, at: BoundedIndex) -> SSAValue:
     """Return a component of a vector."""
     assert is_vector(value.type)
     type = value.type.get_element_type()
     return b.pure(_extracted, value, _position(b, value.type, at), type)
 
 
-def replaced(b: LaneBuilder, value: SSAValue, at: Num, new: SSAValue) -> SSAValue:
+def replaced(b: Builder, value: SSAValue, at: BoundedIndex, new: SSAValue) -> SSAValue:
     """Return a vector of which a component is replaced."""
     assert is_vector(value.type)
     return b.pure(_inserted, new, value, _position(b, value.type, at))
 
 
-def _position(b: LaneBuilder, type: VectorType, at: Num) -> SSAValue | int:
+def _position(b: Builder, type: VectorType, at: BoundedIndex) -> SSAValue | int:
     if type.get_shape()[0] == 1:
         return 0
     return b.index(at) if at.known is None else at.known

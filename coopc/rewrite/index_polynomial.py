@@ -19,7 +19,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i32, i64
 from xdsl.ir import SSAValue
 
-from coopc.rewrite.nested_builder import NestedBuilder
+from coopc.ir.builder import Builder
 
 Monomial = tuple[SSAValue, ...]
 """The factors, each an index or an integer of 32 or 64 bits; none for a constant."""
@@ -86,7 +86,7 @@ class Polynomial:
                 found[key] = found.get(key, 0) + factor * times
         return Polynomial({key: factor for key, factor in found.items() if factor})
 
-    def build(self, b: NestedBuilder) -> SSAValue:
+    def build(self, b: Builder) -> SSAValue:
         """Return its lower 32 bits, an i32; what is known further out comes first."""
         narrow = {
             monomial: [narrowed(b, value) for value in monomial]
@@ -94,7 +94,7 @@ class Polynomial:
         }
         order = sorted(
             (monomial for monomial in self.terms if monomial),
-            key=lambda x: max(map(b.level_of, narrow[x])),
+            key=lambda x: max(map(b.depth, narrow[x])),
         )
         terms = [_product(b, narrow[x], self.terms[x]) for x in order]
         constant = self.terms.get((), 0)
@@ -109,7 +109,7 @@ class Polynomial:
         return found
 
 
-def narrowed(b: NestedBuilder, value: SSAValue) -> SSAValue:
+def narrowed(b: Builder, value: SSAValue) -> SSAValue:
     """Return the lower 32 bits of an index or an integer."""
     if value.type == i32:
         return value
@@ -118,9 +118,9 @@ def narrowed(b: NestedBuilder, value: SSAValue) -> SSAValue:
     return b.pure(arith.IndexCastOp, value, i32)
 
 
-def _product(b: NestedBuilder, values: list[SSAValue], factor: int) -> SSAValue:
+def _product(b: Builder, values: list[SSAValue], factor: int) -> SSAValue:
     """Return a product: what is known further out is multiplied first."""
-    first, *rest = sorted(values, key=b.level_of)
+    first, *rest = sorted(values, key=b.depth)
     found = first
     if factor != 1:
         found = b.pure(arith.MuliOp, first, b.constant(i32, wrapped(factor)))

@@ -11,8 +11,7 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.rewrite.lane_places import Element, digits, element, inside
 from coopc.rewrite.lane_values import Held
 
@@ -21,11 +20,11 @@ from coopc.rewrite.lane_values import Held
 class Access:
     """Where the elements of one matrix are in memory."""
 
-    b: LaneBuilder
+    b: Builder
     op: coopmatrix.AccessOp
     held: Held
 
-    def guarded(self, at: Num) -> tuple[SSAValue | bool, Values]:
+    def guarded(self, at: BoundedIndex) -> tuple[SSAValue | bool, Values]:
         """Return whether a component is to be accessed, and its positions."""
         b, x = self.b, self.held.layout
         place = element(b, x, digits(b, x, at))
@@ -38,7 +37,7 @@ class Access:
         rows, cols = self._steps(place)
         return (*leading, self._moved(first, rows), self._moved(second, cols))
 
-    def _steps(self, place: Element) -> tuple[Num, Num]:
+    def _steps(self, place: Element) -> tuple[BoundedIndex, BoundedIndex]:
         b = self.b
         match self.op.layout.data:
             case Layout.ROW_MAJOR:
@@ -52,7 +51,7 @@ class Access:
                     b.times(place.col, packed), channel
                 )
 
-    def _moved(self, position: SSAValue, by: Num) -> SSAValue:
+    def _moved(self, position: SSAValue, by: BoundedIndex) -> SSAValue:
         b = self.b
         if by.constant:
             step = b.constant(INDEX, by.constant)

@@ -27,8 +27,7 @@ from coopc.dialects import (
 )
 from coopc.dialects.coopmatrix import Reduction
 from coopc.dialects.narrow import is_integer, is_vector
-from coopc.rewrite.lane_builder import LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
+from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.rewrite.lane_places import digits, element, inside
 from coopc.rewrite.lane_values import Held, get, made
 
@@ -96,7 +95,7 @@ def neutral(kind: Reduction, element: Attribute, signed: bool) -> float:
 
 
 def binary(
-    b: LaneBuilder,
+    b: Builder,
     op: coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp,
     held: Held,
     lhs: Values,
@@ -110,7 +109,7 @@ def binary(
     return tuple(b.pure(make, x, y) for x, y in zip(lhs, rhs, strict=True))
 
 
-def _divisors(b: LaneBuilder, held: Held, values: Values) -> Values:
+def _divisors(b: Builder, held: Held, values: Values) -> Values:
     """Return divisors that are 1 where they are no elements."""
     x = held.layout
     is_full = x.components == held.width * held.count
@@ -118,7 +117,7 @@ def _divisors(b: LaneBuilder, held: Held, values: Values) -> Values:
         return values
     one = b.constant(held.element, 1)
 
-    def divisor(at: Num) -> SSAValue:
+    def divisor(at: BoundedIndex) -> SSAValue:
         place = element(b, x, digits(b, x, at))
         return b.select(inside(b, x, place), get(b, held, values, at), one)
 
@@ -126,7 +125,7 @@ def _divisors(b: LaneBuilder, held: Held, values: Values) -> Values:
     return made(b, held, divisor, ones)
 
 
-def unary(b: LaneBuilder, op: coopmatrix.UnaryOp, held: Held, values: Values) -> Values:
+def unary(b: Builder, op: coopmatrix.UnaryOp, held: Held, values: Values) -> Values:
     """Return the operation on one matrix."""
     whole = is_integer(held.element)
     match op:
@@ -144,23 +143,21 @@ def unary(b: LaneBuilder, op: coopmatrix.UnaryOp, held: Held, values: Values) ->
             return tuple(b.pure(arith.XOrIOp, x, ones) for x in values)
 
 
-def scale(b: LaneBuilder, held: Held, values: Values, scalar: SSAValue) -> Values:
+def scale(b: Builder, held: Held, values: Values, scalar: SSAValue) -> Values:
     """Return a matrix times a number."""
     make: Make = arith.MuliOp if is_integer(held.element) else arith.MulfOp
     factor = splat(b, held, scalar)
     return tuple(b.pure(make, x, factor) for x in values)
 
 
-def splat(b: LaneBuilder, held: Held, scalar: SSAValue) -> SSAValue:
+def splat(b: Builder, held: Held, scalar: SSAValue) -> SSAValue:
     """Return a vector of one number."""
     from xdsl.dialects import vector
 
     return b.pure(vector.BroadcastOp, scalar, held.type)
 
 
-def converted(
-    b: LaneBuilder, value: SSAValue, target: Attribute, signed: bool
-) -> SSAValue:
+def converted(b: Builder, value: SSAValue, target: Attribute, signed: bool) -> SSAValue:
     """Return a number, or a vector of numbers, as one of another type.
 
     Args:
@@ -226,7 +223,7 @@ def _like(type: Attribute, element: Any) -> Attribute:
     return VectorType(element, type.get_shape()) if is_vector(type) else element
 
 
-def bits_as(b: LaneBuilder, values: Sequence[SSAValue], target: Attribute) -> Values:
+def bits_as(b: Builder, values: Sequence[SSAValue], target: Attribute) -> Values:
     """Return the bits of vectors as numbers of another type of the same width."""
     return tuple(
         x

@@ -25,10 +25,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.plan.lane_access import BlockAccess
 from coopc.rewrite.lane_access import Access
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.lane_places import Digits, Element, component
 from coopc.rewrite.lane_values import Held, get, put
 
@@ -47,7 +46,7 @@ class Message:
     """Whether it is to be accessed."""
     type: Attribute
     """A scalar or a vector."""
-    numbers: Sequence[Num]
+    numbers: Sequence[BoundedIndex]
     """Where lanes have the components."""
 
 
@@ -55,7 +54,7 @@ def read_blocks(access: Access, plan: BlockAccess) -> Values:
     """Return what a lane holds of a matrix in memory."""
     b, held = access.b, access.held
 
-    def body(run: Num, now: Values) -> Values:
+    def body(run: BoundedIndex, now: Values) -> Values:
         for message in _messages(access, plan, run):
             place = message.memory, message.positions, message.type
             zero = b.constant(message.type, 0)
@@ -71,7 +70,7 @@ def write_blocks(access: Access, plan: BlockAccess, values: Values) -> None:
     """Write what a lane holds of a matrix to memory."""
     b, held = access.b, access.held
 
-    def body(run: Num, now: Values) -> Values:
+    def body(run: BoundedIndex, now: Values) -> Values:
         for message in _messages(access, plan, run):
             value = _get_all(b, held, values, message.numbers)
             place = message.memory, message.positions
@@ -82,11 +81,11 @@ def write_blocks(access: Access, plan: BlockAccess, values: Values) -> None:
 
 
 def _for_runs(
-    b: LaneBuilder,
+    b: Builder,
     held: Held,
     plan: BlockAccess,
     carried: Values,
-    body: Callable[[Num, Values], Values],
+    body: Callable[[BoundedIndex, Values], Values],
 ) -> Values:
     """Run a body for all runs; return what is carried at the end.
 
@@ -95,15 +94,15 @@ def _for_runs(
     values = carried
     if plan.messages <= WRITTEN_OUT:
         for number in range(plan.runs):
-            values = body(Num(number), values)
+            values = body(BoundedIndex(number), values)
         return values
     chunk = max(1, held.width // held.layout.k1)
     full, rest = divmod(plan.runs, chunk)
     for length, chunks in ((chunk, range(full)), (rest, range(full, full + 1))):
 
-        def round(t: Num, now: Values, chunks: range = chunks) -> Values:
+        def round(t: BoundedIndex, now: Values, chunks: range = chunks) -> Values:
             for each in chunks:
-                now = body(b.add(t, Num(each * chunk)), now)
+                now = body(b.add(t, BoundedIndex(each * chunk)), now)
             return now
 
         if chunks and length:
@@ -111,21 +110,31 @@ def _for_runs(
     return values
 
 
-def _messages(access: Access, plan: BlockAccess, run: Num) -> Iterator[Message]:
+def _messages(
+    access: Access, plan: BlockAccess, run: BoundedIndex
+) -> Iterator[Message]:
     """Yield the messages of a run."""
     b, held, x = access.b, access.held, access.held.layout
     places = list(plan.places(x))
     memory = _joined(access) if plan.joined else access.op.memory
     for start, length in zip(plan.starts, plan.lengths, strict=True):
         block, step = places[start]
-        column = b.times(b.add(run, Num(step)), x.lanes_per_row)
-        positions = access.positions(Element(Num(block * x.block_rows), column))
+        column = b.times(b.add(run, BoundedIndex(step)), x.lanes_per_row)
+        positions = access.positions(
+            Element(BoundedIndex(block * x.block_rows), column)
+        )
         wanted = b.both(*access.checks(positions))
         if plan.joined:
-            first = access.positions(Element(Num(), Num()))
+            first = access.positions(Element(BoundedIndex(), BoundedIndex()))
             positions = (_linear(access, first, start * x.lanes),)
         numbers = [
-            component(b, x, Digits(Num(), Num(block), b.add(run, Num(step))))
+            component(
+                b,
+                x,
+                Digits(
+                    BoundedIndex(), BoundedIndex(block), b.add(run, BoundedIndex(step))
+                ),
+            )
             for block, step in places[start : start + length]
         ]
         type = held.element if length == 1 else VectorType(held.element, [length])
@@ -166,7 +175,11 @@ def _linear(access: Access, positions: Values, more: int) -> SSAValue:
 
 
 def _put_all(
-    b: LaneBuilder, held: Held, now: Values, numbers: Sequence[Num], value: SSAValue
+    b: Builder,
+    held: Held,
+    now: Values,
+    numbers: Sequence[BoundedIndex],
+    value: SSAValue,
 ) -> Values:
     """Return vectors of which the components of a message are replaced."""
     if len(numbers) == 1:
@@ -188,7 +201,7 @@ def _put_all(
 
 
 def _get_all(
-    b: LaneBuilder, held: Held, values: Values, numbers: Sequence[Num]
+    b: Builder, held: Held, values: Values, numbers: Sequence[BoundedIndex]
 ) -> SSAValue:
     """Return some components, as the value of a message."""
     if len(numbers) == 1:
@@ -209,7 +222,7 @@ def _get_all(
 
 
 def _shuffled(
-    b: LaneBuilder, held: Held, one: SSAValue, other: SSAValue, mask: Sequence[int]
+    b: Builder, held: Held, one: SSAValue, other: SSAValue, mask: Sequence[int]
 ) -> SSAValue:
     """Return components of a vector that lanes hold, and of another vector."""
     whole = list(range(held.width))

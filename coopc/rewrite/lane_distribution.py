@@ -20,10 +20,10 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.layout.matrices import matrix_of
 from coopc.dialects.narrow import is_memref
+from coopc.ir.builder import Builder, Built, Values
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import BlockAccess
 from coopc.rewrite import lane_arithmetic, lane_elements, lane_memory
-from coopc.rewrite.lane_builder import LaneBuilder, Level, Values
 from coopc.rewrite.lane_exchange import exchanged, is_same_place, reduced
 from coopc.rewrite.lane_multiply import Product, multiply_add
 from coopc.rewrite.lane_values import Held
@@ -45,7 +45,7 @@ class Distributor:
     unroll: bool
     blocks: dict[Operation, BlockAccess]
     """The accesses that are done by blocks."""
-    starts: dict[Operation, Level] = field(default_factory=dict[Operation, Level])
+    built: Built = field(default_factory=Built)
     held_by_type: dict[MatrixType, Held] = field(default_factory=dict[MatrixType, Held])
     products: dict[Product, str] = field(default_factory=dict[Product, str])
 
@@ -76,15 +76,9 @@ class Distributor:
                     found[value] = self.held(value.type).parts
         return found
 
-    def builder(self, op: Operation) -> LaneBuilder:
+    def builder(self, op: Operation) -> Builder:
         """Return a builder in front of an operation."""
-        func: Operation | None = op
-        while func is not None and not isinstance(func, FuncOp):
-            func = func.parent_op()
-        assert func is not None, op
-        if (start := self.starts.get(func)) is None:
-            start = self.starts[func] = Level(func.body.block, is_start=True)
-        return LaneBuilder.at(op, start, self.unroll)
+        return Builder.at(op, self.built, self.unroll)
 
     @property
     def rules(self) -> dict[type[Operation], Rule]:
@@ -177,7 +171,7 @@ class Distributor:
         block = Block(arg_types=types)
         func = FuncOp(name, (types, results), Region(block), "private")
         func.location = op.location
-        b = LaneBuilder.in_function(block, op.location, unroll=False)
+        b = Builder.at_end(block, op.location)
         given = iter(block.args)
         x, y, z = (tuple(next(given) for _ in group) for group in groups)
         end = ReturnOp(*multiply_add(b, product, x, y, z))

@@ -9,24 +9,23 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.rewrite.lane_exchange import shuffled
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.lane_places import Element, digits, element, inside, owner
 from coopc.rewrite.lane_values import Held, for_components, get, put
 
 
-def slot(b: LaneBuilder, held: Held, index: SSAValue) -> Num:
+def slot(b: Builder, held: Held, index: SSAValue) -> BoundedIndex:
     """Return a slot as a number: it is below V, or anything goes."""
     owner = index.owner
     if isinstance(owner, arith.ConstantOp):
         number: int = owner.value.value.data  # pyright: ignore
         if 0 <= number < held.layout.components:
-            return Num(number)
-    return Num(0, index, held.layout.components - 1, varies=True)
+            return BoundedIndex(number)
+    return BoundedIndex(0, index, held.layout.components - 1, varies=True)
 
 
-def extract(b: LaneBuilder, held: Held, values: Values, index: SSAValue) -> SSAValue:
+def extract(b: Builder, held: Held, values: Values, index: SSAValue) -> SSAValue:
     """Return the element in a slot; 0 of padding."""
     at = slot(b, held, index)
     place = element(b, held.layout, digits(b, held.layout, at))
@@ -35,13 +34,13 @@ def extract(b: LaneBuilder, held: Held, values: Values, index: SSAValue) -> SSAV
 
 
 def insert(
-    b: LaneBuilder, held: Held, values: Values, index: SSAValue, new: SSAValue
+    b: Builder, held: Held, values: Values, index: SSAValue, new: SSAValue
 ) -> Values:
     """Return a matrix with another element in a slot; padding is never read."""
     return put(b, held, values, slot(b, held, index), new)
 
 
-def coord(b: LaneBuilder, held: Held, index: SSAValue) -> Values:
+def coord(b: Builder, held: Held, index: SSAValue) -> Values:
     """Return row and column of a slot; M and N of padding."""
     x = held.layout
     place = element(b, x, digits(b, x, slot(b, held, index)))
@@ -53,17 +52,17 @@ def coord(b: LaneBuilder, held: Held, index: SSAValue) -> Values:
 
 
 def extract_row_slice(
-    b: LaneBuilder, held: Held, values: Values, offset: SSAValue, result: VectorType
+    b: Builder, held: Held, values: Values, offset: SSAValue, result: VectorType
 ) -> SSAValue:
     """Return consecutive elements in all lanes; 0 beyond the matrix."""
     x, length = held.layout, result.get_shape()[0]
     zero, nothing = b.constant(held.element, 0), b.constant(INDEX, 0)
 
-    def body(t: Num, now: Values) -> Sequence[SSAValue]:
+    def body(t: BoundedIndex, now: Values) -> Sequence[SSAValue]:
         flat = b.pure(arith.AddiOp, offset, b.index(t))
         wanted = b.compare("ult", flat, b.constant(INDEX, x.rows * x.cols))
         # Only what is in the matrix has an owner.
-        at = Num(0, b.select(wanted, flat, nothing), x.rows * x.cols - 1)
+        at = BoundedIndex(0, b.select(wanted, flat, nothing), x.rows * x.cols - 1)
         place = Element(b.divided(at, x.cols), b.remainder(at, x.cols))
         lane, number = owner(b, x, place)
         value = shuffled(b, get(b, held, values, number), lane)
@@ -75,7 +74,7 @@ def extract_row_slice(
 
 
 def insert_row_slice(
-    b: LaneBuilder,
+    b: Builder,
     held: Held,
     values: Values,
     offset: SSAValue,
@@ -88,7 +87,7 @@ def insert_row_slice(
     length = type.get_shape()[0]
     zero = b.constant(INDEX, 0)
 
-    def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:
+    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
         for at in places:
             place = element(b, x, digits(b, x, at))
             flat = b.index(b.add(b.times(place.row, x.cols), place.col))
@@ -116,7 +115,7 @@ def _extracted(value: SSAValue, at: SSAValue) -> Operation:
 
 
 def apply(
-    b: LaneBuilder,
+    b: Builder,
     op: coopmatrix.ApplyOp,
     held: Held,
     values: Values,
@@ -138,7 +137,7 @@ def apply(
         given = (b.index(place.row), b.index(place.col), value)
         return (_copied(b, op.body.block, given, distribute),)
 
-    def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:
+    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
         for at in places:
             place = element(b, x, digits(b, x, at))
             old = get(b, held, now, at)
@@ -153,7 +152,7 @@ def apply(
 
 
 def _copied(
-    b: LaneBuilder,
+    b: Builder,
     block: Block,
     arguments: Values,
     distribute: Callable[[Operation], Values | None],

@@ -18,10 +18,9 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Axis
 from coopc.dialects.simt import ShuffleMode
+from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.rewrite.lane_arithmetic import Make, neutral, reduction
-from coopc.rewrite.lane_builder import LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.lane_places import (
     Digits,
     component,
@@ -34,7 +33,7 @@ from coopc.rewrite.lane_values import Held, get, put
 
 
 def shuffled(
-    b: LaneBuilder, value: SSAValue, lane: Num, mode: ShuffleMode = ShuffleMode.IDX
+    b: Builder, value: SSAValue, lane: BoundedIndex, mode: ShuffleMode = ShuffleMode.IDX
 ) -> SSAValue:
     """Return what another lane has; a broadcast where all read the same one."""
     if mode == ShuffleMode.IDX and not lane.varies:
@@ -56,7 +55,7 @@ def is_same_place(source: CoopmatrixLayout, target: CoopmatrixLayout) -> bool:
     return all(np.array_equal(x, y) for x, y in pairs)
 
 
-def exchanged(b: LaneBuilder, held: Held, values: Values, target: Held) -> Values:
+def exchanged(b: Builder, held: Held, values: Values, target: Held) -> Values:
     """Return a matrix in another layout, of the same element type.
 
     It is written out: which components are offered is known when compiling.
@@ -66,9 +65,9 @@ def exchanged(b: LaneBuilder, held: Held, values: Values, target: Held) -> Value
     for number, (sent, is_own) in enumerate(offers):
         if not sent:
             continue
-        at = Num(number)
+        at = BoundedIndex(number)
         if is_own and len(sent) == 1:
-            value = get(b, held, values, Num(sent[0]))
+            value = get(b, held, values, BoundedIndex(sent[0]))
         else:
             value = _received(b, held, values, target, at, sent)
         found = put(b, target, found, at, value)
@@ -94,11 +93,11 @@ def _offers(
 
 
 def _received(
-    b: LaneBuilder,
+    b: Builder,
     held: Held,
     values: Values,
     target: Held,
-    at: Num,
+    at: BoundedIndex,
     sent: Sequence[int],
 ) -> SSAValue:
     """Return what the owners have of a component of the target."""
@@ -108,7 +107,7 @@ def _received(
     lane = b.remainder(lane, held.layout.lanes)
     found: SSAValue | None = None
     for number in sent:
-        value = shuffled(b, get(b, held, values, Num(number)), lane)
+        value = shuffled(b, get(b, held, values, BoundedIndex(number)), lane)
         found = (
             value if found is None else b.select(b.equal(wanted, number), value, found)
         )
@@ -117,7 +116,7 @@ def _received(
 
 
 def reduced(
-    b: LaneBuilder, op: coopmatrix.ReduceOp, held: Held, values: Values, target: Held
+    b: Builder, op: coopmatrix.ReduceOp, held: Held, values: Values, target: Held
 ) -> Values:
     """Return each row, or each column, of a matrix reduced to one element."""
     signed, kind = op.signed is not None, op.kind.data
@@ -135,24 +134,22 @@ def reduced(
     return _columns(b, make, own, x, target)
 
 
-def _combine(b: LaneBuilder, make: Make, parts: Sequence[SSAValue]) -> SSAValue:
+def _combine(b: Builder, make: Make, parts: Sequence[SSAValue]) -> SSAValue:
     return fold(lambda one, other: b.pure(make, one, other), parts)
 
 
-def _between(
-    b: LaneBuilder, make: Make, value: SSAValue, first: int, end: int
-) -> SSAValue:
+def _between(b: Builder, make: Make, value: SSAValue, first: int, end: int) -> SSAValue:
     """Reduce over the lanes whose numbers differ in the bits of [first, end)."""
     step = first
     while step < end:
-        other = shuffled(b, value, Num(step), ShuffleMode.XOR)
+        other = shuffled(b, value, BoundedIndex(step), ShuffleMode.XOR)
         value = b.pure(make, value, other)
         step *= 2
     return value
 
 
 def _rows(
-    b: LaneBuilder,
+    b: Builder,
     make: Make,
     own: Callable[[Digits], SSAValue],
     x: CoopmatrixLayout,
@@ -162,16 +159,23 @@ def _rows(
     found = target.nothing(b)
     for block in range(x.blocks):
         columns = product(range(x.steps), range(x.channels))
-        parts = [own(Digits(Num(c), Num(block), Num(u))) for u, c in columns]
+        parts = [
+            own(Digits(BoundedIndex(c), BoundedIndex(block), BoundedIndex(u)))
+            for u, c in columns
+        ]
         value = _combine(b, make, parts)
         value = _between(b, make, value, x.block_rows, x.lanes)
-        at = component(b, target.layout, Digits(Num(), Num(block), Num()))
+        at = component(
+            b,
+            target.layout,
+            Digits(BoundedIndex(), BoundedIndex(block), BoundedIndex()),
+        )
         found = put(b, target, found, at, value)
     return found
 
 
 def _columns(
-    b: LaneBuilder,
+    b: Builder,
     make: Make,
     own: Callable[[Digits], SSAValue],
     x: CoopmatrixLayout,
@@ -186,7 +190,10 @@ def _columns(
     for channel in range(x.channels):
         of_channel: list[SSAValue] = []
         for u in range(x.steps):
-            blocks = (Digits(Num(channel), Num(k), Num(u)) for k in range(x.blocks))
+            blocks = (
+                Digits(BoundedIndex(channel), BoundedIndex(k), BoundedIndex(u))
+                for k in range(x.blocks)
+            )
             value = _combine(b, make, [own(at) for at in blocks])
             of_channel.append(_between(b, make, value, 1, x.block_rows))
         sums.append(of_channel)
@@ -199,13 +206,17 @@ def _columns(
     for step, channel in product(range(target.layout.steps), range(x.channels)):
         offered = _chosen(b, sums[channel], mine, step * x.block_rows, x.block_rows)
         value = offered if x.block_rows == 1 else shuffled(b, offered, source)
-        at = component(b, target.layout, Digits(Num(channel), Num(), Num(step)))
+        at = component(
+            b,
+            target.layout,
+            Digits(BoundedIndex(channel), BoundedIndex(), BoundedIndex(step)),
+        )
         found = put(b, target, found, at, value)
     return found
 
 
 def _chosen(
-    b: LaneBuilder, values: Sequence[SSAValue], at: Num, start: int, count: int
+    b: Builder, values: Sequence[SSAValue], at: BoundedIndex, start: int, count: int
 ) -> SSAValue:
     """Return value number `start + at`, of those that there are."""
     found = values[min(start, len(values) - 1)]

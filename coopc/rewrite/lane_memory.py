@@ -14,17 +14,16 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from coopc.dialects import coopmatrix
+from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.plan.lane_access import BlockAccess
 from coopc.rewrite import element_access
 from coopc.rewrite.lane_access import Access
 from coopc.rewrite.lane_blocks import read_blocks, write_blocks
-from coopc.rewrite.lane_builder import LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.lane_values import Held, for_components, get, made, put
 
 
 def load(
-    b: LaneBuilder,
+    b: Builder,
     op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp,
     held: Held,
     block: BlockAccess | None,
@@ -35,7 +34,7 @@ def load(
     if block is not None:
         return read_blocks(access, block)
 
-    def one(at: Num) -> SSAValue:
+    def one(at: BoundedIndex) -> SSAValue:
         wanted, positions = access.guarded(at)
         return b.effect_where(
             wanted, partial(element_access.load, op, positions), (zero,)
@@ -45,7 +44,7 @@ def load(
 
 
 def store(
-    b: LaneBuilder,
+    b: Builder,
     op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp,
     held: Held,
     values: Values,
@@ -57,7 +56,7 @@ def store(
         write_blocks(access, block, values)
         return
 
-    def body(places: Sequence[Num], now: Values) -> Values:
+    def body(places: Sequence[BoundedIndex], now: Values) -> Values:
         for at in places:
             value = get(b, held, values, at)
             wanted, positions = access.guarded(at)
@@ -68,13 +67,13 @@ def store(
 
 
 def update(
-    b: LaneBuilder, op: coopmatrix.AtomicUpdateOp, held: Held, values: Values
+    b: Builder, op: coopmatrix.AtomicUpdateOp, held: Held, values: Values
 ) -> Values:
     """Update memory by what a lane holds of a matrix; return what was there."""
     access = Access(b, op, held)
     zero = b.constant(held.element, 0)
 
-    def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:
+    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
         for at in places:
             wanted, positions = access.guarded(at)
             value = get(b, held, values, at)

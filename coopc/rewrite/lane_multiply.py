@@ -24,10 +24,9 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.narrow import is_integer
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.rewrite.lane_arithmetic import converted
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
 from coopc.rewrite.lane_exchange import shuffled
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.lane_places import Digits, component, digits
 from coopc.rewrite.lane_values import Held, for_components, get, put
 
@@ -67,15 +66,15 @@ class Product:
 
 
 def multiply_add(
-    b: LaneBuilder, product: Product, x: Values, y: Values, z: Values
+    b: Builder, product: Product, x: Values, y: Values, z: Values
 ) -> Values:
     """Return x y + z."""
     held = product.result
 
-    def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:
+    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
         start = [_start(b, product, z, at) for at in places]
 
-        def step(k: Num, sums: Values) -> Sequence[SSAValue]:
+        def step(k: BoundedIndex, sums: Values) -> Sequence[SSAValue]:
             return [
                 _added(
                     b,
@@ -95,14 +94,14 @@ def multiply_add(
     return for_components(b, held, held.nothing(b), body)
 
 
-def _start(b: LaneBuilder, product: Product, z: Values, at: Num) -> SSAValue:
+def _start(b: Builder, product: Product, z: Values, at: BoundedIndex) -> SSAValue:
     if is_integer(product.result.element):
         return b.constant(product.sum_type, 0)
     return converted(b, get(b, product.c, z, at), product.sum_type, signed=True)
 
 
 def _added(
-    b: LaneBuilder, product: Product, total: SSAValue, x: SSAValue, y: SSAValue
+    b: Builder, product: Product, total: SSAValue, x: SSAValue, y: SSAValue
 ) -> SSAValue:
     if is_integer(product.sum_type):
         return b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, x, y))
@@ -120,7 +119,9 @@ def _contracted(x: SSAValue, y: SSAValue) -> Operation:
 _CONTRACT = FastMathFlag.ALLOW_CONTRACT
 
 
-def _a(b: LaneBuilder, product: Product, x: Values, at: Num, k: Num) -> SSAValue:
+def _a(
+    b: Builder, product: Product, x: Values, at: BoundedIndex, k: BoundedIndex
+) -> SSAValue:
     """Return a(row, k), row that of a component of the result."""
     held, layout = product.a, product.a.layout
     block = digits(b, product.result.layout, at).block
@@ -139,7 +140,9 @@ def _a(b: LaneBuilder, product: Product, x: Values, at: Num, k: Num) -> SSAValue
     return converted(b, value, product.sum_type, product.signed[0])
 
 
-def _b(b: LaneBuilder, product: Product, y: Values, at: Num, k: Num) -> SSAValue:
+def _b(
+    b: Builder, product: Product, y: Values, at: BoundedIndex, k: BoundedIndex
+) -> SSAValue:
     """Return b(k, column), column that of a component of the result."""
     held, layout, result = product.b, product.b.layout, product.result.layout
     step = digits(b, result, at).step
@@ -148,9 +151,9 @@ def _b(b: LaneBuilder, product: Product, y: Values, at: Num, k: Num) -> SSAValue
     own = b.divided(b.lane(result.lanes), result.block_rows)
     per_row, columns = layout.lanes_per_row, result.lanes_per_row
 
-    def offered(u: Num) -> SSAValue:
+    def offered(u: BoundedIndex) -> SSAValue:
         u = _at_most(b, u, layout.steps - 1)
-        return get(b, held, y, component(b, layout, Digits(Num(), block, u)))
+        return get(b, held, y, component(b, layout, Digits(BoundedIndex(), block, u)))
 
     if per_row >= columns:
         ratio = per_row // columns
@@ -162,7 +165,7 @@ def _b(b: LaneBuilder, product: Product, y: Values, at: Num, k: Num) -> SSAValue
         lane = b.add(row, b.times(b.remainder(own, per_row), layout.block_rows))
         wanted = b.index(b.divided(own, per_row))
 
-        def turn(r: Num, now: Values) -> Sequence[SSAValue]:
+        def turn(r: BoundedIndex, now: Values) -> Sequence[SSAValue]:
             found = shuffled(b, offered(b.add(b.times(step, ratio), r)), lane)
             is_wanted = b.compare("eq", wanted, b.index(r))
             return (b.select(is_wanted, found, now[0]),)
@@ -172,16 +175,16 @@ def _b(b: LaneBuilder, product: Product, y: Values, at: Num, k: Num) -> SSAValue
     return converted(b, value, product.sum_type, product.signed[1])
 
 
-def _at_most(b: LaneBuilder, number: Num, end: int) -> Num:
+def _at_most(b: Builder, number: BoundedIndex, end: int) -> BoundedIndex:
     """Return a number, or the greatest one: padding asks for columns beyond all."""
     if number.most <= end:
         return number
     least = b.pure(arith.MinUIOp, b.index(number), b.constant(INDEX, end))
-    return Num(0, least, end, number.varies)
+    return BoundedIndex(0, least, end, number.varies)
 
 
 def _end(
-    b: LaneBuilder, product: Product, total: SSAValue, z: Values, at: Num
+    b: Builder, product: Product, total: SSAValue, z: Values, at: BoundedIndex
 ) -> SSAValue:
     """Return a sum as an element of the result; of integers with c added."""
     type = product.result.element

@@ -13,24 +13,23 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from coopc.ir.builder import BoundedIndex, Builder
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.rewrite.lane_builder import LaneBuilder
-from coopc.rewrite.lane_numbers import Num
 
 
 @dataclass(frozen=True, slots=True)
 class Digits:
     """A component as its digits: v = c + w (w1 + K1 (u + U w2))."""
 
-    channel: Num
+    channel: BoundedIndex
     """c"""
-    block: Num
+    block: BoundedIndex
     """w1 + K1 w2: which I rows."""
-    step: Num
+    step: BoundedIndex
     """u"""
 
 
-def digits(b: LaneBuilder, x: CoopmatrixLayout, component: Num) -> Digits:
+def digits(b: Builder, x: CoopmatrixLayout, component: BoundedIndex) -> Digits:
     """Return the digits of a component."""
     channel = b.remainder(component, x.channels)
     rest = b.divided(component, x.channels)
@@ -39,7 +38,7 @@ def digits(b: LaneBuilder, x: CoopmatrixLayout, component: Num) -> Digits:
     return Digits(channel, b.add(w1, b.times(w2, x.k1)), u)
 
 
-def component(b: LaneBuilder, x: CoopmatrixLayout, at: Digits) -> Num:
+def component(b: Builder, x: CoopmatrixLayout, at: Digits) -> BoundedIndex:
     """Return the component of some digits."""
     w1, w2 = b.remainder(at.block, x.k1), b.divided(at.block, x.k1)
     packed = b.add(at.step, b.times(w2, x.steps))
@@ -51,11 +50,11 @@ def component(b: LaneBuilder, x: CoopmatrixLayout, at: Digits) -> Num:
 class Element:
     """A place in a matrix, maybe beyond it."""
 
-    row: Num
-    col: Num
+    row: BoundedIndex
+    col: BoundedIndex
 
 
-def element(b: LaneBuilder, x: CoopmatrixLayout, at: Digits) -> Element:
+def element(b: Builder, x: CoopmatrixLayout, at: Digits) -> Element:
     """Return where in the matrix this lane has a component."""
     lane = b.lane(x.lanes)
     i = b.remainder(lane, x.block_rows)
@@ -66,14 +65,16 @@ def element(b: LaneBuilder, x: CoopmatrixLayout, at: Digits) -> Element:
     )
 
 
-def inside(b: LaneBuilder, x: CoopmatrixLayout, at: Element) -> SSAValue | bool:
+def inside(b: Builder, x: CoopmatrixLayout, at: Element) -> SSAValue | bool:
     """Return whether a component of this lane is an element: not padding."""
     row = b.below(at.row, x.rows) if x.needs_row_mask else True
     col = b.below(at.col, x.cols) if x.needs_mask else True
     return b.both(row, col)
 
 
-def owner(b: LaneBuilder, x: CoopmatrixLayout, at: Element) -> tuple[Num, Num]:
+def owner(
+    b: Builder, x: CoopmatrixLayout, at: Element
+) -> tuple[BoundedIndex, BoundedIndex]:
     """Return the lane that has an element, and as which component."""
     i, block = b.remainder(at.row, x.block_rows), b.divided(at.row, x.block_rows)
     channel, packed = b.remainder(at.col, x.channels), b.divided(at.col, x.channels)

@@ -23,9 +23,8 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
+from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.rewrite.lane_builder import LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.one_to_many import Parts
 
 WIDTHS = (1, 2, 4, 8, 16)
@@ -63,12 +62,14 @@ class Held:
         """What a matrix becomes."""
         return Parts((self.type,) * self.count)
 
-    def nothing(self, b: LaneBuilder) -> Values:
+    def nothing(self, b: Builder) -> Values:
         """Return vectors of zeros."""
         return (b.constant(self.type, 0),) * self.count
 
 
-def get(b: LaneBuilder, held: Held, values: Sequence[SSAValue], at: Num) -> SSAValue:
+def get(
+    b: Builder, held: Held, values: Sequence[SSAValue], at: BoundedIndex
+) -> SSAValue:
     """Return a component."""
     first, last = at.constant // held.width, at.most // held.width
     last = min(last, held.count - 1)
@@ -82,7 +83,7 @@ def get(b: LaneBuilder, held: Held, values: Sequence[SSAValue], at: Num) -> SSAV
 
 
 def put(
-    b: LaneBuilder, held: Held, values: Sequence[SSAValue], at: Num, new: SSAValue
+    b: Builder, held: Held, values: Sequence[SSAValue], at: BoundedIndex, new: SSAValue
 ) -> Values:
     """Return vectors of which a component is replaced."""
     first, last = at.constant // held.width, at.most // held.width
@@ -99,22 +100,24 @@ def put(
     return tuple(found)
 
 
-def _within(held: Held, vector: int, at: Num) -> Num:
+def _within(held: Held, vector: int, at: BoundedIndex) -> BoundedIndex:
     """Return the place in a vector of a component that is in it."""
-    return Num(at.constant - vector * held.width, at.part, at.part_most, at.varies)
+    return BoundedIndex(
+        at.constant - vector * held.width, at.part, at.part_most, at.varies
+    )
 
 
-def _position(b: LaneBuilder, held: Held, at: Num) -> SSAValue | int:
+def _position(b: Builder, held: Held, at: BoundedIndex) -> SSAValue | int:
     known = 0 if held.width == 1 else at.known
     return b.index(at) if known is None else known
 
 
-def _extract(b: LaneBuilder, held: Held, value: SSAValue, at: Num) -> SSAValue:
+def _extract(b: Builder, held: Held, value: SSAValue, at: BoundedIndex) -> SSAValue:
     return b.pure(_extracted, value, _position(b, held, at), held.element)
 
 
 def _insert(
-    b: LaneBuilder, held: Held, value: SSAValue, at: Num, new: SSAValue
+    b: Builder, held: Held, value: SSAValue, at: BoundedIndex, new: SSAValue
 ) -> SSAValue:
     return b.pure(_inserted, new, value, _position(b, held, at))
 
@@ -129,12 +132,12 @@ def _inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> vector.Inse
     return vector.InsertOp(new, value, [at])
 
 
-Body = Callable[[Sequence[Num], Values], Sequence[SSAValue]]
+Body = Callable[[Sequence[BoundedIndex], Values], Sequence[SSAValue]]
 """From some components, and what is carried, to what is carried on."""
 
 
 def for_components(
-    b: LaneBuilder, held: Held, carried: Sequence[SSAValue], body: Body
+    b: Builder, held: Held, carried: Sequence[SSAValue], body: Body
 ) -> Values:
     """Run a body for all components; return what is carried at the end.
 
@@ -147,27 +150,29 @@ def for_components(
         if not vectors or length == 0:
             continue
 
-        def round(t: Num, now: Values, vectors: range = vectors) -> Sequence[SSAValue]:
-            places = [b.add(t, Num(each * held.width)) for each in vectors]
+        def round(
+            t: BoundedIndex, now: Values, vectors: range = vectors
+        ) -> Sequence[SSAValue]:
+            places = [b.add(t, BoundedIndex(each * held.width)) for each in vectors]
             return body(places, now)
 
         if length * len(vectors) <= WRITTEN_OUT:
             for t in range(length):
-                values = tuple(round(Num(t), values))
+                values = tuple(round(BoundedIndex(t), values))
         else:
             values = b.loop(length, values, round)
     return values
 
 
 def made(
-    b: LaneBuilder,
+    b: Builder,
     held: Held,
-    make: Callable[[Num], SSAValue],
+    make: Callable[[BoundedIndex], SSAValue],
     start: Values | None = None,
 ) -> Values:
     """Return vectors of components made one by one; the rest are of `start`."""
 
-    def body(places: Sequence[Num], now: Values) -> Sequence[SSAValue]:
+    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
         for at in places:
             now = put(b, held, now, at, make(at))
         return now

@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects.narrow import is_vector
-from coopc.rewrite.lane_builder import constant_attr
+from coopc.ir.builder import constant_attr
 
 INDEX = IndexType()
 

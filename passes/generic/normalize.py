@@ -10,12 +10,14 @@ Before:  scf.for %i = .. {             After:  %0 = arith.muli %n, %c4
 Constants are folded, and what nothing uses goes.  Only operations without effects and
 without regions are shared or moved, by the traits that they have:
 
-| operation                            | is shared               | leaves loops      |
-|--------------------------------------|-------------------------|-------------------|
-| pure                                 | where the first one is  | yes               |
-| division, shift, conversion, ..      | where the first one is  | if surely defined |
-| collective, such as those on matrices | where the first one is | no                |
-| shuffle, broadcast                   | in its block            | no                |
+| operation                       | is shared              | leaves a loop            |
+|---------------------------------|------------------------|--------------------------|
+| pure                            | where the first one is | yes                      |
+| division, shift, conversion, .. | where the first one is | if surely defined or (1) |
+| collective                      | where the first one is | no                       |
+| shuffle, broadcast              | in its block           | no                       |
+
+(1) if the loop is known to have a first round, in which the operation runs anyway.
 
 It takes time linear in the operations, however loops are nested.
 
@@ -54,8 +56,8 @@ INDEX_BITS = 32
 """At least, on every target."""
 
 
-def is_always_defined(op: Operation) -> bool:
-    """Whether a pure operation is defined for all operands that it can have."""
+def may_run_early(op: Operation) -> bool:
+    """Whether an operation may run where the program would not run it."""
     match op:
         case arith.ShLIOp() | arith.ShRSIOp() | arith.ShRUIOp():
             by, type = numbers_of(op.rhs), element_of(op.rhs.type)
@@ -67,13 +69,16 @@ def is_always_defined(op: Operation) -> bool:
             return False
         case _:
             flags = op.properties.get("overflowFlags")
-            return not (isinstance(flags, arith.IntegerOverflowAttr) and flags.data)
+            is_flagged = isinstance(flags, arith.IntegerOverflowAttr) and flags.data
+            return is_speculatable(op) and not is_flagged
 
 
-def may_leave_loops(op: Operation) -> bool:
-    """Whether an operation may run where the program would not run it."""
-    is_alone = not op.has_trait(Collective)
-    return is_alone and is_speculatable(op) and is_always_defined(op)
+def surely_runs(loop: Operation) -> bool:
+    """Whether a loop is known to have a first round."""
+    if not isinstance(loop, scf.ForOp):
+        return False
+    start, end = numbers_of(loop.lb), numbers_of(loop.ub)
+    return start is not None and end is not None and start[0] < end[0]
 
 
 @dataclass(slots=True)
@@ -135,12 +140,16 @@ class Sharing:
     def _move(self, op: Operation) -> None:
         """Put an operation in front of the loops that it does not depend on."""
         left = SCOPES if op.has_trait(ConstantLike) else LOOPS
-        outermost = op
+        outermost, is_safe = op, None
         while isinstance(around := outermost.parent_op(), left) and not any(
             block_of(operand) is outermost.parent for operand in op.operands
         ):
+            if is_safe is None:
+                is_safe = may_run_early(op)
+            if not is_safe and not surely_runs(around):
+                break
             outermost = around
-        if outermost is not op and may_leave_loops(op):
+        if outermost is not op and not op.has_trait(Collective):
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(outermost))
 

@@ -21,6 +21,7 @@ from coopc.dialects import simt, tt, xe
 from coopc.dialects.coopmatrix import CHANNEL_BITS
 from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import bits_of
+from coopc.ir.builder import Builder, Built
 from coopc.passes.xe.block_access import plan_of, spread_of_value
 from coopc.passes.xe.conditions import (
     attribute,
@@ -45,7 +46,6 @@ from coopc.plan.channels import (
 from coopc.plan.surface import Rule
 from coopc.rewrite.index_polynomial import Polynomial
 from coopc.rewrite.lane_facts import multiple_of
-from coopc.rewrite.nested_builder import Builders
 from coopc.rewrite.one_to_many import Splitter
 
 
@@ -205,7 +205,7 @@ class ChannelAccess:
     """The rule for such loads, in one kernel."""
 
     entry: Entry
-    builders: Builders
+    built: Built
     plans: Mapping[Operation, ChannelPlan] = field(
         default_factory=dict[Operation, ChannelPlan]
     )
@@ -216,7 +216,7 @@ class ChannelAccess:
         surface = Surface(*s.parts(op.desc))
         size = Polynomial.constant((bits_of(op.result.type) or 8) // 8)
         y, x = self._starts(op, spread)
-        b = self.builders.at(op)
+        b = Builder.at(op, self.built, unroll=True)
         slots: dict[int, Slot] = {}
         for message in plan.messages:
             row = y + Polynomial.constant(message.line)

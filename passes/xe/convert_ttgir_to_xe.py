@@ -24,6 +24,7 @@ from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttg, ttig
 from coopc.dialects.tt.enums import Padding
 from coopc.dialects.tt.types import TensorDescType, is_tensor
+from coopc.ir.builder import Built
 from coopc.passes.xe.accesses import LANE_BY_LANE
 from coopc.passes.xe.atomics import Atomics
 from coopc.passes.xe.block_access import BlockAccess, plan_of, spread_of_value
@@ -46,7 +47,6 @@ from coopc.passes.xe.reductions import Reductions
 from coopc.passes.xe.registers import unpacked
 from coopc.passes.xe.spread import spread_of
 from coopc.passes.xe.tensors import Tensors
-from coopc.rewrite.nested_builder import Builders
 from coopc.rewrite.one_to_many import Parts, Rule, Splitter, split_values
 
 
@@ -209,7 +209,7 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
     }
     # The entry point for any memory is to be short, the others are to be fast.
     in_loops = LANE_BY_LANE in func.attributes
-    channels = ChannelAccess(entry, Builders.of(func))
+    channels = ChannelAccess(entry, Built())
     if io is None and not in_loops:
         channels.plans = plans_of(func)
         demand(func, channels.plans)

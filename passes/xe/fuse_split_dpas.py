@@ -26,13 +26,13 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt, xe
 from coopc.dialects.xe.dpas import SPLIT_LANES
+from coopc.ir.builder import Builder, Built
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.plan_block_io import remark
 from coopc.passes.xe.registers import length_of
 from coopc.passes.xe.split_pairs import Refusal, Rows, SharedOperand, decide
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.emulation import kernel_around
-from coopc.rewrite.nested_builder import Builders, NestedBuilder
 from coopc.rewrite.uniformity import Uniformity
 
 ROW_BYTES = SPLIT_LANES * 4
@@ -57,13 +57,13 @@ def share(operands: Sequence[SharedOperand], order: Mapping[Operation, int]) -> 
         for number, operand in enumerate(operands)
         for first, second in operand.halves
     ]
-    func = kernel_around(operands[0].products[0])
-    assert func is not None, operands[0]
     places = {place: op for op, place in order.items()}
-    builders = Builders.of(func)
+    built = Built()
     found: list[list[SSAValue]] = [[] for _ in operands]
     made = {
-        (number, first): _load_half(builders.at(places[place]), first, second)
+        (number, first): _load_half(
+            Builder.at(places[place], built, unroll=True), first, second
+        )
         for place, number, first, second in sorted(jobs, key=lambda job: job[0])
     }
     for number, operand in enumerate(operands):
@@ -88,7 +88,7 @@ def _multiply(
     _erase_unused(operand.a)
 
 
-def _load_half(b: NestedBuilder, first: Rows, second: Rows) -> SSAValue:
+def _load_half(b: Builder, first: Rows, second: Rows) -> SSAValue:
     """Load rows of the first half in the first subgroup, of the second in the other."""
     offsets = [
         shifted(b, rows.load.offset, rows.first * ROW_BYTES) for rows in (first, second)
@@ -108,7 +108,7 @@ def _load_half(b: NestedBuilder, first: Rows, second: Rows) -> SSAValue:
 
 
 def _guard(
-    b: NestedBuilder, first: xe.BlockLoadOp, second: xe.BlockLoadOp
+    b: Builder, first: xe.BlockLoadOp, second: xe.BlockLoadOp
 ) -> SSAValue | None:
     """Return whether a subgroup reads its half of two loads; None if it always does."""
     if first.guard is second.guard:
@@ -117,43 +117,43 @@ def _guard(
     return chosen(b, first.guard or always, second.guard or always)
 
 
-def parity(b: NestedBuilder) -> SSAValue:
+def parity(b: Builder) -> SSAValue:
     """Return 0 in the first subgroup of a pair, 1 in the second, an i32."""
     found = b.pure(arith.AndIOp, number_of_subgroup(b), number(b, 1))
     found.name_hint = "second"
     return found
 
 
-def number_of_subgroup(b: NestedBuilder) -> SSAValue:
+def number_of_subgroup(b: Builder) -> SSAValue:
     """Return the number of the subgroup in its work-group, an i32."""
     return b.pure(arith.IndexCastOp, b.pure(simt.SubgroupIdOp), i32)
 
 
-def number(b: NestedBuilder, value: int) -> SSAValue:
+def number(b: Builder, value: int) -> SSAValue:
     """Return a constant of 32 bits."""
     return b.constant(i32, value)
 
 
-def shifted(b: NestedBuilder, value: SSAValue, by: int) -> SSAValue:
+def shifted(b: Builder, value: SSAValue, by: int) -> SSAValue:
     """Return an offset and a number of bytes."""
     return moved(b, value, number(b, by)) if by else value
 
 
-def moved(b: NestedBuilder, value: SSAValue, by: SSAValue) -> SSAValue:
+def moved(b: Builder, value: SSAValue, by: SSAValue) -> SSAValue:
     """Return a sum of a value and another one, which is added as far out as it can.
 
     What a sum in a loop is made of before the loop is where the other is added.
     """
     if isinstance(sum := value.owner, arith.AddiOp):
-        outer, inner = sorted((sum.lhs, sum.rhs), key=b.level_of)
+        outer, inner = sorted((sum.lhs, sum.rhs), key=b.depth)
         if constant_of(outer) is not None:
             return b.pure(arith.AddiOp, moved(b, inner, by), outer)
-        if b.level_of(outer) < b.level_of(inner):
+        if b.depth(outer) < b.depth(inner):
             return b.pure(arith.AddiOp, moved(b, outer, by), inner)
     return b.pure(arith.AddiOp, value, by)
 
 
-def chosen(b: NestedBuilder, first: SSAValue, second: SSAValue) -> SSAValue:
+def chosen(b: Builder, first: SSAValue, second: SSAValue) -> SSAValue:
     """Return one value in the first subgroup of a pair, another one in the second.
 
     What both are sums of, or both depend on, is not chosen.
@@ -167,7 +167,7 @@ def chosen(b: NestedBuilder, first: SSAValue, second: SSAValue) -> SSAValue:
             continue
         rests = [next((y for y in x if y is not common), nothing) for x in (one, other)]
         if rests[0] is not None and rests[1] is not None:
-            both = sorted((chosen(b, rests[0], rests[1]), common), key=b.level_of)
+            both = sorted((chosen(b, rests[0], rests[1]), common), key=b.depth)
             return b.pure(kind, *both)
     is_first = b.pure(_is_zero, parity(b), number(b, 0))
     return b.pure(arith.SelectOp, is_first, first, second)

@@ -25,14 +25,14 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import DimOp
 from xdsl.dialects.vector import BitcastOp, ShuffleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import coopmatrix, simt, xe
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout
 from coopc.dialects.narrow import is_memref, is_vector
+from coopc.ir.builder import Builder, Built
 from coopc.passes.xe.matrix_pieces import Pieces, Tile
 from coopc.passes.xe.matrix_plans import kernel_argument
 from coopc.passes.xe.registers import bit_width, length_of, vector_type
@@ -49,7 +49,6 @@ from coopc.plan.channels import (
 from coopc.plan.surface import Rule
 from coopc.rewrite.index_polynomial import Polynomial
 from coopc.rewrite.lane_facts import multiple_of
-from coopc.rewrite.nested_builder import Builders, NestedBuilder
 
 MOST_BYTES = 1 << 32
 """Of memory that offsets of 32 bits reach."""
@@ -201,13 +200,13 @@ def demands(op: coopmatrix.LoadOp) -> Iterator[tuple[str, int, Rule]]:
 class MatrixChannels:
     """The loads of one module."""
 
-    builders: dict[FuncOp, Builders] = field(default_factory=dict[FuncOp, Builders])
+    built: Built = field(default_factory=Built)
 
     def load(
         self, op: coopmatrix.LoadOp, pieces: Pieces, channels: Channels
     ) -> list[SSAValue]:
         """Load a matrix; return its tiles."""
-        b = self._builder(op)
+        b = Builder.at(op, self.built, unroll=True)
         size = op.matrix.element_bits // 8
         strides = strides_of(b, op.memory)
         start = Polynomial()
@@ -230,17 +229,8 @@ class MatrixChannels:
             for first in range(0, len(slots), count)
         ]
 
-    def _builder(self, op: Operation) -> NestedBuilder:
-        func = op.parent_op()
-        while not isinstance(func, FuncOp):
-            assert func is not None, op
-            func = func.parent_op()
-        if func not in self.builders:
-            self.builders[func] = Builders.of(func)
-        return self.builders[func].at(op)
 
-
-def strides_of(b: NestedBuilder, memory: SSAValue) -> list[Polynomial]:
+def strides_of(b: Builder, memory: SSAValue) -> list[Polynomial]:
     """Return the strides of a memref, in elements."""
     type = memory.type
     assert is_memref(type), memory
@@ -259,7 +249,7 @@ def strides_of(b: NestedBuilder, memory: SSAValue) -> list[Polynomial]:
     return found
 
 
-def vector_of(b: NestedBuilder, slots: Sequence[Slot]) -> SSAValue:
+def vector_of(b: Builder, slots: Sequence[Slot]) -> SSAValue:
     """Return slots as one vector of channels, or of what they are."""
     bits = bit_width(vector_type(slots[0][0])) // length_of(slots[0][0])
     parts: list[SSAValue] = []
@@ -272,7 +262,7 @@ def vector_of(b: NestedBuilder, slots: Sequence[Slot]) -> SSAValue:
     return _joined(b, parts)
 
 
-def _gathered(b: NestedBuilder, slots: Sequence[Slot]) -> SSAValue:
+def _gathered(b: Builder, slots: Sequence[Slot]) -> SSAValue:
     """Return components of vectors as one vector: the first two joined, and so on."""
     first = slots[0][0]
     if slots == [(first, at) for at in range(length_of(first))]:
@@ -289,7 +279,7 @@ def _gathered(b: NestedBuilder, slots: Sequence[Slot]) -> SSAValue:
     )
 
 
-def _joined(b: NestedBuilder, vectors: list[SSAValue]) -> SSAValue:
+def _joined(b: Builder, vectors: list[SSAValue]) -> SSAValue:
     """Return the components of vectors as one vector."""
     while len(vectors) > 1:
         pairs = zip(vectors[::2], vectors[1::2], strict=True)
@@ -300,7 +290,7 @@ def _joined(b: NestedBuilder, vectors: list[SSAValue]) -> SSAValue:
 
 
 def _shuffled(
-    b: NestedBuilder, one: SSAValue, other: SSAValue, mask: Sequence[int]
+    b: Builder, one: SSAValue, other: SSAValue, mask: Sequence[int]
 ) -> SSAValue:
     if one is other and list(mask) == list(range(length_of(one))):
         return one
@@ -309,7 +299,7 @@ def _shuffled(
     return b.effect(ShuffleOp(one, other, chosen, result_type=type)).results[0]
 
 
-def _as(b: NestedBuilder, value: SSAValue, type: Attribute) -> SSAValue:
+def _as(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
     """Return the bits of channels as another vector."""
     assert is_vector(type), type
     if value.type == type:

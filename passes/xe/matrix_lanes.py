@@ -18,12 +18,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.passes.xe.matrix_pieces import Pieces, Tile
 from coopc.passes.xe.positions import fields
 from coopc.passes.xe.registers import packed, unpacked
 from coopc.rewrite import element_access
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder, Values
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.one_to_many import Splitter
 
 
@@ -31,11 +30,11 @@ from coopc.rewrite.one_to_many import Splitter
 class Element:
     """A place in a matrix."""
 
-    row: Num
-    col: Num
+    row: BoundedIndex
+    col: BoundedIndex
 
 
-def positions_of(b: LaneBuilder, op: coopmatrix.AccessOp, at: Element) -> Values:
+def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:
     """Return where an element is, in the coordinates of the memref."""
     *leading, first, second = op.positions
     match op.layout.data:
@@ -50,14 +49,14 @@ def positions_of(b: LaneBuilder, op: coopmatrix.AccessOp, at: Element) -> Values
     return (*leading, _moved(b, first, outer), _moved(b, second, inner))
 
 
-def _moved(b: LaneBuilder, position: SSAValue, by: Num) -> SSAValue:
+def _moved(b: Builder, position: SSAValue, by: BoundedIndex) -> SSAValue:
     if by.constant:
         position = b.pure(AddiOp, position, b.constant(INDEX, by.constant))
     return position if by.part is None else b.pure(AddiOp, position, by.part)
 
 
 def checks(
-    b: LaneBuilder, op: coopmatrix.AccessOp, positions: Sequence[SSAValue]
+    b: Builder, op: coopmatrix.AccessOp, positions: Sequence[SSAValue]
 ) -> list[SSAValue]:
     """Return what has to hold of the positions along the axes that are checked."""
     checked = () if op.checked is None else op.checked.data
@@ -73,7 +72,7 @@ def checks(
     ]
 
 
-def _size(b: LaneBuilder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
+def _size(b: Builder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
     """Return a size of the memref."""
     size = op.memory_type.get_shape()[dimension]
     if size != DYNAMIC_INDEX:
@@ -96,7 +95,7 @@ class MatrixLanes:
         self,
         op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp,
         s: Splitter,
-        b: LaneBuilder,
+        b: Builder,
     ) -> list[SSAValue]:
         """Load a matrix; return its tiles."""
 
@@ -111,7 +110,7 @@ class MatrixLanes:
         self,
         op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp,
         s: Splitter,
-        b: LaneBuilder,
+        b: Builder,
     ) -> None:
         """Store the tiles of a matrix."""
         for tile, piece in zip(self.pieces.tiles, s.parts(op.value), strict=True):
@@ -122,7 +121,7 @@ class MatrixLanes:
                 b.effect_where(wanted, write)
 
     def update(
-        self, op: coopmatrix.AtomicUpdateOp, s: Splitter, b: LaneBuilder
+        self, op: coopmatrix.AtomicUpdateOp, s: Splitter, b: Builder
     ) -> list[SSAValue]:
         """Update memory by a matrix; return the tiles of what was there.
 
@@ -144,7 +143,7 @@ class MatrixLanes:
     def _tile(
         self,
         s: Splitter,
-        b: LaneBuilder,
+        b: Builder,
         tile: Tile,
         element: Callable[[Tile, int], SSAValue],
     ) -> list[SSAValue]:
@@ -159,7 +158,7 @@ class MatrixLanes:
             vectors.append(vector)
         return packed(s, spread, vectors)
 
-    def _elements(self, s: Splitter, b: LaneBuilder, piece: SSAValue) -> Values:
+    def _elements(self, s: Splitter, b: Builder, piece: SSAValue) -> Values:
         """Return the elements of a tile that a lane has."""
         spread = self.pieces.spread
         vectors = unpacked(s, spread, [piece])
@@ -171,19 +170,19 @@ class MatrixLanes:
         )
 
     def _guarded(
-        self, op: coopmatrix.AccessOp, b: LaneBuilder, tile: Tile, number: int
+        self, op: coopmatrix.AccessOp, b: Builder, tile: Tile, number: int
     ) -> tuple[SSAValue | bool, Values]:
         """Return whether an element of a tile is accessed, and where it is."""
         place = self._place(b, tile, self.pieces.spread.registers[number])
         positions = positions_of(b, op, place)
         return b.both(*checks(b, op, positions)), positions
 
-    def _place(self, b: LaneBuilder, tile: Tile, register: int) -> Element:
+    def _place(self, b: Builder, tile: Tile, register: int) -> Element:
         """Return which element of the matrix a lane has in a register of a tile."""
         spread, lanes = self.pieces.spread, self.pieces.encoding.threads_per_warp
-        numbers: list[Num] = []
+        numbers: list[BoundedIndex] = []
         for dimension, start in enumerate(tile):
-            number = Num(start + spread.coordinates[register][dimension])
+            number = BoundedIndex(start + spread.coordinates[register][dimension])
             bases = [x[dimension] for x in spread.layout.bases("lane")]
             for each in fields(bases):
                 part = b.divided(b.lane(lanes), 1 << each.start)

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import coopmatrix, xe
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.narrow import is_memref
+from coopc.ir.builder import Builder, Built
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.xe.entry import Entry
 from coopc.passes.xe.matrix_access import MatrixBlocks
@@ -28,7 +29,6 @@ from coopc.passes.xe.matrix_plans import Moves
 from coopc.passes.xe.registers import gathered, packed, unpacked
 from coopc.passes.xe.spread import precision_of
 from coopc.rewrite import lane_arithmetic
-from coopc.rewrite.lane_builder import LaneBuilder, Level
 from coopc.rewrite.lane_values import Held
 from coopc.rewrite.one_to_many import Rule, Splitter
 
@@ -83,9 +83,8 @@ class Matrices:
     )
     """Of the loads that are done by channels."""
     loads: MatrixChannels = field(default_factory=MatrixChannels)
-    entries: dict[Operation, tuple[Entry, Level]] = field(
-        default_factory=dict[Operation, tuple[Entry, Level]]
-    )
+    entries: dict[Operation, Entry] = field(default_factory=dict[Operation, Entry])
+    built: Built = field(default_factory=Built)
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
@@ -116,22 +115,17 @@ class Matrices:
 
     def entry(self, op: Operation) -> Entry:
         """Return the entry of the function that an operation is in."""
-        return self._function(op)[0]
-
-    def builder(self, op: Operation) -> LaneBuilder:
-        """Return a builder in front of an operation."""
-        return LaneBuilder.at(op, self._function(op)[1], unroll=True)
-
-    def _function(self, op: Operation) -> tuple[Entry, Level]:
         func: Operation | None = op
         while func is not None and not isinstance(func, FuncOp):
             func = func.parent_op()
         assert func is not None, op
         if (found := self.entries.get(func)) is None:
-            block = func.body.block
-            found = Entry(block), Level(block, is_start=True)
-            self.entries[func] = found
+            found = self.entries[func] = Entry(func.body.block)
         return found
+
+    def builder(self, op: Operation) -> Builder:
+        """Return a builder in front of an operation."""
+        return Builder.at(op, self.built, unroll=True)
 
     def load(self, op: coopmatrix.LoadOp, s: Splitter) -> Results:
         """By blocks, by channels, or lane by lane."""

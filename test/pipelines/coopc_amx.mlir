@@ -20,7 +20,7 @@
 // STEPS-NEXT: resolve-subgroup-wi-call
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: convert-coopmatrix-to-amx
-// STEPS-NEXT: canonicalize
+// STEPS-NEXT: normalize
 // STEPS-NEXT: fit-amx-tiles
 // STEPS-NEXT: convert-simt-to-loops
 // STEPS-NEXT: check-lowered
@@ -32,10 +32,10 @@
 // CHECK:         scf.for %group = %first to %last step %c1 {
 // CHECK:           %x = amx.tile_load %m
 // CHECK:           amx.tile_store %scratch[{{.*}}], %x
-// CHECK:           scf.for %i = %{{.*}} to %n step
+// CHECK:           [[ALPHA:%.*]] = vector.broadcast %alpha : i32 to vector<4xi32>
+// CHECK-NEXT:      scf.for %i = %{{.*}} to %n step
 // CHECK:             vector.maskedload
-// CHECK-NEXT:        vector.broadcast %alpha : i32 to vector<4xi32>
-// CHECK-NEXT:        arith.muli {{.*}} : vector<4xi32>
+// CHECK-NEXT:        arith.muli {{.*}}, [[ALPHA]] : vector<4xi32>
 // CHECK:             vector.maskedstore
 // CHECK:           amx.tile_load %scratch
 // CHECK:           amx.tile_store %m

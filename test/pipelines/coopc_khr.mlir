@@ -18,7 +18,7 @@
 // STEPS-NEXT: split-coopmatrix
 // STEPS-NEXT: pack-coopmatrix-b
 // STEPS-NEXT: legalize-coopmatrix-khr
-// STEPS-NEXT: canonicalize
+// STEPS-NEXT: normalize
 // STEPS-NEXT: check-lowered{matrices=true}
 
 // CHECK: simt.target = #simt.target<vulkan, lavapipe>

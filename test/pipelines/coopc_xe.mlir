@@ -18,7 +18,7 @@
 // STEPS-NEXT: plan-block-io
 // STEPS-NEXT: convert-ttgir-to-xe
 // STEPS-NEXT: convert-coopmatrix-to-xe
-// STEPS-NEXT: canonicalize
+// STEPS-NEXT: normalize
 // STEPS-NEXT: check-lowered
 
 // CHECK: simt.target = #simt.target<opencl, bmg>

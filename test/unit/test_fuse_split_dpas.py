@@ -17,9 +17,9 @@ from xdsl.ir import Operation
 import coopc
 from coopc.compiler import new_context
 from coopc.dialects import xe
+from coopc.ir.builder import Builder
 from coopc.parsing import parse
 from coopc.passes.xe import fuse_split_dpas
-from coopc.rewrite.nested_builder import NestedBuilder
 from coopc.run import opencl
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
@@ -203,13 +203,13 @@ def test_triton_mistakes_are_caught(
     assert not triton_is_right(triton_of(SPLIT, "swapped"), sizes)
 
 
-def swapped_halves(b: NestedBuilder) -> Any:
+def swapped_halves(b: Builder) -> Any:
     """The first subgroup of a pair takes the second half."""
     one = fuse_split_dpas.number(b, 1)
     return b.pure(arith.XOrIOp, RIGHT_PARITY(b), one)
 
 
-def other_partner(b: NestedBuilder) -> Any:
+def other_partner(b: Builder) -> Any:
     """Subgroups 0 and 2, 1 and 3 are taken for pairs."""
     number, one = fuse_split_dpas.number_of_subgroup(b), fuse_split_dpas.number(b, 1)
     return b.pure(arith.AndIOp, b.pure(arith.ShRUIOp, number, one), one)
@@ -221,7 +221,7 @@ RIGHT_PARITY = fuse_split_dpas.parity
 @pytest.mark.parametrize("name", ["gemm_tiled", "gemm_rows"])
 @pytest.mark.parametrize("mistake", [swapped_halves, other_partner])
 def test_mistakes_are_caught(
-    name: str, mistake: Callable[[NestedBuilder], Any], monkeypatch: pytest.MonkeyPatch
+    name: str, mistake: Callable[[Builder], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fuse_split_dpas, "parity", mistake)
     module = module_of(name, SPLIT, mistake.__name__)

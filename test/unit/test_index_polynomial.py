@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
+from coopc.ir.builder import INDEX, Builder
 from coopc.parsing import parse
+from coopc.passes.generic.normalize import NormalizePass
 from coopc.rewrite.index_polynomial import Polynomial
-from coopc.rewrite.nested_builder import Builders
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything
@@ -72,8 +73,7 @@ def test_lower_bits_are_the_same(tree: Any, i: int, j: int) -> None:
     expected = np.zeros(3, np.int64)
     simulate(module, "f", [i, j, expected])
     (store,) = (op for op in module.walk() if isinstance(op, memref.StoreOp))
-    (f,) = (op for op in module.walk() if isinstance(op, func.FuncOp))
-    b = Builders.of(f).at(store)
+    b = Builder.at(store)
     built = Polynomial.of(store.value).build(b)
     cast = arith.IndexCastOp(built, store.value.type)
     b.effect(cast)
@@ -89,10 +89,14 @@ def test_only_what_changes_is_in_the_loop() -> None:
         ("addi", ("muli", ("addi", "%i", 5), 16), ("addi", ("muli", "%k", 64), "%wide"))
     )
     (store,) = (op for op in module.walk() if isinstance(op, memref.StoreOp))
-    (f,) = (op for op in module.walk() if isinstance(op, func.FuncOp))
     (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
     before = set(loop.body.block.ops)
-    Polynomial.of(store.value).build(Builders.of(f).at(store))
+    b = Builder.at(store)
+    cast = arith.IndexCastOp(Polynomial.of(store.value).build(b), INDEX)
+    b.effect(cast)
+    store.operands[0] = cast.result
+    NormalizePass().apply(new_context(everything()), module)
     new = [op.name for op in loop.body.block.ops if op not in before]
-    # %k * 64, and the sum with 16 %i + 80 + %j.
-    assert new == ["arith.index_cast", "arith.muli", "arith.addi"]
+    # %k * 64, and the sum with 16 %i + 80 + %j, as an index.
+    wanted = ["arith.index_cast", "arith.muli", "arith.addi", "arith.index_cast"]
+    assert new == wanted

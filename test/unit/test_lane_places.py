@@ -7,9 +7,8 @@ import pytest
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block, SSAValue
 
+from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder
-from coopc.rewrite.lane_numbers import Num
 from coopc.rewrite.lane_places import (
     Element,
     component,
@@ -39,13 +38,15 @@ class Counted:
 
     def __post_init__(self) -> None:
         self.block = Block(arg_types=[INDEX, INDEX])
-        self.b = LaneBuilder.in_function(self.block, UnknownLoc(), unroll=False)
+        self.b = Builder.at_end(self.block, UnknownLoc())
         most = self.x.components - 1
-        self.at = Num(0, self.block.args[0], most)
+        self.at = BoundedIndex(0, self.block.args[0], most)
         if self.known is not None:
-            self.at = Num(self.known)
+            self.at = BoundedIndex(self.known)
 
-    def value(self, number: Num, component: int, lane: int, other: int = 0) -> int:
+    def value(
+        self, number: BoundedIndex, component: int, lane: int, other: int = 0
+    ) -> int:
         """What a number is for a lane."""
         first, second = self.block.args
         known: dict[SSAValue, int] = {first: component, second: other}
@@ -96,8 +97,8 @@ def test_digits(x: CoopmatrixLayout) -> None:
 def test_owners(x: CoopmatrixLayout) -> None:
     """`owner` is the inverse of the layout, of rows and columns that are arguments."""
     c = Counted(x, None)
-    row = Num(0, c.block.args[0], x.rows - 1)
-    col = Num(0, c.block.args[1], x.cols - 1)
+    row = BoundedIndex(0, c.block.args[0], x.rows - 1)
+    col = BoundedIndex(0, c.block.args[1], x.cols - 1)
     lane, number = owner(c.b, x, Element(row, col))
     for i, j in product(range(x.rows), range(x.cols)):
         found = c.value(lane, i, 0, j), c.value(number, i, 0, j)

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
     ("coopc",),  # the core: whatever in coopc no later layer names
     ("coopc.dialects",),
-    ("coopc.rewrite", "coopc.passes", "coopc.emit", "coopc.sim"),
+    ("coopc.ir", "coopc.rewrite", "coopc.passes", "coopc.emit", "coopc.sim"),
     ("coopc.run", "coopc.validate", "coopc.testing"),
     (
         "coopc.pipeline",

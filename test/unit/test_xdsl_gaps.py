@@ -25,6 +25,7 @@ from xdsl.traits import (
     SymbolTable,
     is_speculatable,
 )
+from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRLexer
@@ -250,6 +251,19 @@ def test_unknown_effects(op: type[IRDLOperation]) -> None:
     assert not in_xdsl(op, MemoryEffect)  # the gap
     assert op.has_trait(MemoryEffect)
     assert op.has_trait(MemoryReadEffect) == (op in effects.READING)
+
+
+@pytest.mark.parametrize("mark", ["simt.volatile", 'simt.ordering = "relaxed"', ""])
+def test_loads_that_stay(mark: str) -> None:
+    """A load that nothing uses goes, unless it is volatile or ordered."""
+    text = f"""func.func @f(%m: memref<f32>) {{
+      %x = memref.load %m[] {{{mark}}} : memref<f32>
+      func.return
+    }}"""
+    ctx = new_context(everything())
+    module = parse(ctx, Source(text))
+    CanonicalizePass().apply(ctx, module)
+    assert any(op.name == "memref.load" for op in module.walk()) == bool(mark)
 
 
 @pytest.mark.parametrize("op", effects.DIVISIONS)

@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s --split-input-file -p convert-coopmatrix-to-amx,check-dominance | filecheck %s
+// RUN: coopc-opt %s --split-input-file -p convert-coopmatrix-to-amx,normalize,check-dominance | filecheck %s
 
 // Matrices become tiles of at most 16 rows of 64 bytes; each function is one case.
 
@@ -89,7 +89,8 @@ func.func @slices(%m: memref<12x12xi32>) {
   // CHECK:      %x = amx.tile_load %m
   %x = coopmatrix.load %m[%c0, %c0] row_major : memref<12x12xi32> -> !coopmatrix.matrix<12x12xi32, none>
   // CHECK-NEXT: amx.tile_store %scratch[%{{.*}}, %{{.*}}], %x
-  // CHECK-NEXT: scf.for %k = {{.*}} {
+  // CHECK-NEXT: memref.reinterpret_cast %scratch
+  // CHECK:      scf.for %k = {{.*}} {
   // CHECK-NOT:    amx.
   // CHECK:        vector.maskedload
   // CHECK:        vector.maskedstore
@@ -113,6 +114,7 @@ func.func @known_slices(%m: memref<2x4xf32>) -> (vector<4xf32>, vector<4xf32>) {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   // CHECK:      amx.tile_store
+  // CHECK-NEXT: memref.reinterpret_cast %scratch
   // CHECK-NEXT: vector.load %{{.*}}[%c0{{.*}}] : memref<8xf32>, vector<4xf32>
   // CHECK-NEXT: vector.load %{{.*}}[%c4{{.*}}] : memref<8xf32>, vector<4xf32>
   %x = coopmatrix.load %m[%c0, %c0] row_major : memref<2x4xf32> -> !coopmatrix.matrix<2x4xf32, none>

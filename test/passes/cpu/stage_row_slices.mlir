@@ -1,11 +1,12 @@
-// RUN: coopc-opt %s -p stage-row-slices | filecheck %s
+// RUN: coopc-opt %s -p stage-row-slices,normalize | filecheck %s
 
 // Row slices go through memory; a work-group of one work-item is its subgroup.
 
 // CHECK-LABEL: func.func @slices(%m: memref<3x4xf64>) attributes {simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1>} {
 // CHECK:         %x = coopmatrix.load %m{{.*}} -> !coopmatrix.matrix<3x4xf64, acc>
 // CHECK-NEXT:    coopmatrix.store %x, %scratch
-// CHECK-NEXT:    scf.for
+// CHECK-NEXT:    memref.reinterpret_cast %scratch
+// CHECK:         scf.for
 // CHECK:           vector.maskedload {{.*}} : memref<12xf64>, vector<8xi1>, vector<8xf64>
 // CHECK:           vector.maskedstore
 // CHECK:         }

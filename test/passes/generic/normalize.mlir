@@ -82,6 +82,26 @@ func.func @guarded(%a: index, %b: index) {
   func.return
 }
 
+// It leaves one that has a first round, in which it would run anyway.
+// CHECK-LABEL: func.func @surely_runs
+// CHECK:         arith.divsi %a, %b
+// CHECK-NEXT:    scf.for
+// CHECK:           scf.if
+// CHECK-NEXT:        arith.remsi %a, %b
+func.func @surely_runs(%a: index, %b: index, %c: i1) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %c2 step %a {
+    %0 = arith.divsi %a, %b : index
+    "test.op"(%0) : (index) -> ()
+    scf.if %c {
+      %1 = arith.remsi %a, %b : index
+      "test.op"(%1) : (index) -> ()
+    }
+  }
+  func.return
+}
+
 // Flags are a part of an operation: sums that differ in them are two.
 // CHECK-LABEL: func.func @flags
 // CHECK-NEXT:    arith.addf %x, %x : f32

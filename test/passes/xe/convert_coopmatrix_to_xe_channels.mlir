@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s -p 'convert-coopmatrix-to-xe{device=dg2 explain=true},canonicalize' 2>%t | filecheck %s
+// RUN: coopc-opt %s -p 'convert-coopmatrix-to-xe{device=dg2 explain=true},normalize' 2>%t | filecheck %s
 // RUN: filecheck %s --input-file %t --check-prefix REMARK
 
 // DG2 has no 2D blocks.  What lies in memory as the lanes hold it is loaded by channels,

@@ -1,15 +1,17 @@
-"""Laws of numbers that are known in part: the numbers of Python, at every value."""
+"""Laws of the builder: bounded indices are the numbers of Python, at every value."""
 
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import UnknownLoc
+from xdsl.dialects import arith, test
+from xdsl.dialects.builtin import UnknownLoc, VectorType, f32
+from xdsl.dialects.memref import AllocaOp
+from xdsl.dialects.scf import ForOp, IfOp
 from xdsl.ir import Block, SSAValue
 
-from coopc.rewrite.lane_builder import INDEX, LaneBuilder
-from coopc.rewrite.lane_numbers import Num
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.testing.index_values import value_of
 
 sizes = st.sampled_from([1, 2, 3, 4, 7, 8, 16, 20])
@@ -22,15 +24,15 @@ class Bench:
 
     def __init__(self) -> None:
         self.block = Block(arg_types=[INDEX, INDEX])
-        self.b = LaneBuilder.in_function(self.block, UnknownLoc(), unroll=False)
+        self.b = Builder.at_end(self.block, UnknownLoc())
 
-    def number(self, at: int, constant: int, most: int | None) -> Num:
+    def number(self, at: int, constant: int, most: int | None) -> BoundedIndex:
         """A number of which an argument is the part."""
         if most is None:
-            return Num(constant)
-        return Num(constant, self.block.args[at], most)
+            return BoundedIndex(constant)
+        return BoundedIndex(constant, self.block.args[at], most)
 
-    def values(self, found: Num, x: int, y: int = 0) -> int:
+    def values(self, found: BoundedIndex, x: int, y: int = 0) -> int:
         """What a number is, of what the arguments are."""
         first, second = self.block.args
         known: dict[SSAValue, int] = {first: x, second: y}
@@ -38,7 +40,7 @@ class Bench:
 
 
 def check(
-    build: Callable[[LaneBuilder, Num], Num],
+    build: Callable[[Builder, BoundedIndex], BoundedIndex],
     expected: Callable[[int], int],
     one: tuple[int, int | None],
 ) -> None:
@@ -77,7 +79,7 @@ def test_times(one: tuple[int, int | None], factor: int) -> None:
 def test_division_with_remainder(one: tuple[int, int | None], by: int) -> None:
     """n = by (n / by) + n mod by."""
 
-    def again(b: LaneBuilder, n: Num) -> Num:
+    def again(b: Builder, n: BoundedIndex) -> BoundedIndex:
         return b.add(b.times(b.divided(n, by), by), b.remainder(n, by))
 
     check(again, lambda n: n, one)
@@ -117,9 +119,12 @@ def test_comparisons(one: tuple[int, int | None], end: int) -> None:
         assert isinstance(bench.b.below(number, end), bool)
 
 
-CHEAP: list[tuple[Callable[[LaneBuilder, Num], Num], int]] = [
-    (lambda b, n: b.divided(b.add(n, Num(16)), 16), 0),  # 1: the part is below 16
-    (lambda b, n: b.remainder(b.add(n, Num(32)), 16), 0),  # the part
+CHEAP: list[tuple[Callable[[Builder, BoundedIndex], BoundedIndex], int]] = [
+    (
+        lambda b, n: b.divided(b.add(n, BoundedIndex(16)), 16),
+        0,
+    ),  # 1: the part is below 16
+    (lambda b, n: b.remainder(b.add(n, BoundedIndex(32)), 16), 0),  # the part
     (lambda b, n: b.divided(n, 4), 2),  # the number 4, the division
     (lambda b, n: b.times(b.divided(n, 4), 1), 2),
     (lambda b, n: b.times(n, 0), 0),
@@ -129,7 +134,7 @@ CHEAP: list[tuple[Callable[[LaneBuilder, Num], Num], int]] = [
 
 @pytest.mark.parametrize(("build", "operations"), CHEAP)
 def test_no_operation_where_none_is_needed(
-    build: Callable[[LaneBuilder, Num], Num], operations: int
+    build: Callable[[Builder, BoundedIndex], BoundedIndex], operations: int
 ) -> None:
     """Of a part in [0, 15]."""
     bench = Bench()
@@ -146,3 +151,78 @@ def test_the_same_is_computed_once() -> None:
     bench.b.remainder(number, 8)
     bench.b.remainder(number, 8)
     assert len(bench.block.ops) == count + 1
+
+
+def test_a_block_shares_what_it_can() -> None:
+    """Not effects, nor what stands in another block: `normalize` sees to that."""
+    bench = Bench()
+    b, x = bench.b, bench.block.args[0]
+    b.pure(arith.AddiOp, x, x)
+    b.effect(arith.AddiOp(x, x))
+    b.loop(2, (), lambda t, _: (b.effect_where(b.both(), lambda: keep(b, x)), ())[1])
+    names = [op.name for op in bench.block.ops]
+    assert names.count("arith.addi") == 2
+    (loop,) = (op for op in bench.block.ops if isinstance(op, ForOp))
+    assert [op.name for op in loop.body.block.ops].count("arith.addi") == 1
+
+
+def keep(b: Builder, x: SSAValue) -> test.TestOp:
+    """An operation on a sum that is built where it is."""
+    return test.TestOp([b.pure(arith.AddiOp, x, x)])
+
+
+CONSTANTS = (0.0, -0.0, float("nan"), float("inf"))
+
+
+def test_constants_differ_by_their_bits() -> None:
+    """Zeros have a sign, and a NaN is itself."""
+    b = Bench().b
+    values = [b.constant(f32, x) for x in CONSTANTS]
+    assert len(set(values)) == len(CONSTANTS)
+    assert values == [b.constant(f32, x) for x in CONSTANTS]
+    vector = VectorType(f32, [4])
+    assert b.constant(vector, 0.0) != b.constant(vector, -0.0)
+
+
+def test_sums_are_out_of_loops_first() -> None:
+    """%x + (%t + %y) would be in the loop; %x + %y, and then + %t, is not."""
+    bench = Bench()
+    b = bench.b
+    x, y = (BoundedIndex(0, arg, 7) for arg in bench.block.args)
+    found: list[SSAValue] = []
+
+    def body(t: BoundedIndex, _: Values) -> Values:
+        moved = b.add(t, b.add(x, y))
+        assert moved.part is not None
+        owner = moved.part.owner
+        assert isinstance(owner, arith.AddiOp)
+        found.extend((owner.lhs, owner.rhs))
+        return ()
+
+    b.loop(4, (), body)
+    assert [b.depth(value) for value in found] == [0, 1]
+
+
+def test_branches() -> None:
+    """Of conditions that are known, one side is built; a branch yields both."""
+    bench = Bench()
+    b, x = bench.b, bench.block.args[0]
+    one = b.constant(INDEX, 1)
+    assert b.branch(True, lambda: (x,), (one,)) == (x,)
+    assert b.branch(False, lambda: (x,), (one,)) == (one,)
+    (result,) = b.branch(b.compare("eq", x, one), lambda: (x,), (one,))
+    assert isinstance(result.owner, IfOp)
+    result.owner.verify()
+
+
+def test_after() -> None:
+    """Code on an argument is behind what the function allocates."""
+    block = Block(arg_types=[INDEX])
+    memory = AllocaOp.get(f32, 64, [4])
+    end = test.TestOp([])
+    block.add_ops((memory, end))
+    Builder.after(block.args[0], UnknownLoc()).effect(test.TestOp([memory.memref]))
+    Builder.after(memory.memref, UnknownLoc()).effect(test.TestOp([]))
+    assert block.first_op is memory
+    assert block.last_op is end
+    assert len(block.ops) == 4

@@ -1,0 +1,343 @@
+"""Builds code in front of an operation, or in a block: it inserts, and no more.
+
+What is the same in several blocks, or does not change in a loop, is for `normalize` to
+find.  Only within a block is a pure operation built once: else code that is written out
+would be too much to verify before it is cleaned up.
+
+A *bounded index* is a number known in part: a constant, plus what is known at run time.
+
+    7 + %t, %t in [0, 15]
+
+Places in matrices are counted with these: `16 + %t` divided by 16 is 1, without an
+operation, as `%t` is at most 15.
+
+Laws (test/unit/test_builder.py): `divided` and `remainder` are those of Python on every
+value that an index can have; what `most` says is an upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    LocationAttr,
+    VectorType,
+)
+from xdsl.dialects.memref import AllocaOp
+from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import simt
+from coopc.dialects.narrow import is_vector
+
+Values: TypeAlias = tuple[SSAValue, ...]
+INDEX = IndexType()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedIndex:
+    """`constant + part`, both at least 0."""
+
+    constant: int = 0
+    part: SSAValue | None = None
+    """What is known at run time, an index; 0 where there is none."""
+    part_most: int = 0
+    """The greatest value of the part."""
+    varies: bool = False
+    """Whether lanes have different values."""
+
+    @property
+    def most(self) -> int:
+        """The greatest value."""
+        return self.constant + self.part_most
+
+    @property
+    def known(self) -> int | None:
+        """The value, if it is known when compiling."""
+        return self.constant if self.part is None else None
+
+
+@dataclass(slots=True)
+class Built:
+    """What builders have built, for builders at later places of the same function."""
+
+    values: dict[Block, dict[tuple[Any, ...], SSAValue]] = field(
+        default_factory=dict[Block, dict[tuple[Any, ...], SSAValue]]
+    )
+    depths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+
+
+@dataclass(slots=True)
+class Builder:
+    """A place in a program."""
+
+    block: Block
+    before: Operation | None
+    """Operations go before this one; at the end of the block if it is None."""
+    location: LocationAttr
+    """Of the operations that are built."""
+    unroll: bool = False
+    """Whether loops are written out."""
+    built: Built = field(default_factory=Built)
+    """Shared by builders of a function that are used in the order of their places."""
+
+    @classmethod
+    def at(
+        cls, op: Operation, built: Built | None = None, unroll: bool = False
+    ) -> Builder:
+        """Return a builder in front of an operation."""
+        assert op.parent is not None, op
+        return cls(op.parent, op, op.location, unroll, built or Built())
+
+    @classmethod
+    def at_end(
+        cls, block: Block, location: LocationAttr, unroll: bool = False
+    ) -> Builder:
+        """Return a builder at the end of a block."""
+        return cls(block, None, location, unroll)
+
+    @classmethod
+    def after(cls, value: SSAValue, location: LocationAttr) -> Builder:
+        """Return a builder where a value is first known, behind what is allocated."""
+        owner = value.owner
+        block = owner if isinstance(owner, Block) else owner.parent
+        assert block is not None, value
+        before = owner.first_op if isinstance(owner, Block) else owner.next_op
+        while isinstance(before, AllocaOp):
+            before = before.next_op
+        return cls(block, before, location)
+
+    def effect(self, op: Operation) -> Operation:
+        """Insert an operation, and return it."""
+        op.location = self.location
+        end = InsertPoint.at_end(self.block)
+        Rewriter.insert_op(op, InsertPoint.before(self.before) if self.before else end)
+        return op
+
+    def pure(self, make: Callable[..., Operation], *operands: Any) -> SSAValue:
+        """Return the result of an operation that this block may share.
+
+        Args:
+            make: a class, or a function, from the operands to the operation.
+            operands: values, and whatever hashable thing else `make` takes.
+        """
+        seen = self.built.values.setdefault(self.block, {})
+        key = (make, *operands)
+        if (found := seen.get(key)) is None:
+            found = seen[key] = self.effect(make(*operands)).results[0]
+            values: list[SSAValue] = [x for x in operands if isinstance(x, SSAValue)]
+            self.built.depths[found] = max(map(self.depth, values), default=0)
+        return found
+
+    def depth(self, value: SSAValue) -> int:
+        """Return how many loops are around a value, once it is out of all it can be."""
+        if (found := self.built.depths.get(value)) is None:
+            found, around = 0, value.owner.parent_op()
+            while around is not None:
+                found += isinstance(around, ForOp | WhileOp)
+                around = around.parent_op()
+            self.built.depths[value] = found
+        return found
+
+    def constant(self, type: Attribute, value: float) -> SSAValue:
+        """Return a constant of a type, in every component of a vector."""
+        found = self.pure(arith.ConstantOp, constant_attr(type, value))
+        if type == INDEX:
+            found.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
+        return found
+
+    def lane(self, lanes: int) -> BoundedIndex:
+        """Return the number of the lane."""
+        found = self.pure(simt.LaneIdOp)
+        found.name_hint = "lane"
+        return BoundedIndex(0, found, lanes - 1, varies=True)
+
+    # Bounded indices
+
+    def index(self, number: BoundedIndex) -> SSAValue:
+        """Return a number as a value."""
+        if number.part is None:
+            return self.constant(INDEX, number.constant)
+        if number.constant == 0:
+            return number.part
+        return self._two(arith.AddiOp, number.part, number.constant)
+
+    def add(self, a: BoundedIndex, b: BoundedIndex) -> BoundedIndex:
+        """Return the sum of two numbers."""
+        # First what is in fewer loops, so that their sum is, too.
+        parts = sorted((x.part for x in (a, b) if x.part is not None), key=self.depth)
+        part = parts[0] if parts else None
+        if len(parts) == 2:
+            part = self.pure(arith.AddiOp, *parts)
+        most = a.part_most + b.part_most
+        return BoundedIndex(a.constant + b.constant, part, most, a.varies or b.varies)
+
+    def times(self, a: BoundedIndex, factor: int) -> BoundedIndex:
+        """Return a multiple of a number."""
+        if factor == 0:
+            return BoundedIndex()
+        if a.part is None or factor == 1:
+            return BoundedIndex(a.constant * factor, a.part, a.part_most, a.varies)
+        part = self._two(arith.MuliOp, a.part, factor)
+        return BoundedIndex(a.constant * factor, part, a.part_most * factor, a.varies)
+
+    def divided(self, a: BoundedIndex, by: int) -> BoundedIndex:
+        """Return the quotient, rounded down."""
+        quotient, rest = divmod(a.constant, by)
+        if rest + a.part_most < by:
+            return BoundedIndex(quotient)
+        if by == 1:
+            return a
+        whole, add = (a.part, quotient) if rest == 0 else (self.index(a), 0)
+        assert whole is not None
+        part = self._two(arith.DivUIOp, whole, by)
+        return BoundedIndex(add, part, a.most // by - add, a.varies)
+
+    def remainder(self, a: BoundedIndex, by: int) -> BoundedIndex:
+        """Return the remainder of a division."""
+        rest = a.constant % by
+        if rest + a.part_most < by:
+            return BoundedIndex(rest, a.part, a.part_most, a.varies)
+        if by == 1:
+            return BoundedIndex()
+        whole = a.part if rest == 0 else self.index(a)
+        assert whole is not None
+        part = self._two(arith.RemUIOp, whole, by)
+        return BoundedIndex(0, part, min(by - 1, a.most), a.varies)
+
+    def _two(
+        self, make: Callable[..., Operation], value: SSAValue, number: int
+    ) -> SSAValue:
+        return self.pure(make, value, self.constant(INDEX, number))
+
+    # Conditions, some of which are known when compiling
+
+    def below(self, a: BoundedIndex, end: int) -> SSAValue | bool:
+        """Return whether a number is below another one."""
+        if a.most < end:
+            return True
+        if a.constant >= end:
+            return False
+        return self.compare("ult", self.index(a), self.constant(INDEX, end))
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Return an i1: `a predicate b`, as in `arith.cmpi`."""
+        return self.pure(arith.CmpiOp, a, b, predicate)
+
+    def equal(self, a: BoundedIndex, b: int) -> SSAValue | bool:
+        """Return whether a number is another one."""
+        if a.part is None:
+            return a.constant == b
+        if not a.constant <= b <= a.most:
+            return False
+        return self.compare("eq", a.part, self.constant(INDEX, b - a.constant))
+
+    def both(self, *conditions: SSAValue | bool) -> SSAValue | bool:
+        """Return whether all conditions hold."""
+        if any(x is False for x in conditions):
+            return False
+        unknown = [x for x in conditions if isinstance(x, SSAValue)]
+        if not unknown:
+            return True
+        first, *rest = sorted(unknown, key=self.depth)
+        for other in rest:
+            first = self.pure(arith.AndIOp, first, other)
+        return first
+
+    def select(self, chosen: SSAValue | bool, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Return a where a condition holds, else b."""
+        if isinstance(chosen, bool):
+            return a if chosen else b
+        return a if a is b else self.pure(arith.SelectOp, chosen, a, b)
+
+    # Control flow
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Build at the end of another block."""
+        place = self.block, self.before
+        self.block, self.before = block, None
+        try:
+            yield
+        finally:
+            self.block, self.before = place
+
+    def loop(
+        self,
+        count: int,
+        carried: Sequence[SSAValue],
+        body: Callable[[BoundedIndex, Values], Sequence[SSAValue]],
+        name: str = "t",
+    ) -> Values:
+        """Return what values are after `count` rounds of a body."""
+        if count == 1 or self.unroll:
+            values = tuple(carried)
+            for number in range(count):
+                values = tuple(body(BoundedIndex(number), values))
+            return values
+        first, end, step = (self.constant(INDEX, x) for x in (0, count, 1))
+        block = Block(arg_types=[INDEX, *(value.type for value in carried)])
+        op = self.effect(ForOp(first, end, step, carried, block))
+        counter, *values = block.args
+        counter.name_hint = name
+        with self.inside(block):
+            results = body(BoundedIndex(0, counter, count - 1), tuple(values))
+            self.effect(YieldOp(*results))
+        return tuple(op.results)
+
+    def branch(
+        self,
+        condition: SSAValue | bool,
+        then: Callable[[], Sequence[SSAValue]],
+        otherwise: Sequence[SSAValue] = (),
+    ) -> Values:
+        """Return what `then` gives where a condition holds, else other values."""
+        if isinstance(condition, bool):
+            return tuple(then()) if condition else tuple(otherwise)
+        types = [value.type for value in otherwise]
+        yes, no = Block(), Block()
+        rest = Region(no) if otherwise else None
+        op = self.effect(IfOp(condition, types, Region(yes), rest))
+        with self.inside(yes):
+            results = then()
+            self.effect(YieldOp(*(results if otherwise else ())))
+        if otherwise:
+            with self.inside(no):
+                self.effect(YieldOp(*otherwise))
+        return tuple(op.results)
+
+    def effect_where(
+        self,
+        condition: SSAValue | bool,
+        make: Callable[[], Operation],
+        otherwise: Sequence[SSAValue] = (),
+    ) -> Values:
+        """Insert an operation where a condition holds; return its results, else others.
+
+        It is made only there: an operation that is in no block would still be a user of
+        its operands.
+        """
+        return self.branch(condition, lambda: self.effect(make()).results, otherwise)
+
+
+def constant_attr(
+    type: Attribute, value: float
+) -> IntegerAttr[Any] | FloatAttr | DenseIntOrFPElementsAttr:
+    """Return the attribute of a constant; of a vector, the same in every component."""
+    if is_vector(type):
+        element: Any = type.get_element_type()
+        return DenseIntOrFPElementsAttr.from_list(
+            VectorType(element, type.get_shape()), [value]
+        )
+    if isinstance(type, IndexType) or type.name == "integer_type":
+        return IntegerAttr(int(value), type)  # pyright: ignore
+    return FloatAttr(float(value), type)  # pyright: ignore
