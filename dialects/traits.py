@@ -1,6 +1,6 @@
 """Traits that operations of several dialects have: who runs them together, effects.
 
-What an effect permits, in `canonicalize`, `cse`, `licm` and their kin:
+What an effect permits, in `canonicalize`, `normalize`, `cse`, `licm` and their kin:
 
     effects      dead one erased  equal ones merged    moved out of control flow
     none, Pure   yes              yes                  yes

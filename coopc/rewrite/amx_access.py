@@ -16,11 +16,11 @@ from xdsl.ir import SSAValue
 from coopc.dialects import amx, coopmatrix
 from coopc.dialects.amx.types import element_bytes
 from coopc.dialects.coopmatrix import Axis, Layout, MatrixType, Use
-from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.builder import BoundedIndex, Builder, Built, Values
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 from coopc.rewrite.amx_elements import nest
 from coopc.rewrite.amx_scratch import Scratch, origin
-from coopc.rewrite.index_math import IndexSums
+from coopc.rewrite.index_math import moved
 from coopc.rewrite.matrix_cutting import memory_offset
 from coopc.rewrite.one_to_many import Splitter
 
@@ -44,18 +44,19 @@ class TileAccess:
     """The rules for accesses to memory."""
 
     scratch: Scratch
-    sums: IndexSums = field(default_factory=IndexSums)
+    built: Built = field(default_factory=Built)
 
     def load(self, op: coopmatrix.LoadOp, splitter: Splitter) -> Sequence[Values]:
         """Read each tile of a matrix."""
         staged = reason_to_stage(op) is not None
         parts: list[SSAValue] = []
-        tiles = zip(grid_of(op.matrix).cuts, tile_types(op.matrix), strict=True)
-        for cut, tile in tiles:
+        cuts = grid_of(op.matrix).cuts
+        places = () if staged else [self._place(op, cut) for cut in cuts]
+        for part, tile in enumerate(tile_types(op.matrix)):
             if staged:
-                memory, where = self._packed_tile(op, cut)
+                memory, where = self._packed_tile(op, cuts[part])
             else:
-                memory, where = op.memory, self._place(op, cut)
+                memory, where = op.memory, places[part]
             new = splitter.insert(amx.TileLoadOp(memory, where, tile))
             parts.append(new.result)
         return [tuple(parts)]
@@ -64,11 +65,12 @@ class TileAccess:
         """Write each tile of a matrix."""
         staged = reason_to_stage(op) is not None
         cuts = grid_of(op.matrix).cuts
-        for cut, value in zip(cuts, splitter.parts(op.value), strict=True):
+        places = () if staged else [self._place(op, cut) for cut in cuts]
+        for part, value in enumerate(splitter.parts(op.value)):
             if not staged:
-                where = self._place(op, cut)
-                splitter.insert(amx.TileStoreOp(op.memory, where, value))
+                splitter.insert(amx.TileStoreOp(op.memory, places[part], value))
                 continue
+            cut = cuts[part]
             b = Builder.at(op)
             memory = self._memory(b, op, cut)
             b.effect(amx.TileStoreOp(memory, origin(b), value))
@@ -80,11 +82,8 @@ class TileAccess:
         bits = op.matrix.element_bits
         offset = memory_offset(op.layout.data, cut.row, cut.col, bits)
         *leading, outer, inner = op.positions
-        return (
-            *leading,
-            self.sums.add(outer, offset[0], op),
-            self.sums.add(inner, offset[1], op),
-        )
+        b = Builder.at(op, self.built)
+        return (*leading, moved(b, outer, offset[0]), moved(b, inner, offset[1]))
 
     def _packed_tile(
         self, op: coopmatrix.LoadOp, cut: TileCut

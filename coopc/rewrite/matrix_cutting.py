@@ -16,7 +16,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
-from coopc.rewrite.index_math import IndexSums
+from coopc.ir.builder import Builder, Built
+from coopc.rewrite.index_math import moved
 from coopc.rewrite.matrix_axes import Tile, is_matrix
 from coopc.rewrite.matrix_offers import element_name, wider
 from coopc.rewrite.one_to_many import Parts, Rule, Splitter
@@ -121,7 +122,7 @@ class Cutter:
 
     tiles: Mapping[SSAValue, Tile]
     """Of the matrices that are cut."""
-    sums: IndexSums = field(default_factory=IndexSums)
+    built: Built = field(default_factory=Built)
     grids: dict[tuple[Attribute, Tile], tuple[Grid, Parts]] = field(
         default_factory=dict[tuple[Attribute, Tile], tuple[Grid, Parts]]
     )
@@ -193,21 +194,21 @@ class Cutter:
         """Insert the same access for each tile of a grid."""
         stored = op.operands[: -1 - len(op.positions)]
         assert tuple(op.operands) == (*stored, op.memory, *op.positions), op
-        results: list[SSAValue] = []
-        for part, (row, col) in enumerate(grid.origins):
+        offsets: list[tuple[int, int]] = []
+        for row, col in grid.origins:
             bits = grid.type.element_bits
             offset = memory_offset(op.layout.data, row, col, bits)
             if isinstance(op, coopmatrix.PlainAccessOp):
                 # Positions count what the memref holds.
                 offset = offset[0], offset[1] * bits // op.pointee_bits
-            *leading, outer, inner = op.positions
-            operands = (
-                *(splitter.parts(value)[part] for value in stored),
-                op.memory,
-                *leading,
-                self.sums.add(outer, offset[0], op),
-                self.sums.add(inner, offset[1], op),
-            )
+            offsets.append(offset)
+        b = Builder.at(op, self.built)
+        *leading, outer, inner = op.positions
+        places = [(moved(b, outer, x), moved(b, inner, y)) for x, y in offsets]
+        results: list[SSAValue] = []
+        for part, (offset, place) in enumerate(zip(offsets, places, strict=True)):
+            values = (splitter.parts(value)[part] for value in stored)
+            operands = (*values, op.memory, *leading, *place)
             new = _remade(op, operands, [grid.tile_type] * len(op.results))
             _set_alignment(new, offset, op)
             if isinstance(new, coopmatrix.PrefetchOp):

@@ -17,7 +17,7 @@ func.func @gemm(%a: memref<?x?xbf16>, %b: memref<?x?xbf16>, %c: memref<?x?xf32>,
   // CHECK:      %acc_0x0 = amx.tile_zero : !amx.tile<16x16xf32>
   // CHECK-NEXT: %acc_0x1 = amx.tile_zero : !amx.tile<16x16xf32>
   %acc = coopmatrix.fill %zero : f32 -> !c
-  // CHECK-NEXT: scf.for %k = {{.*}} iter_args(%s_0x0 = %acc_0x0, %s_0x1 = %acc_0x1)
+  // CHECK:      scf.for %k = {{.*}} iter_args(%s_0x0 = %acc_0x0, %s_0x1 = %acc_0x1)
   %r = scf.for %k = %c0 to %n step %c64 iter_args(%s = %acc) -> (!c) {
     // CHECK:      %x_0x0 = amx.tile_load %a[%i, %k] : memref<?x?xbf16> into !amx.tile<16x32xbf16>
     // CHECK-NEXT: %x_0x1 = amx.tile_load %a[%i, %k_plus32]
