@@ -16,6 +16,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix
+from coopc.ir.builder import Built
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.matrix_cutting import Cutter, Grid
 from coopc.rewrite.matrix_tiling import Refusal, Tiling, plan_tiling
@@ -26,6 +27,7 @@ def cut(module: ModuleOp, tiling: Tiling) -> None:
     """Cut the matrices of a module as was decided."""
     cutter = Cutter(tiling.tiles)
     split_values(module, cutter.parts(), cutter.rules)
+    cutter.built = Built()  # prefetches stand in front of what was built last
     for op, tile in tiling.prefetches.items():
         cutter.access_tiles(op, Grid.of(op.matrix, tile), Splitter(op))
         Rewriter.erase_op(op)

@@ -216,6 +216,18 @@ func.func @prefetch(%m: memref<?x?xf16>, %i: index) {
   func.return
 }
 
+// It has sums of its own, as it may stand in front of what else is cut.
+// CHECK-LABEL: func.func @prefetch_first
+func.func @prefetch_first(%m: memref<?x?xf16>, %i: index) {
+  // CHECK:      [[AT:%.*]] = arith.addi %i, %{{.*}} : index
+  // CHECK-NEXT: coopmatrix.prefetch %m[%i, %i]
+  // CHECK-NEXT: coopmatrix.prefetch %m[%i, [[AT]]]
+  // CHECK:      coopmatrix.load %m[%i, %i]
+  coopmatrix.prefetch %m[%i, %i] row_major : memref<?x?xf16>, !coopmatrix.matrix<8x16xf16, a>
+  %x = coopmatrix.load %m[%i, %i] row_major : memref<?x?xf16> -> !coopmatrix.matrix<8x16xf16, a>
+  func.return
+}
+
 // CHECK-LABEL: func.func @atomics
 func.func @atomics(%m: memref<?x?xf32>, %i: index) {
   // CHECK:      %x_0x0 = coopmatrix.atomic_load %m[%i, %i] row_major acquire scope = workgroup
