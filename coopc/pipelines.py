@@ -15,6 +15,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from coopc.device import DEVICES, device
 from coopc.passes.check_lowered import CheckLoweredPass
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
+from coopc.passes.expand_exchanges import ExpandExchangesPass
 from coopc.passes.generic.normalize import NormalizePass
 from coopc.passes.khr.legalize_coopmatrix_khr import LegalizeCoopmatrixKhrPass
 from coopc.passes.khr.pack_coopmatrix_b import PackCoopmatrixBPass
@@ -144,6 +145,7 @@ class CoopcXePass(Pipeline):
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),
             ConvertCoopmatrixToXePass(explain=self.explain, fallback=fallback),
+            ExpandExchangesPass(),
             NormalizePass(),
             *((shared, NormalizePass()) if self.split else ()),  # what is the same
             CheckLoweredPass(),
@@ -186,6 +188,7 @@ class CoopcLanesPass(Pipeline):
             DistributeCoopmatrixPass(
                 self.subgroup_size, self.unroll, explain=self.explain
             ),
+            ExpandExchangesPass(),
             NormalizePass(),
             ConvergeSubgroupPass(),  # loops and calls that are left
             CheckLoweredPass(),
@@ -266,6 +269,7 @@ class CoopcCpuPass(Pipeline):
             *vectorising(self.subgroup_size),
             StageRowSlicesPass(),  # lanes have none
             DistributeCoopmatrixPass(1, max_vector=16, block_access=False),
+            ExpandExchangesPass(),  # of one lane: other orders
             NormalizePass(),
             ConvertSimtToLoopsPass(),
             CheckLoweredPass(),

@@ -59,6 +59,7 @@ PASSES: dict[str, str] = {
     "convert-coopmatrix-to-xe": (
         "coopc.passes.xe.convert_coopmatrix_to_xe:ConvertCoopmatrixToXePass"
     ),
+    "expand-exchanges": "coopc.passes.expand_exchanges:ExpandExchangesPass",
     "fuse-split-dpas": "coopc.passes.xe.fuse_split_dpas:FuseSplitDpasPass",
     "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
     "tile-matmul-amx": "coopc.passes.cpu.tile_matmul_amx:TileMatmulAmxPass",

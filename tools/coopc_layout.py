@@ -335,8 +335,13 @@ class Show:
                 f"{b.subgroup_size}",
                 TOOL,
             )
-        size = a.subgroup_size
-        found = fitting(lambda: Comparison.of(a.distribution(), b.distribution(), size))
+        # Elements that change their width are exchanged while they are narrow.
+        bits = min(a.element_bits, b.element_bits)
+        found = fitting(
+            lambda: Comparison.of(
+                a.distribution(), b.distribution(), a.subgroup_size, bits
+            )
+        )
         if self.format == "json":
             self.write(as_json(subjects, found))
         else:

@@ -13,12 +13,17 @@ a comparison it also has
 
      "comparison": {"kept": 4, "renamed": 2, "moved": 26, "subgroup_size": 8,
                     "moves": [[[0, 1], [0, 1], [1, 0]], ..],
-                    "exchanges": [{"kind": "shuffle", "cost": 62, "own": [[0, ..], ..],
-                                   "rounds": [{"offers": [1, ..], "reads": [2, ..],
-                                               "fills": [1, ..]}, ..]}]}
+                    "plans": [{"kind": "shuffle", "cost": 62, "words": 3, "selects": 4,
+                               "steps": [{"select": [1, 0], "else": [0, 1],
+                                          "lanes": [[1, 3], ..]},
+                                         {"shuffle": [0, 1],
+                                          "origins": [null, [1, 0, 3, 2]]}, ..],
+                               "places": [0, 1]}, ..]}
 
 where a move is the element, its (lane, register) in the first layout and that in the
-second.  Lanes that take no part in a step are null.
+second.  A plan is one of `coopc.layout.exchange`, the first the one that is followed:
+each step gives a value for each number, of the values before it.  `origins` is null for
+a value that lanes keep, a place is null for padding.
 """
 
 from __future__ import annotations
@@ -28,12 +33,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from coopc.layout.draw import hardware_view, tensor_view, work_item_table
+from coopc.layout.exchange import ABSENT, Shuffle
 from coopc.layout.linear import LinearLayout
 from coopc.tools.layout_subjects import Subject
 
 if TYPE_CHECKING:
     from coopc.layout.comparison import Comparison
-    from coopc.layout.exchange import Exchange
+    from coopc.layout.exchange import ExchangePlan, Step
 
 Format: TypeAlias = Literal["table", "json", "bases", "svg", "png"]
 FORMATS: tuple[Format, ...] = ("table", "json", "bases", "svg", "png")
@@ -150,25 +156,23 @@ def _comparison_json(x: Comparison, subgroup_size: int) -> dict[str, Any]:
         **{fate.value: count for fate, count in x.counts().items()},
         "subgroup_size": subgroup_size,
         "moves": moves,
-        "exchanges": [_exchange_json(found) for found in x.exchanges],
+        "plans": [_plan_json(plan) for plan in x.plans],
     }
 
 
-def _exchange_json(x: Exchange) -> dict[str, Any]:
+def _plan_json(x: ExchangePlan) -> dict[str, Any]:
     return {
-        "kind": x.kind.value,
-        "cost": x.cost(),
-        "own": [_present(sources) for sources in x.own],
-        "rounds": [
-            {
-                "offers": _present(step.send),
-                "reads": _present(step.origin),
-                "fills": _present(step.receive),
-            }
-            for step in x.rounds
-        ],
+        "kind": x.kind,
+        "cost": x.cost,
+        "words": x.words,
+        "selects": x.selects,
+        "steps": [_step_json(step) for step in x.steps],
+        "places": [None if place == ABSENT else place for place in x.places],
     }
 
 
-def _present(numbers: Sequence[int]) -> list[int | None]:
-    return [None if number < 0 else number for number in numbers]
+def _step_json(step: Step) -> dict[str, Any]:
+    if isinstance(step, Shuffle):
+        return {"shuffle": step.values, "origins": step.origins}
+    lanes = [[lane for lane, x in enumerate(where) if x] for where in step.where]
+    return {"select": step.taken, "else": step.other, "lanes": lanes}

@@ -57,6 +57,8 @@ class Subject:
     type: str
     """What is laid out; empty where the layout says so itself."""
     layout: LinearLayout | Distribution
+    element_bits: int = 32
+    """Of what is laid out; as of a word where the layout stands alone."""
 
     @property
     def title(self) -> str:
@@ -226,7 +228,13 @@ def subject_of(
     if places > MOST_PLACES:
         raise ValueError(f"expected at most {MOST_PLACES} places, got {places}")
     announced = f"{name} = {layout}" if name else str(layout)
-    return Subject(announced, "" if type is None else shape_text(type), found)
+    if type is None:
+        return Subject(announced, "", found)
+    if is_tensor(type):
+        bits = bits_of(type.get_element_type()) or 64
+    else:
+        bits = _matrix(type).element_bits
+    return Subject(announced, shape_text(type), found, bits)
 
 
 def _laid_out(

@@ -14,7 +14,7 @@ For example 2 x 2 elements by rows (A) and by columns (B) over two lanes:
     (1,0)      1:0          0:1           moved
     (1,1)      1:1          1:1           kept
 
-How to get from A to B is an `exchange`.
+How to get from A to B is a plan of `exchange`, the one that `expand-exchanges` follows.
 
 Laws (test/unit/test_layout_comparison.py checks each by its name):
 
@@ -25,13 +25,21 @@ Laws (test/unit/test_layout_comparison.py checks each by its name):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from coopc.layout.distribution import Distribution
-from coopc.layout.exchange import ABSENT, Exchange, Kind, Round, candidates
+from coopc.layout.exchange import (
+    ABSENT,
+    WORD_BITS,
+    ExchangePlan,
+    Select,
+    Shuffle,
+    Step,
+    candidates,
+)
 
 if TYPE_CHECKING:
     from coopc.layout.distribution import IntArray
@@ -51,7 +59,7 @@ class Comparison:
 
     source: Distribution
     target: Distribution
-    exchanges: tuple[Exchange, ...]
+    plans: tuple[ExchangePlan, ...]
     """The ways from one to the other, the cheapest first."""
 
     @classmethod
@@ -60,6 +68,7 @@ class Comparison:
         source: Distribution,
         target: Distribution,
         subgroup_size: int | None = None,
+        element_bits: int = WORD_BITS,
     ) -> Comparison:
         """Compare two layouts.
 
@@ -67,16 +76,14 @@ class Comparison:
             source: one.
             target: the other one, of the same shape and over the same lanes.
             subgroup_size: the lanes that shuffles reach; None is all lanes.
+            element_bits: of an element, 1 to 64.
 
         Raises:
             ValueError: shapes or lanes differ, or the subgroup size does not divide
                 them.
         """
-        found = candidates(source, target, subgroup_size)
-        if source.lanes == (subgroup_size or source.lanes):
-            least = min(map(Exchange.cost, found))
-            found += [x for x in turned(source, target) if x.cost() < least]
-        return cls(source, target, tuple(sorted(found, key=Exchange.cost)))
+        found = candidates(source, target, subgroup_size, element_bits)
+        return cls(source, target, tuple(sorted(found, key=lambda x: x.cost)))
 
     def owners(self) -> tuple[IntArray, IntArray]:
         """Return lane and register of each element: each 2 x M x N, source first."""
@@ -106,45 +113,6 @@ class Comparison:
         return {fate: fates.count(fate) for fate in Fate}
 
 
-def turned(source: Distribution, target: Distribution) -> Iterator[Exchange]:
-    """Yield the exchange of `lane_exchange`, where both are linear over one subgroup.
-
-    Registers are exored with the lane first and last, a bit of their number at a time.
-    """
-    import numpy as np
-
-    from coopc.layout.bases import linear_of
-    from coopc.layout.lane_exchange import lane_exchange, linear
-
-    try:
-        found = lane_exchange(linear_of(source), linear_of(target))
-    except ValueError:
-        return
-    if found is None or found.choose:
-        return
-    lanes = np.arange(source.lanes)
-    sent, origin, filled = (
-        linear(columns, lanes) for columns in (found.send, found.origin, found.receive)
-    )
-    own = np.full((target.components, target.lanes), ABSENT)
-    rounds: list[Round] = []
-    for number, (offer, turn) in enumerate(zip(found.offers, found.turns, strict=True)):
-        reads, fills = origin ^ turn, filled ^ number
-        offers = sent ^ offer
-        near = reads == lanes
-        own[fills[near], lanes[near]] = offers[near]
-        if not near.all():
-            away = (np.where(near, ABSENT, x).tolist() for x in (reads, fills))
-            rounds.append(Round(tuple(offers.tolist()), *map(tuple, away)))
-    before, after = (
-        sum(any(column >> bit & 1 for column in columns) for bit in range(32))
-        for columns in (found.send, found.receive)
-    )
-    swaps = before * source.components + after * target.components
-    rows = tuple(map(tuple, own.tolist()))
-    yield Exchange(source, target, Kind.SHUFFLE, rows, tuple(rounds), swaps)
-
-
 def comparison_text(x: Comparison) -> str:
     """Return the counts, a cell for each element, and the exchanges.
 
@@ -159,7 +127,7 @@ def comparison_text(x: Comparison) -> str:
         "",
         *_cells(x),
         "",
-        *_exchange_lines(x.exchanges),
+        *_plan_lines(x.plans),
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -182,37 +150,64 @@ def _cells(x: Comparison) -> Iterator[str]:
         yield " ".join(cell.ljust(width) for cell in row).rstrip()
 
 
-def _exchange_lines(exchanges: tuple[Exchange, ...]) -> Iterator[str]:
-    best, *others = exchanges
-    yield f"exchange: {_exchange_text(best)}"
+def _plan_lines(plans: Sequence[ExchangePlan]) -> Iterator[str]:
+    best, *others = plans
+    yield f"exchange: {_plan_text(best)}"
     for other in others:
-        yield f"    also: {_exchange_text(other)}"
-    if best.kind in (Kind.RENAME, Kind.SHUFFLE):
-        yield "own registers, for each register of B a line, for each lane a column:"
-        for register, sources in enumerate(best.own):
-            yield f"  {register} <- {_row(sources)}"
-    for number, step in enumerate(best.rounds):
-        yield from _round_lines(number, step)
+        yield f"    also: {_plan_text(other)}"
+    for number, step in enumerate(best.steps):
+        yield f"step {number}: {'select' if isinstance(step, Select) else 'shuffle'}"
+        for line in _step_lines(step, best.subgroup_size):
+            yield f"  {line}"
+    if best.kind in ("rename", "shuffle"):
+        yield f"registers of B: {_numbers(best.places)}"
 
 
-def _exchange_text(x: Exchange) -> str:
-    return f"{x.kind.value}{_rounds_text(x)}, cost {x.cost()}"
+def _plan_text(x: ExchangePlan) -> str:
+    counts = ((x.words, "word"), (x.selects, "select"))
+    parts = [f"{count} {name}{'s' * (count > 1)}" for count, name in counts if count]
+    return ", ".join((x.kind, *parts, f"cost {x.cost}"))
 
 
-def _rounds_text(x: Exchange) -> str:
-    count = len(x.rounds)
-    return f" in {count} round{'s' if count > 1 else ''}" if count else ""
+def _step_lines(step: Step, size: int) -> Iterator[str]:
+    """Yield what is done alike, a line each: the new values, and what they are."""
+    if isinstance(step, Shuffle):
+        kept = [x for x, origins in enumerate(step.origins) if origins is None]
+        for origins, new in step.groups().items():
+            old = [step.values[x] for x in new]
+            yield f"{_numbers(new)} <- {_numbers(old)} of {_origin(origins, size)}"
+        if kept:
+            yield f"{_numbers(kept)} <- {_numbers([step.values[x] for x in kept])}"
+        return
+    alike: dict[tuple[bool, ...] | None, list[int]] = {}
+    for new, where in enumerate(step.where):
+        is_copy = step.taken[new] == step.other[new]
+        alike.setdefault(None if is_copy else where, []).append(new)
+    for where, new in alike.items():
+        taken, other = ([x[n] for n in new] for x in (step.taken, step.other))
+        line = f"{_numbers(new)} <- {_numbers(taken)}"
+        if where is not None:
+            line += f" if {_lanes(where, size)}, else {_numbers(other)}"
+        yield line
 
 
-def _round_lines(number: int, step: Round) -> Iterator[str]:
-    mask = step.xor_mask
-    yield f"round {number}:" + ("" if mask is None else f" lane xor {mask}")
-    yield f"  offers {_row(step.send)}"
-    yield f"  reads  {_row(step.origin)}"
-    yield f"  fills  {_row(step.receive)}"
+def _lanes(where: Sequence[bool], size: int) -> str:
+    """Return a condition on the number of the lane, or the lanes for which it holds."""
+    for bit in range((len(where) - 1).bit_length()):
+        if all(x == bool(lane >> bit & 1) for lane, x in enumerate(where)):
+            mask = 1 << bit
+            return f"lane & {mask}" if mask < size else f"subgroup & {mask // size}"
+    return f"lane in {_numbers([lane for lane, x in enumerate(where) if x])}"
 
 
-def _row(numbers: tuple[int, ...]) -> str:
-    """Return a number for each lane, `-` for a lane that takes no part."""
-    width = len(str(max(numbers, default=0)))
-    return " ".join(f"{'-' if n == ABSENT else n:>{width}}" for n in numbers)
+def _origin(origins: Sequence[int], size: int) -> str:
+    masks = {lane % size ^ origin for lane, origin in enumerate(origins)}
+    if len(masks) == 1:
+        return f"lane xor {masks.pop()}"
+    lanes = dict.fromkeys(origins)
+    return f"lane {_numbers(lanes if len(lanes) == 1 else origins)}"
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    """Return numbers in a row, `-` for padding."""
+    return " ".join("-" if n == ABSENT else str(n) for n in numbers)

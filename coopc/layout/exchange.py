@@ -1,258 +1,397 @@
-r"""Exchanges: how a matrix gets from one distribution to another, as cheap as is right.
+r"""Exchanges: how the lanes of a subgroup get from one layout of a value to another.
 
-    none      the places are the same already
-    rename    every lane has what it wants, in other registers
-    shuffle   lanes read registers of other lanes of their subgroup, round by round
-    memory    store, barrier, load
+A layout says which element each component of each lane holds: a `Distribution`, or a
+`LinearLayout` from register, lane and perhaps warp.  A plan is a row of steps on a file
+of values, at first the components of the source; every value is one per lane:
 
-In one round of shuffles every lane offers one component and reads what one lane offers:
+    Select    new[k] = old[taken[k]] in the lanes of where[k], else old[other[k]]
+    Shuffle   new[k] = old[values[k]] of lane origins[k][lane]; of this lane if None
 
-    for each target lane t that takes part:
-        target[receive[t], t] = source[send[origin[t]], origin[t]]
+and `places[r]` is the value that is component r of the target.  For example 4 x 4
+elements, a row a lane, transposed:
 
-For example 2 x 2 elements from rows to columns over two lanes keeps the diagonal and
-needs one round, in which lane 0 offers its component 1 and lane 1 its component 0:
+    select    lane & 1 ? [1 0 3 2] : [0 1 2 3]         lane s offers its columns in the
+    select    lane & 2 ? [2 3 0 1] : [0 1 2 3]           order s, s^1, s^2, s^3
+    shuffle   0, 1 of lane^1, 2 of lane^2, 3 of lane^3
+    select    lane & 1 ? [1 0 3 2] : [0 1 2 3]         lane l has rows l, l^1, l^2, l^3
+    select    lane & 2 ? [2 3 0 1] : [0 1 2 3]           and puts them in order
 
-                   source             target                 round 1
-                   lane 0   lane 1    lane 0   lane 1        lane 0   lane 1
-    component 0    (0,0)    (1,0)     (0,0)    (0,1)         send     1  0
-    component 1    (0,1)    (1,1)     (1,0)    (1,1)         origin   1  0
-                                                             receive  1  0
+A lane reads one value in a shuffle and offers one.  In this plan lanes read different
+lanes at the same time, so there are as many shuffles as elements that a lane lacks, 3,
+and the selects are a stage for each bit of the number of the lane.  It exists wherever
+both layouts are linear over GF(2) and the source has no lane that is to be read at two
+components at once.  Layouts count as linear if places are the exclusive or of what
+register and lane give, padding included: the coopmatrix layout of every size is.
 
-Two schedules are tried: `mixed` rounds as above, fewest shuffles, and `uniform` rounds,
-in which all lanes offer the same component and fill the same one, so that nothing is
-selected by lane before the shuffle.  What is cheapest is decided by `Costs`.
+Other layouts, and lanes whose number is no power of two, take rounds: in each a lane
+offers one component and fills one, first come, first served, selected one by one.  What
+is held in no lane of the subgroup goes through memory, as does what costs less there.
 
-Places of padding in the target are never read, and hold anything.  An exchange proves
-itself when it is built: it is simulated on tags.
+Narrow elements are shuffled as 32-bit words: what is read of the same lanes is packed.
+`cost` adds up words, selects and what is packed; `plan_exchange` takes the least.
+
+A plan proves itself when it is built: it is executed on the numbers of the elements.
+Components that are padding in the target hold anything.
 
 Laws (test/unit/test_layout_exchange.py checks each by its name):
 
-    tags      simulating on (row, col) tags gives the target's tags
-    cheapest  no other candidate costs less
-    identity  from a distribution to itself is none, and costs nothing
-    local     rename and none move nothing between lanes; shuffle nothing between
-              subgroups
+    placement  executing a plan gives the target what it wants
+    cheapest   no other candidate costs less
+    identity   from a layout to itself is `none`, and costs nothing
+    local      `none` and `rename` have no shuffle; a shuffle stays within the subgroup
+    lacking    between linear bijections a lane reads as many values as it lacks,
+               or as many as it has
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from coopc.layout.dimensions import transpose_outs
 from coopc.layout.distribution import Distribution
+from coopc.layout.gf2 import Echelon, image
+from coopc.layout.linear import LinearLayout, spread
 
 if TYPE_CHECKING:
-    from coopc.layout.distribution import IntArray
+    from coopc.layout.distribution import BoolArray, IntArray
+
+Layout: TypeAlias = Distribution | LinearLayout
+"""What says which element each component of each lane holds."""
+
+Kind: TypeAlias = Literal["none", "rename", "shuffle", "memory"]
+"""What a plan is made of, the dearest thing naming it."""
 
 ABSENT = -1
-"""In a schedule: this lane takes no part, or this place is filled by another step."""
+"""A component that is padding, or a value that is never needed."""
 
+WORD_BITS = 32
+SELECT, MOVE, SHUFFLE, ACCESS, BARRIER = 1, 1, 4, 8, 32
+"""What it costs to choose between two values by lane, to put an element into a word, to
+read a word of another lane, to store or load an element in work-group memory, and to
+wait for all lanes.  Relative to each other, and assumed for want of a source."""
 
-class Kind(Enum):
-    """What an exchange is made of, the dearest thing naming it."""
-
-    NONE = "none"
-    RENAME = "rename"
-    SHUFFLE = "shuffle"
-    MEMORY = "memory"
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What steps cost relative to each other; assumed, for want of a source."""
-
-    select: int = 1
-    """Choosing between two registers by lane."""
-    shuffle: int = 4
-    """Reading a register of another lane."""
-    access: int = 8
-    """Storing or loading one component of every lane in work-group memory."""
-    barrier: int = 32
-    """Waiting for the stores of all lanes."""
-
-
-DEFAULT_COSTS = Costs()
+TABLE_LANES = 64
+"""Lanes for which code can look up a condition in the bits of one integer.  Rounds are
+only for so many, as their conditions and origins follow no rule."""
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """One shuffle, with what each lane offers, reads and fills."""
+class Select:
+    """Values that lanes choose within themselves; a copy where both are the same."""
 
-    send: tuple[int, ...]
-    """For each lane the source component that it offers, or ABSENT."""
-    origin: tuple[int, ...]
-    """For each lane the lane that it reads, or ABSENT."""
-    receive: tuple[int, ...]
-    """For each lane the target component that it fills, or ABSENT."""
-
-    @property
-    def selects(self) -> int:
-        """Selections by lane before and after the shuffle."""
-        return _choices(self.send) + _choices(self.receive)
-
-    @property
-    def xor_mask(self) -> int | None:
-        """The m with origin = lane xor m in all lanes that read, None without one."""
-        masks = {
-            origin ^ lane for lane, origin in enumerate(self.origin) if origin != ABSENT
-        }
-        return masks.pop() if len(masks) == 1 else None
+    where: tuple[tuple[bool, ...], ...]
+    """For each value: the lanes that take `taken`."""
+    taken: tuple[int, ...]
+    other: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Shuffle:
+    """Values that lanes read of each other, or keep."""
+
+    values: tuple[int, ...]
+    origins: tuple[tuple[int, ...] | None, ...]
+    """For each value and lane the lane that is read, counted within the subgroup."""
+
+    def groups(self) -> dict[tuple[int, ...], list[int]]:
+        """Return which of the new values are read of the same lanes, by those."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for number, origins in enumerate(self.origins):
+            if origins is not None:
+                found.setdefault(origins, []).append(number)
+        return found
+
+
+Step: TypeAlias = Select | Shuffle
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangePlan:
     """How to get from `source` to `target`, proved when built."""
 
-    source: Distribution
-    target: Distribution
-    kind: Kind
-    own: tuple[tuple[int, ...], ...] = ()
-    """For each target component and lane the source component of the same lane."""
-    rounds: tuple[Round, ...] = ()
-    swaps: int | None = None
-    """Selections that move registers by exclusive ors with the lane, before and after
-    the rounds, so that none is in them; None where each round selects for itself."""
+    source: Layout
+    target: Layout
+    subgroup_size: int
+    """The lanes that shuffles reach; those of several subgroups are counted through."""
+    element_bits: int
+    through_memory: bool = False
+    """Whether all is stored, waited for and loaded; then there are no steps."""
+    steps: tuple[Step, ...] = ()
+    places: tuple[int, ...] = ()
+    """For each component of the target the value it is, ABSENT for padding."""
 
     def __post_init__(self) -> None:
         import numpy as np
 
-        row, col = self.source.table()
-        wanted_row, wanted_col = self.target.table()
-        tags = self.simulate(row * (self.source.cols + 1) + col)
-        inside = wanted_row < self.target.rows
-        wanted = wanted_row * (self.target.cols + 1) + wanted_col
-        assert np.array_equal(tags[inside], wanted[inside]), self.kind
+        held, wanted = _numbered(self.source, self.target)
+        found = self.execute(held)
+        inside = wanted != ABSENT
+        assert np.array_equal(found[inside], wanted[inside]), self
 
-    def simulate(self, values: IntArray) -> IntArray:
-        """Return what each place of the target holds, V' x S, after the exchange.
+    def execute(self, values: IntArray) -> IntArray:
+        """Return what each component of the target holds.
 
         Args:
-            values: what each place of the source holds, V x S.
+            values: what each component of the source holds: components x lanes.
         """
         import numpy as np
 
-        lanes = np.arange(self.target.lanes)
-        if self.kind is Kind.NONE:
-            return values
-        if self.kind is Kind.MEMORY:
+        if self.through_memory:
             return self._through_memory(values)
-        result = np.full((self.target.components, self.target.lanes), ABSENT)
-        own = np.array(self.own)
-        component, lane = np.nonzero(own != ABSENT)
-        result[component, lane] = values[own[component, lane], lane]
-        for step in self.rounds:
-            origin, receive = np.array(step.origin), np.array(step.receive)
-            offered = values[np.array(step.send), lanes]  # ABSENT offers the last one
-            reads = origin != ABSENT
-            result[receive[reads], lanes[reads]] = offered[origin[reads]]
-        return result
+        count = values.shape[1]
+        base = np.arange(0, count, self.subgroup_size, dtype=np.int64)
+        base = np.repeat(base, self.subgroup_size)
+        own = tuple(range(self.subgroup_size)) * (count // self.subgroup_size)
+        for step in self.steps:
+            if isinstance(step, Select):
+                taken, other = np.array(step.taken), np.array(step.other)
+                values = np.where(np.array(step.where), values[taken], values[other])
+            else:
+                origins = np.array([x or own for x in step.origins])
+                values = values[np.array(step.values)[:, None], origins + base]
+        empty = np.full((1, count), ABSENT)
+        return np.concatenate([values, empty])[np.array(self.places, dtype=np.int64)]
 
     def _through_memory(self, values: IntArray) -> IntArray:
         import numpy as np
 
-        memory = np.full((self.source.rows + 1, self.source.cols + 1), ABSENT)
-        memory[self.source.table()] = values
-        memory[-1, -1] = ABSENT
-        return memory[self.target.table()]
+        held, wanted = _numbered(self.source, self.target)
+        memory = np.full(int(max(held.max(), wanted.max())) + 2, ABSENT)
+        memory[held] = values
+        memory[ABSENT] = ABSENT
+        return memory[wanted]
 
-    def cost(self, costs: Costs = DEFAULT_COSTS) -> int:
-        """Return what the steps cost together."""
-        if self.kind is Kind.MEMORY:
-            accesses = self.source.components + self.target.components
-            return accesses * costs.access + costs.barrier
-        if self.swaps is not None:
-            return self.swaps * costs.select + len(self.rounds) * costs.shuffle
-        selects = sum(map(_choices, self.own)) + sum(r.selects for r in self.rounds)
-        fills = [set(r.receive) - {ABSENT} for r in self.rounds]
-        for component, own in enumerate(self.own):
-            sources = sum(component in fill for fill in fills)
-            selects += max(0, sources + any(o != ABSENT for o in own) - 1)
-        return selects * costs.select + len(self.rounds) * costs.shuffle
+    @property
+    def kind(self) -> Kind:
+        """What the plan is made of."""
+        if self.through_memory:
+            return "memory"
+        if any(isinstance(step, Shuffle) for step in self.steps):
+            return "shuffle"
+        same = components(self.source) == components(self.target) and all(
+            place in (number, ABSENT) for number, place in enumerate(self.places)
+        )
+        return "none" if same and not self.steps else "rename"
+
+    @property
+    def per_word(self) -> int:
+        """The elements that a word holds; 1 where it holds one, or a part of one."""
+        return WORD_BITS // self.element_bits if self.element_bits in (8, 16) else 1
+
+    @property
+    def words(self) -> int:
+        """The words that each lane reads of others."""
+        sizes = [len(x) for step in self._shuffles() for x in step.groups().values()]
+        return sum(-(-size // self.per_word) * self._width for size in sizes)
+
+    @property
+    def packed(self) -> int:
+        """The elements that are put into words beside others."""
+        sizes = [len(x) for step in self._shuffles() for x in step.groups().values()]
+        return sum(size for size in sizes if size > 1 and self.per_word > 1)
+
+    @property
+    def selects(self) -> int:
+        """The choices between two values."""
+        return sum(
+            one != other
+            for step in self.steps
+            if isinstance(step, Select)
+            for one, other in zip(step.taken, step.other, strict=True)
+        )
+
+    @property
+    def cost(self) -> int:
+        """What the steps cost together."""
+        if self.through_memory:
+            accesses = components(self.source) + components(self.target)
+            return ACCESS * accesses * self._width + BARRIER
+        selects = SELECT * self.selects * self._width
+        return SHUFFLE * self.words + selects + MOVE * self.packed
+
+    @property
+    def _width(self) -> int:
+        """The words of an element."""
+        return max(1, self.element_bits // WORD_BITS)
+
+    def _shuffles(self) -> Iterable[Shuffle]:
+        return (step for step in self.steps if isinstance(step, Shuffle))
 
 
-def exchange(
-    source: Distribution,
-    target: Distribution,
-    subgroup_size: int | None = None,
-    costs: Costs = DEFAULT_COSTS,
-) -> Exchange:
-    """Return the cheapest exchange; of equally cheap ones the first candidate.
+@lru_cache(maxsize=1024)
+def plan_exchange(
+    source: Layout,
+    target: Layout,
+    group: int | None = None,
+    element_bits: int = WORD_BITS,
+) -> ExchangePlan:
+    """Return the cheapest plan; of equally cheap ones the first candidate.
 
     Args:
         source: where the elements are.
-        target: where they are wanted; of the same shape, over the same lanes.
-        subgroup_size: the lanes that shuffles reach; None is all lanes.
-        costs: what steps cost.
+        target: where they are wanted; of the same sizes, over the same lanes.
+        group: the lanes that shuffles reach; None is the subgroup of the layout.
+        element_bits: of an element, 1 to 64.
 
     Raises:
-        ValueError: shapes or lanes differ, or the subgroup size does not divide them.
+        ValueError: sizes or lanes differ, the subgroup size does not divide them, or
+            the source lacks an element of the target.
     """
-    found = candidates(source, target, subgroup_size)
-    return min(found, key=lambda x: x.cost(costs))
+    found = candidates(source, target, group, element_bits)
+    return min(found, key=lambda x: x.cost)
 
 
 def candidates(
-    source: Distribution, target: Distribution, subgroup_size: int | None = None
-) -> list[Exchange]:
-    """Return every exchange that gets there; the arguments are those of `exchange`."""
+    source: Layout,
+    target: Layout,
+    group: int | None = None,
+    element_bits: int = WORD_BITS,
+) -> list[ExchangePlan]:
+    """Return plans that get there; the arguments are those of `plan_exchange`."""
+    size = group or subgroup_size(source)
+    nearest = sources(source, target, size)
+    make = partial(ExchangePlan, source, target, size, element_bits)
+    held, wanted = _numbered(source, target)
+    inside = wanted != ABSENT
+    if (renamed := _renamed(held, wanted)) is not None:
+        return [make(places=renamed)]
+    found: list[Way | None] = []
+    if nearest is not None:
+        tables = _tables(source, target)
+        found = [_staged(*tables, size, wide=wide) for wide in (False, True)]
+        if found == [None, None] and inside.shape[1] <= TABLE_LANES:
+            found.append(_rounds(nearest, held.shape[0], size))
+    live = [_live(*way, inside, size) for way in found if way is not None]
+    ways = dict.fromkeys(way for way in live if way is not None)
+    plans = [make(steps=steps, places=places) for steps, places in ways]
+    return [*plans, make(through_memory=True)]
+
+
+def sources(source: Layout, target: Layout, group: int) -> IntArray | None:
+    """Return where each component of the target is held, nearest first.
+
+    Returns:
+        component * lanes + lane for each component and lane of the target, ABSENT for
+        padding; None if an element is in no lane of the subgroup that wants it.
+
+    Raises:
+        ValueError: as `plan_exchange`.
+    """
     import numpy as np
 
-    if source.shape != target.shape or source.lanes != target.lanes:
+    held, wanted = _numbered(source, target)
+    lanes = held.shape[1]
+    if group < 1 or lanes % group:
         raise ValueError(
-            f"expected a target of {source.rows} x {source.cols} over {source.lanes} "
-            f"lanes, got {target.rows} x {target.cols} over {target.lanes}"
+            f"expected a subgroup size that divides {lanes} lanes, got {group}"
         )
-    size = subgroup_size or source.lanes
-    if size < 1 or source.lanes % size:
+    if (lacking := np.setdiff1d(wanted[wanted != ABSENT], held)).size:
+        at = np.argwhere(wanted == lacking[0])[0]
         raise ValueError(
-            f"expected a subgroup size that divides {source.lanes} lanes, got {size}"
+            "expected a source that holds all elements of the target, got none of the "
+            f"one in component {at[0]} of lane {at[1]}"
         )
-    held, wanted = _elements(source), _elements(target)
-    if held.shape == wanted.shape and np.all((held == wanted) | (wanted == ABSENT)):
-        return [Exchange(source, target, Kind.NONE)]
-    result: list[Exchange] = []
-    own = _places(held, wanted, 1)
-    own_component = np.where(own == ABSENT, ABSENT, own // source.lanes)
-    rows: list[list[int]] = own_component.tolist()
-    local = tuple(tuple(row) for row in rows)
-    missing = (own == ABSENT) & (wanted != ABSENT)
-    if not missing.any():
-        result.append(Exchange(source, target, Kind.RENAME, local))
-    else:
-        near = np.where(missing, _places(held, wanted, size), ABSENT)
-        if np.array_equal(near != ABSENT, missing):
-            for schedule in (_uniform_rounds(near), _mixed_rounds(near)):
-                result.append(Exchange(source, target, Kind.SHUFFLE, local, schedule))
-    return [*result, Exchange(source, target, Kind.MEMORY)]
+    found = _places(held, wanted, 1)
+    missing = (found == ABSENT) & (wanted != ABSENT)
+    if missing.any():
+        found = np.where(missing, _places(held, wanted, group), found)
+    return None if np.any((found == ABSENT) & (wanted != ABSENT)) else found
 
 
-def _elements(x: Distribution) -> IntArray:
-    """Return the row-major number of the element in each place, ABSENT for padding."""
+# Where elements are
+
+
+def subgroup_size(x: Layout) -> int:
+    """Return the lanes that a layout is for; of a linear one those of `lane`."""
+    return x.lanes if isinstance(x, Distribution) else x.in_sizes.get("lane", 1)
+
+
+def components(x: Layout) -> int:
+    """Return what each lane holds of a layout, padding included."""
+    if isinstance(x, Distribution):
+        return x.components
+    return x.in_sizes.get("register", 1)
+
+
+def _coordinates(x: Layout) -> tuple[list[IntArray], tuple[int, ...]]:
+    """Return the coordinates of all places, components x lanes, and the sizes.
+
+    Padding is where the formula puts it.
+    """
+    if isinstance(x, Distribution):
+        return list(x.unclipped_table()), x.shape
+    lanes = [b for name, bases in x.ins if name != "register" for b in bases]
+    registers = dict(x.ins).get("register", ())
+    packed = spread(registers)[:, None] ^ spread(lanes)
+    found: list[IntArray] = []
+    for _, bits in x.outs:
+        found.append(packed & ((1 << bits) - 1))
+        packed = packed >> bits
+    return found, tuple(x.out_sizes.values())
+
+
+Tables: TypeAlias = "tuple[IntArray, IntArray]"
+"""Of the source and of the target: a number for each component and lane."""
+
+
+@lru_cache(maxsize=32)
+def _tables(source: Layout, target: Layout) -> Tables:
+    """Return the coordinates of places as one number each, bits side by side.
+
+    Raises:
+        ValueError: sizes or lanes differ.
+    """
     import numpy as np
 
-    row, col = x.table()
-    return np.where(row < x.rows, row * x.cols + col, ABSENT)
+    if isinstance(source, LinearLayout) and isinstance(target, LinearLayout):
+        target = transpose_outs(target, source.out_names)
+    (held, sizes), (wanted, others) = _coordinates(source), _coordinates(target)
+    lanes, other_lanes = held[0].shape[1], wanted[0].shape[1]
+    if sizes != others or lanes != other_lanes:
+        one, other = (" x ".join(map(str, x)) for x in (sizes, others))
+        raise ValueError(
+            f"expected a target of {one} over {lanes} lanes, "
+            f"got {other} over {other_lanes}"
+        )
+    tables = np.zeros_like(held[0]), np.zeros_like(wanted[0])
+    shift = 0
+    for both in zip(held, wanted, strict=True):
+        for table, coordinate in zip(tables, both, strict=True):
+            table |= coordinate << shift
+        shift += max(int(x.max()).bit_length() for x in both)
+    return tables
+
+
+@lru_cache(maxsize=32)
+def _numbered(source: Layout, target: Layout) -> Tables:
+    """Return `_tables` with ABSENT for padding."""
+    import numpy as np
+
+    if isinstance(source, LinearLayout) and isinstance(target, LinearLayout):
+        return _tables(source, target)
+    tables = _tables(source, target)
+    result: list[IntArray] = []
+    for table, x in zip(tables, (source, target), strict=True):
+        coordinates, sizes = _coordinates(x)
+        inside = [c < size for c, size in zip(coordinates, sizes, strict=True)]
+        result.append(np.where(np.logical_and.reduce(inside), table, ABSENT))
+    return result[0], result[1]
 
 
 def _places(held: IntArray, wanted: IntArray, group: int) -> IntArray:
     """Return where each wanted element is held within its group of lanes.
 
-    Args:
-        held: the element in each place of the source, V x S.
-        wanted: the same of the target, V' x S.
-        group: neighbouring lanes among which to look: 1, or the subgroup size.
-
     Returns:
-        component * S + lane for each place of the target, ABSENT where there is none.
+        component * lanes + lane for each place of the target, ABSENT where there is
+        none; the first component, then the first lane.
     """
     import numpy as np
 
-    lanes = held.shape[1]
     elements = int(max(held.max(), wanted.max())) + 1
-    offset = np.arange(lanes, dtype=np.int64) // group * elements
+    offset = np.arange(held.shape[1], dtype=np.int64) // group * elements
     keys = np.where(held == ABSENT, ABSENT, held + offset).ravel()
     unique, first = np.unique(keys, return_index=True)
     want = np.where(wanted == ABSENT, ABSENT, wanted + offset)
@@ -261,51 +400,475 @@ def _places(held: IntArray, wanted: IntArray, group: int) -> IntArray:
     return np.where(found, first[at], ABSENT)
 
 
-def _moves(near: IntArray) -> Iterable[tuple[int, int, int, int]]:
-    """Yield (target component, lane, source component, lane) of what is shuffled."""
+def _renamed(held: IntArray, wanted: IntArray) -> tuple[int, ...] | None:
+    """Return the component of the source that each one of the target is in all lanes.
+
+    None if there is none; of several it is the one of the same number.
+    """
     import numpy as np
 
-    lanes = near.shape[1]
-    component, lane = np.nonzero(near != ABSENT)
-    place = near[component, lane]
-    columns = (component, lane, place // lanes, place % lanes)
-    return zip(*(column.tolist() for column in columns), strict=True)
+    result: list[int] = []
+    for number, elements in enumerate(wanted):
+        inside = elements != ABSENT
+        if not inside.any():
+            result.append(ABSENT)
+            continue
+        lane = int(np.argmax(inside))
+        near = np.flatnonzero(held[:, lane] == elements[lane])
+        same = near[np.all((held[near] == elements) | ~inside, axis=1)]
+        if not same.size:
+            return None
+        result.append(number if number in same else int(same[0]))
+    return tuple(result)
 
 
-def _mixed_rounds(near: IntArray) -> tuple[Round, ...]:
-    """Return rounds in which a lane takes part once it and its origin are free."""
-    lanes = near.shape[1]
-    rounds: list[tuple[list[int], list[int], list[int]]] = []
-    for component, lane, sent, origin in _moves(near):
-        free = (
-            r for r in rounds if r[1][lane] == ABSENT and r[0][origin] in (ABSENT, sent)
+# Plans in stages, by linear algebra
+
+Way: TypeAlias = tuple[tuple[Step, ...], tuple[int, ...]]
+"""Steps, and where in the last file the components of the target are."""
+
+
+def _staged(held: IntArray, wanted: IntArray, size: int, *, wide: bool) -> Way | None:
+    """Return a way by offers, shuffles and a new order; None if there is none.
+
+    Registers are numbered by the bits of what they hold: those that are not there are
+    ABSENT, and nothing that is wanted comes from them.
+
+    Args:
+        held: the coordinates of each place of the source, as numbers.
+        wanted: the same of the target.
+        size: of the subgroups.
+        wide: whether the target gets registers for all that the source could hold, so
+            that lanes have more to take turns with.
+    """
+    source, target = _Linear.of(held, size), _Linear.of(wanted, size)
+    if source is None or target is None:
+        return None
+    source = source.reaching(target)
+    if wide:
+        target = target.reaching(source)
+    moves = _Moves.of(source, target)
+    if moves is None:
+        return None
+    receive = moves.turned()
+    origin, offered = list(moves.lane_to_lane), list(moves.lane_to_register)
+    for bit, mask in enumerate(receive):
+        origin[bit] ^= image(moves.register_to_lane, mask)
+        offered[bit] ^= image(moves.register_to_register, mask)
+    send = _through(origin, offered)
+    if send is None:
+        return None
+    file = _File([source.places.get(x, ABSENT) for x in range(source.count)])
+    bits = _bits(held.shape[1])
+    masks = [*send, *moves.warp_to_register]
+    file.exored(zip(bits, masks, strict=False))
+    turns = [image(moves.register_to_lane, x) for x in range(target.count)]
+    offers = [
+        image(moves.register_to_register, x) ^ image(send, turn)
+        for x, turn in enumerate(turns)
+    ]
+    file.shuffled(offers, origin, turns, held.shape[1] // size)
+    file.exored(zip(bits, receive, strict=False))
+    return tuple(file.steps), tuple(file.now[x] for x in target.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """Places whose coordinates are exclusive ors of what register and lane give."""
+
+    register: tuple[int, ...]
+    """A basis of what registers give, which number the registers."""
+    lane: tuple[int, ...]
+    warp: tuple[int, ...]
+    numbers: tuple[int, ...]
+    """For each component the number of its register."""
+
+    @classmethod
+    def of(cls, table: IntArray, size: int) -> _Linear | None:
+        """Return places as such, None if they are not."""
+        import numpy as np
+
+        lanes = table.shape[1]
+        if lanes & (lanes - 1):
+            return None
+        count = lanes.bit_length() - 1
+        columns = [int(table[0, 1 << bit] ^ table[0, 0]) for bit in range(count)]
+        if not np.array_equal(table, table[:, :1] ^ spread(columns)):
+            return None
+        offsets: list[int] = table[:, 0].tolist()
+        basis = _independent(offsets)
+        echelon = Echelon.of(basis)
+        low = size.bit_length() - 1
+        numbers = tuple(map(echelon.solve, offsets))
+        return cls(tuple(basis), tuple(columns[:low]), tuple(columns[low:]), numbers)
+
+    @property
+    def count(self) -> int:
+        """The registers, those that are not there too."""
+        return 1 << len(self.register)
+
+    @property
+    def places(self) -> dict[int, int]:
+        """From registers that are there to the first component that is one."""
+        pairs = reversed(list(enumerate(self.numbers)))
+        return {number: component for component, number in pairs}
+
+    def reaching(self, other: _Linear) -> _Linear:
+        """Return these places with registers for all that others may hold."""
+        own = [*self.register, *self.lane, *self.warp]
+        wanted = [*other.register, *other.lane, *other.warp]
+        more = _independent([*own, *wanted])[len(_independent(own)) :]
+        return replace(self, register=(*self.register, *more))
+
+
+def _independent(columns: Sequence[int]) -> list[int]:
+    """Return the columns that are no sum of those before."""
+    dependent = Echelon.of(columns).dependent
+    return [x for bit, x in enumerate(columns) if not dependent >> bit & 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    """From bits of the places of the target to places of the source."""
+
+    lane_to_lane: tuple[int, ...]
+    register_to_lane: tuple[int, ...]
+    lane_to_register: tuple[int, ...]
+    register_to_register: tuple[int, ...]
+    warp_to_register: tuple[int, ...]
+
+    @classmethod
+    def of(cls, source: _Linear, target: _Linear) -> _Moves | None:
+        """Return where the elements of the target come from; None from elsewhere.
+
+        Lanes and subgroups that only repeat what others have are read where they are.
+        """
+        echelon = Echelon.of((*source.register, *source.lane, *source.warp))
+        registers, lanes = len(source.register), len(source.lane)
+
+        def place(column: int) -> tuple[int, int, int]:
+            whole = echelon.solve(column)
+            register = whole & ((1 << registers) - 1)
+            lane = whole >> registers & ((1 << lanes) - 1)
+            return register, lane, whole >> registers + lanes
+
+        by_register = [place(x) for x in target.register]
+        by_lane = [
+            (register, lane ^ (not repeated) << bit, warp)
+            for bit, (repeated, (register, lane, warp)) in enumerate(
+                zip(source.lane, map(place, target.lane), strict=True)
+            )
+        ]
+        by_warp = [
+            (register, lane, warp ^ (not repeated) << bit)
+            for bit, (repeated, (register, lane, warp)) in enumerate(
+                zip(source.warp, map(place, target.warp), strict=True)
+            )
+        ]
+        leaves = any(warp for _, _, warp in (*by_register, *by_lane)) or any(
+            lane or warp != 1 << bit for bit, (_, lane, warp) in enumerate(by_warp)
         )
+        if leaves:
+            return None
+        return cls(
+            tuple(lane for _, lane, _ in by_lane),
+            tuple(lane for _, lane, _ in by_register),
+            tuple(register for register, _, _ in by_lane),
+            tuple(register for register, _, _ in by_register),
+            tuple(register for register, _, _ in by_warp),
+        )
+
+    def turned(self) -> list[int]:
+        """Return which registers lanes fill at once, to read different lanes.
+
+        Where a bit of the lane's number does not change which lane is read, or only as
+        others do, a bit of the register that does is filled with it.
+        """
+        receive: list[int] = []
+        taken: list[int] = []
+        for column in self.lane_to_lane:
+            mask = 0
+            if Echelon.of([*taken, column]).rank == len(taken):
+                for bit, moved in enumerate(self.register_to_lane):
+                    if Echelon.of([*taken, column ^ moved]).rank > len(taken):
+                        mask = 1 << bit
+                        column ^= moved
+                        break
+            receive.append(mask)
+            if Echelon.of([*taken, column]).rank > len(taken):
+                taken.append(column)
+        return receive
+
+
+def _through(keys: Sequence[int], values: Sequence[int]) -> list[int] | None:
+    """Return a linear map from keys[i] to values[i], None if there is none.
+
+    The map is given by its columns, for as many bits as there are keys.
+    """
+    echelon = Echelon.of(keys)
+    for index, key in enumerate(keys):
+        if image(values, echelon.solve(key)) != values[index]:
+            return None
+    return [image(values, echelon.solve(1 << bit)) for bit in range(len(keys))]
+
+
+def _bits(lanes: int) -> list[tuple[bool, ...]]:
+    """Return, for each bit of the number of a lane, which lanes have it."""
+    bits = range(lanes.bit_length() - 1)
+    return [tuple(bool(lane >> bit & 1) for lane in range(lanes)) for bit in bits]
+
+
+@dataclass(slots=True)
+class _File:
+    """The steps so far, and where the values are after them."""
+
+    now: list[int]
+    steps: list[Step] = field(default_factory=list[Step])
+
+    def exored(self, masks: Iterable[tuple[tuple[bool, ...], int]]) -> None:
+        """Exchange value k with value k xor mask, in lanes."""
+        for where, mask in masks:
+            if mask:
+                taken = tuple(self.now[k ^ mask] for k in range(len(self.now)))
+                step = Select((where,) * len(taken), taken, tuple(self.now))
+                self._add(step, len(taken))
+
+    def shuffled(
+        self,
+        offers: Sequence[int],
+        origin: Sequence[int],
+        turns: Sequence[int],
+        groups: int,
+    ) -> None:
+        """Read offers[k] of lane origin(lane) xor turns[k], in each of the groups."""
+        reads = spread(origin)
+        own = tuple(range(reads.size)) * groups
+        by_turn: dict[int, tuple[int, ...] | None] = {}
+        for turn in dict.fromkeys(turns):
+            lanes: tuple[int, ...] = tuple((reads ^ turn).tolist()) * groups
+            by_turn[turn] = None if lanes == own else lanes
+        values = tuple(self.now[x] for x in offers)
+        self._add(Shuffle(values, tuple(by_turn[x] for x in turns)), len(values))
+
+    def _add(self, step: Step, count: int) -> None:
+        self.steps.append(step)
+        self.now = list(range(count))
+
+
+# Plans in rounds, for any layouts
+
+
+def _rounds(nearest: IntArray, components: int, size: int) -> Way:
+    """Return a way by rounds in which a lane offers one component and fills one.
+
+    Args:
+        nearest: where each component of the target is held, as of `sources`.
+        components: of the source.
+        size: of the subgroups.
+    """
+    import numpy as np
+
+    lanes = nearest.shape[1]
+    rounds: list[_Round] = []
+    for component, lane in np.argwhere(nearest != ABSENT).tolist():
+        sent, origin = divmod(int(nearest[component, lane]), lanes)
+        if origin == lane:
+            continue
+        free = (x for x in rounds if x.takes(lane, origin, sent))
         chosen = next(free, None)
         if chosen is None:
-            chosen = [ABSENT] * lanes, [ABSENT] * lanes, [ABSENT] * lanes
-            rounds.append(chosen)
-        send, origins, receive = chosen
-        send[origin], origins[lane], receive[lane] = sent, origin, component
-    return tuple(Round(tuple(s), tuple(o), tuple(r)) for s, o, r in rounds)
+            rounds.append(chosen := _Round({}, {}, {}))
+        chosen.send[origin] = sent
+        chosen.origin[lane], chosen.receive[lane] = origin, component
+    steps: list[Step] = []
+    # The components of the source come first in each file, then what rounds offer.
+    sent = [_by_value(x.send) for x in rounds]
+    start = _chain(steps, [list(x.items()) for x in sent], range(components), lanes)
+    origins = [_regular(x.origin, lanes, size) for x in rounds]
+    values = (*range(components), *start)
+    steps.append(Shuffle(values, (*(None,) * components, *origins)))
+    choices: list[list[tuple[int, set[int]]]] = []
+    for component, places in enumerate(nearest):
+        own = {
+            lane: place // lanes
+            for lane, place in enumerate(places.tolist())
+            if place != ABSENT and place % lanes == lane
+        }
+        choice = list(_by_value(own).items())
+        for number, each in enumerate(rounds):
+            if filled := {x for x, to in each.receive.items() if to == component}:
+                choice.append((components + number, filled))
+        choices.append(choice)
+    places = _chain(steps, choices, range(len(values)), lanes)
+    return tuple(steps), tuple(places)
 
 
-def _uniform_rounds(near: IntArray) -> tuple[Round, ...]:
-    """Return a round for each pair of a source and a target component."""
-    lanes = near.shape[1]
-    rounds: dict[tuple[int, int], list[int]] = {}
-    for component, lane, sent, origin in _moves(near):
-        key = component, sent
-        rounds.setdefault(key, [ABSENT] * lanes)[lane] = origin
-    return tuple(
-        Round(
-            (sent,) * lanes,
-            tuple(origins),
-            tuple(ABSENT if origin == ABSENT else component for origin in origins),
-        )
-        for (component, sent), origins in rounds.items()
-    )
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """A shuffle: for lanes what they offer, which lane they read, what they fill."""
+
+    send: dict[int, int]
+    origin: dict[int, int]
+    receive: dict[int, int]
+
+    def takes(self, lane: int, origin: int, sent: int) -> bool:
+        """Whether a lane can read a component of another one here, too."""
+        return lane not in self.origin and self.send.get(origin, sent) == sent
 
 
-def _choices(components: tuple[int, ...]) -> int:
-    """Return the selections by lane that it takes to choose one component a lane."""
-    return max(0, len(set(components) - {ABSENT}) - 1)
+def _by_value(found: dict[int, int]) -> dict[int, set[int]]:
+    """Return the lanes that have each value."""
+    result: dict[int, set[int]] = {}
+    for lane, value in found.items():
+        result.setdefault(value, set()).add(lane)
+    return result
+
+
+def _chain(
+    steps: list[Step],
+    choices: Sequence[Sequence[tuple[int, set[int]]]],
+    kept: range,
+    lanes: int,
+) -> list[int]:
+    """Add selects of one value for each choice; return where these are.
+
+    Args:
+        steps: to which selects are added.
+        choices: values, each with the lanes that want it.
+        kept: the file before, which stays in front.
+        lanes: how many there are.
+    """
+    now = [choice[0][0] if choice else ABSENT for choice in choices]
+    none: tuple[bool, ...] = (False,) * lanes
+    for depth in range(1, max(map(len, choices), default=0)):
+        taken = list(now)
+        where: list[tuple[bool, ...]] = [none for _ in now]
+        for number, choice in enumerate(choices):
+            if depth < len(choice):
+                taken[number], wanted = choice[depth]
+                where[number] = tuple(lane in wanted for lane in range(lanes))
+        copies = (none,) * len(kept)
+        steps.append(Select((*copies, *where), (*kept, *taken), (*kept, *now)))
+        now = [len(kept) + number for number in range(len(now))]
+    return now
+
+
+def _regular(origin: dict[int, int], lanes: int, size: int) -> tuple[int, ...]:
+    """Return the lanes that are read, for all lanes; by a rule if there is one."""
+    masks = {lane % size ^ other % size for lane, other in origin.items()}
+    same = {other % size for other in origin.values()}
+    all_lanes = [lane % size for lane in range(lanes)]
+    if len(same) == 1:
+        return tuple(same) * lanes
+    if len(masks) == 1 and max(masks) ^ (size - 1) < size and not size & (size - 1):
+        (mask,) = masks
+        return tuple(lane ^ mask for lane in all_lanes)
+    return tuple(origin.get(n, lane) % size for n, lane in enumerate(all_lanes))
+
+
+# What of a way is needed
+
+
+def _live(
+    steps: tuple[Step, ...], places: tuple[int, ...], inside: BoolArray, size: int
+) -> Way | None:
+    """Return a way without what no lane needs; None if it needs what is not there.
+
+    A select becomes a copy where all lanes that need it take the same value, a value
+    that lanes read of themselves stays where it is.
+
+    Args:
+        steps: of the way.
+        places: of the components of the target.
+        inside: which lanes want each of these.
+        size: of the subgroups.
+    """
+    need: dict[int, BoolArray] = {}
+    for place, mask in zip(places, inside, strict=True):
+        if mask.any():
+            _want(need, place, mask)
+    trimmed: list[tuple[type[Step], dict[int, _Entry]]] = []
+    for step in reversed(steps):
+        before: dict[int, BoolArray] = {}
+        entries: dict[int, _Entry] = {}
+        for number in sorted(need):
+            if isinstance(step, Select):
+                entries[number] = _live_select(step, number, need[number], before)
+            else:
+                entries[number] = _live_read(step, number, need[number], before, size)
+        if ABSENT in before:
+            return None
+        trimmed.append((type(step), entries))
+        need = before
+    names = {number: number for number in need}
+    result: list[Step] = []
+    for kind, entries in reversed(trimmed):
+        if all(lanes is None for _, _, lanes in entries.values()):  # copies
+            names = {number: names[entry[0]] for number, entry in entries.items()}
+            continue
+        found: dict[_Entry, int] = {}
+        renamed: dict[int, int] = {}
+        for number, (value, other, lanes) in entries.items():
+            entry = names[value], names[other], lanes
+            renamed[number] = found.setdefault(entry, len(found))
+        result.append(_step(kind, list(found), inside.shape[1]))
+        names = renamed
+    wanted = zip(places, inside, strict=True)
+    return tuple(result), tuple(names[x] if m.any() else ABSENT for x, m in wanted)
+
+
+_Entry: TypeAlias = tuple[int, int, tuple[int, ...] | None]
+"""A value, the other one of a select, and lanes; a copy if these are None."""
+
+
+def _want(need: dict[int, BoolArray], value: int, mask: BoolArray) -> None:
+    before = need.get(value)
+    need[value] = mask if before is None else before | mask
+
+
+def _live_select(
+    step: Select, number: int, mask: BoolArray, before: dict[int, BoolArray]
+) -> _Entry:
+    """Return what is left of a select, and note what it needs."""
+    import numpy as np
+
+    taken, other, lanes = step.taken[number], step.other[number], step.where[number]
+    if taken != other:
+        where = np.array(lanes)
+        if (mask & where).any() and (mask & ~where).any():
+            _want(before, taken, mask & where)
+            _want(before, other, mask & ~where)
+            return taken, other, lanes
+        taken = taken if (mask & where).any() else other
+    _want(before, taken, mask)
+    return taken, taken, None
+
+
+def _live_read(
+    step: Shuffle,
+    number: int,
+    mask: BoolArray,
+    before: dict[int, BoolArray],
+    size: int,
+) -> _Entry:
+    """Return what is left of a value that lanes read, and note what it needs."""
+    import numpy as np
+
+    value, lanes = step.values[number], step.origins[number]
+    own = np.arange(mask.size)
+    if lanes is None or (np.array(lanes) == own % size)[mask].all():
+        _want(before, value, mask)
+        return value, value, None
+    offered = np.zeros_like(mask)
+    offered[(own - own % size + np.array(lanes))[mask]] = True
+    _want(before, value, offered)
+    return value, value, lanes
+
+
+def _step(kind: type[Step], entries: Sequence[_Entry], lanes: int) -> Step:
+    values = tuple(value for value, _, _ in entries)
+    if kind is Shuffle:
+        return Shuffle(values, tuple(origins for _, _, origins in entries))
+    none = (False,) * lanes
+    where = tuple(none if x is None else tuple(map(bool, x)) for _, _, x in entries)
+    return Select(where, values, tuple(other for _, other, _ in entries))

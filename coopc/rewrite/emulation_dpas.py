@@ -33,7 +33,7 @@ from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe.attributes import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.rewrite.emulation_values import element_bits, element_of, replaced, resized
-from coopc.rewrite.lane_exchange import shuffled
+from coopc.rewrite.lane_values import shuffled
 
 TF32_MASK = -(1 << 13)
 """The bits of an f32 that a tf32 has."""

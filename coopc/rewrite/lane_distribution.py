@@ -16,16 +16,18 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
+from coopc.dialects.layout import CoopmatrixAttr
 from coopc.dialects.layout.matrices import matrix_of
 from coopc.dialects.narrow import is_memref
 from coopc.ir.builder import Builder, Built, Values
+from coopc.layout.exchange import plan_exchange
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import BlockAccess
 from coopc.rewrite import lane_arithmetic, lane_elements, lane_memory
-from coopc.rewrite.lane_exchange import exchanged, is_same_place, reduced
 from coopc.rewrite.lane_multiply import Product, multiply_add
+from coopc.rewrite.lane_reduction import reduced
 from coopc.rewrite.lane_values import Held
 from coopc.rewrite.one_to_many import Parts, Rule, Splitter
 from coopc.rewrite.structure import free_name
@@ -212,9 +214,10 @@ class Distributor:
                     for x in values
                 )
                 source = Held(source.layout, target.element, source.width, source.count)
-            elif not is_same_place(source.layout, target.layout):
+            elif plan_exchange(source.layout, target.layout).kind != "none":
                 to = Held(target.layout, source.element, target.width, target.count)
-                values, source = exchanged(b, source, values, to), to
+                values = _exchanged(splitter, source, values, to)
+                source = to
         return [values]
 
     def bitcast(self, op: coopmatrix.BitcastOp, splitter: Splitter) -> Results:
@@ -291,3 +294,12 @@ class Distributor:
                 b, held, values, op.offset, op.value, op.mask
             )
         ]
+
+
+def _exchanged(
+    splitter: Splitter, source: Held, values: Values, target: Held
+) -> Values:
+    """Return a matrix in another layout, of the same element type."""
+    layouts = CoopmatrixAttr(source.layout), CoopmatrixAttr(target.layout)
+    new = simt.ExchangeOp(values, *layouts, target.parts.types)
+    return tuple(splitter.insert(new).outputs)

@@ -10,9 +10,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.rewrite.lane_exchange import shuffled
 from coopc.rewrite.lane_places import Element, digits, element, inside, owner
-from coopc.rewrite.lane_values import Held, for_components, get, put
+from coopc.rewrite.lane_values import Held, for_components, get, put, shuffled
 
 
 def slot(b: Builder, held: Held, index: SSAValue) -> BoundedIndex:

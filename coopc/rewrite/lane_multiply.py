@@ -26,9 +26,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects.narrow import is_integer
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.rewrite.lane_arithmetic import converted
-from coopc.rewrite.lane_exchange import shuffled
 from coopc.rewrite.lane_places import Digits, component, digits
-from coopc.rewrite.lane_values import Held, for_components, get, put
+from coopc.rewrite.lane_values import Held, for_components, get, put, shuffled
 
 
 @dataclass(frozen=True, slots=True)

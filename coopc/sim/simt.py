@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import Dimension, FenceScope, ReduceKind, ShuffleMode
+from coopc.layout.exchange import ABSENT, sources, subgroup_size
 from coopc.sim.arith import element_type
 from coopc.sim.coopmatrix_pointees import in_elements
 from coopc.sim.errors import UndefinedBehaviour
@@ -253,6 +254,40 @@ class SimtFunctions(SimulatorFunctions):
             return (found,)
         poison = self.machine.numerics.poison(element_type(op.value))
         return (np.where(trailing(outside, found.ndim - AXES), poison, found),)
+
+    @impl(simt.ExchangeOp)
+    def exchange(
+        self, interpreter: Interpreter, op: simt.ExchangeOp, args: PythonValues
+    ) -> PythonValues:
+        """Give each component from the lane of the subgroup that holds it."""
+        source, target = op.layouts
+        launch = self.machine.launch
+        size = subgroup_size(source)
+        places = sources(source, target, size)
+        assert places is not None, op
+        if size != launch.subgroup_size or places.shape[1] // size not in (
+            1,
+            launch.subgroups,
+        ):
+            raise UndefinedBehaviour(
+                f"expected a layout for {launch.subgroups} subgroups of "
+                f"{launch.subgroup_size} lanes, got one of {places.shape[1]} lanes in "
+                f"subgroups of {size}"
+            )
+        # By subgroup, lane and component of the target, as values are.
+        places = places.T.reshape(-1, size, places.shape[0])
+        component, lane = places // (places.shape[0] * size), places % size
+        held = np.concatenate([self._all_lanes(x) for x in args], axis=-1)
+        whole = (held.shape[0], max(held.shape[1], places.shape[0]))
+        held = np.broadcast_to(held, (*whole, *held.shape[2:]))
+        group, subgroup = np.ix_(*map(np.arange, whole))
+        found = held[group[..., None, None], subgroup[..., None, None], lane, component]
+        poison = self.machine.numerics.poison(element_type(op.values[0]))
+        found = np.where(places == ABSENT, poison, found)
+        widths = [shape_of(x.type)[0] for x in op.outputs]
+        extra = np.full((*found.shape[:-1], sum(widths) - found.shape[-1]), poison)
+        found = np.concatenate([found, extra.astype(found.dtype)], axis=-1)
+        return tuple(np.split(found, np.cumsum(widths)[:-1], axis=-1))
 
     @impl(simt.ReduceOp)
     def reduce(

@@ -61,7 +61,13 @@ from coopc.dialects.simt.kernel import (
     target_of,
     verify_kernel,
 )
-from coopc.dialects.simt.lanes import BroadcastOp, LaneOp, ReduceOp, ShuffleOp
+from coopc.dialects.simt.lanes import (
+    BroadcastOp,
+    ExchangeOp,
+    LaneOp,
+    ReduceOp,
+    ShuffleOp,
+)
 from coopc.dialects.simt.views import ViewElementsOp
 
 Simt = Dialect(
@@ -73,6 +79,7 @@ Simt = Dialect(
         BlockReadOp,
         BlockWriteOp,
         BroadcastOp,
+        ExchangeOp,
         LaneIdOp,
         LocalIdOp,
         NumSubgroupsOp,
@@ -118,6 +125,7 @@ __all__ = [
     "DimensionAttr",
     "DimensionOp",
     "EqualSizes",
+    "ExchangeOp",
     "FenceScope",
     "FenceScopeAttr",
     "Flavour",

@@ -18,6 +18,7 @@
 // STEPS-NEXT: plan-block-io
 // STEPS-NEXT: convert-ttgir-to-xe
 // STEPS-NEXT: convert-coopmatrix-to-xe
+// STEPS-NEXT: expand-exchanges
 // STEPS-NEXT: normalize
 // STEPS-NEXT: check-lowered
 

@@ -98,7 +98,7 @@ def test_json_of_comparisons(capsys: Capture) -> None:
         "#layout.row_slice",
     ]
     found = json.loads(text)["comparison"]
-    exchanges = found.pop("exchanges")
+    plans = found.pop("plans")
     assert found == {
         "kept": 2,
         "renamed": 0,
@@ -106,12 +106,15 @@ def test_json_of_comparisons(capsys: Capture) -> None:
         "subgroup_size": 2,
         "moves": [[[0, 1], [0, 1], [1, 0]], [[1, 0], [1, 0], [0, 1]]],
     }
-    assert [x["kind"] for x in exchanges] == ["shuffle", "shuffle", "memory"]
-    assert exchanges[0] == {
+    assert [x["kind"] for x in plans] == ["shuffle", "memory"]
+    swap = {"select": [1, 0], "else": [0, 1], "lanes": [[1], [1]]}
+    assert plans[0] == {
         "kind": "shuffle",
         "cost": 8,
-        "own": [[0, None], [None, 1]],
-        "rounds": [{"offers": [1, 0], "reads": [1, 0], "fills": [1, 0]}],
+        "words": 1,
+        "selects": 4,
+        "steps": [swap, {"shuffle": [0, 1], "origins": [None, [1, 0]]}, swap],
+        "places": [0, 1],
     }
 
 

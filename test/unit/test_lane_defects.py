@@ -18,7 +18,7 @@ from coopc.diagnostic import CompileError
 from coopc.dialects import coopmatrix, simt
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.plan.lane_access import Memory
-from coopc.rewrite import lane_exchange, lane_facts, lane_multiply, lane_values
+from coopc.rewrite import lane_facts, lane_multiply, lane_reduction, lane_values
 from coopc.rewrite.lane_distribution import Distributor
 from coopc.run import toolchain
 from coopc.sim.simulate import simulate
@@ -222,12 +222,12 @@ def no_mask(patch: pytest.MonkeyPatch) -> None:
 
 def first_columns(patch: pytest.MonkeyPatch) -> None:
     """7.2: the first columns are offered again."""
-    chosen = lane_exchange._chosen  # pyright: ignore[reportPrivateUsage]
+    chosen = lane_reduction._chosen  # pyright: ignore[reportPrivateUsage]
 
     def wrong(b: Any, values: Any, at: Any, start: int, count: int) -> Any:
         return chosen(b, values, at, 0, count)
 
-    patch.setattr(lane_exchange, "_chosen", wrong)
+    patch.setattr(lane_reduction, "_chosen", wrong)
 
 
 def unpacked_stores(patch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from coopc.layout.comparison import Comparison, Fate, comparison_text
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.layout.distribution import Distribution
-from coopc.layout.exchange import Kind
+from coopc.layout.exchange import plan_exchange
 from coopc.layout.row_slice import RowSlices
 
 SIZES = st.integers(1, 12)
@@ -40,7 +40,15 @@ def test_counts(pair: tuple[Distribution, Distribution]) -> None:
 def test_itself(pair: tuple[Distribution, Distribution]) -> None:
     x = Comparison.of(pair[0], pair[0])
     assert x.counts()[Fate.KEPT] == x.source.rows * x.source.cols
-    assert [found.kind for found in x.exchanges] == [Kind.NONE]
+    assert [found.kind for found in x.plans] == ["none"]
+
+
+@given(pairs(), st.sampled_from([8, 16, 32]))
+def test_first_plan_is_followed(
+    pair: tuple[Distribution, Distribution], bits: int
+) -> None:
+    x = Comparison.of(*pair, element_bits=bits)
+    assert x.plans[0] == plan_exchange(*pair, element_bits=bits)
 
 
 @given(pairs())
@@ -60,14 +68,14 @@ def test_text() -> None:
         "=       0:1>1:0\n"
         "1:0>0:1 =\n"
         "\n"
-        "exchange: shuffle in 1 round, cost 8\n"
-        "    also: shuffle in 2 rounds, cost 10\n"
+        "exchange: shuffle, 1 word, 4 selects, cost 8\n"
         "    also: memory, cost 64\n"
-        "own registers, for each register of B a line, for each lane a column:\n"
-        "  0 <- 0 -\n"
-        "  1 <- - 1\n"
-        "round 0: lane xor 1\n"
-        "  offers 1 0\n"
-        "  reads  1 0\n"
-        "  fills  1 0\n"
+        "step 0: select\n"
+        "  0 1 <- 1 0 if lane & 1, else 0 1\n"
+        "step 1: shuffle\n"
+        "  1 <- 1 of lane xor 1\n"
+        "  0 <- 0\n"
+        "step 2: select\n"
+        "  0 1 <- 1 0 if lane & 1, else 0 1\n"
+        "registers of B: 0 1\n"
     )

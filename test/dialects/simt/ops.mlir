@@ -111,3 +111,12 @@ func.func @views(%m: memref<8x2xvector<4xf32>>, %n: memref<?x?x?xi32>, %i: index
   %1 = simt.view_elements %n[%i, %i, %i] : memref<?x?x?xi32> -> memref<4x8xf16, strided<[?, 1], offset: ?>>
   func.return
 }
+
+// CHECK-LABEL: func.func @exchanges(
+func.func @exchanges(%v: vector<2xf16>, %w: vector<4xi8>) {
+  // CHECK:      %0 = simt.exchange %v from #coopmatrix to #row_slice : vector<2xf16> -> vector<2xf16>
+  %0 = simt.exchange %v from #layout.coopmatrix<2x2, lanes = 2> to #layout.row_slice<2x2, lanes = 2> : vector<2xf16> -> vector<2xf16>
+  // CHECK-NEXT: %1, %2 = simt.exchange %w, %w from #linear to #linear1 {note} : vector<4xi8>, vector<4xi8> -> vector<1xi8>, vector<1xi8>
+  %1, %2 = simt.exchange %w, %w from #layout.linear<(register = [[4]], lane = [[1], [2]]) -> (x = 8)> to #layout.linear<(register = [[2]], lane = [[1], [4]]) -> (x = 8)> {note} : vector<4xi8>, vector<4xi8> -> vector<1xi8>, vector<1xi8>
+  func.return
+}

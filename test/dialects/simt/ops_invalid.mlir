@@ -132,3 +132,45 @@ simt.barrier workgroup memory = <private>
 %m, %i = "test.op"() : () -> (memref<8x8xf32, affine_map<(i, j) -> (j, i)>>, index)
 %v = simt.view_elements %m[%i, %i] : memref<8x8xf32, affine_map<(i, j) -> (j, i)>> -> memref<4x8xf16, strided<[2, 1], offset: ?>>
 // CHECK: simt.view_elements: expected a memref with strides, got memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>
+
+// -----
+
+%v = "test.op"() : () -> vector<2xf16>
+%w = simt.exchange %v from #layout.coopmatrix to #layout.row_slice<2x2, lanes = 2> : vector<2xf16> -> vector<2xf16>
+// CHECK: simt.exchange: expected the layout of one matrix, as #layout.coopmatrix<8x16, lanes = 16> or #layout.linear<..>, got #layout.coopmatrix
+
+// -----
+
+%v = "test.op"() : () -> vector<2xf16>
+%w = simt.exchange %v from #layout.coopmatrix<2x4, lanes = 2> to #layout.row_slice<2x4, lanes = 2> : vector<2xf16> -> vector<4xf16>
+// CHECK: simt.exchange: expected values of 4 components, as the layout has for each lane, got 2
+
+// -----
+
+%v = "test.op"() : () -> vector<2xf16>
+%w = simt.exchange %v from #layout.coopmatrix<2x2, lanes = 2> to #layout.row_slice<2x2, lanes = 2> : vector<2xf16> -> vector<2xbf16>
+// CHECK: simt.exchange: expected elements of one type, got bf16 and f16
+
+// -----
+
+%v = "test.op"() : () -> vector<2xf16>
+%w = simt.exchange %v from #layout.coopmatrix<2x2, lanes = 2> to #layout.row_slice<2x4, lanes = 2> : vector<2xf16> -> vector<4xf16>
+// CHECK: simt.exchange: expected a target of 2 x 2 over 2 lanes, got 2 x 4 over 2
+
+// -----
+
+%v = "test.op"() : () -> vector<2xf16>
+%w = simt.exchange %v from #layout.coopmatrix<2x2, lanes = 2> to #layout.row_slice<2x2, lanes = 4> : vector<2xf16> -> vector<2xf16>
+// CHECK: simt.exchange: expected layouts of subgroups of one size, got 2 and 4 lanes
+
+// -----
+
+%v = "test.op"() : () -> vector<2xf16>
+%w = simt.exchange %v from #layout.linear<(register = [[4]], lane = [[1]], warp = [[2]]) -> (x = 8)> to #layout.linear<(register = [[2]], lane = [[1]], warp = [[4]]) -> (x = 8)> : vector<2xf16> -> vector<2xf16>
+// CHECK: simt.exchange: expected each subgroup to hold the elements that its lanes want, got one that another subgroup holds
+
+// -----
+
+%v = "test.op"() : () -> vector<2xf16>
+%w = simt.exchange %v from #layout.linear<(register = [], lane = [[1]]) -> (x = 4)> to #layout.linear<(register = [[2]], lane = [[1]]) -> (x = 4)> : vector<2xf16> -> vector<2xf16>
+// CHECK: simt.exchange: expected a source that holds all elements of the target, got none of the one in component 1 of lane 0

@@ -1,4 +1,5 @@
-// RUN: coopc-opt %s -p 'plan-block-io{device=bmg},convert-ttgir-to-xe' | filecheck %s
+// RUN: coopc-opt %s -p 'plan-block-io{device=bmg},convert-ttgir-to-xe' | filecheck %s --check-prefix XE
+// RUN: coopc-opt %s -p 'plan-block-io{device=bmg},convert-ttgir-to-xe,expand-exchanges' | filecheck %s
 
 // Where elements move between lanes: the least that does it, with every index.
 
@@ -7,28 +8,31 @@
 #back = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [2, 1], order = [0, 1]}>
 #other = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [1, 2], order = [1, 0]}>
 module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32} {
+  // XE-LABEL: func.func @transposed
+  // XE: simt.exchange %{{.+}} from #linear to #linear1 : vector<4xf32> -> vector<4xf32>
+  // XE-NOT: simt.shuffle
   // Lanes read each other in four turns: each offers one of its registers, and puts
   // what it reads into another one, both by the number of the lane.
   // CHECK-LABEL: func.func @transposed
-  // CHECK: [[BIT2:%.+]] = arith.andi %lane, %c4 : i32
-  // CHECK: [[HAS2:%.+]] = arith.cmpi ne, [[BIT2]], %c0
-  // CHECK: [[BIT3:%.+]] = arith.andi %lane, %c8 : i32
-  // CHECK: [[HAS3:%.+]] = arith.cmpi ne, [[BIT3]], %c0
-  // CHECK: [[ROW:%.+]] = arith.andi %lane, %c3 : i32
-  // CHECK: [[LOW:%.+]] = arith.shli [[ROW]], %c2 : i32
-  // CHECK: [[HIGH:%.+]] = arith.shrui %lane, %c2 : i32
+  // CHECK: [[BIT2:%.+]] = arith.andi %lane, %{{.+}} : i32
+  // CHECK: [[HAS2:%.+]] = arith.cmpi ne, [[BIT2]]
+  // CHECK: [[BIT3:%.+]] = arith.andi %lane, %{{.+}} : i32
+  // CHECK: [[HAS3:%.+]] = arith.cmpi ne, [[BIT3]]
+  // CHECK: [[ROW:%.+]] = arith.andi %lane, %{{.+}} : i32
+  // CHECK: [[LOW:%.+]] = arith.shli [[ROW]], %{{.+}} : i32
+  // CHECK: [[HIGH:%.+]] = arith.shrui %lane, %{{.+}} : i32
   // CHECK: [[SWAP:%.+]] = arith.xori [[LOW]], [[HIGH]] : i32
   // CHECK: [[TURN0:%.+]] = arith.index_cast [[SWAP]]
-  // CHECK: [[FLIP4:%.+]] = arith.xori [[SWAP]], %c4 : i32
+  // CHECK: [[FLIP4:%.+]] = arith.xori [[SWAP]], %{{.+}} : i32
   // CHECK: [[TURN1:%.+]] = arith.index_cast [[FLIP4]]
-  // CHECK: [[FLIP8:%.+]] = arith.xori [[SWAP]], %c8 : i32
+  // CHECK: [[FLIP8:%.+]] = arith.xori [[SWAP]], %{{.+}} : i32
   // CHECK: [[TURN2:%.+]] = arith.index_cast [[FLIP8]]
-  // CHECK: [[FLIP12:%.+]] = arith.xori [[SWAP]], %c12 : i32
+  // CHECK: [[FLIP12:%.+]] = arith.xori [[SWAP]], %{{.+}} : i32
   // CHECK: [[TURN3:%.+]] = arith.index_cast [[FLIP12]]
-  // CHECK: [[BIT0:%.+]] = arith.andi %lane, %c1 : i32
-  // CHECK: [[HAS0:%.+]] = arith.cmpi ne, [[BIT0]], %c0
-  // CHECK: [[BIT1:%.+]] = arith.andi %lane, %c2 : i32
-  // CHECK: [[HAS1:%.+]] = arith.cmpi ne, [[BIT1]], %c0
+  // CHECK: [[BIT0:%.+]] = arith.andi %lane, %{{.+}} : i32
+  // CHECK: [[HAS0:%.+]] = arith.cmpi ne, [[BIT0]]
+  // CHECK: [[BIT1:%.+]] = arith.andi %lane, %{{.+}} : i32
+  // CHECK: [[HAS1:%.+]] = arith.cmpi ne, [[BIT1]]
   // CHECK: [[A:%.+]] = vector.shuffle [[X:%.+]], [[X]] [1, 0, 3, 2] : vector<4xf32>
   // CHECK-NEXT: [[B:%.+]] = arith.select [[HAS2]], [[A]], [[X]]
   // CHECK-NEXT: [[C:%.+]] = vector.shuffle [[B]], [[B]] [2, 3, 0, 1]
@@ -41,7 +45,8 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   // CHECK-NEXT: simt.shuffle idx [[O2]], [[TURN2]] : vector<1xf32>
   // CHECK-NEXT: [[O3:%.+]] = vector.shuffle [[D]], [[D]] [3]
   // CHECK-NEXT: simt.shuffle idx [[O3]], [[TURN3]] : vector<1xf32>
-  // CHECK: [[E:%.+]] = vector.shuffle [[Y:%.+]], [[Y]] [1, 0, 3, 2]
+  // CHECK-COUNT-3: vector.shuffle
+  // CHECK-NEXT: [[E:%.+]] = vector.shuffle [[Y:%.+]], [[Y]] [1, 0, 3, 2]
   // CHECK-NEXT: [[F:%.+]] = arith.select [[HAS0]], [[E]], [[Y]]
   // CHECK-NEXT: [[G:%.+]] = vector.shuffle [[F]], [[F]] [2, 3, 0, 1]
   // CHECK-NEXT: arith.select [[HAS1]], [[G]], [[F]]
@@ -55,9 +60,9 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
 
   // Rows and columns of lanes change places: all registers go at once.
   // CHECK-LABEL: func.func @other_lanes
-  // CHECK: [[COL:%.+]] = arith.andi %lane, %c3 : i32
-  // CHECK: [[UP:%.+]] = arith.shli [[COL]], %c2 : i32
-  // CHECK: [[DOWN:%.+]] = arith.shrui %lane, %c2 : i32
+  // CHECK: [[COL:%.+]] = arith.andi %lane, %{{.+}} : i32
+  // CHECK: [[UP:%.+]] = arith.shli [[COL]], %{{.+}} : i32
+  // CHECK: [[DOWN:%.+]] = arith.shrui %lane, %{{.+}} : i32
   // CHECK: [[FROM:%.+]] = arith.xori [[UP]], [[DOWN]] : i32
   // CHECK: [[LANE:%.+]] = arith.index_cast [[FROM]] : i32 to index
   // CHECK: simt.shuffle idx {{%.+}}, [[LANE]] : vector<4xf32>

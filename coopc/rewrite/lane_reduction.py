@@ -1,10 +1,6 @@
-"""Between lanes: matrices from one layout to another, and reductions.
+"""Reductions of matrices: in each lane, then between lanes by butterflies.
 
-An exchange asks, for each component of the target, its owner in the source, and reads
-the component from there.  Where the component to read depends on the lane, all of those
-that are asked for are offered in turn.
-
-A reduction is done in each lane, then between lanes by butterflies: lane xor 1, 2, 4...
+Lane reads lane xor 1, 2, 4, ..: those that have elements of the same row or column.
 """
 
 from __future__ import annotations
@@ -13,106 +9,16 @@ from collections.abc import Callable, Sequence
 from functools import reduce as fold
 from itertools import product
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from coopc.dialects import coopmatrix, simt
+from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Axis
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.rewrite.lane_arithmetic import Make, neutral, reduction
-from coopc.rewrite.lane_places import (
-    Digits,
-    component,
-    digits,
-    element,
-    inside,
-    owner,
-)
-from coopc.rewrite.lane_values import Held, get, put
-
-
-def shuffled(
-    b: Builder, value: SSAValue, lane: BoundedIndex, mode: ShuffleMode = ShuffleMode.IDX
-) -> SSAValue:
-    """Return what another lane has; a broadcast where all read the same one."""
-    if mode == ShuffleMode.IDX and not lane.varies:
-        return b.pure(simt.BroadcastOp, value, b.index(lane))
-    return b.pure(_shuffle, value, b.index(lane), mode)
-
-
-def _shuffle(value: SSAValue, offset: SSAValue, mode: ShuffleMode) -> Operation:
-    return simt.ShuffleOp(mode, value, offset)
-
-
-def is_same_place(source: CoopmatrixLayout, target: CoopmatrixLayout) -> bool:
-    """Whether every lane has every element as the same component."""
-    import numpy as np
-
-    if source.components != target.components:
-        return False
-    pairs = zip(source.table(), target.table(), strict=True)
-    return all(np.array_equal(x, y) for x, y in pairs)
-
-
-def exchanged(b: Builder, held: Held, values: Values, target: Held) -> Values:
-    """Return a matrix in another layout, of the same element type.
-
-    It is written out: which components are offered is known when compiling.
-    """
-    offers = _offers(held.layout, target.layout)
-    found = target.nothing(b)
-    for number, (sent, is_own) in enumerate(offers):
-        if not sent:
-            continue
-        at = BoundedIndex(number)
-        if is_own and len(sent) == 1:
-            value = get(b, held, values, BoundedIndex(sent[0]))
-        else:
-            value = _received(b, held, values, target, at, sent)
-        found = put(b, target, found, at, value)
-    return found
-
-
-def _offers(
-    source: CoopmatrixLayout, target: CoopmatrixLayout
-) -> list[tuple[list[int], bool]]:
-    """Return for each component what is read, and whether each lane has it itself."""
-    import numpy as np
-
-    row, col = target.table()
-    is_element = row < target.rows
-    result: list[tuple[list[int], bool]] = []
-    lanes = np.arange(target.lanes)
-    for number in range(target.components):
-        real = is_element[number]
-        lane, sent = source.owners(row[number][real], col[number][real])
-        is_own = bool(np.array_equal(lane, lanes[real]))
-        result.append((sorted({int(x) for x in sent}), is_own))
-    return result
-
-
-def _received(
-    b: Builder,
-    held: Held,
-    values: Values,
-    target: Held,
-    at: BoundedIndex,
-    sent: Sequence[int],
-) -> SSAValue:
-    """Return what the owners have of a component of the target."""
-    place = element(b, target.layout, digits(b, target.layout, at))
-    lane, wanted = owner(b, held.layout, place)
-    # Of padding there may be no owner.
-    lane = b.remainder(lane, held.layout.lanes)
-    found: SSAValue | None = None
-    for number in sent:
-        value = shuffled(b, get(b, held, values, BoundedIndex(number)), lane)
-        found = (
-            value if found is None else b.select(b.equal(wanted, number), value, found)
-        )
-    assert found is not None
-    return found
+from coopc.rewrite.lane_places import Digits, component, element, inside
+from coopc.rewrite.lane_values import Held, get, put, shuffled
 
 
 def reduced(

@@ -1,0 +1,366 @@
+"""expand-exchanges: lanes change layouts by shuffles and selects.
+
+Before:  %r = simt.exchange %v from #rows to #columns : vector<4xi8> -> vector<4xi8>
+After:   the steps of a plan: `vector.shuffle` and `arith.select` by the number of the
+         lane, `simt.shuffle` of 32-bit words, `vector.shuffle` into the new order
+Fails:   for layouts between which work-group memory costs less than shuffles
+
+The plan is that of `coopc.layout.exchange`, which `coopc-layout --compare` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    IntegerType,
+    ModuleOp,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc import device as devices
+from coopc.dialects import simt
+from coopc.dialects.narrow import is_vector
+from coopc.dialects.simt import ShuffleMode
+from coopc.ir.builder import INDEX, Builder, Built
+from coopc.layout.exchange import (
+    ABSENT,
+    ExchangePlan,
+    Select,
+    Shuffle,
+    plan_exchange,
+)
+
+MAX_COMPONENTS = 16
+"""SPIR-V's longest vector."""
+
+Component: TypeAlias = tuple[SSAValue, int]
+"""A vector, and a position in it."""
+Part: TypeAlias = tuple[SSAValue, dict[int, int]]
+"""A vector, and the position of what it has for places of a new one."""
+
+
+@dataclass(frozen=True)
+class ExpandExchangesPass(ModulePass):
+    """Replace each `simt.exchange` by the steps of its plan."""
+
+    name = "expand-exchanges"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide on all of `op`, then rewrite it."""
+        found = [x for x in op.walk() if isinstance(x, simt.ExchangeOp)]
+        for each in found:
+            if (plan := plan_of(each)).through_memory:
+                reason = (
+                    "expected layouts between which shuffles cost less than work-group "
+                    f"memory, {plan.cost} here, got {each.source} and {each.target}"
+                )
+                each.emit_error(reason, PassFailedException(reason))
+        built = Built()
+        for each in found:
+            builder = Builder.at(each, built, unroll=True)
+            expansion = Expansion(builder, plan_of(each), _longest(op, each))
+            results = expansion.run(list(each.values), each.result_types)
+            Rewriter.replace_op(each, [], results)
+
+
+def plan_of(op: simt.ExchangeOp) -> ExchangePlan:
+    """Return how an exchange is done."""
+    element = _vector(op.values[0]).get_element_type()
+    bits = element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 64
+    return plan_exchange(*op.layouts, element_bits=bits)
+
+
+def _longest(module: ModuleOp, op: simt.ExchangeOp) -> int:
+    """Return the components of the longest vector that may be made."""
+    target = simt.target_of(module)
+    if target is not None:
+        limit = devices.device(target.device.data).limits.max_vector
+        return min(MAX_COMPONENTS, limit)
+    values = (*op.values, *op.outputs)
+    return max(4, *(_vector(x).element_count() for x in values))
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The code of one plan."""
+
+    b: Builder
+    plan: ExchangePlan
+    longest: int
+    """Components of the longest vector."""
+
+    def run(
+        self, values: Sequence[SSAValue], types: Sequence[Attribute]
+    ) -> list[SSAValue]:
+        """Return vectors of some types, of vectors in the layout of the source."""
+        file = [(x, at) for x in values for at in range(_vector(x).element_count())]
+        for step in self.plan.steps:
+            if isinstance(step, Select):
+                file = self._selected(step, file)
+            else:
+                file = self._shuffled(step, file)
+        wanted = [None if x == ABSENT else file[x] for x in self.plan.places]
+        found: list[SSAValue] = []
+        for type in types:
+            assert is_vector(type)
+            length = type.element_count()
+            found.append(self._gathered(wanted[:length], length, values[0]))
+            wanted = wanted[length:]
+        return found
+
+    def _selected(self, step: Select, file: list[Component]) -> list[Component]:
+        """Choose by the number of the lane, vectors at a time."""
+        found = [file[x] for x in step.other]
+        groups: dict[tuple[bool, ...], list[int]] = {}
+        for number, where in enumerate(step.where):
+            if step.taken[number] != step.other[number]:
+                groups.setdefault(where, []).append(number)
+        for where, numbers in groups.items():
+            condition = self._condition(where)
+            others = list(self._vectors([file[step.other[x]] for x in numbers]))
+            # What is taken is mostly the same values in another order.
+            now = {old: new for _, _, pairs in others for old, new in pairs}
+            for start, other, pairs in others:
+                chosen = numbers[start : start + len(pairs)]
+                taken = [file[step.taken[x]] for x in chosen]
+                length = _vector(other).element_count()
+                one = self._gathered([now.get(x, x) for x in taken], length, other)
+                new = self.b.select(condition, one, other)
+                for at, number in enumerate(chosen):
+                    found[number] = new, at
+        return found
+
+    def _vectors(
+        self, wanted: Sequence[Component]
+    ) -> Iterator[tuple[int, SSAValue, list[tuple[Component, Component]]]]:
+        """Yield vectors of some components: the first one's number, and where each is.
+
+        Vectors have the lengths of SPIR-V, the last one perhaps more than is wanted.
+        """
+        start = 0
+        while start < len(wanted):
+            part = wanted[start : start + self.longest]
+            length = 1 << (len(part) - 1).bit_length()
+            new = self._gathered(part, length, part[0][0])
+            yield start, new, [(old, (new, at)) for at, old in enumerate(part)]
+            start += len(part)
+
+    def _shuffled(self, step: Shuffle, file: list[Component]) -> list[Component]:
+        """Read other lanes: what is read of the same ones as words."""
+        found = [file[x] for x in step.values]
+        for origins, numbers in step.groups().items():
+            packed = self.plan.per_word if len(numbers) > 1 else 1
+            start = 0
+            while start < len(numbers):
+                # No word more than there is, but vectors that SPIR-V has.
+                words = -(-(len(numbers) - start) // packed)
+                words = min(1 << words.bit_length() - 1, self.longest // packed)
+                chosen = numbers[start : start + words * packed]
+                part = [found[x] for x in chosen]
+                value = self._gathered(part, words * packed, part[0][0])
+                type = _vector(value)
+                if packed > 1:
+                    value = self._bitcast(value, VectorType(i32, [words]))
+                value = self._bitcast(self._read(value, origins), type)
+                for at, number in enumerate(chosen):
+                    found[number] = value, at
+                start += len(chosen)
+        return found
+
+    def _bitcast(self, value: SSAValue, type: VectorType) -> SSAValue:
+        if value.type == type:
+            return value
+        return self.b.pure(vector.BitcastOp, value, type)
+
+    def _gathered(
+        self, wanted: Sequence[Component | None], length: int, any: SSAValue
+    ) -> SSAValue:
+        """Return a vector of chosen components, two vectors joined at a time.
+
+        Args:
+            wanted: components, as many as `length` or fewer; None is anything.
+            length: of the vector.
+            any: a vector, taken where nothing is wanted.
+        """
+        parts: dict[SSAValue, dict[int, int]] = {}
+        for place, component in enumerate(wanted):
+            if component is not None:
+                parts.setdefault(component[0], {})[place] = component[1]
+        left = list(parts.items()) or [(any, dict[int, int]())]
+        while len(left) > 2:
+            left.sort(key=lambda x: _length(x[0]))
+            one, other, *left = left
+            places = sorted({**one[1], **other[1]})
+            joined = self._joined(one, other, places, _power_of_two(len(places)))
+            left.append((joined, {place: at for at, place in enumerate(places)}))
+        return self._joined(left[0], left[-1], range(length), length)
+
+    def _joined(
+        self, one: Part, other: Part, places: Sequence[int], length: int
+    ) -> SSAValue:
+        """Return a vector with what two have for some places, in order."""
+        size = max(_length(one[0]), _length(other[0]))
+        first, second = (
+            self._permuted(x, x, [*range(_length(x)), *[ABSENT] * (size - _length(x))])
+            for x in (one[0], other[0])
+        )
+        found = {place: size + at for place, at in other[1].items()} | one[1]
+        mask = [found.get(place, ABSENT) for place in places]
+        return self._permuted(first, second, mask + [ABSENT] * (length - len(mask)))
+
+    def _permuted(
+        self, one: SSAValue, other: SSAValue, mask: Sequence[int]
+    ) -> SSAValue:
+        """Return components of two vectors; where it is ABSENT, any."""
+        size = _vector(one).element_count()
+        if len(mask) == size and all(x in (ABSENT, n) for n, x in enumerate(mask)):
+            return one
+        known = tuple(max(x, 0) for x in mask)
+        return self.b.pure(_vector_shuffle, one, other, known)
+
+    # Numbers of lanes
+
+    def _number(self, op: type[simt.LaneIdOp | simt.SubgroupIdOp]) -> SSAValue:
+        """Return the number of the lane or of the subgroup, an i32."""
+        found = self.b.pure(arith.IndexCastOp, self.b.pure(op), i32)
+        found.name_hint = "lane" if op is simt.LaneIdOp else "subgroup"
+        return found
+
+    def _two(self, make: type[Operation], value: SSAValue, number: int) -> SSAValue:
+        return self.b.pure(make, value, self.b.constant(value.type, number))
+
+    def _condition(self, where: tuple[bool, ...]) -> SSAValue:
+        """Return whether this lane is one of some."""
+        size = self.plan.subgroup_size
+        for bit in range((len(where) - 1).bit_length()):
+            if all(x == bool(lane >> bit & 1) for lane, x in enumerate(where)):
+                if 1 << bit < size:
+                    value, mask = self._number(simt.LaneIdOp), 1 << bit
+                else:
+                    value, mask = self._number(simt.SubgroupIdOp), (1 << bit) // size
+                has = self._two(arith.AndIOp, value, mask)
+                return self.b.compare("ne", has, self.b.constant(i32, 0))
+        bit = self._looked_up(where)
+        return self.b.compare("ne", bit, self.b.constant(bit.type, 0))
+
+    def _looked_up(self, where: Sequence[bool]) -> SSAValue:
+        """Return a bit of a constant, by the number of the lane, as 0 or 1."""
+        size = self.plan.subgroup_size
+        number = self._number(simt.LaneIdOp)
+        if len(where) == size or all(
+            where[x] == where[x % size] for x in range(len(where))
+        ):
+            where = where[:size]
+        else:
+            before = self._two(arith.MuliOp, self._number(simt.SubgroupIdOp), size)
+            number = self.b.pure(arith.AddiOp, before, number)
+        type = i32 if len(where) <= i32.width.data else i64
+        table = sum(1 << lane for lane, x in enumerate(where) if x)
+        table -= (table >> type.width.data - 1) << type.width.data  # signed
+        if type != i32:
+            number = self.b.pure(arith.ExtUIOp, number, type)
+        moved = self.b.pure(arith.ShRUIOp, self.b.constant(type, table), number)
+        return self._two(arith.AndIOp, moved, 1)
+
+    def _read(self, value: SSAValue, origins: tuple[int, ...]) -> SSAValue:
+        """Return what some lanes have."""
+        size = self.plan.subgroup_size
+        masks = {lane % size ^ other for lane, other in enumerate(origins)}
+        if len(masks) == 1:
+            mode, lane = ShuffleMode.XOR, self.b.constant(INDEX, masks.pop())
+        elif len(set(origins)) == 1:
+            return self.b.pure(
+                simt.BroadcastOp, value, self.b.constant(INDEX, origins[0])
+            )
+        else:
+            mode = ShuffleMode.IDX
+            lane = self.b.pure(arith.IndexCastOp, self._origin(origins), INDEX)
+        return self.b.pure(_shuffle, value, lane, mode)
+
+    def _origin(self, origins: tuple[int, ...]) -> SSAValue:
+        """Return the lane that this one reads, an i32: by its bits, else looked up."""
+        size = self.plan.subgroup_size
+        bits = range((size - 1).bit_length())
+        turn = origins[0]
+        columns = [origins[1 << bit] ^ turn for bit in bits]
+        images = [turn] * len(origins)
+        for lane in range(len(origins)):
+            for bit in bits:
+                images[lane] ^= columns[bit] * (lane >> bit & 1)
+        terms: list[SSAValue] = []
+        if images == list(origins):
+            for shift, mask in _shifted(columns).items():
+                terms.append(self._moved(mask, shift))
+            if turn or not terms:
+                terms.append(self.b.constant(i32, turn))
+        else:
+            for bit in bits:
+                found = self._looked_up([bool(x >> bit & 1) for x in origins])
+                if found.type != i32:
+                    found = self.b.pure(arith.TruncIOp, found, i32)
+                terms.append(self._two(arith.ShLIOp, found, bit) if bit else found)
+        value, *rest = terms
+        for term in rest:
+            value = self.b.pure(arith.XOrIOp, value, term)
+        return value
+
+    def _moved(self, mask: int, shift: int) -> SSAValue:
+        """Return bits of the number of the lane, moved up, or down by less than 0."""
+        value = self._number(simt.LaneIdOp)
+        kept = (self.plan.subgroup_size - 1) >> max(0, -shift) << max(0, -shift)
+        if mask != kept:
+            value = self._two(arith.AndIOp, value, mask)
+        if shift > 0:
+            return self._two(arith.ShLIOp, value, shift)
+        return self._two(arith.ShRUIOp, value, -shift) if shift else value
+
+
+def _shifted(columns: Sequence[int]) -> dict[int, int]:
+    """Return the bits that a linear map moves by each distance, upwards if positive.
+
+    >>> _shifted([4, 8, 1, 2])
+    {2: 3, -2: 12}
+    """
+    found: dict[int, int] = {}
+    for bit, column in enumerate(columns):
+        for to in range(column.bit_length()):
+            if column >> to & 1:
+                found[to - bit] = found.get(to - bit, 0) | 1 << bit
+    return found
+
+
+def _vector(value: SSAValue) -> VectorType:
+    assert is_vector(value.type), value
+    return value.type
+
+
+def _length(value: SSAValue) -> int:
+    return _vector(value).element_count()
+
+
+def _power_of_two(count: int) -> int:
+    """Return the least power of two that is not below a count."""
+    return 1 << (count - 1).bit_length()
+
+
+def _vector_shuffle(one: SSAValue, other: SSAValue, mask: tuple[int, ...]) -> Operation:
+    type = VectorType(_vector(one).get_element_type(), [len(mask)])
+    chosen = DenseArrayBase.from_list(i64, list(mask))
+    return vector.ShuffleOp(one, other, chosen, result_type=type)
+
+
+def _shuffle(value: SSAValue, offset: SSAValue, mode: ShuffleMode) -> Operation:
+    return simt.ShuffleOp(mode, value, offset)
