@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+import coopc
 from coopc.dialects import simt
 from coopc.dialects.layout import attribute_of
 from coopc.dialects.narrow import is_memref
+from coopc.interface_call import Call, pack
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.layout.exchange import ABSENT, Layout, components, plan_exchange
 from coopc.layout.linear import LinearLayout
 from coopc.layout.row_slice import RowSlices
 from coopc.passes.expand_exchanges import ExpandExchangesPass
+from coopc.run import execute, opencl, toolchain, vulkan
 from coopc.sim.simulate import simulate
 from coopc.testing.programs import module_of
 
@@ -31,6 +34,7 @@ TYPES: dict[str, Any] = {
     "i64": np.int64,
     "f64": np.float64,
 }
+USES: tuple[Use, ...] = ("a", "acc", "b")
 BITS = {"i8": 8, "f16": 16, "bf16": 16, "i32": 32, "f32": 32, "i64": 64, "f64": 64}
 
 
@@ -127,12 +131,11 @@ SIZES = [(1, 1), (4, 15), (5, 7), (8, 16), (32, 2), (33, 3), (6, 24)]
 def test_between_uses(data: st.DataObject, type: str, lanes: int) -> None:
     """Matrices of ragged sizes, as `coopmatrix.convert` has them."""
     rows, cols = data.draw(st.sampled_from(SIZES))
-    uses: list[Use] = ["a", "b", "acc"]
     source, target = (
         CoopmatrixLayout.of(
             rows, cols, data.draw(st.sampled_from([8, 16, 32])), use, lanes
         )
-        for use in data.draw(st.permutations(uses))[:2]
+        for use in data.draw(st.permutations(USES))[:2]
     )
     longest = data.draw(st.sampled_from([4, 16]))
     module = kernel(source, target, type, longest)
@@ -213,3 +216,74 @@ def test_words_are_as_planned(type: str, lanes: int) -> None:
             if isinstance(op, simt.ShuffleOp | simt.BroadcastOp):
                 words += op.value.type.element_count()  # pyright: ignore
         assert words == plan.words > 0
+
+
+DEVICE_SIZES = [(8, 16), (4, 64), (5, 7), (33, 6)]
+
+
+def converts(type: str) -> str:
+    """Matrices of several sizes that change their use there and back, an array each."""
+    arguments, lines = list[str](), list[str]()
+    for rows, cols in DEVICE_SIZES:
+        memory = f"memref<{rows}x{cols}x{type}>"
+        arguments.append(f"%m{rows}: {memory}")
+        matrices = [f"!coopmatrix.matrix<{rows}x{cols}x{type}, {u}>" for u in USES]
+        at = f"%m{rows}[%c0, %c0] row_major"
+        lines.append(f"%x{rows} = coopmatrix.load {at} : {memory} -> {matrices[0]}")
+        lines.append(
+            f"%y{rows} = coopmatrix.convert %x{rows} : {matrices[0]} -> {matrices[1]}"
+        )
+        # Twice as much, so that something is done; and another use.
+        lines.append(f"%d{rows} = coopmatrix.add %y{rows}, %y{rows} : {matrices[1]}")
+        lines.append(
+            f"%z{rows} = coopmatrix.convert %d{rows} : {matrices[1]} -> {matrices[2]}"
+        )
+        lines.append(f"coopmatrix.store %z{rows}, {at} : {matrices[2]}, {memory}")
+    return f"""func.func @k({", ".join(arguments)})
+    attributes {{simt.kernel, simt.grid = affine_map<() -> (1)>}} {{
+  %c0 = arith.constant 0 : index
+  {chr(10).join(lines)}
+  func.return
+}}"""
+
+
+def check_on_device(
+    type: str, device: str, lanes: int, run: Callable[[bytes, Call], list[Any]]
+) -> None:
+    pipeline = f"coopc-lanes{{device={device} subgroup-size={lanes}}}"
+    artifact = coopc.compile(converts(type), pipeline)
+    env = "vulkan1.3" if device == "lavapipe" else "spv1.4"
+    assert toolchain.validate_spirv(artifact.bytes, env) is None
+    arrays: list[Any] = []
+    for rows, cols in DEVICE_SIZES:
+        numbers = np.arange(rows * cols).reshape(rows, cols) % 61
+        if type == "bf16":  # small integers, whose bits end in zeros
+            bits = numbers.astype(np.float32).view(np.uint32) >> 16
+            arrays.append(bits.astype(np.uint16))
+        else:
+            arrays.append(numbers.astype(TYPES[type]))
+    call = pack(artifact.interface[0], [x.copy() for x in arrays], (1, 1, 1))
+    for held, found in zip(arrays, run(artifact.bytes, call), strict=True):
+        # Of a bf16 twice as much is one more in the exponent, but of 0.
+        twice = held + (held != 0) * 128 if type == "bf16" else held + held
+        assert np.array_equal(found, twice.astype(held.dtype))
+
+
+@pytest.mark.parametrize("type", ["i8", "f16", "bf16", "i32", "f32"])
+def test_on_vulkan(type: str, lavapipe: vulkan.Session) -> None:
+    def run(binary: bytes, call: Call) -> list[Any]:
+        return list(execute.on_vulkan(binary, call, session=lavapipe).arrays)
+
+    check_on_device(type, "lavapipe", 8, run)
+
+
+ON_OPENCL = [*((x, 16) for x in TYPES), ("i8", 8), ("i8", 32), ("f16", 32)]
+
+
+@pytest.mark.parametrize(("type", "lanes"), ON_OPENCL)
+def test_on_opencl(type: str, lanes: int, intel_cpu: opencl.Session) -> None:
+    def run(binary: bytes, call: Call) -> list[Any]:
+        found = execute.on_opencl(binary, call, intel_cpu, seconds=300.0)
+        return list(found.arrays)
+
+    check_on_device(type, "intel-cpu", lanes, run)
