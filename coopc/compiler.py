@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
-from coopc.decisions import Decisions
 from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.explain import of_step
 from coopc.options import make, read_specs
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
+from coopc.remarks import Sink, remark_line, remarks_to
 from coopc.source import Source
 from coopc.universe import TARGETS, everything
 from coopc.xdsl_gaps import blaming
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 INTERFACE_TARGET = "abi-json"
 """The target that says how the kernels are called."""
+PLANNING = "plan-block-io"
+"""The pass whose decisions are attributes until a conversion has followed them."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,31 @@ class Artifact:
     def text(self) -> str:
         """The output of a target that writes text."""
         return self.bytes.decode("utf-8")
+
+
+@dataclass
+class Decisions(Observer):
+    """Collects plans and remarks for `compile`, while passes run."""
+
+    plans: list[str] = field(default_factory=list[str])
+    """As attributes are printed."""
+    remarks: list[str] = field(default_factory=list[str])
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        """Collect what the step has decided."""
+        if step.name != PLANNING:
+            return
+        # Triton's dialects are too much to import for what does not plan.
+        from coopc.dialects import xe
+        from coopc.passes.xe.accesses import takes_any
+
+        for op in module.walk():
+            plan, refusal = (op.attributes.get(x) for x in (xe.PLAN, xe.REFUSAL))
+            if plan is not None:
+                self.plans.append(str(plan))
+            if isinstance(refusal, StringAttr) and not takes_any(op):
+                text = f"moved lane by lane: {refusal.data}"
+                self.remarks.append(remark_line(op, text))
 
 
 def new_context(universe: Universe) -> Context:
@@ -102,6 +130,7 @@ def compile(
     *,
     name: str = "<input>",
     observers: Sequence[Observer] = (),
+    on_remark: Sink | None = None,
 ) -> Artifact:
     """Compile IR; the module given is not changed.
 
@@ -111,6 +140,7 @@ def compile(
         target: A target with its options, as for `coopc-opt -t`.
         name: What diagnostics call the text.
         observers: What looks at the module after each pass.
+        on_remark: Also receives each remark of a pass, when the pass emits it.
 
     Raises:
         CompileError: Anything about the text, the pipeline or the target is wrong.
@@ -123,7 +153,14 @@ def compile(
     source = Source(text_or_module if is_text else "", name)
     module = parse(ctx, source) if is_text else text_or_module.clone()
     decided = Decisions()
-    Run(ctx, source, observers=(decided, *observers)).apply(module, steps)
+
+    def hear(line: str) -> None:
+        decided.remarks.append(line)
+        if on_remark is not None:
+            on_remark(line)
+
+    with remarks_to(hear):
+        Run(ctx, source, observers=(decided, *observers)).apply(module, steps)
     plans, remarks = tuple(decided.plans), tuple(decided.remarks)
     content = emit(ctx, module, writer, source)
     if writer.name not in TARGETS or not hasattr(writer, "flavour"):

@@ -155,12 +155,15 @@ def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
     """Return what coopc makes of IR."""
     from coopc.compiler import compile
+    from coopc.remarks import print_remark
     from coopc.source import decode
 
     target = args.target or f"spirv-binary{{device={device}}}"
     text = decode(content, args.file).text
     try:
-        return compile(text, args.passes, target, name=args.file).bytes
+        return compile(
+            text, args.passes, target, name=args.file, on_remark=print_remark
+        ).bytes
     except CompileError as error:
         if args.passes or "tt.func" not in text:
             raise

@@ -92,6 +92,7 @@ def prepare(args: argparse.Namespace) -> Job:
     from coopc.compiler import compile, new_context
     from coopc.parsing import parse
     from coopc.pipeline import Run, read_passes
+    from coopc.remarks import print_remark
     from coopc.source import read_source
     from coopc.tools.observers import Owners
     from coopc.universe import everything
@@ -119,6 +120,7 @@ def prepare(args: argparse.Namespace) -> Job:
             "spirv-binary",
             name=source.name,
             observers=(owners,),
+            on_remark=print_remark,
         )
         binary = artifact.bytes
         known = list(artifact.interface)
@@ -221,8 +223,8 @@ def for_processor(
 
     Where none were asked for and tiles cannot do what it does, vectors do it.
     """
-    from coopc.passes.xe.remarks import remark
     from coopc.pipeline import read_passes
+    from coopc.remarks import remark
     from coopc.run.tiles import Tiles
     from coopc.tools.observers import Owners
     from coopc.universe import everything

@@ -35,8 +35,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage
 from coopc.passes.cpu.stages import stages as staged
-from coopc.passes.xe.remarks import remark
 from coopc.plan.amx_gemm import PANEL, Block, block_of, packs_a
+from coopc.remarks import remark
 from coopc.rewrite.amx_gemm import Gemm
 from coopc.rewrite.amx_gemm_multiply import multiplying
 from coopc.rewrite.amx_gemm_pack import packing

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc import device as devices
 from coopc.passes.khr.decisions import decide, decide_products, slow_ways
 from coopc.passes.khr.legalizer import Legalizer
-from coopc.passes.xe.remarks import remark
+from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.one_to_many import Parts, Splitter, split_values
 from coopc.rewrite.structure import functions, why_not_structured

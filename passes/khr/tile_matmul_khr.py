@@ -38,9 +38,9 @@ from coopc.passes.khr.code import Code
 from coopc.passes.khr.gemm_kernel import GemmKernel, Place
 from coopc.passes.khr.gemm_panel import Tile, allocation, size_of
 from coopc.passes.khr.gemm_slices import SlicedKernel
-from coopc.passes.xe.remarks import remark
 from coopc.plan import khr_gemm
 from coopc.plan.khr_gemm import GemmPlan, GemmTiles, Panel
+from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.matrix_offers import element_name
 from coopc.rewrite.multiplication import Multiplication, Operand

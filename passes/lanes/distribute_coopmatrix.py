@@ -10,7 +10,6 @@ Fails:   for specialisation constants as sizes, other scopes, elements of other 
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -28,6 +27,7 @@ from coopc.dialects import coopmatrix, layout, simt
 from coopc.dialects.layout.matrices import matrix_of
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import BlockAccess, plan_block
+from coopc.remarks import remark
 from coopc.rewrite.element_views import view_elements
 from coopc.rewrite.lane_distribution import Distributor
 from coopc.rewrite.lane_facts import has_matrices, memory_of, refusal
@@ -161,7 +161,7 @@ class DistributeCoopmatrixPass(ModulePass):
 
     def _tell(self, op: Operation, text: str) -> None:
         if self.explain:
-            print(f"remark: {self.name}: {op.name}: {text}", file=sys.stderr)
+            remark(op, text, by=self.name)
 
 
 def _say(func: FuncOp, lanes: int) -> None:

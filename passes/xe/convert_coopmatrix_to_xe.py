@@ -48,10 +48,10 @@ from coopc.passes.xe.matrix_plans import (
     kernel_argument,
 )
 from coopc.passes.xe.matrix_rules import Matrices
-from coopc.passes.xe.plan_block_io import summary
-from coopc.passes.xe.remarks import remark, remark_second_entry
+from coopc.passes.xe.plan_block_io import remark_second_entry, summary
 from coopc.plan.refusal import Refusal
 from coopc.plan.surface import Rule
+from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.lane_facts import has_matrices
 from coopc.rewrite.one_to_many import Parts, Splitter, split_values

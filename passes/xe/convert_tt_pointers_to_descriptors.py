@@ -28,9 +28,9 @@ from coopc.passes.xe.pointer_matrix import (
     is_pointers,
     matrix_of,
 )
-from coopc.passes.xe.remarks import remark
 from coopc.passes.xe.tensor_indices import Indices
 from coopc.plan.refusal import Refusal
+from coopc.remarks import remark
 from coopc.rewrite.dead_values import remove_dead
 
 

@@ -45,7 +45,6 @@ from coopc.passes.xe.conditions import (
 )
 from coopc.passes.xe.entry import constant_of
 from coopc.passes.xe.kernels import second_entries
-from coopc.passes.xe.remarks import remark, remark_second_entry
 from coopc.passes.xe.row_steps import refuse_steps
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import CHANNEL_BITS
@@ -53,6 +52,7 @@ from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import plan
 from coopc.plan.surface import refuse_surface
+from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.lane_facts import multiple_of as multiple_of_index
 
@@ -180,6 +180,11 @@ def told(op: Operation, decided: Decision) -> str:
             return str(channels)
         return f"{text}; nor by channels: {channels}"
     return text
+
+
+def remark_second_entry(op: Operation, name: str) -> None:
+    """Remark what a second entry point is for; its accesses have no remarks."""
+    remark(op, f"@{name} moves all of memory lane by lane, and has no conditions")
 
 
 def write(op: Operation, decided: Decision) -> None:

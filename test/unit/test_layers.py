@@ -12,13 +12,7 @@ LAYERS = (
     ("coopc.dialects",),
     ("coopc.ir", "coopc.rewrite", "coopc.passes", "coopc.emit", "coopc.sim"),
     ("coopc.run", "coopc.validate", "coopc.testing"),
-    (
-        "coopc.pipeline",
-        "coopc.pipelines",
-        "coopc.universe",
-        "coopc.compiler",
-        "coopc.decisions",
-    ),
+    ("coopc.pipeline", "coopc.pipelines", "coopc.universe", "coopc.compiler"),
     ("coopc.tools", "coopc.__init__"),  # the latter imports on first use
 )
 
