@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pickle import PickleBuffer
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -22,12 +23,15 @@ class RunResult:
     @classmethod
     def of(
         cls,
-        blobs: Sequence[bytes],
         given: Sequence[Array],
+        contents: Iterable[bytes],
         milliseconds: Iterable[float],
     ) -> Self:
-        """What a worker answered: the bytes of the buffers given, and the times."""
-        arrays = (from_blob(x, like) for x, like in zip(blobs, given, strict=True))
+        """What a worker answered: the bytes of the arrays given, and the times."""
+        arrays = (
+            np.frombuffer(bytearray(each), like.dtype).reshape(like.shape)
+            for each, like in zip(contents, given, strict=True)
+        )
         return cls(tuple(arrays), tuple(milliseconds))
 
 
@@ -48,8 +52,8 @@ def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
         raise ValueError(f"expected at least 1 repeat, got {repeats}")
 
 
-def to_blob(array: Array, position: int) -> memoryview:
-    """The bytes of an array, in row-major order.
+def to_buffer(array: Array, position: int) -> PickleBuffer:
+    """The bytes of an array in row-major order, for a worker: there they are bytes.
 
     Args:
         array: the contents of a buffer.
@@ -60,9 +64,4 @@ def to_blob(array: Array, position: int) -> memoryview:
     """
     if array.nbytes == 0:
         raise ValueError(f"expected elements in buffer {position}, got {array.shape}")
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-
-
-def from_blob(blob: bytes, like: Array) -> Array:
-    """An array with these bytes, in the shape and the type of another."""
-    return np.frombuffer(bytearray(blob), like.dtype).reshape(like.shape)
+    return PickleBuffer(np.ascontiguousarray(array).data)

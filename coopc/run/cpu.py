@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from coopc.run.arrays import Array, RunResult
 from coopc.run.crew import Crew
 from coopc.run.native import (
     PREFIX,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner with
     from xdsl.ir import Attribute
     from xdsl.ir.affine import AffineMap
 
-Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Array | np.generic"
 Groups: TypeAlias = tuple[int, int, int]
 """Work-groups along x, y, z."""
@@ -44,16 +43,6 @@ KERNELS = "cpu.kernels"
 """The attribute of a module that says which kernels run in stages."""
 DEVICE = "amx"
 """What LLVM IR for x86-64 is emitted for."""
-
-
-@dataclass(frozen=True)
-class CpuResult:
-    """What a kernel did."""
-
-    buffers: tuple[Array, ...]
-    """The arrays, in order, after the first run."""
-    milliseconds: tuple[float, ...]
-    """The time of each run."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +169,7 @@ class Program:
         sizes: Sequence[int] = (),
         threads: int = 1,
         repeats: int = 1,
-    ) -> CpuResult:
+    ) -> RunResult:
         """Run a kernel.
 
         Args:
@@ -207,7 +196,7 @@ class Program:
             if number == 0:
                 first = tuple(x for x in own if isinstance(x, np.ndarray))
         assert len(first) == len(arrays), name
-        return CpuResult(first, tuple(times))
+        return RunResult(first, tuple(times))
 
     def prepared(
         self,

@@ -9,21 +9,29 @@ without the checks.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+import time
 from collections.abc import Sequence
+from pickle import PickleBuffer
 from typing import Self
 
 import numpy as np
 
-from coopc.run.arrays import RunResult
-from coopc.run.cpu import Argument, Steps
-from coopc.run.frame import Header
+from coopc.run.arrays import Array, RunResult
+from coopc.run.cpu import Argument, Program, Steps
+from coopc.run.guarded import Memory, catching
+from coopc.run.native import define
 from coopc.run.tiles import Tiles
-from coopc.run.worker import Served, Worker, serving
+from coopc.run.toolchain import ToolMissing
+from coopc.run.worker import RunFailed, Worker, give_up, serve, serving
+
+OUT_OF_BOUNDS = "coopc.out_of_bounds"
+"""What `coopc.rewrite.bounds_checks` calls."""
 
 
-class Session(Served):
+class Session(Worker):
     """This processor, in a worker process; a context manager."""
 
     where: str = ""
@@ -32,8 +40,7 @@ class Session(Served):
     @classmethod
     def start(cls) -> Self:
         """Start the process on first use."""
-        command = serving([sys.executable], "cpu_worker")
-        return cls(Worker(command, dict(os.environ), {"do": "open"}))
+        return cls(serving([sys.executable], "cpu_session"), os.environ, "open")
 
     def run(
         self,
@@ -69,18 +76,77 @@ class Session(Served):
         """
         arrays = [x for x in arguments if isinstance(x, np.ndarray)]
         known = iter(names or [f"array {number}" for number in range(len(arrays))])
-        request: Header = {
-            "do": "run",
-            "tiles": tiles,
-            "names": [
-                next(known) if isinstance(x, np.ndarray) else None for x in arguments
-            ],
-            "functions": steps.functions,
-            "scratch": steps.scratch,
-            "threads": threads,
-            "repeats": repeats,
-        }
-        blobs = [ir.encode(), *(x.tobytes() for x in arguments)]
-        answer, contents = self._worker.ask(request, blobs, seconds=seconds)
-        self.where = answer["where"]
-        return RunResult.of(contents, arrays, answer["milliseconds"])
+        given = [
+            (next(known), PickleBuffer(np.ascontiguousarray(x).data))
+            if isinstance(x, np.ndarray)
+            else x
+            for x in arguments
+        ]
+        call = ("run", ir, steps, given, tiles, threads, repeats)
+        contents, times, self.where = self.call(*call, seconds=seconds)
+        return RunResult.of(arrays, contents, times)
+
+
+# --- The worker's side. ---
+
+
+def _run(
+    ir: str,
+    steps: Steps,
+    given: Sequence[tuple[str, bytes] | np.generic],
+    tiles: Tiles,
+    threads: int,
+    repeats: int,
+) -> tuple[list[bytes], list[float], str]:
+    """Compile and run a kernel, whose arrays are given as names and bytes.
+
+    The error of a check of bounds has its number, "check".
+    """
+
+    def out_of_bounds(number: int, first: int, count: int, size: int) -> None:
+        last = "" if count == 1 else f" to {first + count - 1}"
+        got = f"{first}{last}"
+        give_up(f"expected indices from 0 to {size - 1}, got {got}", check=number)
+
+    refusing = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(out_of_bounds)
+    define(OUT_OF_BOUNDS, refusing)
+    try:
+        program = Program.of_text(ir, tiles)
+    except (ToolMissing, ValueError) as error:
+        raise RunFailed(str(error)) from error
+    memory = Memory()
+    arguments: list[Argument] = []
+    arrays: list[tuple[Array, bytes]] = []
+    for each in given:
+        if isinstance(each, tuple):
+            name, value = each
+            arrays.append((memory.allocate(len(value), name), value))
+            arguments.append(arrays[-1][0])
+        else:
+            arguments.append(each)
+    call = program.prepared_steps(
+        steps, arguments, threads=threads, allocate=memory.allocate
+    )
+
+    def give_up_at(number: int, address: int) -> None:
+        give_up(memory.why_fault(number, address))
+
+    times: list[float] = []
+    contents: list[bytes] = []
+    for _ in range(repeats):
+        for array, value in arrays:
+            array[:] = np.frombuffer(value, np.uint8)
+        with catching(give_up_at):
+            begin = time.perf_counter()
+            call()
+            times.append(1000 * (time.perf_counter() - begin))
+        if (reason := memory.why_corrupt()) is not None:
+            raise RunFailed(reason)
+        contents = contents or [array.tobytes() for array, _ in arrays]
+    memory.free()
+    return contents, times, program.where
+
+
+def main() -> None:
+    """Serve calls until the parent ends."""
+    serve({"open": lambda: None, "run": _run})

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from coopc.interface import Buffer, Interface
 from coopc.interface_call import Call, sizes_of
+from coopc.run.arrays import Array
 
 if TYPE_CHECKING:
     from coopc.run.cpu import Program, Stages
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from coopc.run.opencl import Session as OpenCLSession
     from coopc.run.tiles import Tiles
     from coopc.run.vulkan import Session as VulkanSession
-
-Array: TypeAlias = npt.NDArray[Any]
 
 SPEC_BYTES = 4
 """Specialisation constants are i32."""

@@ -15,12 +15,10 @@ import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from coopc.run.arrays import Array
 
 GUARDS = (1 << 36, 1 << 24)
 """Bytes that cannot be accessed on each side: more than an i32 can number elements of 8

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from coopc.run.arrays import Array
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
 
-Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Array | np.generic"
 
 KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

@@ -11,24 +11,26 @@ the CPU has none, `Session.start(amx=True)` emulates it.  It does not check modu
 some of its errors end the process: hence spirv-val first, and a process of its own.
 """
 
+import ctypes
 import importlib.metadata
 import importlib.util
 import math
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeAlias
+from pickle import PickleBuffer
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from coopc.run import amx as amx_emulation
-from coopc.run.arrays import Array, RunResult, check_run, to_blob
-from coopc.run.frame import Header
+from coopc.run import tiles
+from coopc.run.arrays import Array, RunResult, check_run, to_buffer
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, why_invalid
-from coopc.run.worker import RunFailed, Served, Worker, serving
+from coopc.run.worker import RunFailed, Worker, serve, serving
 
 Argument: TypeAlias = "Array | np.generic"
 
@@ -39,6 +41,10 @@ MATH_LIBRARY = "libimf.so"
 LOADER_VARIABLES = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
 AMX_TARGET = "graniterapids"
 """The oldest CPU whose AMX has f16 (sapphirerapids has bf16 and int8 alone)."""
+SUB_GROUP_SIZES_INTEL = 0x4108
+"""CL_DEVICE_SUB_GROUP_SIZES_INTEL, which pyopencl has no name for."""
+PROGRESS = ("Compilation ", "Linking ", "Device build ", "Options used ", "(options")
+"""How lines of a build log begin that do not say what is wrong."""
 HOW = "run `pip install intel-opencl-rt intel-cmplr-lib-rt pyopencl`"
 
 
@@ -63,28 +69,11 @@ class DeviceInfo:
     amx: bool
     """Whether it runs cooperative matrices, as AMX tiles."""
 
-    @classmethod
-    def from_header(cls, header: Header, *, amx: bool) -> Self:
-        """What a worker's answer says of a device."""
-        return cls(
-            name=header["name"],
-            driver=header["driver"],
-            version=header["version"],
-            subgroup_sizes=tuple(header["subgroup_sizes"]),
-            extensions=frozenset(header["extensions"]),
-            invocations=header["invocations"],
-            shared_memory_bytes=header["shared_memory_bytes"],
-            amx=amx,
-        )
 
-
-class Session(Served):
+class Session(Worker):
     """An OpenCL device that is open in a worker process; a context manager."""
 
-    def __init__(self, worker: Worker, *, amx: bool) -> None:
-        super().__init__(worker)
-        self.info = DeviceInfo.from_header(worker.open(), amx=amx)
-        worker.driver = self.info.driver
+    info: DeviceInfo
 
     @classmethod
     def start(cls, *, amx: bool = False) -> Self:
@@ -102,15 +91,17 @@ class Session(Served):
         environment = dict(os.environ)
         environment |= dict.fromkeys(LOADER_VARIABLES, str(runtime))
         if amx:
-            reason = amx_emulation.why_impossible(amx_emulation.cpu_flags())
+            reason = tiles.why_impossible(tiles.cpu_flags())
             if reason is not None:
                 raise RunFailed(reason)
-            environment["LD_PRELOAD"] = str(amx_emulation.emulator())
+            environment["LD_PRELOAD"] = str(tiles.emulator())
             environment["CL_CONFIG_CPU_TARGET_ARCH"] = AMX_TARGET
-        opening: Header = {"do": "open", "loader": str(runtime.with_name(LOADER))}
-        command = serving([sys.executable], "opencl_worker")
-        worker = Worker(command, environment, opening)
-        return cls(worker, amx=amx)
+        command = serving([sys.executable], "opencl")
+        loader = str(runtime.with_name(LOADER))
+        session = cls(command, environment, "open", loader, amx)
+        session.info = session.open()
+        session.driver = session.info.driver
+        return session
 
     def run(
         self,
@@ -150,25 +141,17 @@ class Session(Served):
         """
         check_run((*global_size, *local_size), "numbers of work-items", repeats)
         check_sizes(global_size, local_size)
-        blobs = [
-            to_blob(x, i) if isinstance(x, np.ndarray) else x.tobytes()
+        given = [
+            to_buffer(x, i) if isinstance(x, np.ndarray) else x
             for i, x in enumerate(arguments)
         ]
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         self._check(binary, facts, entry, local_size, validate=validate)
-        request: Header = {
-            "do": "run",
-            "entry": entry,
-            "is_buffer": [isinstance(x, np.ndarray) for x in arguments],
-            "spec": {str(id): value.hex() for id, value in spec.items()},
-            "global_size": list(global_size),
-            "local_size": list(local_size),
-            "repeats": repeats,
-        }
-        answer, contents = self._worker.ask(request, [binary, *blobs], seconds=seconds)
+        sizes = (tuple(global_size), tuple(local_size))
+        call = ("run", binary, dict(spec), entry, given, sizes, repeats)
         arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        return RunResult.of(contents, arrays, answer["milliseconds"])
+        return RunResult.of(arrays, *self.call(*call, seconds=seconds))
 
     def _check(
         self,
@@ -253,3 +236,109 @@ def find_runtime() -> Path:
                 raise ToolMissing("intel-cmplr-lib-rt", HOW)
             return path
     raise ToolMissing(RUNTIME, HOW)
+
+
+# --- The worker's side. ---
+
+
+class _Calls:
+    """What the process holds between calls."""
+
+    def __init__(self) -> None:
+        import pyopencl
+
+        self.cl: Any = pyopencl
+        self.context: Any = None
+        self.queue: Any = None
+
+    def open(self, loader: str, amx: bool) -> DeviceInfo:
+        """Open the first device and describe it."""
+        cl = self.cl
+        device = cl.get_platforms()[0].get_devices()[0]
+        self.context = cl.Context([device])
+        profiling = cl.command_queue_properties.PROFILING_ENABLE
+        self.queue = cl.CommandQueue(self.context, properties=profiling)
+        return DeviceInfo(
+            name=device.name.strip(),
+            driver=f"{device.platform.name} {device.driver_version}",
+            version=device.version.strip(),
+            extensions=frozenset(device.extensions.split()),
+            subgroup_sizes=tuple(subgroup_sizes(device, loader)),
+            invocations=device.max_work_group_size,
+            shared_memory_bytes=device.local_mem_size,
+            amx=amx,
+        )
+
+    def run(
+        self,
+        binary: bytes,
+        spec: Mapping[int, bytes],
+        entry: str,
+        given: Sequence[bytes | np.generic],
+        sizes: tuple[tuple[int, ...], tuple[int, ...]],
+        repeats: int,
+    ) -> tuple[list[PickleBuffer], list[float]]:
+        """Run a kernel: of its arguments, bytes are those of buffers."""
+        cl = self.cl
+        kernel = cl.Kernel(self._build(binary, spec), entry)
+        if kernel.num_args != len(given):
+            raise RunFailed(f"expected {kernel.num_args} arguments, got {len(given)}")
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        arguments = [
+            cl.Buffer(self.context, flags, hostbuf=x) if isinstance(x, bytes) else x
+            for x in given
+        ]
+        for position, argument in enumerate(arguments):
+            kernel.set_arg(position, argument)
+        times = [self._dispatch(kernel, *sizes)]
+        contents: list[PickleBuffer] = []
+        for argument in arguments:
+            if isinstance(argument, cl.Buffer):
+                content = bytearray(argument.size)
+                cl.enqueue_copy(self.queue, content, argument)
+                contents.append(PickleBuffer(content))
+        times += [self._dispatch(kernel, *sizes) for _ in range(repeats - 1)]
+        return contents, times
+
+    def _build(self, binary: bytes, spec: Mapping[int, bytes]) -> Any:
+        """The program of a module; a refusal is cut down to what the compiler said."""
+        cl = self.cl
+        program = cl.Program(self.context, binary)
+        for id, value in spec.items():
+            program._prg.set_specialization_constant(id, value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            try:
+                return program.build()
+            except cl.RuntimeError as e:
+                lines = str(e).partition("Build on")[2].splitlines()[1:]
+                said = [x for x in lines if x and not x.startswith(PROGRESS)]
+                raise RunFailed("; ".join(said) or str(e)) from None
+
+    def _dispatch(
+        self, kernel: Any, global_size: Sequence[int], local_size: Sequence[int]
+    ) -> float:
+        """The milliseconds that one dispatch takes."""
+        cl = self.cl
+        event = cl.enqueue_nd_range_kernel(self.queue, kernel, global_size, local_size)
+        event.wait()
+        return (event.profile.end - event.profile.start) * 1e-6
+
+
+def subgroup_sizes(device: Any, loader_path: str) -> list[int]:
+    """The subgroup sizes of a device, asked through the run-time's own loader."""
+    loader = ctypes.CDLL(loader_path)
+    handle = ctypes.c_void_p(device.int_ptr)
+    size = ctypes.c_size_t()
+    none = ctypes.c_size_t(0)
+    ask = loader.clGetDeviceInfo
+    ask(handle, SUB_GROUP_SIZES_INTEL, none, None, ctypes.byref(size))
+    sizes = (ctypes.c_size_t * (size.value // ctypes.sizeof(size)))()
+    ask(handle, SUB_GROUP_SIZES_INTEL, size, sizes, None)
+    return list(sizes)
+
+
+def main() -> None:
+    """Serve calls until the parent ends."""
+    calls = _Calls()
+    serve({"open": calls.open, "run": calls.run})

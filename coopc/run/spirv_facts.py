@@ -6,12 +6,11 @@ the binary and refuse first.
 """
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from coopc.run.matrix_shape import MatrixShape, MatrixType
-
+MATRIX_EXTENSION = "VK_KHR_cooperative_matrix"
 MAGIC = 0x07230203
 HEADER_WORDS = 5
 # The instructions read here, by opcode (SPIR-V specification, section 3.49).
@@ -21,7 +20,8 @@ OP_DECORATE, OP_TYPE_MATRIX, OP_MUL_ADD = 71, 4456, 4459
 OP_MATRIX_LOAD, OP_MATRIX_STORE = 4457, 4458
 LOCAL_SIZE, LOCAL_SIZE_ID, SUBGROUP_SIZE = 17, 38, 35
 SPEC_ID, BINDING = 1, 33
-SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
+MATRIX_SCOPES = {1: "device", 2: "workgroup", 3: "subgroup", 5: "queue family"}
+"""Scopes by number: SPIR-V's, which are also Vulkan's."""
 FLOATS = {(16, 0): "bf16", (8, 4214): "e4m3", (8, 4215): "e5m2"}
 SATURATING = 0x10
 USES = "abc"
@@ -29,6 +29,71 @@ LAYOUTS = range(3)
 """Row major, column major, and what Intel has packed."""
 
 Words: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, order=True)
+class MatrixProduct:
+    """One multiplication result = a * b + c, listed by a device or used by a kernel."""
+
+    m: int
+    """Rows of a, c and the result."""
+    n: int
+    """Columns of b, c and the result."""
+    k: int
+    """Columns of a, rows of b."""
+    a: str
+    """Component type: f16, bf16, f32, f64, e4m3, e5m2, s8 to s64, u8 to u64."""
+    b: str
+    """Component type, as a."""
+    c: str
+    """Component type, as a."""
+    result: str
+    """Component type, as a."""
+    saturating: bool = False
+    """Whether integers stop at the ends of their range instead of wrapping around."""
+    scope: str = "subgroup"
+    """Who holds the matrices: subgroup, workgroup, device or queue family."""
+
+    def __str__(self) -> str:
+        sizes = f"{self.m}x{self.n}x{self.k}"
+        types = f"{self.a} * {self.b} + {self.c} -> {self.result}"
+        return f"{sizes} {types}, {self.scope}" + ", saturating" * self.saturating
+
+
+@dataclass(frozen=True, order=True)
+class SpirvMatrix:
+    """A cooperative matrix type, whose integers have no sign yet."""
+
+    rows: int
+    """Rows."""
+    cols: int
+    """Columns."""
+    component: str
+    """Component type, as in MatrixProduct; integers are u8 to u64."""
+    use: str
+    """a, b or c; c is also the result."""
+    scope: str = "subgroup"
+    """As in MatrixProduct."""
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.cols} {self.component} as {self.use}, {self.scope}"
+
+    def is_operand_of(self, shape: MatrixProduct) -> bool:
+        """Whether a multiplication takes or gives matrices of this type."""
+        m, n, k = shape.m, shape.n, shape.k
+        operands = {
+            "a": ((m, k, shape.a),),
+            "b": ((k, n, shape.b),),
+            "c": ((m, n, shape.c), (m, n, shape.result)),
+        }
+        return self.scope == shape.scope and any(
+            (self.rows, self.cols, self.component) == (rows, cols, _unsigned(component))
+            for rows, cols, component in operands[self.use]
+        )
+
+
+def _unsigned(component: str) -> str:
+    return "u" + component[1:] if component.startswith("s") else component
 
 
 @dataclass
@@ -45,9 +110,9 @@ class SpirvFacts:
     """The subgroup size that an entry point asks for, in invocations, by its name."""
     bindings: int = 0
     """One more than the greatest binding."""
-    matrix_types: set[MatrixType] = field(default_factory=set[MatrixType])
+    matrix_types: set[SpirvMatrix] = field(default_factory=set[SpirvMatrix])
     """The cooperative matrix types that the module declares."""
-    multiplications: set[MatrixShape] = field(default_factory=set[MatrixShape])
+    multiplications: set[MatrixProduct] = field(default_factory=set[MatrixProduct])
     """The cooperative matrix multiplications that it contains."""
     mistakes: list[str] = field(default_factory=list[str])
     """What its specialization constants make of matrices that no module may have."""
@@ -62,6 +127,30 @@ class SpirvFacts:
         if entry not in names:
             has = ", ".join(map(repr, names)) or "none"
             raise ValueError(f"expected an entry point {entry!r}, the module has {has}")
+
+
+def why_unlisted(
+    listed: Collection[MatrixProduct],
+    shapes: Iterable[MatrixProduct],
+    types: Iterable[SpirvMatrix] = (),
+) -> str | None:
+    """What a kernel uses that is not listed, or None.
+
+    Args:
+        listed: the multiplications that the device has.
+        shapes: those of the kernel.
+        types: the kernel's matrix types, also those that it does not multiply.
+    """
+    missing = [str(x) for x in sorted(set(shapes).difference(listed))]
+    missing += [
+        str(x)
+        for x in sorted(set(types))
+        if not any(x.is_operand_of(shape) for shape in listed)
+    ]
+    if not missing:
+        return None
+    has = "; ".join(map(str, sorted(listed))) or "no cooperative matrices"
+    return f"expected a listed matrix shape, got {'; '.join(missing)} (listed: {has})"
 
 
 def spirv_facts(
@@ -109,8 +198,8 @@ class _Reader:
         self._spec_ids: dict[int, int] = {}
         self._constants: dict[int, int] = {}
         self._components: dict[int, str] = {}
-        self._types: dict[int, MatrixType] = {}
-        self._values: dict[int, MatrixType] = {}
+        self._types: dict[int, SpirvMatrix] = {}
+        self._values: dict[int, SpirvMatrix] = {}
         self._sized_by_id: dict[int, str] = {}
         self._visitors: dict[int, Callable[[Words], None]] = {
             OP_ENTRY_POINT: self._entry_point,
@@ -180,12 +269,12 @@ class _Reader:
         if use >= len(USES):
             self._mistake(f"a use of {USES}, 0 to {len(USES) - 1}, got {use}")
             use = 0
-        matrix = MatrixType(
+        matrix = SpirvMatrix(
             rows=rows,
             cols=cols,
             component=self._components[component],
             use=USES[use],
-            scope=SCOPES.get(scope, f"scope {scope}"),
+            scope=MATRIX_SCOPES.get(scope, f"scope {scope}"),
         )
         self._types[result] = matrix
         self.facts.matrix_types.add(matrix)
@@ -226,7 +315,7 @@ class _Reader:
             for bit, x in enumerate((a, b, c, result))
         ]
         self.facts.multiplications.add(
-            MatrixShape(
+            MatrixProduct(
                 *(result.rows, result.cols, a.cols),
                 *names,
                 saturating=bool(flags & SATURATING),

@@ -12,81 +12,31 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
-from coopc.run.arrays import Array, RunResult, check_run, to_blob
-from coopc.run.frame import Blob, Header
-from coopc.run.matrix_shape import EXTENSION, MatrixShape, MatrixType, why_unlisted
-from coopc.run.spirv_facts import SpirvFacts, spirv_facts
+from coopc.run.arrays import Array, RunResult, check_run, to_buffer
+from coopc.run.spirv_facts import (
+    MATRIX_EXTENSION,
+    MatrixProduct,
+    SpirvFacts,
+    SpirvMatrix,
+    spirv_facts,
+    why_unlisted,
+)
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
-from coopc.run.worker import RunFailed, Served, Worker, serving
+from coopc.run.vulkan_device import DeviceInfo, Shader
+from coopc.run.worker import RunFailed, Worker, serving
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
 TARGET_ENV = "vulkan1.3"
 SYSTEM_LOADER = "libvulkan.so.1"
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The sizes that a device allows."""
-
-    storage_buffer_bytes: int
-    """Size of a buffer."""
-    push_constant_bytes: int
-    """Size of the block of push constants."""
-    shared_memory_bytes: int
-    """Size of the memory of a work-group."""
-    group_counts: tuple[int, int, int]
-    """Numbers of work-groups."""
-    invocations: int
-    """Invocations in a work-group."""
-    group_sizes: tuple[int, int, int]
-    """Invocations in a work-group along each axis."""
-
-
-@dataclass(frozen=True)
-class DeviceInfo:
-    """A Vulkan device and what it can do."""
-
-    name: str
-    """The device's own name."""
-    driver: str
-    """Name and version of the driver."""
-    api_version: tuple[int, int]
-    """The Vulkan version, such as (1, 4)."""
-    subgroup_sizes: tuple[int, int]
-    """The smallest and the largest subgroup, in invocations."""
-    extensions: frozenset[str]
-    """The extensions of the device."""
-    features: frozenset[str]
-    """Its features, by their names in the specification: shaderFloat16."""
-    matrix_shapes: tuple[MatrixShape, ...]
-    """The cooperative matrix multiplications that it lists."""
-    limits: Limits
-    """The sizes that it allows."""
-
-    @classmethod
-    def from_header(cls, header: Header) -> Self:
-        """What a worker's answer says of a device."""
-        limits: Header = header["limits"]
-        for name in ("group_counts", "group_sizes"):
-            limits[name] = tuple(limits[name])
-        return cls(
-            name=header["name"],
-            driver=header["driver"],
-            api_version=tuple(header["api_version"]),
-            subgroup_sizes=tuple(header["subgroup_sizes"]),
-            extensions=frozenset(header["extensions"]),
-            features=frozenset(header["features"]),
-            matrix_shapes=tuple(MatrixShape(**x) for x in header["matrix_shapes"]),
-            limits=Limits(**limits),
-        )
-
-
 def check_matrix_shapes(
-    info: DeviceInfo, shapes: Iterable[MatrixShape], types: Iterable[MatrixType] = ()
+    info: DeviceInfo,
+    shapes: Iterable[MatrixProduct],
+    types: Iterable[SpirvMatrix] = (),
 ) -> str | None:
     """Why a device cannot be trusted with these cooperative matrices, or None.
 
@@ -98,18 +48,16 @@ def check_matrix_shapes(
     shapes, types = list(shapes), list(types)
     if not shapes and not types:
         return None
-    if EXTENSION not in info.extensions:
-        return f"{info.name} has no {EXTENSION}"
+    if MATRIX_EXTENSION not in info.extensions:
+        return f"{info.name} has no {MATRIX_EXTENSION}"
     reason = why_unlisted(info.matrix_shapes, shapes, types)
     return f"{info.name}: {reason}" if reason else None
 
 
-class Session(Served):
+class Session(Worker):
     """A Vulkan device that is open in a worker process; a context manager."""
 
-    def __init__(self, worker: Worker) -> None:
-        super().__init__(worker)
-        self.info = DeviceInfo.from_header(worker.open())
+    info: DeviceInfo
 
     @classmethod
     def start(cls, driver: DriverName = "lavapipe", index: int | None = None) -> Self:
@@ -124,7 +72,10 @@ class Session(Served):
             ToolMissing: there is no such driver.
             RunFailed: the driver or the device cannot be opened.
         """
-        return cls(_worker(driver, "open", {"index": index}))
+        session = cls(*_process(driver), "open", _library(driver), index)
+        session.info = session.open()
+        session.driver = session.info.driver
+        return session
 
     def run(
         self,
@@ -164,25 +115,24 @@ class Session(Served):
                 or took too long.
         """
         check_run(groups, "numbers of work-groups", repeats)
-        blobs = [to_blob(array, i) for i, array in enumerate(buffers)]
+        contents = [to_buffer(array, i) for i, array in enumerate(buffers)]
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         check_interface(facts, entry, len(buffers))
         sizes = (groups, len(push_constants), subgroup_size)
         self._check(binary, facts, *sizes, validate=validate)
-        request: Header = {
-            "do": "run",
-            "entry": entry,
-            "groups": groups,
-            "spec_ids": list(spec),
-            "subgroup_size": subgroup_size,
-            "full_subgroups": self._full_subgroups(facts, entry, subgroup_size),
-            "addresses": list(addresses),
-            "repeats": repeats,
-        }
-        sent: list[Blob] = [binary, push_constants, *spec.values(), *blobs]
-        answer, contents = self._worker.ask(request, sent, seconds=seconds)
-        return RunResult.of(contents, buffers, answer["milliseconds"])
+        shader = Shader(
+            code=binary,
+            entry=entry,
+            groups=groups,
+            push_constants=push_constants,
+            specialization=dict(spec),
+            subgroup_size=subgroup_size,
+            full_subgroups=self._full_subgroups(facts, entry, subgroup_size),
+            addresses=tuple(addresses),
+        )
+        answer = self.call("run", shader, contents, repeats, seconds=seconds)
+        return RunResult.of(buffers, *answer)
 
     def _check(
         self,
@@ -222,11 +172,8 @@ def devices(driver: DriverName) -> tuple[DeviceInfo, ...]:
         ToolMissing: there is no such driver.
         RunFailed: the driver cannot be opened.
     """
-    worker = _worker(driver, "list", {})
-    try:
-        return tuple(DeviceInfo.from_header(x) for x in worker.open()["devices"])
-    finally:
-        worker.close()
+    with Worker(*_process(driver), "list", _library(driver)) as worker:
+        return worker.open()
 
 
 def check_interface(facts: SpirvFacts, entry: str, buffers: int) -> None:
@@ -284,21 +231,33 @@ def why_unsupported(
     return check_matrix_shapes(info, facts.multiplications, facts.matrix_types)
 
 
-def _worker(driver: DriverName, do: str, opening: Header) -> Worker:
-    """A worker of a driver, not started yet."""
-    python = [sys.executable]
-    library = SYSTEM_LOADER
+def _library(driver: DriverName) -> str:
+    """What a worker loads: a driver, or the system's loader of drivers.
+
+    Raises:
+        ToolMissing: there is no such driver.
+    """
+    if driver == "system":
+        return SYSTEM_LOADER
+    library = toolchain() / LIBRARIES / "libvulkan_lvp.so"
+    if not library.exists():
+        raise ToolMissing("lavapipe", "unpack the toolchain again, with --force")
+    return str(library)
+
+
+def _process(driver: DriverName) -> tuple[list[str], dict[str, str]]:
+    """The command of a worker that can load a driver, and its environment.
+
+    Raises:
+        ToolMissing: there is no such driver.
+    """
     environment = dict(os.environ)
+    python = [sys.executable]
     if driver == "lavapipe":
-        root = toolchain() / LIBRARIES
-        library = str(root / "libvulkan_lvp.so")
-        if not Path(library).exists():
-            raise ToolMissing("lavapipe", "unpack the toolchain again, with --force")
-        python = python_on(root)
+        python = python_on(toolchain() / LIBRARIES)
         # At other widths lavapipe's cooperative matrices crash or are wrong.
         environment["LP_NATIVE_VECTOR_WIDTH"] = "256"
-    request: Header = {"do": do, "library": library, **opening}
-    return Worker(serving(python, "vulkan_worker"), environment, request)
+    return serving(python, "vulkan_device"), environment
 
 
 def python_on(libraries: Path) -> list[str]:

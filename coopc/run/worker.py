@@ -1,27 +1,42 @@
-"""The parent's side of a worker process: asks, and turns every failure into one error.
+"""Worker processes, which own drivers: these may print, abort, hang, take all memory.
 
-Drivers abort on errors of their own, crash on modules that they do not like, and hang.
-So each lives in a process that coopc starts, asks over pipes, and starts again after a
-failure.
+    worker = Worker(serving([sys.executable], "opencl"), os.environ, "open", True)
+    worker.call("run", kernel, buffers, seconds=60)     # in this process
+
+    serve({"open": device.open, "run": device.run})     # in the worker
+
+A call names a handler of the worker and gives its arguments.  What it returns, or why
+it does not, comes back over a connection of `multiprocessing`; large buffers travel
+beside the pickled rest.  `multiprocessing` itself does not start the process: a driver
+may need another loader, and must not import the caller's main module.  A worker that
+fails is ended, and started again by the next call.
 """
 
+from __future__ import annotations
+
 import os
-import select
+import pickle
 import signal
 import subprocess
+import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import IO, Self
-
-from coopc.run.frame import Blob, Header, frame_parts, read_frame
+from typing import IO, Any, NoReturn, Self
 
 PACKAGE_PARENT = Path(__file__).absolute().parents[2]
 START_SECONDS = 60.0
 """How long a worker may take to load its driver."""
 GRACE_SECONDS = 2.0
 """How much later than the worker's own alarm the parent gives up."""
+LOOK_SECONDS = 0.1
+"""How often the parent looks at the memory of a worker that it waits for."""
+MEMORY_SHARE = 0.75
+"""Of the machine's memory that a worker may take; Intel's compiler takes 15 GB for
+some modules."""
 MESSAGE_BYTES = 2000
 """How much of what a driver printed goes into an error."""
 
@@ -31,20 +46,23 @@ class RunFailed(Exception):
 
     Args:
         reason: it.
-        details: what else a worker answered.
+        details: what else the worker knows about it.
     """
 
-    def __init__(self, reason: str, details: Header | None = None) -> None:
+    def __init__(self, reason: str, details: Mapping[str, int] | None = None) -> None:
         super().__init__(reason)
-        self.details = details or {}
+        self.details = dict(details or {})
+
+
+# --- The parent's side. ---
 
 
 def serving(python: Sequence[str], module: str) -> list[str]:
-    """The command of a worker process.
+    """The command of a worker process, without the number of its connection.
 
     Args:
         python: the command that starts python.
-        module: the module of coopc.run whose `main` serves requests.
+        module: the module of coopc.run whose `main` serves calls.
     """
     code = (
         f"import sys; sys.path.insert(0, {str(PACKAGE_PARENT)!r}); "
@@ -54,118 +72,140 @@ def serving(python: Sequence[str], module: str) -> list[str]:
 
 
 class Worker:
-    """A process that owns a driver; started on first use, again after a failure.
+    """A process that owns a driver; a context manager.
+
+    It is started on first use, and again after a failure.
 
     Args:
         command: the program to start and its arguments; see `serving`.
         environment: the variables of the process.
-        opening: the request to send first; its answer is `opened`.
+        opening: the handler to call first; what it returns is `opened`.
+        arguments: of that call.
+        memory: the most bytes that the process may take; a share of the machine's
+            memory by default.
     """
 
     def __init__(
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        opening: Header,
+        opening: str,
+        *arguments: object,
+        memory: int | None = None,
     ) -> None:
-        self.command = list(command)
-        self.environment = dict(environment)
-        self.opening = opening
         self.driver = ""
         """Its name, once known: what is to blame where it ends by a signal."""
-        self.opened: Header = {}
+        self.memory = memory or int(MEMORY_SHARE * memory_of_machine())
+        self._command = list(command)
+        self._environment = dict(environment)
+        self._opening = (opening, arguments)
+        self._opened: Any = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
         self._printed: IO[bytes] | None = None
 
-    def ask(
-        self, request: Header, blobs: Sequence[Blob] = (), *, seconds: float
-    ) -> tuple[Header, list[bytes]]:
-        """Send a request and return its answer.
+    def call(self, handler: str, *arguments: object, seconds: float) -> Any:
+        """What a handler of the worker returns.
 
         Args:
-            request: its "do" names a handler of the worker.
-            blobs: binary data of the request.
-            seconds: how long the worker may take.
+            handler: its name.
+            arguments: what it is called with.
+            seconds: how long it may take.
 
         Raises:
-            RunFailed: the worker refused, crashed or took too long.
+            RunFailed: the worker refused, crashed, or took too long or too much memory.
         """
         self.open()
-        return self._exchange(request, blobs, seconds)
+        return self._exchange(handler, arguments, seconds)
 
-    def open(self) -> Header:
-        """Start the process if it does not run, and return its first answer.
+    def open(self) -> Any:
+        """Start the process if it does not run, and return what its opening returned.
 
         Raises:
             RunFailed: it could not be started.
         """
         if self._process is None:
-            self._process = self._start()
-            self.opened, _ = self._exchange(self.opening, (), START_SECONDS)
-        return self.opened
+            self._start()
+            self._opened = self._exchange(*self._opening, START_SECONDS)
+        return self._opened
 
     def close(self) -> None:
         """End the process and wait for it."""
         process, self._process = self._process, None
-        printed, self._printed = self._printed, None
-        if process is None or printed is None:
-            return
-        printed.close()
-        process.kill()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.close()
-        process.stdout.close()
-        process.wait()
+        if process is not None:
+            process.kill()
+            process.wait()
+        for each in (self._connection, self._printed):
+            if each is not None:
+                each.close()
+        self._connection = self._printed = None
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        printed = tempfile.TemporaryFile()  # noqa: SIM115, closed with the process
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        self._connection, theirs = Pipe()
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115, `close` closes it
         try:
-            process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=printed,
-                env=self.environment,
+            self._process = subprocess.Popen(
+                [*self._command, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._printed,
+                stderr=self._printed,
+                env=self._environment,
+                pass_fds=[theirs.fileno()],
             )
         except OSError as e:
-            printed.close()
-            raise RunFailed(f"cannot start {self.command[0]}: {e}") from None
-        assert process.stdin is not None
-        assert process.stdout is not None
-        os.set_blocking(process.stdin.fileno(), False)
-        os.set_blocking(process.stdout.fileno(), False)
-        self._printed = printed
-        return process
+            self.close()
+            raise RunFailed(f"cannot start {self._command[0]}: {e}") from None
+        finally:
+            theirs.close()
 
     def _exchange(
-        self, request: Header, blobs: Sequence[Blob], seconds: float
-    ) -> tuple[Header, list[bytes]]:
-        assert self._process is not None
+        self, handler: str, arguments: tuple[object, ...], seconds: float
+    ) -> Any:
+        assert self._connection is not None
         assert self._printed is not None
         self._printed.seek(0)
         self._printed.truncate()
-        pipes = _Pipes(self._process, time.monotonic() + seconds + GRACE_SECONDS)
         try:
-            for part in frame_parts(request | {"seconds": seconds}, blobs):
-                pipes.write(part)
-            answer, results = read_frame(pipes.read)
-        except (EOFError, BrokenPipeError):
+            _send(self._connection, (handler, arguments, seconds))
+            self._wait(seconds)
+            answer = _receive(self._connection)
+        except (EOFError, OSError):
             raise RunFailed(self._why_ended(seconds)) from None
-        except TimeoutError:
-            self.close()
-            raise RunFailed(f"no answer within {seconds:g} s") from None
         except BaseException:
-            self.close()  # the next answer would be that of this request
+            self.close()  # the next answer would be that of this call
             raise
-        if "error" in answer:
-            message = answer["error"] + self._last_printed()
+        if isinstance(answer, RunFailed):
+            reason = f"{answer}{self._last_printed()}"
             self.close()
-            raise RunFailed(message, answer)
-        return answer, results
+            raise RunFailed(reason, answer.details)
+        return answer
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for an answer.
+
+        Raises:
+            RunFailed: it takes too long, or too much memory.
+        """
+        assert self._connection is not None
+        assert self._process is not None
+        deadline = time.monotonic() + seconds + GRACE_SECONDS
+        while not self._connection.poll(LOOK_SECONDS):
+            if resident_bytes(self._process.pid) > self.memory:
+                raise RunFailed(
+                    f"expected to need at most {_gigabytes(self.memory)} of memory, "
+                    f"{MEMORY_SHARE:.0%} of what there is, got more in {self._blamed()}"
+                )
+            if time.monotonic() > deadline:
+                raise RunFailed(_too_long(seconds))
 
     def _why_ended(self, seconds: float) -> str:
-        """Why the process is gone: called when its pipes are closed."""
+        """Why the process is gone: called when its connection is closed."""
         assert self._process is not None
         try:
             status = self._process.wait(GRACE_SECONDS)
@@ -174,68 +214,120 @@ class Worker:
         printed = self._last_printed()
         self.close()
         if status == -signal.SIGALRM:
-            return f"no answer within {seconds:g} s"
+            return _too_long(seconds)
         end = f"status {status}" if status >= 0 else signal.Signals(-status).name
-        if status < 0 and self.driver:
+        if status == -signal.SIGKILL:
+            end += ", as where the system has no memory left"
+        elif status < 0 and self.driver:
             end += (
                 f", by a fault of {self.driver}: other code of the same kernel "
                 "(unroll=true, another subgroup-size) may avoid it"
             )
         return f"the process that runs kernels ended with {end}{printed}"
 
+    def _blamed(self) -> str:
+        return self.driver or "the process that runs kernels"
+
     def _last_printed(self) -> str:
-        """The end of what the driver printed during the last request."""
+        """The end of what the driver printed during the last call."""
         assert self._printed is not None
         self._printed.seek(0)
         text = self._printed.read().decode(errors="replace").strip()
         return f": {text[-MESSAGE_BYTES:]}" if text else ""
 
 
-class _Pipes:
-    """Reads and writes the pipes of a process until a deadline."""
-
-    def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self.stdin = process.stdin.fileno()
-        self.stdout = process.stdout.fileno()
-        self.deadline = deadline
-
-    def write(self, data: Blob) -> None:
-        rest = memoryview(data)
-        while rest:
-            self._wait(self.stdin, select.POLLOUT)
-            rest = rest[os.write(self.stdin, rest) :]
-
-    def read(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            self._wait(self.stdout, select.POLLIN)
-            piece = os.read(self.stdout, size - len(data))
-            if not piece:
-                break
-            data += piece
-        return bytes(data)
-
-    def _wait(self, file: int, event: int) -> None:
-        poll = select.poll()
-        poll.register(file, event)
-        if not poll.poll(max(0.0, self.deadline - time.monotonic()) * 1000):
-            raise TimeoutError
+def _too_long(seconds: float) -> str:
+    return f"no answer within {seconds:g} s"
 
 
-class Served:
-    """What a worker process serves, open until it is closed; a context manager."""
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.3g} GB"
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
 
-    def close(self) -> None:
-        """End the worker process."""
-        self._worker.close()
+def memory_of_machine() -> int:
+    """The bytes of memory of this machine, or of its container."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    text = limit.read_text().strip() if limit.exists() else ""
+    return min(found, int(text)) if text.isdigit() else found
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def resident_bytes(process: int) -> int:
+    """The memory that a process takes; 0 if it is gone."""
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text().split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+# --- The worker's side. ---
+
+_connection: Connection | None = None
+"""To the parent, while calls are served."""
+_ending = threading.Lock()
+"""Held from when the process ends: other threads of a driver may fail as well."""
+
+
+def serve(handlers: Mapping[str, Callable[..., object]]) -> None:
+    """Answer calls until the parent ends.
+
+    A call that takes longer than its time ends the process, so that none outlives its
+    parent.
+
+    Args:
+        handlers: by name.  What one raises is sent back as a RunFailed, with its type
+            unless it is one.
+    """
+    global _connection
+    _connection = Connection(int(sys.argv[-1]))
+    while True:
+        try:
+            handler, arguments, seconds = _receive(_connection)
+        except EOFError:
+            return
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        answer: object
+        try:
+            answer = handlers[handler](*arguments)
+        except RunFailed as e:
+            answer = RunFailed(str(e), e.details)
+        except Exception as e:
+            text = str(e) or "no message"
+            answer = RunFailed(f"{type(e).__name__}: {text}")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _send(_connection, answer)
+
+
+def give_up(reason: str, **details: int) -> NoReturn:
+    """Answer the call in hand with a RunFailed, and end the process at once.
+
+    For what a handler cannot raise, such as a signal within a driver's code.
+    """
+    _ending.acquire()
+    assert _connection is not None, reason
+    _send(_connection, RunFailed(reason, details))
+    os._exit(1)
+
+
+# --- Messages. ---
+
+
+def _send(connection: Connection, message: object) -> None:
+    """Send an object; buffers of `pickle` are not copied."""
+    buffers: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
+    connection.send(len(buffers))
+    for part in (pickled, *(each.raw() for each in buffers)):
+        connection.send_bytes(part)
+
+
+def _receive(connection: Connection) -> Any:
+    """The next object; a `PickleBuffer` arrives as bytes.
+
+    Raises:
+        EOFError: the other side has ended.
+    """
+    count = connection.recv()
+    pickled, *buffers = (connection.recv_bytes() for _ in range(count + 1))
+    return pickle.loads(pickled, buffers=buffers)

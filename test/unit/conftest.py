@@ -17,7 +17,7 @@ from hypothesis import settings
 
 import coopc
 from coopc.interface_call import pack
-from coopc.run import amx, opencl, toolchain, vulkan
+from coopc.run import opencl, tiles, toolchain, vulkan
 from coopc.run.execute import on_vulkan
 from coopc.run.toolchain import ToolMissing
 from coopc.sim.simulate import simulate
@@ -53,7 +53,7 @@ def tool() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def c_compiler() -> list[str]:
     """The command of a C compiler."""
-    return require(amx.c_compiler)
+    return require(tiles.c_compiler)
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +119,7 @@ def intel_cpu() -> Iterator[opencl.Session]:
 @pytest.fixture(scope="session")
 def intel_amx() -> Iterator[opencl.Session]:
     """The same with cooperative matrices, on AMX that is emulated."""
-    reason = amx.why_impossible(amx.cpu_flags())
+    reason = tiles.why_impossible(tiles.cpu_flags())
     if reason is not None:
         pytest.skip(reason)
     with require(lambda: opencl.Session.start(amx=True)) as session:

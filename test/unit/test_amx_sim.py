@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import bf16, f16
 
-from coopc.run.amx import FLAGS, LIBRARIES, SOURCE, c_compiler
+from coopc.run.tiles import FLAGS, LIBRARIES, SOURCE, c_compiler
 from coopc.sim.amx import multiplied_bytes, multiplied_floats
 from coopc.sim.formats import bf16_from_bits
 

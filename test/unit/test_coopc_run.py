@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coopc.run.amx import cpu_flags
 from coopc.run.execute import Outcome
-from coopc.run.tiles import why_not_emulated
+from coopc.run.tiles import cpu_flags, why_not_emulated
 from coopc.tools import coopc_run
 from coopc.tools.run_job import Job
 

@@ -16,10 +16,10 @@ import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DEVICES, DG2, INTEL_CPU, LAVAPIPE, PVC, Device
 from coopc.interface_call import pack
-from coopc.run import amx, toolchain, vulkan
+from coopc.run import toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
-from coopc.run.tiles import Tiles
+from coopc.run.tiles import Tiles, cpu_flags
 from coopc.sim.formats import to_bf16
 from coopc.sim.simulate import simulate
 from coopc.testing.native import run_native
@@ -137,7 +137,7 @@ def session_of(where: str, element: str, request: pytest.FixtureRequest) -> Any:
     """
     fixture = PLACES[where][-1]
     if (element, fixture) == ("f16", "intel_amx") and (
-        "avx512_fp16" not in amx.cpu_flags()
+        "avx512_fp16" not in cpu_flags()
     ):
         pytest.skip("the processor has no AVX512-FP16")
     return request.getfixturevalue(fixture)

@@ -19,7 +19,7 @@ from coopc.validate.contract import Contract, tiles_of
 from coopc.validate.forms import Form, form_of, functions_of
 from coopc.validate.step import Mismatch, Validator
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 MATMUL = (EXAMPLES / "matmul.mlir").read_text()
 UNIVERSE = everything()
 

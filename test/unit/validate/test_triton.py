@@ -18,7 +18,7 @@ from coopc.source import Source
 from coopc.universe import everything
 from coopc.validate.step import first_mismatch, validate_step
 
-INPUTS = Path(__file__).parents[1] / "inputs" / "ttgir"
+INPUTS = Path(__file__).parents[2] / "inputs" / "ttgir"
 
 
 def module(name: str, pipeline: str) -> ModuleOp:

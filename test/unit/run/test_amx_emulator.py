@@ -8,23 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coopc.run import amx
+from coopc.run import tiles
 from coopc.run.toolchain import ToolMissing
 
-ALL = frozenset(amx.AVX512)
+ALL = frozenset(tiles.AVX512)
 
 
 @pytest.mark.parametrize("missing", sorted(ALL))
 def test_every_feature_is_needed(missing: str):
-    assert amx.why_impossible(ALL | {"avx2"}) is None
-    assert amx.why_impossible(ALL - {missing}) == f"this CPU has no {missing}"
+    assert tiles.why_impossible(ALL | {"avx2"}) is None
+    assert tiles.why_impossible(ALL - {missing}) == f"this CPU has no {missing}"
 
 
 def test_cpu_flags(tmp_path: Path):
     info = tmp_path / "cpuinfo"
     info.write_text("processor\t: 0\nflags\t\t: fpu avx512f\nbugs\t\t: none\n")
-    assert amx.cpu_flags(info) == {"fpu", "avx512f"}
-    assert amx.cpu_flags(tmp_path / "nowhere") == frozenset()
+    assert tiles.cpu_flags(info) == {"fpu", "avx512f"}
+    assert tiles.cpu_flags(tmp_path / "nowhere") == frozenset()
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         return None
 
     monkeypatch.setattr(shutil, "which", nothing)
-    monkeypatch.setattr(amx.importlib.util, "find_spec", nothing)
+    monkeypatch.setattr(tiles.importlib.util, "find_spec", nothing)
 
 
 @pytest.fixture
@@ -54,16 +54,16 @@ def failing_compiler(tmp_path: Path) -> str:
 def test_built_once(
     cache: Path, failing_compiler: str, monkeypatch: pytest.MonkeyPatch
 ):
-    library = amx.emulator()
+    library = tiles.emulator()
     assert list(cache.iterdir()) == [library]
     monkeypatch.setenv("CC", failing_compiler)
-    assert amx.emulator() == library
+    assert tiles.emulator() == library
 
 
 @pytest.mark.usefixtures("cache", "no_compiler")
 def test_missing_compiler():
     with pytest.raises(ToolMissing, match="a C compiler is missing: install cc"):
-        amx.emulator()
+        tiles.emulator()
 
 
 def test_failing_compiler(
@@ -71,7 +71,7 @@ def test_failing_compiler(
 ):
     monkeypatch.setenv("CC", failing_compiler)
     with pytest.raises(ToolMissing, match="it does not build: no such flag"):
-        amx.emulator()
+        tiles.emulator()
     assert list(cache.iterdir()) == []
 
 
@@ -120,14 +120,14 @@ int main(void) {
 
 def test_single_halves_move(c_compiler: list[str], tmp_path: Path):
     """vmovsh and vmovw, which a CPU with AVX512-FP16 has: the rest becomes 0."""
-    if (reason := amx.why_impossible(amx.cpu_flags())) is not None:
+    if (reason := tiles.why_impossible(tiles.cpu_flags())) is not None:
         pytest.skip(reason)
     (tmp_path / "move.s").write_text(MOVES)
     (tmp_path / "main.c").write_text(MAIN)
     program = tmp_path / "program"
     sources = [str(tmp_path / name) for name in ("main.c", "move.s")]
     subprocess.run([*c_compiler, *sources, "-o", str(program)], check=True)
-    environment = {**os.environ, "LD_PRELOAD": str(amx.emulator())}
+    environment = {**os.environ, "LD_PRELOAD": str(tiles.emulator())}
     done = subprocess.run([program], env=environment, capture_output=True, check=True)
     words = np.frombuffer(done.stdout, np.uint16)
     assert [hex(x) for x in words[:6]] == [

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from coopc.run.matrix_shape import MatrixShape, MatrixType
-from coopc.run.spirv_facts import spirv_facts
+from coopc.run.spirv_facts import MatrixProduct, SpirvMatrix, spirv_facts
 
 HEADER = struct.pack("<5I", 0x07230203, 0x00010600, 0, 10, 0)
 
@@ -38,11 +37,11 @@ def test_signed_matrices(spirv: Callable[..., bytes]):
         **{"m": 16, "n": 8, "k": 32},
     )
     facts = spirv_facts(binary)
-    assert facts.multiplications == {MatrixShape(16, 8, 32, "s8", "u8", "s32", "u32")}
+    assert facts.multiplications == {MatrixProduct(16, 8, 32, "s8", "u8", "s32", "u32")}
     assert facts.matrix_types == {
-        MatrixType(16, 32, "u8", "a"),
-        MatrixType(32, 8, "u8", "b"),
-        MatrixType(16, 8, "u32", "c"),
+        SpirvMatrix(16, 32, "u8", "a"),
+        SpirvMatrix(32, 8, "u8", "b"),
+        SpirvMatrix(16, 8, "u32", "c"),
     }
 
 
@@ -67,7 +66,7 @@ def test_specialization_changes_sizes():
     binary = HEADER + struct.pack(f"<{len(words)}I", *words)
     for given, size in (({}, 8), ({3: struct.pack("<I", 16)}, 16)):
         facts = spirv_facts(binary, given)
-        assert facts.matrix_types == {MatrixType(size, size, "f16", "a")}
+        assert facts.matrix_types == {SpirvMatrix(size, size, "f16", "a")}
         assert facts.work_group_columns == {"main": size}
 
 

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from coopc.run.matrix_shape import MatrixShape, MatrixType, why_unlisted
+from coopc.run.spirv_facts import MatrixProduct, SpirvMatrix, why_unlisted
 
-F16 = MatrixShape(8, 8, 8, "f16", "f16", "f32", "f32")
-S8 = MatrixShape(8, 4, 16, "s8", "s8", "s32", "s32")
+F16 = MatrixProduct(8, 8, 8, "f16", "f16", "f32", "f32")
+S8 = MatrixProduct(8, 4, 16, "s8", "s8", "s32", "s32")
 LISTED = (F16, S8)
 
 
 def test_listed():
     types = [
-        MatrixType(8, 8, "f16", "a"),
-        MatrixType(16, 4, "u8", "b"),
-        MatrixType(8, 4, "u32", "c"),
+        SpirvMatrix(8, 8, "f16", "a"),
+        SpirvMatrix(16, 4, "u8", "b"),
+        SpirvMatrix(8, 4, "u32", "c"),
     ]
     assert why_unlisted(LISTED, [F16, S8], types) is None
 
@@ -34,21 +34,21 @@ def test_listed():
     ],
     ids=str,
 )
-def test_every_part_of_a_shape_counts(shape: MatrixShape):
+def test_every_part_of_a_shape_counts(shape: MatrixProduct):
     assert str(shape) in (why_unlisted(LISTED, [shape]) or "")
 
 
 @pytest.mark.parametrize(
     "matrix",
     [
-        MatrixType(16, 4, "u8", "a"),
-        MatrixType(8, 16, "u8", "b"),
-        MatrixType(8, 8, "f16", "c"),
-        MatrixType(8, 8, "f16", "a", "workgroup"),
+        SpirvMatrix(16, 4, "u8", "a"),
+        SpirvMatrix(8, 16, "u8", "b"),
+        SpirvMatrix(8, 8, "f16", "c"),
+        SpirvMatrix(8, 8, "f16", "a", "workgroup"),
     ],
     ids=str,
 )
-def test_matrix_that_is_not_multiplied_counts(matrix: MatrixType):
+def test_matrix_that_is_not_multiplied_counts(matrix: SpirvMatrix):
     assert str(matrix) in (why_unlisted(LISTED, [], [matrix]) or "")
 
 

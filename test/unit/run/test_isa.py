@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from coopc.run.isa import (
     CLEAN,
+    COUNTS,
+    Counts,
     Isa,
     KernelIsa,
     Resources,
     analyse,
+    count,
+    parse,
     read_ze_info,
 )
-from coopc.run.isa_counts import COUNTS, Counts, count
-from coopc.run.isa_text import parse
 
 LOOP = """
 .kernel gemm

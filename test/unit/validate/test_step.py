@@ -15,7 +15,7 @@ from coopc.sim.tracked import Inputs
 from coopc.testing.programs import module_of
 from coopc.validate.step import Mismatch, allowed, first_mismatch, validate_step
 
-GEMM = (Path(__file__).parents[2] / "examples" / "gemm.mlir").read_text()
+GEMM = (Path(__file__).parents[3] / "examples" / "gemm.mlir").read_text()
 
 
 @dataclass(frozen=True)

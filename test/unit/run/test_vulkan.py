@@ -10,8 +10,7 @@ import pytest
 
 from coopc.device import LAVAPIPE
 from coopc.run import toolchain, vulkan
-from coopc.run.matrix_shape import MatrixShape
-from coopc.run.spirv_facts import spirv_facts
+from coopc.run.spirv_facts import MatrixProduct, spirv_facts
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
 
@@ -44,7 +43,7 @@ def test_device(lavapipe: vulkan.Session):
     assert "llvmpipe" in info.name
     assert info.subgroup_sizes == (8, 8)
     assert {"shaderFloat16", "shaderInt8", "vulkanMemoryModel"} <= info.features
-    assert MatrixShape(8, 8, 8, "f16", "f16", "f32", "f32") in info.matrix_shapes
+    assert MatrixProduct(8, 8, 8, "f16", "f16", "f32", "f32") in info.matrix_shapes
     known = LAVAPIPE.limits
     assert info.limits.group_sizes == known.work_group_size
     assert info.limits.invocations == known.work_items
