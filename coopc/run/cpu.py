@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from coopc.run.arrays import Array, RunResult
-from coopc.run.crew import Crew
 from coopc.run.native import (
     PREFIX,
     Native,
@@ -28,6 +27,7 @@ from coopc.run.native import (
     slots,
     version,
 )
+from coopc.run.thread_pool import ThreadPool
 from coopc.run.tiles import Tiles, prepare
 
 if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner without
@@ -289,7 +289,7 @@ class Prepared:
 
     def __post_init__(self) -> None:
         if len(self.packed) > 1:
-            Crew.of(self.threads)  # not when it runs
+            ThreadPool.of(self.threads)  # not when it runs
 
     def __call__(self) -> None:
         """Run all parts, and wait for them."""
@@ -298,7 +298,7 @@ class Prepared:
             self.code.entry(self.name)(addresses[0])
         else:
             where = self.code.slots_address(self.name)
-            Crew.of(self.threads).run(where, addresses)
+            ThreadPool.of(self.threads).run(where, addresses)
 
 
 def llvm_ir(module: ModuleOp) -> str:

@@ -1,10 +1,17 @@
-"""Threads that wait in compiled code for the next parts of a kernel.
+"""A thread pool whose threads wait in compiled code for the next parts of a kernel.
 
-    crew = Crew.of(4)            # three threads, and the one that calls
-    crew.run(entry, addresses)   # entry(addresses[n]) for each n, at once
+    pool = ThreadPool.of(4)      # three threads, and the one that calls
+    pool.run(entry, addresses)   # entry(addresses[n]) for each n, at once
 
-To wake them takes a few microseconds, which Python's own take for one.  A thread that
-waits spins for a while, then sleeps on a futex of Linux.
+A thread that waits spins for a while, then sleeps on a futex of Linux.  The threads of
+`concurrent.futures` need Python's lock to begin and to end each part; barriers of the C
+library wake all threads from sleep.  Medians, in ms, of a kernel that takes each of 16
+cores 0.1, 1 or 10 ms, of one that does nothing, and of 0.1 ms on 2 and 8 cores:
+
+    threads    16: 0    0.1    1      10     8: 0.1   2: 0.1
+    this pool  0.005    0.15   1.03   10.6   0.16     0.10
+    barriers   0.037    0.29   1.65   13.3   0.28     0.17
+    futures    0.375    0.68   2.01   12.0   0.24     0.14
 """
 
 from __future__ import annotations
@@ -120,7 +127,7 @@ exit:
 
 
 @dataclass(eq=False)
-class Crew:
+class ThreadPool:
     """Some threads, of which one is whoever calls `run`."""
 
     size: int
@@ -131,20 +138,20 @@ class Crew:
 
     @classmethod
     @functools.cache
-    def of(cls, size: int) -> Crew:
-        """The crew of a size, which waits from one run to the next."""
-        crew = cls(size, compiled(), np.zeros(SLOTS + size, np.int64))
+    def of(cls, size: int) -> ThreadPool:
+        """The pool of a size, which waits from one run to the next."""
+        pool = cls(size, compiled(), np.zeros(SLOTS + size, np.int64))
         wait = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
-            crew.code.address("wait")
+            pool.code.address("wait")
         )
         for index in range(1, size):
             thread = threading.Thread(
-                target=wait, args=(crew.state.ctypes.data, index), daemon=True
+                target=wait, args=(pool.state.ctypes.data, index), daemon=True
             )
             thread.start()
-            crew.threads.append(thread)
-        atexit.register(crew.stop)
-        return crew
+            pool.threads.append(thread)
+        atexit.register(pool.stop)
+        return pool
 
     def run(self, entry: int, addresses: Sequence[int]) -> None:
         """Call the function at an address with each of some addresses, at once."""
