@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects import coopmatrix, simt, xe
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.traits import Collective
 from coopc.rewrite.uniformity import Uniformity, Variation
 from coopc.xdsl_gaps import note_at
@@ -82,7 +82,7 @@ def allowed(op: Operation) -> Variation:
     if isinstance(op, simt.WaitingOp):
         subgroup = op.scope.data is simt.FenceScope.SUBGROUP
         return Variation.SUBGROUPS if subgroup else Variation.NONE
-    if isinstance(op, xe.SplitDpasOp):
+    if op.name == "xe.split_dpas":
         return Variation.PAIRS
     most = Variation.SUBGROUPS
     if isinstance(op, coopmatrix.AccessOp):
@@ -118,7 +118,11 @@ def uniform_operands(op: Operation) -> Sequence[tuple[str, SSAValue]]:
             return (("the lane", op.lane),)
         case simt.BlockReadOp() | simt.BlockWriteOp():
             return accessed(op.memory, op.positions)
-        case xe.BlockLoadOp():
+        case _ if op.name == "xe.block_load":
+            # Here alone: numpy comes with xe, and every pipeline runs this pass.
+            from coopc.dialects.xe import BlockLoadOp
+
+            assert isinstance(op, BlockLoadOp)
             guard = () if op.guard is None else (("the guard", op.guard),)
             return (("the base", op.base), ("the offset", op.offset), *guard)
         case _:

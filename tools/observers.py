@@ -1,20 +1,16 @@
-"""What the tools can do between passes: print, time, validate, note owners."""
+"""What coopc-opt can do between passes: print, time, validate."""
 
 from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
-from coopc.dialects import coopmatrix, simt
 from coopc.pipeline import Observer
 
 if TYPE_CHECKING:
@@ -71,31 +67,3 @@ class Validate(Observer):
         from coopc.validate.step import validate_next
 
         validate_next(self.validator, module.clone(), step, None)
-
-
-@dataclass
-class Owners(Observer):
-    """Notes what was decided first of each kernel, by its text or else by a pass.
-
-    Later passes let one work-item hold all elements.
-    """
-
-    distributions: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
-    """By the kernel's name."""
-    lanes: dict[str, int] = field(default_factory=dict[str, int])
-    """Of a subgroup, by the kernel's name."""
-
-    def start(self, module: ModuleOp) -> None:
-        """Note what the text says."""
-        for op in module.ops:
-            if not isinstance(op, FuncOp):
-                continue
-            name = op.sym_name.data
-            if (found := op.attributes.get(coopmatrix.DISTRIBUTION)) is not None:
-                self.distributions.setdefault(name, found)
-            if isinstance(lanes := op.attributes.get(simt.SUBGROUP_SIZE), IntegerAttr):
-                self.lanes.setdefault(name, lanes.value.data)
-
-    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Note what a pass has decided."""
-        self.start(module)

@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from coopc.dialects import coopmatrix, row_slice, simt, xe
+from coopc.dialects import coopmatrix, row_slice, simt
 
 MAX_SHIFT = 32
 """Ids have fewer bits than this."""
@@ -270,20 +270,21 @@ def _is_between_pairs(op: arith.CmpiOp) -> bool:
     return name[1:] in (("lt", "ge") if limit % 2 == 0 else ("le", "gt"))
 
 
-SOURCES: dict[type[Operation], Variation] = {
-    simt.LaneIdOp: Variation.LANES,
-    simt.SubgroupIdOp: Variation.SUBGROUPS,
-    simt.ShuffleOp: Variation.LANES,
-    simt.BlockReadOp: Variation.LANES,
-    xe.BlockLoadOp: Variation.LANES,
-    xe.BlockLoad2DOp: Variation.LANES,
-    xe.PayloadLoadOp: Variation.LANES,
-    xe.DpasOp: Variation.LANES,
-    xe.SplitDpasOp: Variation.LANES,
-    coopmatrix.ExtractOp: Variation.LANES,
-    coopmatrix.CoordOp: Variation.LANES,
-    row_slice.ExtractElementOp: Variation.LANES,
-    memref.AtomicRMWOp: Variation.LANES,
+# Of xe by name, so that programs without it do not import it.
+SOURCES: dict[str, Variation] = {
+    simt.LaneIdOp.name: Variation.LANES,
+    simt.SubgroupIdOp.name: Variation.SUBGROUPS,
+    simt.ShuffleOp.name: Variation.LANES,
+    simt.BlockReadOp.name: Variation.LANES,
+    "xe.block_load": Variation.LANES,
+    "xe.block_load_2d": Variation.LANES,
+    "xe.payload_load": Variation.LANES,
+    "xe.dpas": Variation.LANES,
+    "xe.split_dpas": Variation.LANES,
+    coopmatrix.ExtractOp.name: Variation.LANES,
+    coopmatrix.CoordOp.name: Variation.LANES,
+    row_slice.ExtractElementOp.name: Variation.LANES,
+    memref.AtomicRMWOp.name: Variation.LANES,
 }
 """Operations whose results vary whatever the operands are."""
 
@@ -294,7 +295,7 @@ def source(op: Operation) -> Variation:
         workgroup = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
         shared = op.memref.type.memory_space == workgroup
         return Variation.NONE if shared else Variation.LANES
-    return SOURCES.get(type(op), Variation.NONE)
+    return SOURCES.get(op.name, Variation.NONE)
 
 
 def of_local_id(op: simt.LocalIdOp, divisor: int) -> Variation:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from coopc.interface import Buffer, Interface
 from coopc.interface_call import Call, sizes_of
@@ -40,7 +41,7 @@ class Outcome:
     @property
     def median_milliseconds(self) -> float:
         """The median time of a run, without the first where there are more."""
-        return median(self.milliseconds[1:] or self.milliseconds)
+        return float(np.median(self.milliseconds[1:] or self.milliseconds))
 
 
 def on_vulkan(

@@ -27,8 +27,6 @@ from coopc.dialects.coopmatrix import (
     Scope,
     Use,
 )
-from coopc.dialects.layout import rule_in
-from coopc.dialects.layout.matrices import distribution_of
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
 from coopc.layout.distribution import Distribution
 from coopc.layout.row_slice import RowSlices
@@ -93,9 +91,11 @@ def named_provider(attr: Attribute | None) -> Provider:
             return coopmatrix_layout
         case StringAttr(data=name) if name in PROVIDERS:
             return PROVIDERS[name]
-        case found if rule_in(found) is not None:
-            return partial(_by_attribute, found)
         case found:
+            from coopc.dialects.layout import rule_in  # most kernels name none
+
+            if rule_in(found) is not None:
+                return partial(_by_attribute, found)
             raise SimulationError(
                 f"expected {coopmatrix.DISTRIBUTION} to be an attribute of layout or "
                 f"one of {', '.join(PROVIDERS)}, got {found}"
@@ -103,6 +103,8 @@ def named_provider(attr: Attribute | None) -> Provider:
 
 
 def _by_attribute(attr: Attribute, matrix: MatrixType, lanes: int) -> Distribution:
+    from coopc.dialects.layout.matrices import distribution_of
+
     try:
         return distribution_of(attr, matrix, lanes)
     except ValueError as error:

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
-from coopc.dialects import tt, ttg
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.values import AXES, Array, trailing
 
@@ -35,21 +34,24 @@ DIVISIONS: tuple[type[Operation], ...] = (
     arith.RemUIOp,
 )
 
-MOVES: tuple[type[Operation], ...] = (
-    tt.BroadcastOp,
-    tt.CatOp,
-    tt.ExpandDimsOp,
-    tt.JoinOp,
-    tt.ReshapeOp,
-    tt.SplatOp,
-    tt.SplitOp,
-    tt.TransOp,
-    tt.UnsplatOp,
-    ttg.ConvertLayoutOp,
-    vector.BroadcastOp,
-    vector.ExtractOp,
-    vector.InsertOp,
-    vector.ShuffleOp,
+# By name, so that a program without them does not import their dialects.
+MOVES = frozenset(
+    (
+        "tt.broadcast",
+        "tt.cat",
+        "tt.expand_dims",
+        "tt.join",
+        "tt.reshape",
+        "tt.splat",
+        "tt.split",
+        "tt.trans",
+        "tt.unsplat",
+        "ttg.convert_layout",
+        "vector.broadcast",
+        "vector.extract",
+        "vector.insert",
+        "vector.shuffle",
+    )
 )
 """What gives elements of its operands; where is said by those that are indices."""
 
@@ -97,7 +99,7 @@ class Poisons:
         if isinstance(op, arith.SelectOp):
             where = self._selected(op, environment)
             return (Poison(where, error) if where.any() else None,)
-        if isinstance(op, MOVES) and not any(
+        if op.name in MOVES and not any(
             isinstance(x.type, IndexType) and x in self.values for x in op.operands
         ):
             wheres = run({x: self._where(x, environment[x]) for x in _moved(op)})

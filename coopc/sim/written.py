@@ -2,63 +2,64 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from coopc.dialects import coopmatrix, simt, tt, ttig, xe
-
-READS: tuple[type[Operation], ...] = (
-    coopmatrix.FillOp,
-    coopmatrix.LoadOp,
-    coopmatrix.PrefetchOp,
-    memref.DimOp,
-    memref.LoadOp,
-    memref.RankOp,
-    simt.BlockReadOp,
-    tt.DescriptorLoadOp,
-    tt.LoadOp,
-    ttig.BlockLoad2DFromPtrOp,
-    ttig.BlockLoad2DOp,
-    ttig.DescriptorPrefetchOp,
-    ttig.PrefetchOp,
-    vector.LoadOp,
-    vector.MaskedLoadOp,
-    vector.TransferReadOp,
-    xe.BlockLoad2DOp,
-    xe.BlockLoadOp,
-    xe.BlockPrefetch2DOp,
-    xe.PayloadLoadOp,
-    xe.PayloadPrefetchOp,
-    xe.PayloadSetXOp,
-    xe.PayloadSetYOp,
+# By name, so that the dialects that a program does not use are not imported.
+READS = frozenset(
+    (
+        "coopmatrix.fill",
+        "coopmatrix.load",
+        "coopmatrix.prefetch",
+        "memref.dim",
+        "memref.load",
+        "memref.rank",
+        "simt.block_read",
+        "tt.descriptor_load",
+        "tt.load",
+        "ttig.2d_block_load",
+        "ttig.2d_block_load_from_ptr",
+        "ttig.descriptor_prefetch",
+        "ttig.prefetch",
+        "vector.load",
+        "vector.maskedload",
+        "vector.transfer_read",
+        "xe.block_load",
+        "xe.block_load_2d",
+        "xe.block_prefetch_2d",
+        "xe.payload_load",
+        "xe.payload_prefetch",
+        "xe.payload_set_x",
+        "xe.payload_set_y",
+    )
 )
 """What accesses memory and does not write."""
-
-VIEWS: tuple[type[Operation], ...] = (
-    memref.AssumeAlignmentOp,
-    memref.CastOp,
-    memref.CollapseShapeOp,
-    memref.ExpandShapeOp,
-    memref.ExtractStridedMetaDataOp,
-    memref.MemorySpaceCastOp,
-    memref.ReinterpretCastOp,
-    memref.SubviewOp,
-    memref.ViewOp,
-    simt.ViewElementsOp,
-    tt.AddPtrOp,
-    tt.AdvanceOp,
-    tt.BitcastOp,
-    tt.BroadcastOp,
-    tt.ExpandDimsOp,
-    tt.MakeTensorDescriptorOp,
-    tt.MakeTensorPtrOp,
-    tt.ReshapeOp,
-    tt.SplatOp,
-    tt.UnsplatOp,
-    ttig.ExtractDescOp,
-    xe.PayloadCreateOp,
+VIEWS = frozenset(
+    (
+        "memref.assume_alignment",
+        "memref.cast",
+        "memref.collapse_shape",
+        "memref.expand_shape",
+        "memref.extract_strided_metadata",
+        "memref.memory_space_cast",
+        "memref.reinterpret_cast",
+        "memref.subview",
+        "memref.view",
+        "simt.view_elements",
+        "tt.addptr",
+        "tt.advance",
+        "tt.bitcast",
+        "tt.broadcast",
+        "tt.expand_dims",
+        "tt.make_tensor_descriptor",
+        "tt.make_tensor_ptr",
+        "tt.reshape",
+        "tt.splat",
+        "tt.unsplat",
+        "ttig.extract_desc",
+        "xe.payload_create",
+    )
 )
 """What makes another way to see the same memory."""
 
@@ -83,7 +84,7 @@ def _is_written(memory: SSAValue) -> bool:
             for result in use.operation.results
             if not isinstance(result.type, IndexType | IntegerType)
         )
-        if isinstance(use.operation, VIEWS)
-        else not isinstance(use.operation, READS)
+        if use.operation.name in VIEWS
+        else use.operation.name not in READS
         for use in memory.uses
     )

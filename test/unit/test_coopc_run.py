@@ -15,7 +15,7 @@ import pytest
 from coopc.run.execute import Outcome
 from coopc.run.tiles import cpu_flags, why_not_emulated
 from coopc.tools import coopc_run
-from coopc.tools.run_job import Job
+from coopc.tools.coopc_run import Job
 
 Array = np.ndarray[Any, Any]
 Said = Callable[..., tuple[int, str, str]]
@@ -29,11 +29,7 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
     def run(text: str, *arguments: str) -> tuple[int, str, str]:
         file = tmp_path / "k.mlir"
         file.write_text(text)
-        parsed = coopc_run.parser()
-        status = coopc_run.run_tool(
-            coopc_run.TOOL,
-            lambda: coopc_run.body(parsed.read([str(file), *arguments])),
-        )
+        status = coopc_run.main([str(file), *arguments])
         out, err = capsys.readouterr()
         return status, out, err.replace(f"{tmp_path}/", "")
 

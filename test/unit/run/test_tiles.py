@@ -9,8 +9,7 @@ from coopc.run.native import Native, needed_features, optimised
 from coopc.run.tiles import Tiles
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
-from coopc.tools.coopc_run import parser
-from coopc.tools.run_job import prepare
+from coopc.tools.coopc_run import parser, prepare
 
 INT8 = frozenset({"amx-tile", "amx-int8"})
 EMERALD = frozenset({"avx512f", "amx_tile", "amx_int8", "amx_bf16"})
