@@ -22,7 +22,7 @@ from coopc.explain import of_step
 from coopc.options import make, read_specs
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
-from coopc.remarks import Sink, remark_line, remarks_to
+from coopc.remarks import Sink, print_remark, remark_line, remarks_to
 from coopc.source import Source
 from coopc.universe import TARGETS, everything
 from coopc.xdsl_gaps import blaming
@@ -141,6 +141,7 @@ def compile(
         name: What diagnostics call the text.
         observers: What looks at the module after each pass.
         on_remark: Also receives each remark of a pass, when the pass emits it.
+            Without it those of a compilation that fails are printed.
 
     Raises:
         CompileError: Anything about the text, the pipeline or the target is wrong.
@@ -153,15 +154,21 @@ def compile(
     source = Source(text_or_module if is_text else "", name)
     module = parse(ctx, source) if is_text else text_or_module.clone()
     decided = Decisions()
+    heard: list[str] = []
 
     def hear(line: str) -> None:
-        decided.remarks.append(line)
+        heard.append(line)
         if on_remark is not None:
             on_remark(line)
 
-    with remarks_to(hear):
-        Run(ctx, source, observers=(decided, *observers)).apply(module, steps)
-    plans, remarks = tuple(decided.plans), tuple(decided.remarks)
+    try:
+        with remarks_to(hear):
+            Run(ctx, source, observers=(decided, *observers)).apply(module, steps)
+    except CompileError:
+        for line in heard if on_remark is None else ():
+            print_remark(line)  # there is no artifact that could hold it
+        raise
+    plans, remarks = tuple(decided.plans), (*decided.remarks, *heard)
     content = emit(ctx, module, writer, source)
     if writer.name not in TARGETS or not hasattr(writer, "flavour"):
         # Functions of LLVM IR are called as their types say.

@@ -2,6 +2,12 @@
 
 Both come from the forms of a function before and after a pass: conditions of the
 interface and sizes that are the same; the tiles of its grid and of its loops.
+
+The memory of some kernels is behind pointers: Triton's, and what they become.  A
+pointer says nothing of how much memory there is: each gets the same amount.  Integers
+are sizes and pitches there, and get numbers as dynamic sizes do, of which the
+conditions of the kernel hold: a program that has them says that it is called for no
+others.
 """
 
 from __future__ import annotations
@@ -9,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import lcm
+from typing import TypeGuard
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, NoneAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -30,11 +37,36 @@ from coopc.interface import Buffer, Condition, Interface, Scalar
 from coopc.interface_conditions import violated_condition
 from coopc.rewrite.uniformity import constant_of
 from coopc.sim.arguments import Argument
+from coopc.sim.values import bits_of, is_integer
 from coopc.validate.forms import Form
-from coopc.validate.pointers import has_pointers, is_size
 
 MOST_TILE = 512
 """Elements along a dimension: larger tiles are not filled."""
+LEAST_BITS = 32
+"""Of an integer that is a size, beside pointers."""
+
+
+def is_pointer(type: Attribute) -> TypeGuard[MemRefType]:
+    """Whether an argument is a pointer: a memref of rank 0."""
+    return (
+        isa(type, MemRefType)
+        and not type.get_shape()
+        and isinstance(type.layout, NoneAttr)
+    )
+
+
+def has_pointers(func: FuncOp) -> bool:
+    """Whether the memory of a kernel is behind pointers."""
+    return simt.KERNEL in func.attributes and any(
+        map(is_pointer, func.function_type.inputs)
+    )
+
+
+def is_size(func: FuncOp, type: Attribute) -> bool:
+    """Whether an argument is a size or a pitch, or else a position."""
+    if isinstance(type, IndexType):
+        return True
+    return is_integer(type) and bits_of(type) >= LEAST_BITS and has_pointers(func)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +89,7 @@ def slots_of(func: FuncOp) -> list[Slot]:
                 for dimension, size in enumerate(type.get_shape())
                 if size == DYNAMIC_INDEX
             ]
-        elif isinstance(type, IndexType) or (has_pointers(func) and is_size(type)):
+        elif is_size(func, type):
             found.append(Slot("value", position))
     return found
 

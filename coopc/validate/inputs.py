@@ -44,11 +44,18 @@ from coopc.sim.values import (
     scalar_of,
     shape_of,
 )
-from coopc.validate.contract import Contract, slots_of
-from coopc.validate.pointers import ELEMENTS, has_pointers, is_pointer, is_size
+from coopc.validate.contract import (
+    Contract,
+    has_pointers,
+    is_pointer,
+    is_size,
+    slots_of,
+)
 
 SIZES = (16, 32, 64, 128, 8, 4, 1)
 """Numbers that dynamic sizes are tried with, in elements."""
+POINTER_ELEMENTS = 1 << 16
+"""That each pointer points to."""
 MAX_ELEMENTS = 1 << 22
 """Of all arrays together: with more, a function is not run."""
 EXACT_VALUES = ((-2, 3), (1, 4))
@@ -183,9 +190,8 @@ def make_arguments(
     found: list[Argument] = []
     for position, type in enumerate(func.function_type.inputs):
         if has_pointers(func) and is_pointer(type):
-            element = type.get_element_type()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
-            exact = (low, high)
-            found.append(_contents(element, (ELEMENTS,), inputs, random, exact))  # pyright: ignore[reportUnknownArgumentType]
+            element, shape = type.get_element_type(), (POINTER_ELEMENTS,)
+            found.append(_contents(element, shape, inputs, random, (low, high)))
         elif isa(type, MemRefType):
             shape = [
                 next(rest) if size == DYNAMIC_INDEX else size for size in _shape(type)
@@ -195,7 +201,7 @@ def make_arguments(
             element = scalar_of(element_of(type))
             array[...] = _contents(element, array.shape, inputs, random, (low, high))
             found.append(array)
-        elif isinstance(type, IndexType) or (has_pointers(func) and is_size(type)):
+        elif is_size(func, type):
             found.append(next(rest))
         else:
             found.append(_number(type, inputs, random, (low, high)))

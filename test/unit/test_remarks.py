@@ -58,6 +58,17 @@ def test_an_artifact_has_the_remarks_of_passes(
     assert capsys.readouterr().err == ""
 
 
+def test_remarks_of_a_failure_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Unless the caller has them already."""
+    pipeline = "coopc-khr{device=lavapipe},convert-coopmatrix-to-xe{device=bmg}"
+    heard: list[str] = []
+    for on_remark in (None, heard.append):
+        with pytest.raises(coopc.CompileError):
+            coopc.compile(SLOW, pipeline, on_remark=on_remark)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert heard == [line]
+
+
 def test_remarks_end_with_the_compilation(capsys: pytest.CaptureFixture[str]) -> None:
     """Also of one that fails."""
     with pytest.raises(coopc.CompileError):
