@@ -18,7 +18,7 @@ from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
 from coopc.passes.expand_exchanges import ExpandExchangesPass
 from coopc.passes.generic.normalize import NormalizePass
 from coopc.passes.khr.legalize_coopmatrix_khr import LegalizeCoopmatrixKhrPass
-from coopc.passes.khr.pack_coopmatrix_b import PackCoopmatrixBPass
+from coopc.passes.linalg.pack_coopmatrix_b import PackCoopmatrixBPass
 from coopc.passes.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
 
@@ -47,10 +47,10 @@ class CoopcKhrPass(Pipeline):
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
-        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
         )
-        from coopc.passes.khr.tile_matmul_khr import TileMatmulKhrPass
+        from coopc.passes.linalg.tile_matmul_khr import TileMatmulKhrPass
 
         return (
             SetTargetPass.of(self.name, self.device, self.flavour),
@@ -108,7 +108,7 @@ class CoopcXePass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
         # Triton's dialects are too much to import for the other pipelines.
-        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
         )
         from coopc.passes.xe.add_fallback_entry import AddFallbackEntryPass
@@ -175,11 +175,11 @@ class CoopcLanesPass(Pipeline):
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
-        from coopc.passes.front.convert_linalg_to_coopmatrix import (
-            ConvertLinalgToCoopmatrixPass,
-        )
         from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
         from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
+            ConvertLinalgToCoopmatrixPass,
+        )
 
         return (
             SetTargetPass.of(self.name, self.device, self.flavour),
@@ -223,11 +223,11 @@ class CoopcAmxPass(Pipeline):
         )
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
         from coopc.passes.cpu.fit_amx_tiles import FitAmxTilesPass
-        from coopc.passes.cpu.pack_b_amx import PackBAmxPass
-        from coopc.passes.cpu.tile_matmul_amx import TileMatmulAmxPass
-        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
         )
+        from coopc.passes.linalg.pack_b_amx import PackBAmxPass
+        from coopc.passes.linalg.tile_matmul_amx import TileMatmulAmxPass
 
         return (
             TileMatmulAmxPass(self.block, self.threads),
@@ -259,10 +259,10 @@ class CoopcCpuPass(Pipeline):
         """Vectorise what work-items do, then let one work-item hold each matrix."""
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
         from coopc.passes.cpu.stage_row_slices import StageRowSlicesPass
-        from coopc.passes.front.convert_linalg_to_coopmatrix import (
+        from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
         )
-        from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
 
         return (
             ConvertLinalgToCoopmatrixPass((*CPU_TILE, 16)),

@@ -34,15 +34,15 @@ PASSES: dict[str, str] = {
     "check-lowered": "coopc.passes.check_lowered:CheckLoweredPass",
     "set-target": "coopc.passes.set_target:SetTargetPass",
     "normalize": "coopc.passes.generic.normalize:NormalizePass",
-    "convert-linalg-to-coopmatrix": "coopc.passes.front.convert_linalg_to_coopmatrix"
+    "convert-linalg-to-coopmatrix": "coopc.passes.linalg.convert_linalg_to_coopmatrix"
     ":ConvertLinalgToCoopmatrixPass",
     "convert-spirv-calls-to-coopmatrix": "coopc.passes.front"
     ".convert_spirv_calls_to_coopmatrix:ConvertSpirvCallsToCoopmatrixPass",
-    "tile-matmul-khr": "coopc.passes.khr.tile_matmul_khr:TileMatmulKhrPass",
+    "tile-matmul-khr": "coopc.passes.linalg.tile_matmul_khr:TileMatmulKhrPass",
     "inline-matrix-calls": "coopc.passes.coopmatrix.inline_matrix_calls"
     ":InlineMatrixCallsPass",
     "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
-    "pack-coopmatrix-b": "coopc.passes.khr.pack_coopmatrix_b:PackCoopmatrixBPass",
+    "pack-coopmatrix-b": "coopc.passes.linalg.pack_coopmatrix_b:PackCoopmatrixBPass",
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
     "inline-tt-calls": "coopc.passes.xe.inline_tt_calls:InlineTtCallsPass",
@@ -62,8 +62,8 @@ PASSES: dict[str, str] = {
     "expand-exchanges": "coopc.passes.expand_exchanges:ExpandExchangesPass",
     "fuse-split-dpas": "coopc.passes.xe.fuse_split_dpas:FuseSplitDpasPass",
     "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
-    "tile-matmul-amx": "coopc.passes.cpu.tile_matmul_amx:TileMatmulAmxPass",
-    "pack-b-amx": "coopc.passes.cpu.pack_b_amx:PackBAmxPass",
+    "tile-matmul-amx": "coopc.passes.linalg.tile_matmul_amx:TileMatmulAmxPass",
+    "pack-b-amx": "coopc.passes.linalg.pack_b_amx:PackBAmxPass",
     "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",
     "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
     "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"

@@ -22,6 +22,7 @@ from coopc.device.model import (
 from coopc.device.shape import (
     ELEMENT_BITS,
     AccessRule,
+    GemmTiles,
     Layout,
     MatrixShape,
     Use,
@@ -83,6 +84,7 @@ __all__ = [
     "Fills",
     "Flavour",
     "FloatAtomic",
+    "GemmTiles",
     "Layout",
     "Limits",
     "MatrixShape",

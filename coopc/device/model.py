@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from coopc.device.block_io import BlockIO
-from coopc.device.shape import AccessRule, Layout, MatrixShape, Use, signless
+from coopc.device.shape import (
+    AccessRule,
+    GemmTiles,
+    Layout,
+    MatrixShape,
+    Use,
+    signless,
+)
 
 Flavour: TypeAlias = Literal["opencl", "vulkan"]
 """The environment of a SPIR-V module."""
@@ -189,6 +196,11 @@ class Device:
     split_pair: SplitPair | None = None
     """None where there is no split DPAS."""
     amx: Amx | None = None
+    gemm_tiles: tuple[GemmTiles, ...] = ()
+    """The tiles by which subgroups share a multiplication, for elements of 16 bits, in
+    the order of preference."""
+    shares_gemm: bool = False
+    """Whether that is far faster than work-groups of one subgroup each."""
 
     def __post_init__(self) -> None:
         if self.subgroup_size not in self.subgroup_sizes:

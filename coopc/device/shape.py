@@ -167,3 +167,37 @@ class AccessRule:
             and (not self.elements or element in self.elements)
             and (not self.shapes or (rows, cols) in self.shapes)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class GemmTiles:
+    """The tiles of a matrix multiplication by several subgroups of a work-group.
+
+    They share tiles of A and B in work-group memory; see `coopc.plan.gemm`.
+    """
+
+    group: tuple[int, int]
+    """M and N of a work-group."""
+    subgroup: tuple[int, int]
+    """M and N of a subgroup; divides `group`."""
+    step: int
+    """K of what is in work-group memory at a time."""
+    stages: int = 2
+    """Tiles of A and of B in work-group memory: with 2, the next ones are written while
+    the work-group multiplies those that are there."""
+    gaps: bool = True
+    """Whether rows in work-group memory have an odd number of pieces."""
+    band: int = 0
+    """Rows of work-groups that follow each other column by column, so that those that
+    run at one time read few rows and columns; 0 for the order of the grid."""
+    unroll: bool = False
+    """Whether the driver is asked to write out the loop along K, or not to."""
+    sliced: bool = False
+    """Whether B comes in slices, the K of one product each, with 1 stage of A.  That
+    leaves room for longer steps, so that whole lines of A are read at a time."""
+
+    @property
+    def subgroups(self) -> int:
+        """Subgroups of a work-group."""
+        (m, n), (sub_m, sub_n) = self.group, self.subgroup
+        return (m // sub_m) * (n // sub_n)

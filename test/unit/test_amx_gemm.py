@@ -15,7 +15,6 @@ from coopc.llvm.text import text
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass
-from coopc.plan.amx_gemm import SUM_BYTES, Block, block_of
 from coopc.run.cpu import Program
 from coopc.run.native import optimised
 from coopc.run.tiles import Tiles, best, has
@@ -162,18 +161,3 @@ def test_no_tile_is_spilled_where_sizes_are_known(element: str, size: int) -> No
     assert rest == 0
     products = len(re.findall(r"^\ttdp", body, re.MULTILINE))
     assert body.count("tileloadd") == products + 4 * versions
-
-
-@pytest.mark.parametrize("threads", [1, 2, 16, 64])
-@pytest.mark.parametrize("size", [1, 31, 512, 1024, 2048, 4096])
-def test_blocks_are_enough_for_the_threads(size: int, threads: int) -> None:
-    block = block_of(size, size, threads)
-    panels = -(-size // 32)
-    blocks = -(-panels // block.rows) * -(-panels // block.cols)
-    assert blocks >= min(threads, panels * panels)
-    assert block.rows * block.cols * 4096 <= SUM_BYTES
-
-
-def test_a_block_that_is_too_large() -> None:
-    with pytest.raises(ValueError, match="at most 1048576 bytes of sums in a block"):
-        Block(32, 32, 4)

@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.passes.front.convert_linalg_to_coopmatrix import (
+from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
     ConvertLinalgToCoopmatrixPass,
 )
 from coopc.pipeline import Run, read_passes

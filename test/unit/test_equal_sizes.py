@@ -15,7 +15,7 @@ from coopc.dialects.simt import EqualSizes
 from coopc.interface import SECOND_ENTRY, Condition, Interface
 from coopc.interface_call import pack
 from coopc.interface_conditions import entry_for
-from coopc.rewrite.multiplication import Multiplication, recognised
+from coopc.passes.linalg.match import Multiplication, recognised
 from coopc.run.arguments import make_arguments, read_word
 
 SIZES = {

@@ -38,7 +38,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, Use
 from coopc.dialects.narrow import is_memref
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
-from coopc.passes.khr.packing_kernel import is_multiple
+from coopc.passes.linalg.packing import is_multiple
 from coopc.rewrite.structure import free_name
 
 INDEX = IndexType()

@@ -1,4 +1,4 @@
-"""What a `linalg` operation multiplies: recognised as a value, or why it is none.
+"""Matches functions that multiply matrices by `linalg`, or says why they do not.
 
 A multiplication reads A (M x K) and B (K x N) and adds to C (M x N), each of them with
 or without a leading batch dimension and each as it is or transposed:
@@ -6,23 +6,37 @@ or without a leading batch dimension and each as it is or transposed:
     C[b, m, n] += cast(A[b, m, k]) * cast(B[b, k, n])
 
 It is a `linalg.matmul`, a `linalg.batch_matmul` or a `linalg.generic` whose maps and
-body say the same.
+body say the same, perhaps after a `linalg.fill` of C.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FixedBitwidthType,
+    FloatAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from coopc.dialects import simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.dialects.simt import EqualSizes
+from coopc.plan.gemm import Fill, Matrix, Problem
+from coopc.rewrite.matrix_offers import element_name
 
 Product = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
@@ -59,14 +73,58 @@ class Operand:
         rank = self.type.get_num_dims()
         return (rank - 1, rank - 2) if self.transposed else (rank - 2, rank - 1)
 
+    @property
+    def matrix(self) -> Matrix:
+        """What plans need of it."""
+        type, strides = self.type, self.type.get_strides()
+        rows, cols = self.dimensions
+        shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
+        return Matrix(
+            str(type),
+            element_name(type.get_element_type(), self.signed),
+            (shape[rows], shape[cols]),
+            (None, None) if strides is None else (strides[rows], strides[cols]),
+            row_alignment(type),
+            self.transposed,
+        )
+
+
+def row_alignment(type: MemRefType) -> int:
+    """Return what divides where rows of a memref begin, 0 for those without gaps.
+
+    >>> from xdsl.dialects.builtin import StridedLayoutAttr, f16
+    >>> layouts = (NoneAttr(), StridedLayoutAttr([24, 1], 16))
+    >>> [row_alignment(MemRefType(f16, [4, 4], layout)) for layout in layouts]
+    [0, 8]
+    """
+    if isinstance(type.layout, NoneAttr):
+        return 0
+    strides = type.get_strides()
+    if strides is None:
+        return 1
+    known = (*strides[:-1], type.layout.get_offset())
+    return gcd(*(1 if x is None else x for x in known))
+
 
 @dataclass(frozen=True, slots=True)
 class Multiplication:
-    """`C += A * B`."""
+    """`C += A * B`, or `C = fill + A * B`."""
 
+    op: Operation
     a: Operand
     b: Operand
     c: Operand
+    fill: SSAValue | None = None
+    """What C is before; None where it is what it was."""
+
+    @property
+    def problem(self) -> Problem:
+        """What plans need of it."""
+        fill: Fill = "nothing"
+        if self.fill is not None:
+            fill = "value" if constant_text(self.fill) is None else "constant"
+        a, b, c = (x.matrix for x in (self.a, self.b, self.c))
+        return Problem(a, b, c, self.batched, fill)
 
     @property
     def batched(self) -> bool:
@@ -92,6 +150,62 @@ class Multiplication:
             for (x, at), (y, like) in pairs
             if DYNAMIC_INDEX in (x.type.get_shape()[at], y.type.get_shape()[like])
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a function cannot become a kernel."""
+
+    op: Operation
+    reason: str
+
+
+def matched(func: FuncOp) -> Multiplication | Refused | None:
+    """Return what a function multiplies, or why not; None without linalg."""
+    inside = (op for block in func.body.blocks for op in block.ops)
+    ops = [op for op in inside if not isinstance(op, arith.ConstantOp | ReturnOp)]
+    first = next((op for op in ops if op.name.startswith("linalg.")), None)
+    if first is None:
+        return None
+    if len(func.body.blocks) > 1:
+        return Refused(first, "expected a function of one block, without branches")
+    fill = ops[0] if isinstance(ops[0], linalg.FillOp) else None
+    rest = ops if fill is None else ops[1:]
+    if not rest:
+        return Refused(ops[0], "expected a multiplication after the fill")
+    found = recognised(rest[0])
+    if isinstance(found, str):
+        return Refused(rest[0], found)
+    if len(rest) > 1:
+        return Refused(rest[1], "expected one multiplication in a function and no more")
+    operands = (found.a, found.b, found.c)
+    if not all(isinstance(each.memory, BlockArgument) for each in operands):
+        return Refused(rest[0], "expected operands that are arguments of the function")
+    if fill is None:
+        return found
+    if fill.outputs[0] is not found.c.memory:
+        return Refused(fill, "expected a fill of the output of the multiplication")
+    return replace(found, fill=fill.inputs[0])
+
+
+def multiplications(module: ModuleOp) -> list[tuple[FuncOp, Multiplication]]:
+    """Return the functions of a module that multiply.
+
+    Raises:
+        PassFailedException: one has operations of linalg, but is no multiplication.
+    """
+    found: list[tuple[FuncOp, Multiplication]] = []
+    for func in module.ops:
+        if not isinstance(func, FuncOp):
+            continue
+        match matched(func):
+            case Multiplication() as multiplication:
+                found.append((func, multiplication))
+            case Refused(culprit, reason):
+                culprit.emit_error(reason, PassFailedException(reason))
+            case None:
+                pass
+    return found
 
 
 def recognised(op: Operation) -> Multiplication | str:
@@ -123,6 +237,7 @@ def recognised(op: Operation) -> Multiplication | str:
     batch, m, k = roles
     batched = batch is not None
     return Multiplication(
+        op,
         Operand(values[0], order(maps[0])[-1] == m, batched, signs[0]),
         Operand(values[1], order(maps[1])[-1] == k, batched, signs[1]),
         Operand(values[2], order(maps[2])[-1] == m, batched, signed=all(signs)),
@@ -205,3 +320,34 @@ def uncast(value: SSAValue) -> tuple[SSAValue, bool]:
     if isinstance(owner, CASTS):
         return owner.input, isinstance(owner, arith.ExtSIOp)
     return value, False
+
+
+def constant_text(value: SSAValue) -> str | None:
+    """Return a number as a dense attribute writes it; None for what is not constant."""
+    if not isinstance(owner := value.owner, arith.ConstantOp):
+        return None
+    match owner.value:
+        case IntegerAttr() as attr:
+            return str(attr.value.data)
+        case FloatAttr() as attr:
+            return repr(attr.value.data)
+        case _:
+            return None
+
+
+def extent(func: FuncOp, memory: SSAValue, dimension: int) -> AffineExpr:
+    """Return the size of an argument, as an expression of the sizes of a function."""
+    assert isinstance(memory, BlockArgument), memory
+    type = memory.type
+    assert isa(type, MemRefType), type
+    if (size := type.get_shape()[dimension]) != DYNAMIC_INDEX:
+        return AffineConstantExpr(size)
+    sizes = [(each.argument, each.dimension) for each in simt.kernel_sizes(func)]
+    return AffineDimExpr(sizes.index((memory.index, dimension)))
+
+
+def tiles(size: AffineExpr, tile: int) -> AffineExpr:
+    """Return how many tiles cover a size."""
+    if isinstance(size, AffineConstantExpr):
+        return AffineConstantExpr(-(-size.value // tile))
+    return size.ceil_div(tile)

@@ -29,7 +29,7 @@ from coopc.device import Device
 from coopc.dialects import simt
 from coopc.passes.khr.decisions import Decision, why_not_staged
 from coopc.passes.khr.legalizer import Legalizer
-from coopc.passes.khr.packing_kernel import Packing, planned, wants_packed
+from coopc.passes.linalg.packing import Packing, planned, wants_packed
 from coopc.rewrite.device_option import device_of
 
 

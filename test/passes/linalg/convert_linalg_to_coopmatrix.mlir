@@ -8,7 +8,7 @@ func.func @static(%a: memref<64x40xf16>, %b: memref<40x48xf16>, %c: memref<64x48
   // CHECK:      %row = arith.muli %group_y, %c32 : index
   // CHECK:      %col = arith.muli %group_x, %c16 : index
   // CHECK:      %init = coopmatrix.load %c[%row, %col] row_major : memref<64x48xf32> -> !coopmatrix.matrix<32x16xf32, acc>
-  // CHECK-NEXT: %sum = scf.for %k = %c0 to %c40 step %c8 iter_args(%acc = %init)
+  // CHECK-NEXT: %sum = scf.for %k = %c0 to %k_end step %c8 iter_args(%acc = %init)
   // CHECK-NEXT:   %a_tile = coopmatrix.load %a[%row, %k] row_major : memref<64x40xf16> -> !coopmatrix.matrix<32x8xf16, a>
   // CHECK-NEXT:   %b_tile = coopmatrix.load %b[%k, %col] row_major : memref<40x48xf16> -> !coopmatrix.matrix<8x16xf16, b>
   // CHECK-NEXT:   %next = coopmatrix.mul_add %a_tile, %b_tile, %acc :
@@ -77,8 +77,8 @@ func.func @transposed(%a: memref<8x32xf16>, %b: memref<16x8xf16>, %c: memref<16x
 // CHECK-LABEL: func.func @batched
 // CHECK-SAME:  simt.grid = affine_map<(d0, d1, d2) -> (1, 1, d2)>
 func.func @batched(%a: memref<?x32x8xi8>, %b: memref<?x8x16xi8>, %c: memref<?x32x16xi32>) {
-  // CHECK: coopmatrix.load %a[%group_z, %row, %k] row_major :
-  // CHECK: coopmatrix.load %b[%group_z, %k, %col] row_major :
+  // CHECK: coopmatrix.load %a[%batch, %row, %k] row_major :
+  // CHECK: coopmatrix.load %b[%batch, %k, %col] row_major :
   // CHECK: coopmatrix.mul_add %a_tile, %b_tile, %acc signed(b) :
   linalg.generic {indexing_maps = [#bmk, #bkn, #bmn], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%a, %b : memref<?x32x8xi8>, memref<?x8x16xi8>) outs(%c : memref<?x32x16xi32>) {
   ^bb0(%x: i8, %y: i8, %z: i32):

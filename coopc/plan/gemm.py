@@ -1,0 +1,623 @@
+"""The plan of a matrix multiplication: C (M x N) += A (M x K) * B (K x N), in tiles.
+
+A work-group computes a tile of C.  It is cut into tiles of which a subgroup holds the
+sums in registers.  Along K, a step is what is near the work-group at a time, and the
+depth is the K of one product of matrices.
+
+| engine                   | a work-group is   | A and B come                        |
+|--------------------------|-------------------|-------------------------------------|
+| any: `plan_direct`       | one subgroup      | from memory: `Direct`               |
+| KHR: `plan_staged`       | several subgroups | through work-group memory: `Panel`  |
+| AMX: `plan_amx`          | one core          | packed by a kernel before: `Packed` |
+
+A core computes the subgroup tiles of its work-group one after the other.
+
+Laws (test/unit/test_gemm_plan.py):
+  cover     the subgroup tiles of all work-groups have each element of C exactly once
+  copy      the work-items of a work-group copy each piece of a panel exactly once
+  banks     eight work-items in a row write to different banks, and eight rows of a
+            matrix are read from different banks
+
+What a work-group does in a step with panels is in `coopc.plan.gemm_schedule`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from coopc.device import ELEMENT_BITS, Device, GemmTiles, MatrixShape, signless
+from coopc.device import Use as Operand
+from coopc.device.model import Amx
+
+Axis: TypeAlias = Literal["rows", "cols"]
+Source: TypeAlias = Literal["a", "b"]
+"""An operand that is read along K."""
+Fill: TypeAlias = Literal["nothing", "constant", "value"]
+"""What C is filled with before: nothing, so that it is added to."""
+AXES: tuple[Axis, Axis] = ("rows", "cols")
+
+
+# --- what is multiplied --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A, B or C in memory, as far as it is known before the program runs."""
+
+    type: str
+    """The memref, as MLIR writes it."""
+    element: str
+    """The type of an element as `coopc.device` names it, with a sign."""
+    shape: tuple[int | None, int | None]
+    """Rows and columns of the matrix."""
+    strides: tuple[int | None, int | None]
+    """Elements from row to row, and from column to column."""
+    row_alignment: int = 0
+    """Elements that divide where each row of the memref begins, as far as its layout
+    says; 0 where rows follow each other without gaps."""
+    transposed: bool = False
+    """Whether the last two dimensions of the memref are columns and rows."""
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element; its type is one that a device multiplies."""
+        return ELEMENT_BITS[self.element] // 8
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements of a row of the memref follow each other."""
+        return self.strides[0 if self.transposed else 1] == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is multiplied."""
+
+    a: Matrix
+    b: Matrix
+    c: Matrix
+    batched: bool = False
+    fill: Fill = "nothing"
+
+    @property
+    def elements(self) -> tuple[str, str, str]:
+        """The element types of A, B and C, with signs."""
+        return self.a.element, self.b.element, self.c.element
+
+
+# --- how A and B come to registers ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """Matrices are loaded from where the operand is in memory."""
+
+    checked: tuple[Axis, ...] = ()
+    """The axes along which an access may leave the memref."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A kernel that runs before writes the operand in the order in which it is read."""
+
+    channel: int = 1
+    """Rows that share a row of a tile: those of B along K fill 32 bits together."""
+
+
+WIDTHS = (16, 8, 4)
+"""Bytes that a work-item copies at a time, the most first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A tile of A or B in work-group memory: rows of pieces, and a gap behind each row.
+
+    The step of A that has 32 of f16, in rows of 4 + 1 pieces of 16 bytes:
+
+        row 0   | 0..7 | 8..15 | 16..23 | 24..31 | (gap) |
+        row 1   | 0..7 | ...
+
+    With an odd number of pieces a row, eight consecutive rows begin in different banks.
+    """
+
+    rows: int
+    """Along the dimension of memory that is not contiguous."""
+    cols: int
+    """Elements of a row."""
+    element_bytes: int
+    width: int
+    """Bytes of a piece."""
+    gaps: bool
+    copies: int = 1
+    """How many such tiles are in work-group memory."""
+
+    @property
+    def per_piece(self) -> int:
+        """Elements of a piece."""
+        return self.width // self.element_bytes
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of a row that hold elements."""
+        return self.cols // self.per_piece
+
+    @property
+    def stride(self) -> int:
+        """Pieces from row to row."""
+        return self.pieces | 1 if self.gaps else self.pieces
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all copies."""
+        return self.copies * self.rows * self.stride * self.width
+
+    @property
+    def interleaved(self) -> int:
+        """From how many rows each eight work-items copy pieces; 1 for row after row.
+
+        Where rows are shorter than eight pieces and their stride is odd, pieces of rows
+        that are `pieces` apart are in different banks.
+        """
+        if self.stride % 2 == 0 or 8 % self.pieces or self.rows % 8:
+            return 1
+        return 8 // self.pieces
+
+    @property
+    def period(self) -> int:
+        """Pieces after which the order of copies repeats in later rows."""
+        return self.pieces if self.interleaved == 1 else 8 * self.pieces
+
+
+Feed: TypeAlias = Direct | Packed | Panel
+"""How an operand comes to registers."""
+
+
+def panel(
+    sizes: tuple[int, int], grain: int, element: str, work_items: int, gaps: bool
+) -> Panel | None:
+    """Return a tile with the widest pieces of which each work-item copies equally many.
+
+    Args:
+        sizes: of the tile, that along the contiguous dimension last.
+        grain: the size along that of the matrices that the tile is made of.
+        element: the type of an element.
+        work_items: that copy it.
+        gaps: see `GemmTiles`.
+
+    >>> panel((128, 32), 16, "f16", 256, True).stride
+    5
+    """
+    (rows, cols), size = sizes, ELEMENT_BITS[element] // 8
+    for width in WIDTHS:
+        found = Panel(rows, cols, size, width, gaps)
+        if not 0 < size <= width or grain % found.per_piece:
+            continue
+        if rows * found.pieces % work_items == 0:
+            return found
+    return None
+
+
+# --- the plan ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GemmPlan:
+    """How a multiplication is shared out; see the top of the file."""
+
+    group: tuple[int, int]
+    """M and N of a work-group."""
+    subgroup: tuple[int, int]
+    """M and N of a subgroup's sums; divides `group`."""
+    step: int
+    """K that is near a work-group at a time; a multiple of `depth`."""
+    depth: int
+    """K of a product."""
+    width: int
+    """N of a product."""
+    a: Feed = Direct()
+    b: Feed = Direct()
+    c: Direct = Direct()
+    band: int = 0
+    """Rows of work-groups that follow each other column by column, so that those that
+    run at one time read few rows and columns; 0 for the order of the grid."""
+    unroll: bool = False
+    """Whether the driver is asked to write out the loop along K, or not to."""
+    work_items: int = 1
+    """Of a work-group; 1 where the device says."""
+
+    def __post_init__(self) -> None:
+        (m, n), (sub_m, sub_n) = self.group, self.subgroup
+        assert min(m, n, sub_m, sub_n, self.step, self.depth, self.width) > 0, self
+        rest = m % sub_m, n % sub_n, sub_n % self.width, self.step % self.depth
+        assert not any(rest), self
+
+    @property
+    def products(self) -> int:
+        """Products of a step along K."""
+        return self.step // self.depth
+
+    @property
+    def panels(self) -> tuple[Panel, Panel]:
+        """A and B in work-group memory."""
+        assert isinstance(self.a, Panel), self
+        assert isinstance(self.b, Panel), self
+        return self.a, self.b
+
+    @property
+    def sliced(self) -> bool:
+        """Whether B comes in slices, the K of one product each."""
+        return isinstance(self.b, Panel) and self.b.copies == SLICES
+
+    @property
+    def parts(self) -> tuple[int, int, int]:
+        """How the last product of a step is cut along N: parts at three times.
+
+        Before the next tiles are stored, before they are seen, and after that.
+        """
+        count = self.subgroup[1] // self.width
+        if count % 4 == 0:
+            return 2, 1, 1
+        return (0, 0, 1) if count % 2 else (1, 0, 1)
+
+    @property
+    def part_cols(self) -> int:
+        """N of the parts in which a subgroup computes."""
+        return self.subgroup[1] // sum(self.parts)
+
+
+# --- any engine: one subgroup --------------------------------------------------------
+
+ANY = (32, 32, 16)
+"""M, N and K where there is no device to ask."""
+LANES = (16, 16, 16)
+"""M, N and K of types that the device does not multiply, so that its lanes do."""
+MOST = 32
+"""Rows or columns of C that are worth more than one matrix."""
+
+
+def plan_direct(
+    problem: Problem,
+    device: Device | None = None,
+    tile: tuple[int, int, int] | None = None,
+) -> GemmPlan:
+    """Return how work-groups of one subgroup multiply; every problem has such a plan.
+
+    Where the device has a matrix in no such layout of memory, its accesses are checked:
+    those go through work-group memory, which has any.
+
+    Args:
+        problem: what is multiplied.
+        device: by which; None for any.
+        tile: M, N and K of the tile; by the device without.
+    """
+    if tile is None:
+        tile = direct_tile(device, problem.elements) if device else ANY
+    m, n, k = tile
+
+    def feed(use: Operand, matrix: Matrix, tile: tuple[int, int]) -> Direct:
+        if device is not None and not _has_layout(device, use, matrix):
+            return Direct(AXES)
+        sizes = zip(AXES, matrix.shape, tile, strict=True)
+        return Direct(tuple(x for x, size, of in sizes if size is None or size % of))
+
+    return GemmPlan(
+        (m, n),
+        (m, n),
+        k,
+        k,
+        n,
+        feed("a", problem.a, (m, k)),
+        feed("b", problem.b, (k, n)),
+        feed("acc", problem.c, (m, n)),
+    )
+
+
+def direct_tile(device: Device, elements: tuple[str, str, str]) -> tuple[int, int, int]:
+    """Return M, N and K of a tile: one product of the device, or two along M and N.
+
+    It is two where that is no more than 32: then each matrix of A and B is used twice.
+
+    >>> from coopc.device import INTEL_CPU, LAVAPIPE, NVIDIA
+    >>> [direct_tile(d, ("f16", "f16", "f32")) for d in (LAVAPIPE, NVIDIA, INTEL_CPU)]
+    [(16, 16, 8), (32, 32, 16), (32, 32, 32)]
+    """
+    a, b, c = elements
+    shapes = device.multiplications(a, b, c, c) or tuple(
+        # Matrices lack signs: a product of other signs may do.
+        shape
+        for shape in device.matrix_shapes
+        if [signless(x) for x in shape.elements[:3]] == [signless(x) for x in elements]
+    )
+    if not shapes:
+        return LANES
+    best = _largest(shapes)
+    m, n = (x if x > MOST // 2 else 2 * x for x in (best.m, best.n))
+    return m, n, best.k
+
+
+def _largest(shapes: tuple[MatrixShape, ...]) -> MatrixShape:
+    return max(shapes, key=lambda shape: shape.m * shape.n * shape.k)
+
+
+def _has_layout(device: Device, use: Operand, matrix: Matrix) -> bool:
+    """Whether a device loads matrices as they are in memory, or can if B is packed."""
+    rows, cols = matrix.strides
+    if 1 not in (rows, cols):
+        return True  # not known, and so not to be helped
+    layout = "row_major" if cols == 1 else "col_major"
+    element = signless(matrix.element)
+    has = {
+        each
+        for sizes in device.held(use, element)
+        for each in device.layouts(use, element, *sizes)
+    }
+    return not has or bool(has & {layout, "packed"})
+
+
+# --- KHR: several subgroups, tiles in work-group memory ------------------------------
+
+SLICES = 3
+"""Slices of B in work-group memory: one is stored while two are read."""
+
+
+def plan_staged(
+    problem: Problem, device: Device, tiles: GemmTiles | None = None
+) -> GemmPlan | str:
+    """Return how work-groups of several subgroups multiply, or why they cannot.
+
+    Args:
+        problem: what is multiplied.
+        device: by which.
+        tiles: the sizes; without, the first of the device's that suit the problem.
+    """
+    for matrix in (problem.a, problem.b):
+        if not matrix.contiguous:
+            return (
+                f"expected a memref whose last stride is 1, got {matrix.type}: "
+                "convert-linalg-to-coopmatrix takes any"
+            )
+    if tiles is not None:
+        return staged_by(tiles, problem, device)
+    reason = f"expected tiles for {device.name}, which has none by default"
+    for each in device.gemm_tiles:
+        # The sizes along K are those of 16 bits.
+        step = each.step * 16 // ELEMENT_BITS[problem.a.element]
+        found = staged_by(replace(each, step=step), problem, device)
+        if isinstance(found, str):
+            reason = found
+        elif not found.sliced or suits_slices(problem, found):
+            return found
+    return reason
+
+
+def staged_by(tiles: GemmTiles, problem: Problem, device: Device) -> GemmPlan | str:
+    """Return how a device multiplies with some tiles, or why it cannot."""
+    shape = _product(tiles, device, problem.elements)
+    if isinstance(shape, str):
+        return shape
+    items = tiles.subgroups * device.subgroup_size
+    if items > device.limits.work_items:
+        return (
+            f"expected at most {device.limits.work_items} work-items in a work-group "
+            f"of {device.name}, got {items}: {tiles.subgroups} subgroups of "
+            f"{device.subgroup_size}"
+        )
+    panels = _panels(tiles, shape, problem, items)
+    if isinstance(panels, str):
+        return panels
+    local = sum(each.bytes for each in panels)
+    if local > device.limits.local_bytes:
+        return (
+            f"expected at most {device.limits.local_bytes} bytes of work-group memory "
+            f"on {device.name}, got {local}"
+        )
+    return GemmPlan(
+        tiles.group,
+        tiles.subgroup,
+        tiles.step,
+        shape.k,
+        shape.n,
+        *panels,
+        band=tiles.band,
+        unroll=tiles.unroll,
+        work_items=items,
+    )
+
+
+def suits_slices(problem: Problem, plan: GemmPlan) -> bool:
+    """Return whether slices of B are a good default.
+
+    They leave no room in work-group memory for what matrices at an edge need there: so
+    all copies have to be whole pieces inside of memory.  And A is contiguous along K:
+    else its lines are read whole without them.
+    """
+    (m, n), (a, b) = plan.group, plan.panels
+    sizes = zip((*problem.c.shape, problem.a.shape[1]), (m, n, plan.step), strict=True)
+    return (
+        not problem.a.transposed
+        and all(size is not None and size % of == 0 for size, of in sizes)
+        and problem.a.row_alignment % a.per_piece == 0
+        and problem.b.row_alignment % b.per_piece == 0
+    )
+
+
+def _product(
+    tiles: GemmTiles, device: Device, elements: tuple[str, str, str]
+) -> MatrixShape | str:
+    """Return the largest product that the tiles are made of, or why there is none."""
+    for whole, part, name in zip(tiles.group, tiles.subgroup, "MN", strict=True):
+        if part < 1 or whole < 1 or whole % part:
+            return (
+                f"expected the {name} of a work-group to be a multiple of that of a "
+                f"subgroup, got {whole} and {part}"
+            )
+    if tiles.stages not in (1, 2):
+        return f"expected 1 or 2 stages, got {tiles.stages}"
+    if tiles.sliced and tiles.stages != 1:
+        return f"expected 1 stage of A with slices of B, got {tiles.stages}"
+    a, b, c = elements
+    shapes = device.multiplications(a, b, c, c)
+    if not shapes:
+        return f"{device.name} does not multiply {a} * {b} + {c} -> {c}"
+    m, n = tiles.subgroup
+    fitting = tuple(
+        x
+        for x in shapes
+        if not (m % x.m or n % x.n or tiles.step < 1 or tiles.step % x.k)
+    )
+    if not fitting:
+        sizes = ", ".join(f"{x.m}x{x.n}x{x.k}" for x in shapes)
+        return (
+            f"expected a subgroup's tile and a step of multiples of {sizes} (M x N x "
+            f"K), got {m} x {n} and {tiles.step}"
+        )
+    found = _largest(fitting)
+    if tiles.sliced and tiles.step < SLICES * found.k:
+        least = f"{SLICES} slices of {found.k}"
+        return f"expected a step of at least {least}, got {tiles.step}"
+    return found
+
+
+def _panels(
+    tiles: GemmTiles, shape: MatrixShape, problem: Problem, items: int
+) -> tuple[Panel, Panel] | str:
+    """Return the tiles of A and B in work-group memory, or why not."""
+    (m, n), step, (a, b) = tiles.group, tiles.step, (problem.a, problem.b)
+    b_step = shape.k if tiles.sliced else step
+    b_copies = SLICES if tiles.sliced else tiles.stages
+    a_sizes = ((step, m), shape.m) if a.transposed else ((m, step), shape.k)
+    b_sizes = ((n, b_step), shape.k) if b.transposed else ((b_step, n), shape.n)
+    panels: list[Panel] = []
+    for name, matrix, (sizes, grain), copies in (
+        ("A", a, a_sizes, tiles.stages),
+        ("B", b, b_sizes, b_copies),
+    ):
+        found = panel(sizes, grain, matrix.element, items, tiles.gaps)
+        if found is None:
+            return (
+                f"expected a tile of {name} that {items} work-items copy in equal "
+                f"pieces of {', '.join(map(str, WIDTHS))} bytes, got "
+                f"{sizes[0]} x {sizes[1]} of {matrix.element}"
+            )
+        panels.append(replace(found, copies=copies))
+    of_a, of_b = panels
+    return of_a, of_b
+
+
+# --- AMX: blocks for the caches of a core --------------------------------------------
+
+TILE = Amx()
+"""The tiles of AMX."""
+PANEL = 2 * TILE.rows
+"""Rows of A, or columns of B, that are packed together: two tiles.  Four tiles have the
+sums of two panels, two have a step of either: all eight tiles."""
+STEP_BYTES = TILE.row_bytes
+"""Of K, in a row of a tile of A: a step of a panel has 2 KiB."""
+UNROLL = 4
+"""Products along K that the innermost loop is unrolled by."""
+SUM_BYTES = 1 << 20
+"""Of the sums of a work-group, at most: half of the second cache.  They stay there, as
+do the panels that they need."""
+ROW_BYTES = 2048
+"""From row to row of an A that is not packed, at most."""
+WHOLE_BYTES = 512 << 10
+"""Of an A that is not packed, at most: larger ones were faster packed."""
+AMX_PRODUCTS = (("bf16", "bf16", "f32"), ("f16", "f16", "f32"), ("i8", "i8", "i32"))
+"""The element types, signs aside, that tiles multiply."""
+
+Block: TypeAlias = tuple[int, int, int]
+"""Panels of A, panels of B and products along K that a core computes at a time."""
+
+WHOLE: Block = (8, 8, 64)
+"""The block of large matrices: the best of 12 on an Emerald Rapids Xeon, of 2 MiB of
+second cache, for bf16 and i8 of 512 to 4096."""
+SHARED: Block = (4, 8, 64)
+"""The same where threads share them: the best of 8 with 16 threads."""
+
+
+def plan_amx(
+    problem: Problem, threads: int = 1, block: Block | None = None
+) -> GemmPlan | str:
+    """Return how a multiplication is blocked for tiles and caches, or why it is not.
+
+    Args:
+        problem: what is multiplied, of types that AMX multiplies.
+        threads: that share the work-groups; each is to have some.
+        block: what a work-group computes at a time; by the sizes without.
+    """
+    operands = (problem.a, problem.b, problem.c)
+    if problem.batched:
+        return "there is a batch"
+    if any(x.transposed for x in operands):
+        return "an operand is transposed"
+    if not all(x.contiguous for x in operands):
+        return "elements of a row are not consecutive"
+    if problem.fill == "value":
+        return "C is filled with what is not constant"
+    rows, cols, steps = block or block_of(*problem.c.shape, threads)
+    size = problem.a.element_bytes
+    depth = STEP_BYTES // size
+    return GemmPlan(
+        (rows * PANEL, cols * PANEL),
+        (PANEL, PANEL),
+        steps * depth,
+        depth,
+        PANEL // 2,
+        Packed() if packs_a(problem.a) else Direct(),
+        Packed(4 // size),
+    )
+
+
+def is_of_amx(problem: Problem) -> bool:
+    """Return whether tiles multiply the element types of a problem."""
+    return tuple(signless(x) for x in problem.elements) in AMX_PRODUCTS
+
+
+def check_block(block: Block) -> None:
+    """Check that a core has room for the sums of a block.
+
+    Raises:
+        ValueError: it has not, or there is nothing in the block.
+    """
+    rows, cols, steps = block
+    if min(block) < 1:
+        found = f"{rows} x {cols} panels and {steps} steps"
+        raise ValueError(f"expected a block of 1 or more of each, got {found}")
+    size = rows * cols * PANEL * PANEL * 4
+    if size > SUM_BYTES:
+        raise ValueError(
+            f"expected at most {SUM_BYTES} bytes of sums in a block, got {size}"
+        )
+
+
+def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
+    """Return the block of an M x N matrix; a size is None where it is not known.
+
+    >>> block_of(4096, 4096), block_of(512, 512, threads=16)
+    ((8, 8, 64), (4, 4, 64))
+    """
+    rows, cols, steps = SHARED if threads > 1 else WHOLE
+    if m is None or n is None:
+        return rows, cols, steps
+    across, down = -(-n // PANEL), -(-m // PANEL)
+    rows, cols = max(1, min(rows, down)), max(1, min(cols, across))
+    while rows * cols > 1 and -(-down // rows) * -(-across // cols) < threads:
+        if rows >= cols:
+            rows = -(-rows // 2)
+        else:
+            cols = -(-cols // 2)
+    return rows, cols, steps
+
+
+def packs_a(a: Matrix) -> bool:
+    """Return whether A is packed, too, and not read as it is.
+
+    It is where panels and steps of it are not whole, where 16 rows of it would be in
+    more than 8 lines of a set of the first cache, which are 4 KiB apart, and where it
+    is read often enough.
+    """
+    (m, k), row_stride, size = a.shape, a.strides[0], a.element_bytes
+    if m is None or k is None or row_stride is None:
+        return True
+    whole = m % PANEL == 0 and k * size % STEP_BYTES == 0
+    far = row_stride * size > ROW_BYTES
+    return not whole or far or m * k * size > WHOLE_BYTES

@@ -1,0 +1,1 @@
+"""From linalg on memrefs to kernels of coopmatrix, for all engines."""

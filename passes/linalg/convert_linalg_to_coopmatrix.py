@@ -1,0 +1,47 @@
+"""convert-linalg-to-coopmatrix: make a kernel of each function that multiplies.
+
+Before:  a func.func of one linalg.matmul (or a linalg.generic that is one) on memrefs
+         that are its arguments, perhaps after a linalg.fill of the output
+After:   a kernel with a grid: a work-group computes a tile of C in a loop over K, by
+         coopmatrix operations; accesses that may leave a memref are checked
+Fails:   where an operation of such a function is not one of them, naming it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from coopc.device import device
+from coopc.dialects import simt
+from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
+from coopc.passes.linalg.match import multiplications
+from coopc.plan.gemm import plan_direct
+
+
+@dataclass(frozen=True)
+class ConvertLinalgToCoopmatrixPass(ModulePass):
+    """Make a kernel of each function that multiplies matrices with linalg."""
+
+    name = "convert-linalg-to-coopmatrix"
+
+    tile: tuple[int, ...] = ()
+    """m, n and k: what a work-group computes at a time; the device of `simt.target`
+    decides without it."""
+
+    def __post_init__(self) -> None:
+        if self.tile and (len(self.tile) != 3 or min(self.tile) < 1):
+            raise ValueError(f"expected a tile of m, n and k, got {self.tile}")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Match every function first, then rewrite them."""
+        m, n, k = self.tile or (0, 0, 0)
+        target = simt.target_of(op)
+        wanted = device(target.device.data) if target else None
+        for func, found in multiplications(op):
+            plan = plan_direct(found.problem, wanted, (m, n, k) if m else None)
+            text = direct_kernel(found.problem, plan)
+            become_kernel(func, found, plan, text, ctx)

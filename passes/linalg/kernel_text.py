@@ -1,0 +1,240 @@
+"""Kernels that multiply, as MLIR text: what all of them are written with.
+
+A kernel is written as a function of what it multiplies, which then takes the place of
+the body of the function that multiplied so:
+
+    func.func @kernel(%a: .., %b: .., %c: .., %fill: ..) { ..  func.return }
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AffineMapAttr, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir.affine import AffineMap
+from xdsl.parser import Parser
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.device import is_integer, signless
+from coopc.dialects import simt
+from coopc.passes.linalg.match import Multiplication, extent, tiles
+from coopc.plan.gemm import AXES, Axis, Direct, GemmPlan, Matrix, Problem, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """An operand in memory."""
+
+    name: str
+    """Of its memref: %a, %b or %c."""
+    matrix: Matrix
+    batched: bool
+
+    @property
+    def element(self) -> str:
+        """The type of an element in the IR."""
+        return signless(self.matrix.element)
+
+    @property
+    def layout(self) -> str:
+        """The layout of a matrix there, as coopmatrix.load has it."""
+        return "col_major" if self.matrix.transposed else "row_major"
+
+    def place(self, row: str, col: str) -> str:
+        """Return the position of an element; %batch is that of the matrix."""
+        pair = [col, row] if self.matrix.transposed else [row, col]
+        return ", ".join((["%batch"] if self.batched else []) + pair)
+
+    def dimension(self, axis: Axis) -> int:
+        """Return which dimension of the memref an axis of the matrix is."""
+        is_last = (axis == "cols") != self.matrix.transposed
+        return self.batched + is_last
+
+    def load(
+        self, result: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
+    ) -> str:
+        """Return the load of a matrix."""
+        where = f"{self.name}[{self.place(*at)}] {self.layout}{checks(checked)}"
+        return f"{result} = coopmatrix.load {where} : {self.matrix.type} -> {type}"
+
+    def store(
+        self, value: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
+    ) -> str:
+        """Return the store of a matrix."""
+        where = f"{self.name}[{self.place(*at)}] {self.layout}{checks(checked)}"
+        return f"coopmatrix.store {value}, {where} : {type}, {self.matrix.type}"
+
+
+def checks(axes: Sequence[Axis]) -> str:
+    """Return how an access says along which axes it is checked."""
+    return f" checked({', '.join(axes)})" if axes else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """What is multiplied, as kernels name it."""
+
+    problem: Problem
+
+    @property
+    def a(self) -> Memory:
+        """A, rows along M."""
+        return Memory("%a", self.problem.a, self.problem.batched)
+
+    @property
+    def b(self) -> Memory:
+        """B, rows along K."""
+        return Memory("%b", self.problem.b, self.problem.batched)
+
+    @property
+    def c(self) -> Memory:
+        """C, and the result."""
+        return Memory("%c", self.problem.c, self.problem.batched)
+
+    def of(self, source: Source) -> Memory:
+        """Return A or B."""
+        return self.a if source == "a" else self.b
+
+    @property
+    def arguments(self) -> str:
+        """The arguments of a kernel."""
+        found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b, self.c)]
+        if self.problem.fill != "nothing":
+            found.append(f"%fill: {self.c.element}")
+        return ", ".join(found)
+
+    def matrix(self, use: str, m: int, n: int, k: int) -> str:
+        """Return the type of the a, b or acc of a product."""
+        rows, cols = {"a": (m, k), "b": (k, n), "acc": (m, n)}[use]
+        element = {"a": self.a, "b": self.b, "acc": self.c}[use].element
+        return f"!coopmatrix.matrix<{rows}x{cols}x{element}, {use}>"
+
+    def initial(
+        self, result: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
+    ) -> str:
+        """Return what sums begin with: what C is filled with, or what it has."""
+        if self.problem.fill == "nothing":
+            return self.c.load(result, at, type, checked)
+        return f"{result} = coopmatrix.fill %fill : {self.c.element} -> {type}"
+
+    @property
+    def signed(self) -> str:
+        """What of a product is signed, as coopmatrix.mul_add says it."""
+        a, b, c = self.problem.elements
+        if not is_integer(c):
+            return ""
+        kinds = zip(("a", "b", "c", "result"), (a, b, c, c), strict=True)
+        names = [name for name, element in kinds if element.startswith("s")]
+        return f"signed({', '.join(names)}) " if names else ""
+
+    def multiply(
+        self, result: str, a: str, b: str, c: str, sizes: tuple[int, int, int]
+    ) -> str:
+        """Return a product of matrices, of M x N x K."""
+        types = ", ".join(self.matrix(use, *sizes) for use in ("a", "b", "acc"))
+        return f"{result} = coopmatrix.mul_add {a}, {b}, {c} {self.signed}: {types}"
+
+
+def zero(element: str) -> str:
+    """Return how a type writes zero."""
+    return "0" if element.startswith("i") else "0.0"
+
+
+def kernel(arguments: str, body: str) -> str:
+    """Return a kernel; %c12 is the index 12 in its body."""
+    numbers = sorted({int(x) for x in re.findall(r"%c(\d+)\b", body)})
+    constants = "".join(f"\n  %c{x} = arith.constant {x} : index" for x in numbers)
+    return f"""
+func.func @kernel({arguments}) {{{constants}{body}
+  func.return
+}}"""
+
+
+def size(memory: Memory, axis: Axis, result: str) -> str:
+    """Return a size of a matrix."""
+    known = memory.matrix.shape[AXES.index(axis)]
+    if known is not None:
+        return f"{result} = arith.constant {known} : index"
+    where = f"%c{memory.dimension(axis)}"
+    return f"{result} = memref.dim {memory.name}, {where} : {memory.matrix.type}"
+
+
+def functions(ctx: Context, text: str) -> list[FuncOp]:
+    """Return the functions of a text, in no module."""
+    module = Parser(ctx, text).parse_module()
+    found = [op for op in module.ops if isinstance(op, FuncOp)]
+    for func in found:
+        func.detach()
+    return found
+
+
+def become_kernel(
+    func: FuncOp, found: Multiplication, plan: GemmPlan, text: str, ctx: Context
+) -> None:
+    """Put a kernel in place of a function that multiplies.
+
+    Args:
+        func: the function.
+        found: what it multiplies.
+        plan: by which the kernel does.
+        text: the kernel.
+        ctx: with which the function was read.
+    """
+    (kernel,) = functions(ctx, text)
+    for op in kernel.walk():
+        op.location = found.op.location
+    block = func.body.block
+    old = [op for op in block.ops if not isinstance(op, arith.ConstantOp)]
+    values = [x.memory for x in (found.a, found.b, found.c)]
+    fill = [] if found.fill is None else [found.fill]
+    Rewriter.inline_block(
+        kernel.body.block, InsertPoint.at_end(block), [*values, *fill]
+    )
+    for op in reversed(old):
+        Rewriter.erase_op(op)
+    for op in list(block.ops):
+        if isinstance(op, arith.ConstantOp) and not op.result.uses:
+            Rewriter.erase_op(op)
+    c = found.c
+    rows, cols = (extent(func, c.memory, x) for x in c.dimensions)
+    groups = [tiles(cols, plan.group[1]), tiles(rows, plan.group[0])]
+    if found.batched:
+        groups.append(extent(func, c.memory, 0))
+    map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
+    func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
+    if sizes := found.equal_sizes:
+        func.attributes[simt.EQUAL_SIZES] = simt.equal_sizes_attr(sizes)
+
+
+# --- work-groups of one subgroup -----------------------------------------------------
+
+
+def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
+    """Return the kernel of work-groups of one subgroup, with all matrices in memory."""
+    its = Operands(problem)
+    (m, n), k = plan.group, plan.depth
+    a, b, c = (its.matrix(use, m, n, k) for use in ("a", "b", "acc"))
+    at = "%row", "%col"
+    batch = "\n  %batch = simt.workgroup_id z : index" if problem.batched else ""
+    feeds = plan.a, plan.b
+    (a_checked, b_checked) = (x.checked for x in feeds if isinstance(x, Direct))
+    body = f"""
+  %group_y = simt.workgroup_id y : index
+  %row = arith.muli %group_y, %c{m} : index
+  %group_x = simt.workgroup_id x : index
+  %col = arith.muli %group_x, %c{n} : index{batch}
+  {size(its.a, "cols", "%k_end")}
+  {its.initial("%init", at, c, plan.c.checked)}
+  %sum = scf.for %k = %c0 to %k_end step %c{k} iter_args(%acc = %init) -> ({c}) {{
+    {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}
+    {its.b.load("%b_tile", ("%k", "%col"), b, b_checked)}
+    {its.multiply("%next", "%a_tile", "%b_tile", "%acc", (m, n, k))}
+    scf.yield %next : {c}
+  }}
+  {its.c.store("%sum", at, c, plan.c.checked)}"""
+    return kernel(its.arguments, body)

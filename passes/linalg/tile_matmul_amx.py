@@ -1,0 +1,135 @@
+"""tile-matmul-amx: multiplications of whole matrices become kernels for tiles of AMX.
+
+Before:  a func.func of one linalg.matmul on memrefs that are its arguments, of types
+         that AMX multiplies, perhaps after a linalg.fill of the output with a constant
+After:   two kernels in its place, @f.pack and @f.multiply, which take A and B packed as
+         two more arguments; the module's `cpu.kernels` says how they are run
+Fails:   never: what it does not know, as transposed or batched operands, it leaves; a
+         remark says so where AMX multiplies the types
+
+See `coopc.passes.cpu.stages`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineConstantExpr
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from coopc.dialects import simt
+from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
+from coopc.passes.linalg.amx_kernel import AmxKernel, multiplying, packing
+from coopc.passes.linalg.kernel_text import functions
+from coopc.passes.linalg.match import (
+    Multiplication,
+    constant_text,
+    extent,
+    matched,
+)
+from coopc.remarks import remark
+from coopc.plan.gemm import (
+    PANEL,
+    STEP_BYTES,
+    Block,
+    GemmPlan,
+    Packed,
+    check_block,
+    is_of_amx,
+    plan_amx,
+)
+from coopc.rewrite.structure import free_name
+
+PACK, MULTIPLY = ".pack", ".multiply"
+"""What the names of the kernels end in."""
+UNKNOWN = 1 << 40
+"""A size of memory that is larger than any, where its own cannot be said."""
+
+
+@dataclass(frozen=True)
+class TileMatmulAmxPass(ModulePass):
+    """Make kernels for tiles of multiplications."""
+
+    name = "tile-matmul-amx"
+
+    block: tuple[int, ...] = ()
+    """Panels of A and of B, and steps of K, that a work-group computes at a time."""
+    threads: int = 1
+    """That share the work."""
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise ValueError(f"expected 1 thread or more, got {self.threads}")
+        if self.block and len(self.block) != 3:
+            found = ",".join(map(str, self.block))
+            raise ValueError(
+                "expected a block of 3 numbers, panels of A, panels of B and steps of "
+                f"K, got {found}"
+            )
+        if self.block:
+            check_block(self._block)
+
+    @property
+    def _block(self) -> Block:
+        """The block that is asked for."""
+        rows, cols, steps = self.block
+        return rows, cols, steps
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite the functions that are known."""
+        made: dict[str, Attribute] = {}
+        for func in [x for x in op.ops if isinstance(x, FuncOp)]:
+            found = matched(func)
+            if not isinstance(found, Multiplication) or not is_of_amx(found.problem):
+                continue
+            block = self._block if self.block else None
+            plan = plan_amx(found.problem, self.threads, block)
+            if isinstance(plan, str):
+                remark(func, f"not packed and blocked for the caches: {plan}")
+                continue
+            name = free_name(op, func.sym_name.data, PACK, MULTIPLY)
+            fill = None if found.fill is None else constant_text(found.fill)
+            kernel = AmxKernel(found.problem, plan, fill)
+            text = packing(kernel) + multiplying(kernel)
+            for each, ending in zip(
+                functions(ctx, text), (PACK, MULTIPLY), strict=True
+            ):
+                each.sym_name = StringAttr(name + ending)
+                for inner in each.walk():
+                    inner.location = func.location
+                Rewriter.insert_op(each, InsertPoint.before(func))
+            made[func.sym_name.data] = how_to_run(func, name, found, plan)
+            Rewriter.erase_op(func)
+        if made:
+            op.attributes[KERNELS] = DictionaryAttr(made)
+
+
+def how_to_run(
+    func: FuncOp, name: str, found: Multiplication, plan: GemmPlan
+) -> DictionaryAttr:
+    """Return how the kernels of a multiplication are run."""
+    a, c = found.a.memory, found.c.memory
+    rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
+    steps = extent(func, a, 1).ceil_div(plan.depth)
+    of_a = rows if isinstance(plan.a, Packed) else AffineConstantExpr(0)
+    runs = (
+        Stage(f"{name}{PACK}", (of_a + steps,)),
+        Stage(
+            f"{name}{MULTIPLY}",
+            (
+                cols.ceil_div(plan.group[1] // PANEL),
+                rows.ceil_div(plan.group[0] // PANEL),
+            ),
+        ),
+    )
+    # No affine map is the size of what is packed: checks of bounds leave it to others.
+    scratch = [
+        Scratch((panels, steps, STEP_BYTES * PANEL), (UNKNOWN,))
+        for panels in (of_a, cols)
+    ]
+    return stages(len(simt.kernel_sizes(func)), runs, scratch)

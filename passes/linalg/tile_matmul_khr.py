@@ -1,0 +1,118 @@
+"""tile-matmul-khr: a fast kernel of each function that multiplies.
+
+Before:  a func.func of one linalg.matmul (or a linalg.generic that is one) on memrefs
+         that are its arguments, perhaps after a linalg.fill of the output
+After:   a kernel with a grid: a work-group brings tiles of A and B to work-group memory
+         and its subgroups multiply them; at the edges of C, or where a row is no
+         multiple of what is copied at a time, with checks
+Fails:   where an operation of such a function is not one of them, where the tiles do
+         not suit the device, or do not fit its work-group memory; naming the operation
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.device import GemmTiles
+from coopc.dialects import simt
+from coopc.passes.linalg.kernel_text import become_kernel
+from coopc.passes.linalg.match import Multiplication, Refused, matched
+from coopc.passes.linalg.staged_kernel import staged_kernel
+from coopc.remarks import remark
+from coopc.plan.gemm import GemmPlan, plan_staged
+from coopc.rewrite.device_option import device_of
+
+
+@dataclass(frozen=True)
+class TileMatmulKhrPass(ModulePass):
+    """Make a fast kernel of each function that multiplies matrices with linalg."""
+
+    name = "tile-matmul-khr"
+
+    device: str | None = None
+    """A name in `coopc.device.DEVICES`; the module's `simt.target` without it."""
+    group: tuple[int, ...] = ()
+    """M and N of a work-group; the device's tiles without, and without `subgroup`."""
+    subgroup: tuple[int, ...] = ()
+    """M and N of a subgroup."""
+    step: int = 0
+    """K of what is in work-group memory at a time."""
+    stages: int = 2
+    """1 or 2 tiles of A and of B in work-group memory."""
+    gaps: bool = True
+    """Whether rows in work-group memory have gaps, against bank conflicts."""
+    band: int = 0
+    """Rows of tiles in which work-groups go column by column; 0 for row by row."""
+    unroll: bool = False
+    """Whether the driver is asked to write out the loop along K, or not to."""
+    sliced: bool = False
+    """Whether B comes in slices of the K of one multiplication; with 1 stage."""
+    remark: bool = False
+    """Whether functions stay as they are, and a remark says which would be faster."""
+
+    def __post_init__(self) -> None:
+        given = (self.group, self.subgroup)
+        some, every = any((*given, self.step)), [len(x) for x in given] == [2, 2]
+        if some and (not every or self.step < 1):
+            raise ValueError(
+                "expected group and subgroup of m and n, and a step, or none of "
+                f"them, got {self.group}, {self.subgroup} and {self.step}"
+            )
+        if self.band < 0:
+            raise ValueError(f"expected a band of at least 0, got {self.band}")
+
+    @property
+    def tiles(self) -> GemmTiles | None:
+        """The tiles that are asked for."""
+        if not self.group:
+            return None
+        (m, n), (sub_m, sub_n) = self.group, self.subgroup
+        return GemmTiles(
+            (m, n),
+            (sub_m, sub_n),
+            self.step,
+            self.stages,
+            self.gaps,
+            self.band,
+            self.unroll,
+            self.sliced,
+        )
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide for every function first, then rewrite them."""
+        device = device_of(self.device, op, self.name)
+        plans: list[tuple[FuncOp, Multiplication, GemmPlan]] = []
+        for func in op.ops:
+            if not isinstance(func, FuncOp):
+                continue
+            found = matched(func)
+            if isinstance(found, Multiplication):
+                plan = plan_staged(found.problem, device, self.tiles)
+                if isinstance(plan, GemmPlan):
+                    plans.append((func, found, plan))
+                    continue
+                found = Refused(found.op, plan)
+            if found is not None and not self.remark:
+                error = PassFailedException(found.reason)
+                found.op.emit_error(found.reason, error)
+        for func, found, plan in plans:
+            if not self.remark:
+                text = staged_kernel(found.problem, plan)
+                become_kernel(func, found, plan, text, ctx)
+                size = DenseArrayBase.from_list(i32, [plan.work_items, 1, 1])
+                func.attributes[simt.WORK_GROUP_SIZE] = size
+                lanes = IntegerAttr(device.subgroup_size, i32)
+                func.attributes[simt.SUBGROUP_SIZE] = lanes
+            elif device.shares_gemm:
+                remark(
+                    func,
+                    "one subgroup a work-group multiplies; with staged=true several "
+                    "share tiles in work-group memory, which is far faster on "
+                    f"{device.name}",
+                )

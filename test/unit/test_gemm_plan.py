@@ -1,0 +1,457 @@
+"""Laws of the plans of matrix multiplications, and what is refused."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from coopc.device import DEVICES, INTEL_CPU, LAVAPIPE, NVIDIA, Device, GemmTiles
+from coopc.plan.gemm import (
+    SUM_BYTES,
+    Direct,
+    GemmPlan,
+    Matrix,
+    Packed,
+    Panel,
+    Problem,
+    block_of,
+    check_block,
+    packs_a,
+    panel,
+    plan_amx,
+    plan_direct,
+    plan_staged,
+)
+from coopc.plan.gemm_schedule import (
+    Actions,
+    Barrier,
+    Copy,
+    Fetch,
+    Multiply,
+    Read,
+    Store,
+    edge_schedule,
+    pipelined_schedule,
+    slot,
+)
+
+HALVES = ("f16", "f16", "f32")
+BYTES = ("s8", "s8", "s32")
+BANKS, BANK_BYTES = 32, 4
+Sizes = tuple[int | None, int | None, int | None]
+
+
+def problem(
+    sizes: Sizes = (None, None, None),
+    elements: tuple[str, str, str] = HALVES,
+    transposed: tuple[bool, bool] = (False, False),
+) -> Problem:
+    """A multiplication of matrices without gaps."""
+    m, n, k = sizes
+
+    def matrix(element: str, rows: int | None, cols: int | None, t: bool) -> Matrix:
+        strides = (1, rows) if t else (cols, 1)
+        return Matrix("memref", element, (rows, cols), strides, transposed=t)
+
+    a, b, c = elements
+    return Problem(
+        matrix(a, m, k, transposed[0]),
+        matrix(b, k, n, transposed[1]),
+        matrix(c, m, n, False),
+    )
+
+
+def parts(plan: GemmPlan, m: int, n: int) -> Iterator[tuple[range, range]]:
+    """The rows and columns of C that each subgroup computes, by the grid."""
+    (group_m, group_n), (sub_m, sub_n) = plan.group, plan.subgroup
+    groups = product(range(-(-m // group_m)), range(-(-n // group_n)))
+    for group_row, group_col in groups:
+        inside = product(range(0, group_m, sub_m), range(0, group_n, sub_n))
+        for down, across in inside:
+            row, col = group_row * group_m + down, group_col * group_n + across
+            yield range(row, min(row + sub_m, m)), range(col, min(col + sub_n, n))
+
+
+@st.composite
+def staged_plans(draw: st.DrawFn) -> GemmPlan:
+    """Plans of random tiles; of those that are refused, none."""
+    device = draw(st.sampled_from([LAVAPIPE, NVIDIA]))
+    elements = draw(st.sampled_from([HALVES, BYTES]))
+    m, n = (16 * draw(st.sampled_from([1, 2, 4])) for _ in "mn")
+    down, across = (draw(st.sampled_from([1, 2, 4])) for _ in "mn")
+    sliced = draw(st.booleans())
+    tiles = GemmTiles(
+        (m * down, n * across),
+        (m, n),
+        32 * draw(st.integers(1, 5)),
+        1 if sliced else draw(st.sampled_from([1, 2])),
+        draw(st.booleans()),
+        sliced=sliced,
+    )
+    transposed = draw(st.booleans()), draw(st.booleans())
+    found = plan_staged(problem((64, 64, 64), elements, transposed), device, tiles)
+    assume(isinstance(found, GemmPlan))
+    assert isinstance(found, GemmPlan)
+    return found
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> GemmPlan:
+    """Plans of all engines."""
+    sizes = st.one_of(st.none(), st.integers(0, 3000))
+    what = problem((draw(sizes), draw(sizes), draw(sizes)))
+    match draw(st.sampled_from(["direct", "staged", "amx"])):
+        case "direct":
+            device = draw(st.sampled_from([None, *DEVICES.values()]))
+            return plan_direct(what, device)
+        case "amx":
+            found = plan_amx(what, draw(st.integers(1, 64)))
+            assert isinstance(found, GemmPlan)
+            return found
+        case _:
+            return draw(staged_plans())
+
+
+@given(plans(), st.integers(0, 100), st.integers(0, 100))
+def test_cover(plan: GemmPlan, m: int, n: int) -> None:
+    """The tiles of all subgroups have each element of C once, at ragged sizes too."""
+    seen = Counter(
+        place for rows, cols in parts(plan, m, n) for place in product(rows, cols)
+    )
+    assert seen == Counter(product(range(m), range(n)))
+    assert sum(plan.parts) * plan.part_cols == plan.subgroup[1]
+
+
+@given(plans(), st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
+def test_a_tile_that_may_leave_memory_is_checked(
+    plan: GemmPlan, m: int, n: int, k: int
+) -> None:
+    (tile_m, tile_n), tile_k = plan.group, plan.depth
+    found = plan_direct(problem((m, n, k)), None, (tile_m, tile_n, tile_k))
+    for feed, sizes, tile in (
+        (found.a, (m, k), (tile_m, tile_k)),
+        (found.b, (k, n), (tile_k, tile_n)),
+        (found.c, (m, n), (tile_m, tile_n)),
+    ):
+        assert isinstance(feed, Direct)
+        ragged = [size % of != 0 for size, of in zip(sizes, tile, strict=True)]
+        assert [axis in feed.checked for axis in ("rows", "cols")] == ragged
+
+
+def test_what_a_device_has_no_layout_for_is_checked() -> None:
+    """Those accesses go through work-group memory, which has any."""
+    by_columns = problem((64, 64, 64), transposed=(True, False))
+    found = plan_direct(by_columns, INTEL_CPU)
+    assert found.a == Direct(("rows", "cols"))
+    assert found.b == Direct()
+    assert plan_direct(by_columns, LAVAPIPE).a == Direct()
+
+
+# --- panels --------------------------------------------------------------------------
+
+
+def place(panel: Panel, number: int) -> tuple[int, int]:
+    """The row of a piece, and its number in that, as a kernel counts them."""
+    if panel.interleaved == 1:
+        return divmod(number, panel.pieces)
+    eight, within = divmod(number, panel.period)
+    first, within = divmod(within, 8)
+    across, piece = divmod(within, panel.pieces)
+    return 8 * eight + first + panel.pieces * across, piece
+
+
+@given(staged_plans())
+def test_copy(plan: GemmPlan) -> None:
+    """Work-items copy each piece of a panel once, all of them equally many."""
+    for found in plan.panels:
+        count = found.rows * found.pieces
+        assert count % plan.work_items == 0
+        places = [place(found, number) for number in range(count)]
+        assert sorted(places) == [*product(range(found.rows), range(found.pieces))]
+        if plan.work_items % found.period == 0:
+            # What follows a work-item's first piece is in the same column.
+            down = plan.work_items // found.pieces
+            for number in range(count - plan.work_items):
+                (row, piece), later = places[number], places[number + plan.work_items]
+                assert later == (row + down, piece)
+
+
+@pytest.mark.parametrize("pieces", range(1, 40))
+def test_eight_rows_begin_in_different_banks(pieces: int) -> None:
+    """What a matrix of 8 x 8 of f16 reads at once, 16 bytes of each of 8 rows."""
+    found = Panel(64, pieces * 8, 2, 16, gaps=True)
+    starts = {row * found.stride * 16 % (BANKS * BANK_BYTES) for row in range(8)}
+    assert len(starts) == 8
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 4, 8, 16, 32])
+def test_eight_work_items_write_to_different_banks(pieces: int) -> None:
+    """Eight work-items that follow each other store 16 bytes each at once."""
+    found = Panel(64, pieces * 8, 2, 16, gaps=True)
+    for number in range(0, found.rows * pieces, 8):
+        at = [place(found, each) for each in range(number, number + 8)]
+        starts = {(row * found.stride + piece) * 16 for row, piece in at}
+        assert len({start % (BANKS * BANK_BYTES) for start in starts}) == 8
+
+
+@pytest.mark.parametrize(
+    ("sizes", "grain", "element", "items", "width"),
+    [
+        ((128, 32), 16, "f16", 256, 16),
+        ((16, 16), 8, "f16", 32, 16),
+        ((8, 8), 8, "f16", 8, 16),
+        ((8, 8), 8, "f16", 16, 8),
+        ((16, 64), 8, "s8", 32, 8),
+        ((8, 8), 8, "s8", 16, 4),
+    ],
+)
+def test_pieces_are_as_wide_as_they_can_be(
+    sizes: tuple[int, int], grain: int, element: str, items: int, width: int
+) -> None:
+    found = panel(sizes, grain, element, items, gaps=True)
+    assert found is not None
+    assert found.width == width
+    assert found.rows * found.pieces % items == 0
+
+
+# --- schedules -----------------------------------------------------------------------
+
+
+class WorkGroup:
+    """Runs schedules on names of tiles, and fails where a law does not hold."""
+
+    def __init__(self, plan: GemmPlan) -> None:
+        self.plan = plan
+        self.step = 0
+        self.registers: dict[str, list[int]] = {"a": [], "b": []}
+        self.memory: dict[tuple[str, int], int] = {}
+        self.read: set[tuple[str, int]] = set()
+        self.stored: set[tuple[str, int]] = set()
+        self.matrices: list[int] = []
+        """Of which products the matrices are in registers."""
+        self.multiplied: list[tuple[int, int]] = []
+        """The products and parts of them that were done, in order."""
+
+    def tiles(self, of: str) -> int:
+        """Tiles of a step."""
+        return self.plan.products if of == "b" and self.plan.sliced else 1
+
+    def put(self, of: str, tile: int, into: int) -> None:
+        where = of, into
+        assert where not in self.read, f"{where} is read while {of} {tile} is stored"
+        self.stored.add(where)
+        self.memory[where] = tile
+
+    def run(self, actions: Actions, edge: bool = False) -> None:
+        for action in actions:
+            match action:
+                case Fetch(of, tile):
+                    self.registers[of].append(self.step * self.tiles(of) + tile)
+                case Store(of, tile):
+                    number = self.step * self.tiles(of) + tile
+                    assert self.registers[of].pop(0) == number
+                    self.put(of, number, slot(self.plan, of, number))
+                case Copy(of, tile):
+                    number = self.step * self.tiles(of) + tile
+                    self.put(of, number, slot(self.plan, of, tile))
+                case Read(number):
+                    self._read(number, edge)
+                case Multiply(first, end):
+                    self._multiply(range(first, end))
+                case Barrier():
+                    self.read.clear()
+                    self.stored.clear()
+
+    def _read(self, number: int, edge: bool) -> None:
+        for of in ("a", "b"):
+            tile = number * self.tiles(of) // self.plan.products
+            absolute = self.step * self.tiles(of) + tile
+            where = of, slot(self.plan, of, tile if edge else absolute)
+            assert where not in self.stored, f"{where} is stored while it is read"
+            assert self.memory[where] == absolute
+            self.read.add(where)
+        self.matrices.append(self.step * self.plan.products + number)
+        assert len(self.matrices) <= 2
+
+    def _multiply(self, parts: range) -> None:
+        now, count = self.matrices[0], sum(self.plan.parts)
+        self.multiplied += [(now, part) for part in parts]
+        if parts.stop == count:
+            self.matrices.pop(0)
+
+    def check(self, steps: int) -> None:
+        """All parts of the products of some steps were done once, in order."""
+        products = range(steps * self.plan.products)
+        assert self.multiplied == [*product(products, range(sum(self.plan.parts)))]
+
+
+@given(staged_plans(), st.integers(1, 5))
+def test_schedule(plan: GemmPlan, steps: int) -> None:
+    """What is multiplied was stored before, inside of memory and across edges."""
+    inside = WorkGroup(plan)
+    begin, step = pipelined_schedule(plan)
+    inside.run(begin)
+    for number in range(steps):
+        inside.step = number
+        inside.run(step)
+    inside.check(steps)
+    assert len(inside.matrices) == 1  # those of the step behind the last
+    edge = WorkGroup(plan)
+    for number in range(steps):
+        edge.step = number
+        edge.run(edge_schedule(plan), edge=True)
+    edge.check(steps)
+    assert not edge.matrices
+
+
+def without(schedule: Actions, kind: type, number: int) -> Actions:
+    """A schedule without one of its actions of a kind."""
+    at = [x for x, action in enumerate(schedule) if isinstance(action, kind)]
+    return (*schedule[: at[number]], *schedule[at[number] + 1 :])
+
+
+@pytest.mark.parametrize("sliced", [False, True])
+@pytest.mark.parametrize("kind", [Barrier, Store, Fetch, Read, Multiply])
+def test_the_laws_find_what_is_missing(kind: type, sliced: bool) -> None:
+    """Without any one of its actions, a schedule breaks a law."""
+    tiles = GemmTiles((32, 32), (16, 16), 32, stages=1, sliced=sliced)
+    plan = plan_staged(problem((64, 64, 64)), LAVAPIPE, tiles)
+    assert isinstance(plan, GemmPlan)
+    begin, step = pipelined_schedule(plan)
+    count = sum(isinstance(action, kind) for action in step)
+    assert count
+    for number in range(count):
+        group = WorkGroup(plan)
+        group.run(begin)
+        with pytest.raises((AssertionError, KeyError, IndexError)):  # noqa: PT012
+            for each in range(4):
+                group.step = each
+                group.run(without(step, kind, number))
+            group.check(4)
+
+
+# --- decisions -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", [NVIDIA, LAVAPIPE], ids=["nvidia", "lavapipe"])
+@pytest.mark.parametrize("elements", [HALVES, BYTES])
+@pytest.mark.parametrize("transposed", [(a, b) for a in (0, 1) for b in (0, 1)])
+def test_a_default_suits(
+    device: Device, elements: tuple[str, str, str], transposed: tuple[bool, bool]
+) -> None:
+    found = plan_staged(problem((4096, 4096, 4096), elements, transposed), device)
+    assert isinstance(found, GemmPlan)
+    assert sum(x.bytes for x in found.panels) <= device.limits.local_bytes
+    assert found.work_items <= device.limits.work_items
+
+
+def test_nvidia() -> None:
+    found = plan_staged(problem((4096, 4096, 4096)), NVIDIA)
+    assert isinstance(found, GemmPlan)
+    a, b = found.panels
+    assert (found.width, found.depth, found.step) == (16, 16, 64)
+    assert a == Panel(128, 64, 2, 16, gaps=True, copies=1)
+    assert b == Panel(16, 256, 2, 16, gaps=True, copies=3)
+    assert (a.stride, b.stride) == (9, 33)
+    assert [slot(found, "b", tile) for tile in range(4)] == [0, 1, 2, 1]
+    assert found.parts == (2, 1, 1)
+    assert found.work_items == 256
+
+
+@pytest.mark.parametrize(("elements", "step"), [(HALVES, 32), (BYTES, 64)])
+def test_the_step_is_of_as_many_bytes(
+    elements: tuple[str, str, str], step: int
+) -> None:
+    """Of sizes that are not known, without slices."""
+    found = plan_staged(problem(elements=elements), NVIDIA)
+    assert isinstance(found, GemmPlan)
+    assert (found.step, found.sliced) == (step, False)
+
+
+TILES = GemmTiles((32, 32), (16, 16), 16)
+REFUSED: list[tuple[GemmTiles, Device, str]] = [
+    (replace(TILES, subgroup=(12, 16)), LAVAPIPE, "expected the M of a work-group"),
+    (replace(TILES, subgroup=(16, 0)), LAVAPIPE, "expected the N of a work-group"),
+    (replace(TILES, step=4), LAVAPIPE, "expected a subgroup's tile and a step"),
+    (replace(TILES, stages=0), LAVAPIPE, "expected 1 or 2 stages, got 0"),
+    (
+        GemmTiles((128, 256), (64, 64), 32),
+        NVIDIA,
+        "expected at most 49152 bytes of work-group memory on nvidia, got 54272",
+    ),
+    (
+        GemmTiles((48, 16), (8, 16), 8),
+        LAVAPIPE,
+        "expected a tile of B that 48 work-items copy in equal pieces of 16, 8, 4 "
+        "bytes, got 8 x 16 of f16",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tiles", "device", "reason"), REFUSED)
+def test_refused(tiles: GemmTiles, device: Device, reason: str) -> None:
+    found = plan_staged(problem(), device, tiles)
+    assert isinstance(found, str)
+    assert found.startswith(reason)
+
+
+# --- blocks for AMX ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16, 64])
+@pytest.mark.parametrize("size", [0, 1, 31, 512, 1024, 2048, 4096])
+def test_blocks_are_enough_for_the_threads(size: int, threads: int) -> None:
+    rows, cols, _ = block_of(size, size, threads)
+    panels = -(-size // 32)
+    blocks = -(-panels // rows) * -(-panels // cols)
+    assert blocks >= min(threads, panels * panels)
+    assert rows * cols * 4096 <= SUM_BYTES
+
+
+def test_a_block_that_is_too_large() -> None:
+    with pytest.raises(ValueError, match="at most 1048576 bytes of sums in a block"):
+        check_block((32, 32, 4))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "element", "packs"),
+    [
+        ((512, 512), "f16", False),
+        ((500, 512), "f16", True),  # panels are not whole
+        ((128, 2048), "f16", True),  # rows are far apart
+        ((1024, 1024), "f16", True),  # read too often
+        ((96, 96), "bf16", False),
+        ((96, 96), "s8", True),  # steps of 64 are not whole
+        ((None, 512), "f16", True),
+    ],
+)
+def test_an_a_that_is_packed(
+    sizes: tuple[int | None, int], element: str, packs: bool
+) -> None:
+    a = Matrix("memref", element, sizes, (sizes[1], 1))
+    assert packs_a(a) == packs
+    kinds = ("s8", "s8", "s32") if element == "s8" else (element, element, "f32")
+    found = plan_amx(problem((sizes[0], 64, sizes[1]), kinds))
+    assert isinstance(found, GemmPlan)
+    assert isinstance(found.a, Packed) == packs
+    assert found.b == Packed(4 // a.element_bytes)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"batched": True}, "there is a batch"),
+        ({"fill": "value"}, "C is filled with what is not constant"),
+        ({"a": problem(transposed=(True, False)).a}, "an operand is transposed"),
+        (
+            {"a": Matrix("memref", "f16", (64, 64), (1, 64))},
+            "elements of a row are not consecutive",
+        ),
+    ],
+)
+def test_refused_by_amx(change: dict[str, object], reason: str) -> None:
+    assert plan_amx(replace(problem(), **change)) == reason
