@@ -20,16 +20,32 @@ Fails:   where something else uses %b, the grid does, or a load may begin in the
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    i32,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.coopmatrix import Layout, Use
+from coopc.interface import PACKING_ENTRY
 from coopc.passes.khr.decisions import Decision, why_not_staged
+from coopc.passes.khr.layouts import layouts_of
 from coopc.passes.khr.legalizer import Legalizer
-from coopc.passes.linalg.packing import Packing, planned, wants_packed
+from coopc.passes.linalg.kernel_text import functions
+from coopc.passes.linalg.match import Refused, tiles
+from coopc.passes.linalg.packing import PackedB, packable
 from coopc.rewrite.device_option import device_of
 
 
@@ -48,9 +64,15 @@ class PackCoopmatrixBPass(ModulePass):
         """Decide on all of `op`, then rewrite."""
         device = device_of(self.device, op, self.name)
         if self.kernel:
-            self._by_kernel(op, device)
+            found = [planned(kernel.func, device) for kernel in simt.kernels(op)]
+            for each in found:
+                if isinstance(each, Refused):
+                    each.op.emit_error(each.reason, PassFailedException(each.reason))
+            for each in found:
+                if isinstance(each, PackedB):
+                    pack_before(each, device, ctx)
             return
-        loads = [load for load in op.walk() if wants_packed(load, device)]
+        loads = wanted(op, device)
         for load in loads:
             if reason := why_not_staged(load):
                 load.emit_error(reason, PassFailedException(reason))
@@ -59,14 +81,61 @@ class PackCoopmatrixBPass(ModulePass):
             legalizer.rewrite(Decision(load, "staged"))
             Rewriter.erase_op(load)
 
-    def _by_kernel(self, module: ModuleOp, device: Device) -> None:
-        """Make kernels that pack what others load."""
-        plans: list[Packing] = []
-        for kernel in simt.kernels(module):
-            found = planned(kernel.func, device)
-            if isinstance(found, Packing):
-                plans.append(found)
-            elif found is not None:
-                found.op.emit_error(found.reason, PassFailedException(found.reason))
-        for plan in plans:
-            plan.rewrite()
+
+def wanted(root: Operation, device: Device) -> list[coopmatrix.LoadOp]:
+    """Return the loads of matrices that a device wants packed, and are not."""
+
+    def is_wanted(load: coopmatrix.LoadOp) -> bool:
+        if load.matrix.use.data is not Use.B:
+            return False
+        has = layouts_of(load.matrix, device)
+        if load.layout_name is not None:
+            return False
+        return Layout.PACKED in has and load.layout_in_memory not in has
+
+    loads = (op for op in root.walk() if isinstance(op, coopmatrix.LoadOp))
+    return [load for load in loads if is_wanted(load)]
+
+
+def planned(func: FuncOp, device: Device) -> PackedB | Refused | None:
+    """Return what is packed before a kernel, or why not; None if nothing is."""
+    loads = wanted(func, device)
+    if not loads:
+        return None
+    found = packable(func, loads)
+    grid = func.attributes.get(simt.GRID)
+    if isinstance(found, PackedB) and isinstance(grid, AffineMapAttr):
+        sizes = simt.kernel_sizes(func)
+        used = (sizes[at].argument for at in grid.data.used_dims())
+        if found.memory.index in used:
+            reason = "expected a grid that does not depend on the sizes of B"
+            return Refused(func, reason)
+    return found
+
+
+def pack_before(b: PackedB, device: Device, ctx: Context) -> None:
+    """Insert a kernel that packs B, and load what it packed."""
+    func = b.func
+    lanes = simt.kernel_of(func).subgroup_size or device.subgroup_size
+    name, type = b.memory.name_hint or "b", b.packed_type
+    text = b.kernel(f"%b: {b.type}, %packed: {type}", "%b", type, lanes)
+    (packing,) = functions(ctx, text)
+    for op in packing.walk():
+        op.location = func.location
+    source, target = packing.body.block.args
+    source.name_hint, target.name_hint = name, f"{name}_packed"
+    rows, cols, *batch = b.extents(packing, source)
+    groups = (tiles(cols, lanes), tiles(rows, b.channel), *batch)
+    map = AffineMap(len(simt.kernel_sizes(packing)), 0, groups)
+    packing.sym_name = StringAttr(func.sym_name.data + PACKING_ENTRY)
+    packing.attributes |= {
+        simt.KERNEL: UnitAttr(),
+        simt.SUBGROUP_SIZE: IntegerAttr(lanes, i32),
+        simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, [lanes]),
+        simt.GRID: AffineMapAttr(map),
+    }
+    Rewriter.insert_op(packing, InsertPoint.before(func))
+    b.load_from(b.memory)
+    simt.forget_sizes(func, b.memory.index)
+    Rewriter.replace_value_with_new_type(b.memory, type)
+    func.update_function_type()

@@ -1,87 +1,190 @@
-"""A kernel that packs B, for a kernel that loads it packed: decided, then made.
+"""B packed before kernels run: rows along K that share channels of 32 bits.
 
-Element (k, n) goes to [k / w, n * w + k % w], w the elements of a channel of 32 bits;
-where w does not divide K, the rest of the last channels is zeros.
+Element (k, n) of B is at [k / w, n * w + k % w], w the elements of a channel.  Where w
+does not divide K, the rest of the last channels is zeros.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    AffineMapAttr,
-    DenseArrayBase,
-    FunctionType,
-    IntegerAttr,
-    MemRefType,
-    UnitAttr,
-    i32,
-)
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import Rewriter
 
-from coopc.device import Device
-from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import Layout, Use
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout
 from coopc.dialects.narrow import is_memref
-from coopc.interface import PACKING_ENTRY
-from coopc.passes.khr.code import Code
-from coopc.passes.khr.layouts import channels, layouts_of
-from coopc.passes.khr.scalar_forms import constant
+from coopc.passes.linalg.kernel_text import kernel, zero
+from coopc.passes.linalg.match import Refused, extent
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """Why B cannot be packed before."""
+class PackedB:
+    """An argument of a kernel of which all matrices of use b can be loaded packed."""
 
-    op: Operation
-    reason: str
+    func: FuncOp
+    memory: BlockArgument
+    loads: tuple[coopmatrix.LoadOp, ...]
+
+    @property
+    def type(self) -> MemRefType:
+        """The type of B as it is."""
+        assert is_memref(self.memory.type), self.memory
+        return self.memory.type
+
+    @property
+    def channel(self) -> int:
+        """Elements of a channel."""
+        return CHANNEL_BITS // self.loads[0].matrix.element_bits
+
+    @property
+    def dimensions(self) -> tuple[int, int]:
+        """The dimensions of B that are rows (K) and columns (N)."""
+        rank = self.type.get_num_dims()
+        found = rank - 2, rank - 1
+        return found if is_by_rows(self.loads[0]) else (found[1], found[0])
+
+    @property
+    def batched(self) -> bool:
+        """Whether there are several of B."""
+        return self.type.get_num_dims() == 3
+
+    @property
+    def packed_type(self) -> MemRefType:
+        """The type of B packed."""
+        shape = list(self.type.get_shape())
+        rows, cols = (shape[dimension] for dimension in self.dimensions)
+        shape[-2:] = (
+            rows if rows == DYNAMIC_INDEX else -(-rows // self.channel),
+            cols if cols == DYNAMIC_INDEX else cols * self.channel,
+        )
+        space = self.type.memory_space
+        return MemRefType(self.type.element_type, shape, memory_space=space)
+
+    def extents(self, func: FuncOp, memory: SSAValue) -> list[AffineExpr]:
+        """Return K, N and the batch, if there is one, by the sizes of a function."""
+        lead = (0,) if self.batched else ()
+        return [extent(func, memory, x) for x in (*self.dimensions, *lead)]
+
+    def load_from(self, packed: SSAValue) -> None:
+        """Load the matrices from memory that has B packed."""
+        for load in self.loads:
+            row, col = place(load)
+            many = arith.ConstantOp(IntegerAttr(self.channel, IndexType()))
+            channel = arith.DivUIOp(row, many.result)
+            at = arith.MuliOp(col, many.result)
+            channel.result.name_hint, at.result.name_hint = "channel", "place"
+            new = load.clone()
+            new.properties["layout"] = coopmatrix.LayoutAttr(Layout.PACKED)
+            new.operands = [packed, *load.positions[:-2], channel.result, at.result]
+            new.result.name_hint = load.result.name_hint
+            for op in (many, channel, at, new):
+                op.location = load.location
+            Rewriter.replace_op(load, [many, channel, at, new])
+
+    def kernel(
+        self, arguments: str, source: str, packed: MemRefType, lanes: int | None
+    ) -> str:
+        """Return the kernel that packs, as text.
+
+        Args:
+            arguments: what it takes, %packed among them.
+            source: the name of B among these.
+            packed: the type of %packed.
+            lanes: of a subgroup, of which each packs a channel; None where a work-group
+                of one work-item packs a row of channels.
+        """
+        rows, cols = self.dimensions
+        batch, lead = "", ""
+        if self.batched:
+            batch, lead = "\n  %batch = simt.workgroup_id z : index", "%batch, "
+        body = f"""{batch}
+  %rows = memref.dim {source}, %c{rows} : {self.type}
+  %cols = memref.dim {source}, %c{cols} : {self.type}
+  %zero = arith.constant {zero(str(self.type.element_type))} : {self.type.element_type}
+  %channel = simt.workgroup_id {"x" if lanes is None else "y"} : index
+  %first = arith.muli %channel, %c{self.channel} : index"""
+        one = self._one_channel(source, packed, lead)
+        if lanes is None:
+            columns = f"""
+  scf.for %col = %c0 to %cols step %c1 {{{one}
+  }}"""
+        else:
+            columns = f"""
+  %group = simt.workgroup_id x : index
+  %before = arith.muli %group, %c{lanes} : index
+  %lane = simt.lane_id : index
+  %col = arith.addi %before, %lane : index
+  %inside = arith.cmpi slt, %col, %cols : index
+  scf.if %inside {{{one}
+  }}"""
+        return kernel(arguments, body + columns)
+
+    def _one_channel(self, source: str, packed: MemRefType, lead: str) -> str:
+        """Return the copy of a channel, with zeros for rows that B has not."""
+        element, by_rows = self.type.element_type, is_by_rows(self.loads[0])
+        each = ""
+        for t in range(self.channel):
+            pair = f"%near{t}, %col" if by_rows else f"%col, %near{t}"
+            each += f"""
+    %row{t} = arith.addi %first, %c{t} : index
+    %in{t} = arith.cmpi ult, %row{t}, %rows : index
+    %near{t} = arith.select %in{t}, %row{t}, %c0 : index
+    %x{t} = memref.load {source}[{lead}{pair}] : {self.type}
+    %y{t} = arith.select %in{t}, %x{t}, %zero : {element}
+    %to{t} = arith.addi %start, %c{t} : index
+    memref.store %y{t}, %packed[{lead}%channel, %to{t}] : {packed}"""
+        return f"""
+    %start = arith.muli %col, %c{self.channel} : index{each}"""
 
 
-def wants_packed(op: Operation, device: Device) -> bool:
-    """Whether an operation loads a matrix that the device wants packed."""
-    if not isinstance(op, coopmatrix.LoadOp) or op.matrix.use.data is not Use.B:
-        return False
-    has = layouts_of(op.matrix, device)
-    if op.layout_name is not None:
-        return False
-    return Layout.PACKED in has and op.layout_in_memory not in has
+def packable(
+    func: FuncOp,
+    loads: Sequence[coopmatrix.LoadOp],
+    others: tuple[type[Operation], ...] = (),
+) -> PackedB | Refused:
+    """Return the B that some loads of a kernel are of, or why it cannot be packed.
 
-
-def planned(func: FuncOp, device: Device) -> Packing | Refused | None:
-    """What is packed before a kernel runs, or why not; None if it wants nothing so."""
-    loads = [
-        op
-        for op in func.walk()
-        if isinstance(op, coopmatrix.LoadOp) and wants_packed(op, device)
-    ]
-    if not loads:
-        return None
+    Args:
+        func: the kernel.
+        loads: of matrices of use b, at least one.
+        others: what else may use B.
+    """
     first, memory = loads[0], loads[0].memory
     if not isinstance(memory, BlockArgument) or memory.block is not func.body.block:
         return Refused(first, "expected B to be an argument of the kernel")
+    found = PackedB(func, memory, tuple(loads))
     for load in loads:
         if load.memory is not memory or load.layout != first.layout:
             reason = "expected one B in one layout of memory, got another"
             return Refused(load, reason)
-        many = channels(load.matrix.element_bits)
-        if not is_multiple(_place(load)[0], many):
-            reason = (
-                f"expected rows of B from a multiple of {many} on, as a channel has"
+        if not is_multiple(place(load)[0], found.channel):
+            return Refused(
+                load,
+                f"expected rows of B from a multiple of {found.channel} on, as a "
+                f"channel has {found.channel} rows",
             )
-            return Refused(load, f"{reason} {many} rows")
     for use in memory.uses:
-        if use.operation not in loads:
+        if use.operation not in loads and not isinstance(use.operation, others):
             reason = "expected nothing but loads of B, which is packed before"
             return Refused(use.operation, reason)
-    packing = Packing(func, memory, tuple(loads), device.subgroup_size)
-    if packing.sizes_the_grid:
-        return Refused(func, "expected a grid that does not depend on the sizes of B")
-    return packing
+    return found
+
+
+def is_by_rows(load: coopmatrix.LoadOp) -> bool:
+    """Whether the last dimension of the memory that is loaded has columns."""
+    return load.layout.data is Layout.ROW_MAJOR
+
+
+def place(load: coopmatrix.LoadOp) -> tuple[SSAValue, SSAValue]:
+    """Return the row and the column of B where a load begins."""
+    first, second = load.positions[-2:]
+    return (first, second) if is_by_rows(load) else (second, first)
 
 
 def is_multiple(value: SSAValue, number: int) -> bool:
@@ -99,167 +202,3 @@ def is_multiple(value: SSAValue, number: int) -> bool:
             )
         case _:
             return False
-
-
-def _place(load: coopmatrix.LoadOp) -> tuple[SSAValue, SSAValue]:
-    """Row and column of B where a load begins."""
-    first, second = load.positions[-2:]
-    return (first, second) if _by_rows(load) else (second, first)
-
-
-def _by_rows(load: coopmatrix.LoadOp) -> bool:
-    return load.layout.data is Layout.ROW_MAJOR
-
-
-@dataclass(frozen=True, slots=True)
-class Packing:
-    """A B that is packed before a kernel runs."""
-
-    func: FuncOp
-    memory: BlockArgument
-    loads: tuple[coopmatrix.LoadOp, ...]
-    lanes: int
-    """Subgroup size where the kernel does not say."""
-
-    @property
-    def type(self) -> MemRefType:
-        """The type of B as it is."""
-        assert is_memref(self.memory.type), self.memory
-        return self.memory.type
-
-    @property
-    def many(self) -> int:
-        """Elements of a channel."""
-        return channels(self.loads[0].matrix.element_bits)
-
-    @property
-    def dimensions(self) -> tuple[int, int]:
-        """The dimensions of B that are rows (K) and columns (N)."""
-        rank = self.type.get_num_dims()
-        found = rank - 2, rank - 1
-        return found if _by_rows(self.loads[0]) else (found[1], found[0])
-
-    @property
-    def packed_type(self) -> MemRefType:
-        """The type of B packed."""
-        shape = list(self.type.get_shape())
-        rows, cols = (shape[dimension] for dimension in self.dimensions)
-        shape[-2:] = (
-            rows if rows == DYNAMIC_INDEX else -(-rows // self.many),
-            cols if cols == DYNAMIC_INDEX else cols * self.many,
-        )
-        space = self.type.memory_space
-        return MemRefType(self.type.element_type, shape, memory_space=space)
-
-    @property
-    def sizes_the_grid(self) -> bool:
-        """Whether the grid of the kernel depends on the sizes of B."""
-        grid = self.func.attributes.get(simt.GRID)
-        if not isinstance(grid, AffineMapAttr):
-            return False
-        sizes = simt.kernel_sizes(self.func)
-        used = grid.data.used_dims()
-        return any(sizes[at].argument == self.memory.index for at in used)
-
-    def rewrite(self) -> None:
-        """Insert the kernel that packs, and load what it packed."""
-        Rewriter.insert_op(self.kernel(), InsertPoint.before(self.func))
-        new_type = self.packed_type
-        for load in self.loads:
-            code = Code(InsertPoint.before(load))
-            row, col = _place(load)
-            channel, _ = code.div_mod(row, self.many)
-            place = code.mul(col, self.many)
-            channel.name_hint, place.name_hint = "channel", "place"
-            places = [*load.positions[:-2], channel, place]
-            self._replace(load, places, code)
-        simt.forget_sizes(self.func, self.memory.index)
-        Rewriter.replace_value_with_new_type(self.memory, new_type)
-        self.func.update_function_type()
-
-    def _replace(
-        self, load: coopmatrix.LoadOp, places: list[SSAValue], code: Code
-    ) -> None:
-        new = load.clone()
-        new.properties["layout"] = coopmatrix.LayoutAttr(Layout.PACKED)
-        new.operands = [load.memory, *places]
-        new.result.name_hint = load.result.name_hint
-        code.do(new)
-        load.result.replace_all_uses_with(new.result)
-        Rewriter.erase_op(load)
-
-    def kernel(self) -> FuncOp:
-        """The kernel that packs: a work-item for each channel."""
-        block = Block(arg_types=[self.type, self.packed_type])
-        source, target = block.args
-        source.name_hint = self.memory.name_hint or "b"
-        target.name_hint = f"{source.name_hint}_packed"
-        lanes = simt.kernel_of(self.func).subgroup_size or self.lanes
-        self._body(Code(InsertPoint.at_end(block)), source, target, lanes)
-        func = FuncOp(
-            self.func.sym_name.data + PACKING_ENTRY,
-            FunctionType.from_lists([x.type for x in block.args], []),
-            Region(block),
-        )
-        func.attributes |= {
-            simt.KERNEL: UnitAttr(),
-            simt.SUBGROUP_SIZE: IntegerAttr(lanes, i32),
-            simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, [lanes]),
-            simt.GRID: AffineMapAttr(self._grid(lanes)),
-        }
-        func.location = self.func.location
-        return func
-
-    def _body(self, code: Code, source: SSAValue, target: SSAValue, lanes: int) -> None:
-        k, n = self.dimensions
-        channel = code.get(simt.WorkgroupIdOp(simt.Dimension.Y))
-        group = code.get(simt.WorkgroupIdOp(simt.Dimension.X))
-        col = code.add(code.mul(group, lanes), code.get(simt.LaneIdOp()))
-        lead: list[SSAValue] = []
-        if self.type.get_num_dims() == 3:
-            lead.append(code.get(simt.WorkgroupIdOp(simt.Dimension.Z)))
-        element = self.type.element_type
-        rows, cols = (
-            code.get(memref.DimOp(source, code.index(dimension)))
-            for dimension in (k, n)
-        )
-
-        def one(code: Code) -> None:
-            for number in range(self.many):
-                row = code.add(code.mul(channel, self.many), code.index(number))
-                at = [*lead, row, col] if k < n else [*lead, col, row]
-                value = code.choose(
-                    code.less(row, rows),
-                    element,
-                    lambda code, at=at: code.get(memref.LoadOp.get(source, at)),
-                    lambda code: constant(element, 0, code.get),
-                )
-                place = code.add(code.mul(col, self.many), code.index(number))
-                code.do(memref.StoreOp.get(value, target, [*lead, channel, place]))
-
-        code.when(code.less(col, cols), one)
-        code.do(ReturnOp())
-
-    def _grid(self, lanes: int) -> AffineMap:
-        """From the sizes of B and of B packed to work-groups."""
-        shape = self.type.get_shape()
-        numbers = [at for at, size in enumerate(shape) if size == DYNAMIC_INDEX]
-
-        def extent(dimension: int) -> AffineExpr:
-            if shape[dimension] == DYNAMIC_INDEX:
-                return AffineDimExpr(numbers.index(dimension))
-            return AffineConstantExpr(shape[dimension])
-
-        k, n = self.dimensions
-        groups = [_groups(extent(n), lanes), _groups(extent(k), self.many)]
-        if len(shape) == 3:
-            groups.append(extent(0))
-        dynamic = self.packed_type.get_shape().count(DYNAMIC_INDEX)
-        return AffineMap(len(numbers) + dynamic, 0, tuple(groups))
-
-
-def _groups(size: AffineExpr, of: int) -> AffineExpr:
-    """How many groups of a size cover another."""
-    if isinstance(size, AffineConstantExpr):
-        return AffineConstantExpr(-(-size.value // of))
-    return size.ceil_div(of)

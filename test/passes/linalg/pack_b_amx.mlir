@@ -8,9 +8,9 @@
 
 // Four rows by turns, zeros beyond the last.
 // CHECK-LABEL: func.func @loop.pack(%arg0: memref<?x?xi8>, %arg1: memref<16x16xi32>, %arg2: index, %packed: memref<?x?xi8>)
-// CHECK:         %row = simt.workgroup_id x : index
-// CHECK:         scf.for %col = %c0 to %n step %c1 {
-// CHECK-COUNT-4:   memref.store {{.*}}, %packed[%row, {{.*}}]
+// CHECK:         %channel = simt.workgroup_id x : index
+// CHECK:         scf.for %col = %c0 to %cols step %c1 {
+// CHECK-COUNT-4:   memref.store {{.*}}, %packed[%channel, {{.*}}]
 
 // CHECK-LABEL: func.func @loop(%b: memref<?x?xi8>, %c: memref<16x16xi32>, %n: index, %b_packed: memref<?x?xi8>)
 // CHECK-SAME:  simt.grid = affine_map<(d0, d1, d2, d3, d4) -> (1)>
