@@ -155,13 +155,13 @@ func.func @kernel({arguments}) {{{constants}{body}
 }}"""
 
 
-def size(memory: Memory, axis: Axis, result: str) -> str:
-    """Return a size of a matrix."""
+def size(memory: Memory, axis: Axis) -> str:
+    """Return the operation that gives a size of a matrix."""
     known = memory.matrix.shape[AXES.index(axis)]
     if known is not None:
-        return f"{result} = arith.constant {known} : index"
+        return f"arith.constant {known} : index"
     where = f"%c{memory.dimension(axis)}"
-    return f"{result} = memref.dim {memory.name}, {where} : {memory.matrix.type}"
+    return f"memref.dim {memory.name}, {where} : {memory.matrix.type}"
 
 
 def functions(ctx: Context, text: str) -> list[FuncOp]:
@@ -228,7 +228,7 @@ def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
   %row = arith.muli %group_y, %c{m} : index
   %group_x = simt.workgroup_id x : index
   %col = arith.muli %group_x, %c{n} : index{batch}
-  {size(its.a, "cols", "%k_end")}
+  %k_end = {size(its.a, "cols")}
   {its.initial("%init", at, c, plan.c.checked)}
   %sum = scf.for %k = %c0 to %k_end step %c{k} iter_args(%acc = %init) -> ({c}) {{
     {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}

@@ -45,43 +45,61 @@ def staged_kernel(problem: Problem, plan: GemmPlan) -> str:
     return StagedKernel(Operands(problem), plan).text()
 
 
-@dataclass(slots=True)
 class Lines:
-    """A part of a kernel: what was written there, and names of values for it."""
+    """A region of a kernel: operations, and names of their results."""
 
-    numbers: count[int]
-    text: list[str] = field(default_factory=list[str])
-
-    def do(self, line: str) -> None:
-        """Add an operation, or a part of one."""
-        self.text.append(f"\n  {line}")
-
-    def let(self, name: str, operation: str) -> str:
-        """Add an operation with one result, and return the name of that."""
-        result = f"%{name}{next(self.numbers)}"
-        self.do(f"{result} = {operation}")
-        return result
-
-    def index(self, operation: str, *operands: str) -> str:
-        """Add arithmetic on indices."""
-        return self.let("i", f"arith.{operation} {', '.join(operands)} : index")
+    def __init__(self, numbers: count[int]) -> None:
+        """Begin a region; `numbers` are those of its kernel."""
+        self.numbers = numbers
+        self.text: list[str] = []
+        self.known: dict[str, str] = {}
 
     def __str__(self) -> str:
         return "".join(self.text)
 
+    def region(self) -> Lines:
+        """Return an empty one that is within this one."""
+        return Lines(self.numbers)
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """The pieces of a tile that a work-item copies."""
+    def do(self, operation: str) -> None:
+        """Add an operation."""
+        self.text.append(f"\n  {operation}")
 
-    rows: Sequence[str]
-    """The row of each in the tile."""
-    pieces: Sequence[str]
-    """The number of each in its row."""
-    outer: Sequence[str]
-    """Where each begins in memory, along the dimension that is not K."""
-    inner: Sequence[str]
-    """How far behind the tile's first k each begins."""
+    def fresh(self, name: str) -> str:
+        """Return a name that nothing has."""
+        return f"%{name}{next(self.numbers)}"
+
+    def new(self, name: str, operation: str) -> str:
+        """Add an operation that has effects, and return the name of its result."""
+        result = self.fresh(name)
+        self.do(f"{result} = {operation}")
+        return result
+
+    def let(self, name: str, operation: str) -> str:
+        """Return the result of an operation without effects, which is written once."""
+        if operation not in self.known:
+            self.known[operation] = self.new(name, operation)
+        return self.known[operation]
+
+    def index(self, operation: str, x: str, y: str) -> str:
+        """Return arithmetic on indices."""
+        return self.let("i", f"arith.{operation} {x}, {y} : index")
+
+    def add(self, x: str, y: int) -> str:
+        """Return an index plus a number."""
+        if x == "%c0":
+            return f"%c{y}"
+        return self.index("addi", x, f"%c{y}") if y else x
+
+    def mul(self, x: str, y: int) -> str:
+        """Return a multiple of an index."""
+        return x if y == 1 else self.index("muli", x, f"%c{y}")
+
+    def div_mod(self, x: str, y: int) -> tuple[str, str]:
+        """Return the quotient and the rest of an index that is not negative."""
+        if y == 1:
+            return x, "%c0"
+        return self.index("divui", x, f"%c{y}"), self.index("remui", x, f"%c{y}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +110,12 @@ class Tile:
     memory: Memory
     panel: Panel
     work_items: int
+    part: int
+    """M or N of a subgroup."""
     products: int
-    """Products of a step that a tile is for, and K of it in `depth`."""
+    """Products of a step that a tile is for."""
     depth: int
+    """K of a product."""
 
     @property
     def k(self) -> int:
@@ -129,14 +150,49 @@ class Tile:
         """Pieces that each work-item copies."""
         return self.panel.rows * self.panel.pieces // self.work_items
 
-    def view_type(self, size: int) -> str:
-        """Return the type of a subgroup's part, of `size` along M or N."""
-        panel = self.panel
-        shape = f"{panel.rows}x{size // panel.per_piece}"
+    @property
+    def part_shape(self) -> tuple[int, int]:
+        """Rows and pieces of a subgroup's part."""
         if self.along_rows:
-            shape = f"{size}x{panel.pieces}"
-        strides = f"strided<[{panel.stride}, 1], offset: ?>"
-        return f"memref<{shape}x{self.words}, {strides}, {SPACE}>"
+            return self.part, self.panel.pieces
+        return self.panel.rows, self.part // self.panel.per_piece
+
+    @property
+    def part_type(self) -> str:
+        """The type of a view of a subgroup's part."""
+        rows, pieces = self.part_shape
+        strides = f"strided<[{self.panel.stride}, 1], offset: ?>"
+        return f"memref<{rows}x{pieces}x{self.words}, {strides}, {SPACE}>"
+
+    def place(self, outer: str, inner: str) -> str:
+        """Return a position in memory, from that along M or N and that along K."""
+        pair = (outer, inner) if self.along_rows else (inner, outer)
+        return ", ".join((*(("%batch",) if self.memory.batched else ()), *pair))
+
+    def numbered(self, lines: Lines, number: str) -> tuple[str, str]:
+        """Return the row, and the piece of it, of a number.
+
+        With `interleaved` rows, eight numbers are the pieces of some rows that are
+        `pieces` apart, and after as many times eight numbers come eight more rows.
+        """
+        pieces = self.panel.pieces
+        if self.panel.interleaved == 1:
+            return lines.div_mod(number, pieces)
+        eight, within = lines.div_mod(number, self.panel.period)
+        first, within = lines.div_mod(within, 8)
+        across, piece = lines.div_mod(within, pieces)
+        down = lines.index("addi", first, lines.mul(across, pieces))
+        return lines.index("addi", lines.mul(eight, 8), down), piece
+
+    def pieces(self, lines: Lines) -> list[tuple[str, str]]:
+        """Return the row, and the piece of it, of all that a work-item copies."""
+        turns = range(self.turns)
+        if self.work_items % self.panel.period:
+            numbers = [lines.add("%item", turn * self.work_items) for turn in turns]
+            return [self.numbered(lines, number) for number in numbers]
+        row, piece = self.numbered(lines, "%item")
+        down = self.work_items // self.panel.pieces
+        return [(lines.add(row, turn * down), piece) for turn in turns]
 
 
 @dataclass(slots=True)
@@ -176,44 +232,24 @@ class StagedKernel:
     """Writes the kernel; what does not change along K is in `head`."""
 
     def __init__(self, its: Operands, plan: GemmPlan) -> None:
+        """Begin a kernel."""
         self.its, self.plan = its, plan
-        self.names: dict[tuple[str, ...], str] = {}
-        self.pieces: dict[Source, Pieces] = {}
-        numbers = count()
-        self.head, self.lines = Lines(numbers), Lines(numbers)
-        panels = zip(SOURCES, plan.panels, strict=True)
+        self.head = Lines(count())
+        self.lines = self.head.region()
         self.tiles = {
             of: Tile(
                 of,
                 its.of(of),
                 panel,
                 plan.work_items,
+                part,
                 1 if of == "b" and plan.sliced else plan.products,
                 plan.depth,
             )
-            for of, panel in panels
+            for of, panel, part in zip(SOURCES, plan.panels, plan.subgroup, strict=True)
         }
-        m, n = plan.subgroup
-        self.sizes = {"a": m, "b": n}
         self.stage = "%c0"
         """In which of two stages the tiles of a step are."""
-
-    def add(self, lines: Lines, x: str, y: int) -> str:
-        """Add a number to an index."""
-        if x == "%c0":
-            return f"%c{y}"
-        return lines.index("addi", x, f"%c{y}") if y else x
-
-    def mul(self, lines: Lines, x: str, y: int) -> str:
-        """Multiply an index by a number."""
-        return x if y == 1 else lines.index("muli", x, f"%c{y}")
-
-    def div_mod(self, lines: Lines, x: str, y: int) -> tuple[str, str]:
-        """Divide an index that is not negative: quotient and rest."""
-        if y == 1:
-            return x, "%c0"
-        by = f"%c{y}"
-        return lines.index("divui", x, by), lines.index("remui", x, by)
 
     # --- the whole -----------------------------------------------------------------
 
@@ -222,18 +258,22 @@ class StagedKernel:
         self._place()
         for tile in self.tiles.values():
             self.head.do(f"%{tile.source}_tiles = memref.alloca() : {tile.type}")
-        self.head.do(size(self.its.a, "cols", "%k_end"))
         inside = self._inside()
-        ways = {True: self._fast, False: self._slow}
         if isinstance(inside, bool):
-            ways[inside]()
+            body = self._region(self._fast if inside else self._slow)
         else:
-            self.lines.do(f"scf.if {inside} {{")
-            self._fast()
-            self.lines.do("} else {")
-            self._slow()
-            self.lines.do("}")
-        return kernel(self.its.arguments, f"{self.head}{self.lines}")
+            body = f"""
+  scf.if {inside} {{{self._region(self._fast)}
+  }} else {{{self._region(self._slow)}
+  }}"""
+        return kernel(self.its.arguments, f"{self.head}{body}")
+
+    def _region(self, write: Callable[[], None]) -> Lines:
+        """Return what is written in a region of its own."""
+        outer, self.lines = self.lines, self.lines.region()
+        write()
+        found, self.lines = self.lines, outer
+        return found
 
     def _place(self) -> None:
         """Write where a work-item is, and its work-group in C."""
@@ -243,11 +283,10 @@ class StagedKernel:
             head.do("%batch = simt.workgroup_id z : index")
         head.do("%item = simt.local_id x : index")
         head.do("%subgroup = simt.subgroup_id : index")
-        across = n // self.plan.subgroup[1]
-        down, right = self.div_mod(head, "%subgroup", across)
+        down, right = head.div_mod("%subgroup", n // self.plan.subgroup[1])
         self.part = {"a": down, "b": right}
         """The part of the work-group's tile that the subgroup computes."""
-        self.first = {"a": self.mul(head, row, m), "b": self.mul(head, col, n)}
+        self.first = {"a": head.mul(row, m), "b": head.mul(col, n)}
         """The first row and column of C of the work-group."""
 
     def _tile_numbers(self) -> tuple[str, str]:
@@ -277,30 +316,24 @@ class StagedKernel:
 
     def _inside(self) -> str | bool:
         """Write whether all that a work-group copies are whole pieces inside."""
-        (m, n), step, head = self.plan.group, self.plan.step, self.head
-        problem = self.its.problem
+        (m, n), step, its = self.plan.group, self.plan.step, self.its
         answers: list[str | bool] = [
             self._ends_inside("rows", self.first["a"], m),
             self._ends_inside("cols", self.first["b"], n),
-            self._is_multiple(self.its.a, "cols", step, 1),
+            self._is_multiple(its.a, "cols", step, 1),
         ]
-        for tile, matrix in zip(
-            self.tiles.values(), (problem.a, problem.b), strict=True
-        ):
-            per_piece = tile.panel.per_piece
+        for tile in self.tiles.values():
+            matrix, per_piece = tile.memory.matrix, tile.panel.per_piece
             answers.append(matrix.row_alignment % per_piece == 0)
-            if matrix.row_alignment == 0:
-                # Rows follow each other: their length says where they begin.
+            # Where rows follow each other, their length says where they begin.
+            if not matrix.row_alignment and (not tile.along_rows or step % per_piece):
                 axis = AXES[not matrix.transposed]
-                if not tile.along_rows or step % per_piece:
-                    answers.append(self._is_multiple(tile.memory, axis, per_piece, 0))
+                answers.append(self._is_multiple(tile.memory, axis, per_piece, 0))
         if False in answers:
             return False
-        found: str | bool = True
-        for answer in answers:
-            if isinstance(answer, str):
-                both = f"arith.andi {found}, {answer} : i1"
-                found = head.let("in", both) if isinstance(found, str) else answer
+        found, *others = [x for x in answers if isinstance(x, str)] or [True]
+        for answer in others:
+            found = self.head.let("in", f"arith.andi {found}, {answer} : i1")
         return found
 
     def _ends_inside(self, axis: Axis, start: str, size: int) -> str | bool:
@@ -308,7 +341,7 @@ class StagedKernel:
         whole = self.its.c.matrix.shape[AXES.index(axis)]
         if whole is not None and whole % size == 0:
             return True
-        end, all = self.add(self.head, start, size), self._size(self.its.c, axis)
+        end, all = self.head.add(start, size), self._size(self.its.c, axis)
         return self.head.let("in", f"arith.cmpi sle, {end}, {all} : index")
 
     def _is_multiple(
@@ -318,24 +351,17 @@ class StagedKernel:
         known = memory.matrix.shape[AXES.index(axis)]
         if known is not None:
             return known % of == 0 and known >= least * of
-        number = self._size(memory, axis)
-        _, rest = self.div_mod(self.head, number, of)
-        whole = self.head.let("in", f"arith.cmpi eq, {rest}, %c0 : index")
+        number, head = self._size(memory, axis), self.head
+        _, rest = head.div_mod(number, of)
+        whole = head.let("in", f"arith.cmpi eq, {rest}, %c0 : index")
         if not least:
             return whole
-        most = f"%c{least * of - 1}"
-        enough = self.head.let("in", f"arith.cmpi slt, {most}, {number} : index")
-        return self.head.let("in", f"arith.andi {whole}, {enough} : i1")
+        enough = f"arith.cmpi slt, %c{least * of - 1}, {number} : index"
+        return head.let("in", f"arith.andi {whole}, {head.let('in', enough)} : i1")
 
     def _size(self, memory: Memory, axis: Axis) -> str:
-        """Return a size of a matrix, which is written once."""
-        if memory.name == "%a" and axis == "cols":
-            return "%k_end"
-        key = (memory.name, axis)
-        if key not in self.names:
-            self.names[key] = f"{memory.name}_{axis}"
-            self.head.do(size(memory, axis, self.names[key]))
-        return self.names[key]
+        """Return a size of a matrix."""
+        return self.head.let("size", size(memory, axis))
 
     # --- C -------------------------------------------------------------------------
 
@@ -356,22 +382,16 @@ class StagedKernel:
     def _parts_of_c(self) -> list[tuple[str, str]]:
         """Return where the parts of the subgroup are in C."""
         head, (m, n) = self.head, self.plan.subgroup
-        if ("c",) not in self.names:
-            row = self.mul(head, self.part["a"], m)
-            row = head.index("addi", row, self.first["a"])
-            col = self.mul(head, self.part["b"], n)
-            col = head.index("addi", col, self.first["b"])
-            self.names["c",] = row
-            for part in self._every_part:
-                at = self.add(head, col, part * self.plan.part_cols)
-                self.names["c", str(part)] = at
-        return [(self.names["c",], self.names["c", str(x)]) for x in self._every_part]
+        row = head.index("addi", head.mul(self.part["a"], m), self.first["a"])
+        col = head.index("addi", head.mul(self.part["b"], n), self.first["b"])
+        cols = self.plan.part_cols
+        return [(row, head.add(col, part * cols)) for part in self._every_part]
 
     def _initial(self, checked: tuple[Axis, ...] = ()) -> State:
         """Write what the sums begin with."""
         found: list[str] = []
         for at in self._parts_of_c():
-            result = f"%init{next(self.lines.numbers)}"
+            result = self.lines.fresh("init")
             self.lines.do(self.its.initial(result, at, self.acc, checked))
             found.append(result)
             if self.its.problem.fill != "nothing":
@@ -402,36 +422,25 @@ class StagedKernel:
 
     def _loop(self, first: State, step: Actions, unroll: bool) -> Sequence[str]:
         """Write the loop along K, and return the sums."""
-        lines, number = self.lines, next(self.lines.numbers)
-        state = first.renamed(lambda at: f"%x{number}_{at}_")
-        types = self._types(first)
-        stages, given, yields = self._stages(first), first.values(), state.values()
-        if stages:
-            given, yields, types = (
-                [*given, "%c0"],
-                [*yields, "%stage"],
-                [*types, "index"],
-            )
-        carried = zip(yields, given, strict=True)
-        lines.do(
-            f"%sums{number}:{len(types)} = scf.for %k = %c0 to %k_end step "
-            f"%c{self.plan.step} "
-            f"iter_args({', '.join(f'{x} = {y}' for x, y in carried)}) "
-            f"-> ({', '.join(types)}) {{"
-        )
-        if stages:
-            self.stage = "%stage"
-            lines.do("%other = arith.subi %c1, %stage : index")
+        outer, self.lines = self.lines, self.lines.region()
+        state = first.renamed(lambda _: self.lines.fresh("x"))
+        types, given, names = self._types(first), first.values(), state.values()
+        ends: list[str] = []
+        if first.now and self.plan.panels[0].copies == 2:
+            types, given, names = [*types, "index"], [*given, "%c0"], [*names, "%stage"]
+            ends, self.stage = ["%other"], "%stage"
+            self.lines.do("%other = arith.subi %c1, %stage : index")
         self._write(state, step, "%k")
-        ends = [*state.values(), *(["%other"] if stages else [])]
-        self.stage = "%c0"
-        lines.do(f"scf.yield {', '.join(ends)} : {', '.join(types)}")
-        lines.do(f"}} {{simt.unroll = {str(unroll).lower()}}}")
-        return [f"%sums{number}#{x}" for x in self._every_part]
-
-    def _stages(self, first: State) -> bool:
-        """Return whether the steps of a loop take two stages by turns."""
-        return bool(first.now) and self.plan.panels[0].copies == 2
+        ends = [*state.values(), *ends]
+        k_end = self._size(self.its.a, "cols")
+        carried = ", ".join(f"{x} = {y}" for x, y in zip(names, given, strict=True))
+        sums, result = outer.fresh("sums"), ", ".join(types)
+        outer.do(f"""{sums}:{len(types)} = scf.for %k = %c0 to {k_end}
+    step %c{self.plan.step} iter_args({carried}) -> ({result}) {{{self.lines}
+    scf.yield {", ".join(ends)} : {result}
+  }} {{simt.unroll = {str(unroll).lower()}}}""")
+        self.lines, self.stage = outer, "%c0"
+        return [f"{sums}#{x}" for x in self._every_part]
 
     def _types(self, state: State) -> list[str]:
         """Return the types of what a loop carries."""
@@ -467,7 +476,7 @@ class StagedKernel:
             state.now, state.following = state.following, []
         a, *b = state.now
         for part in parts:
-            result = f"%sum{next(self.lines.numbers)}"
+            result = self.lines.fresh("sum")
             total = state.totals[part]
             self.lines.do(self.its.multiply(result, a, b[part], total, self._product))
             state.totals[part] = result
@@ -486,169 +495,99 @@ class StagedKernel:
     def _read(self, product: int) -> list[str]:
         """Write the loads of the matrices of a product: A, parts of B."""
         found: list[str] = []
-        cols = self.plan.part_cols
         for tile in self.tiles.values():
             number, within = divmod(product, tile.products)
-            size, per_piece = self.sizes[tile.source], tile.panel.per_piece
             view = self._view(tile, self._slot(tile.source, number))
             type = self.its.matrix(tile.source, *self._product)
-            parts = self._every_part if tile.source == "b" else range(1)
-            for part in parts:
-                k, at = within * tile.depth, part * cols
-                places = (
-                    (at, k // per_piece) if tile.along_rows else (k, at // per_piece)
-                )
-                place = ", ".join(f"%c{x}" for x in places)
-                load = f"coopmatrix.load {view}[{place}] {tile.memory.layout}"
-                types = f"{tile.view_type(size)} -> {type}"
-                found.append(self.lines.let(tile.source, f"{load} : {types}"))
+            k, per_piece = within * tile.depth, tile.panel.per_piece
+            for part in self._every_part if tile.source == "b" else range(1):
+                at = part * self.plan.part_cols
+                row, piece = (at, k) if tile.along_rows else (k, at)
+                where = f"{view}[%c{row}, %c{piece // per_piece}] {tile.memory.layout}"
+                load = f"coopmatrix.load {where} : {tile.part_type} -> {type}"
+                found.append(self.lines.new(tile.source, load))
         return found
 
     def _view(self, tile: Tile, slot: str) -> str:
-        """Return the subgroup's part of a copy of a tile, which is written once."""
-        key = (tile.source, slot)
-        if key in self.names:
-            return self.names[key]
-        is_known = slot.startswith("%c")
-        lines, panel = self.head if is_known else self.lines, tile.panel
-        size = self.sizes[tile.source]
-        part = self.part[tile.source]
-        if tile.along_rows:
-            at = self.mul(self.head, part, size)
-            places, sizes = f"{slot}, {at}, 0", f"1, {size}, {panel.pieces}"
-        else:
-            pieces = size // panel.per_piece
-            at = self.mul(self.head, part, pieces)
-            places, sizes = f"{slot}, 0, {at}", f"1, {panel.rows}, {pieces}"
-        types = f"{tile.type} to {tile.view_type(size)}"
-        view = f"memref.subview %{tile.source}_tiles[{places}] [{sizes}] [1, 1, 1]"
-        self.names[key] = lines.let(f"{tile.source}_part", f"{view} : {types}")
-        return self.names[key]
+        """Return the subgroup's part of a copy of a tile."""
+        lines = self.head if slot.startswith("%c") else self.lines
+        rows, pieces = tile.part_shape
+        part, along = self.part[tile.source], tile.along_rows
+        at = self.head.mul(part, rows if along else pieces)
+        places = f"{slot}, {at}, 0" if along else f"{slot}, 0, {at}"
+        cut = f"[{places}] [1, {rows}, {pieces}] [1, 1, 1]"
+        types = f"{tile.type} to {tile.part_type}"
+        view = f"memref.subview %{tile.source}_tiles{cut} : {types}"
+        return lines.let(f"{tile.source}_part", view)
 
     # --- from memory to work-group memory --------------------------------------------
 
-    def _first_k(self, tile: Tile, k: str, number: int) -> str:
-        """Write where a tile begins along K; that behind the last is the last again."""
-        key, last = (k, str(number), str(tile.k)), ("last", str(tile.k))
-        if key not in self.names:
-            found = self.add(self.lines, k, number * tile.k)
-            if number * tile.k >= self.plan.step:
-                if last not in self.names:
-                    self.names[last] = self.head.index("subi", "%k_end", f"%c{tile.k}")
-                found = self.lines.index("minsi", found, self.names[last])
-            self.names[key] = found
-        return self.names[key]
-
-    def _numbered(self, lines: Lines, tile: Tile, number: str) -> tuple[str, str]:
-        """Write the row, and the piece of it, of a number.
-
-        With `interleaved` rows, eight numbers are the pieces of some rows that are
-        `pieces` apart, and after as many times eight numbers come eight more rows.
-        """
-        pieces = tile.panel.pieces
-        if tile.panel.interleaved == 1:
-            return self.div_mod(lines, number, pieces)
-        eight, within = self.div_mod(lines, number, tile.panel.period)
-        first, within = self.div_mod(lines, within, 8)
-        across, piece = self.div_mod(lines, within, pieces)
-        down = lines.index("addi", first, self.mul(lines, across, pieces))
-        return lines.index("addi", self.mul(lines, eight, 8), down), piece
-
-    def _pieces(self, tile: Tile) -> Pieces:
-        """Write which pieces of a tile the work-item copies, in `head`."""
-        head, turns = self.head, range(tile.turns)
-        if tile.work_items % tile.panel.period == 0:
-            row, piece = self._numbered(head, tile, "%item")
-            down = tile.work_items // tile.panel.pieces
-            found = [(self.add(head, row, turn * down), piece) for turn in turns]
-        else:
-            numbers = (self.add(head, "%item", x * tile.work_items) for x in turns)
-            found = [self._numbered(head, tile, number) for number in numbers]
-        rows, pieces = [x for x, _ in found], [x for _, x in found]
-        cols = {
-            x: self.mul(head, x, tile.panel.per_piece) for x in dict.fromkeys(pieces)
-        }
-        places, first = (rows, [cols[x] for x in pieces]), self.first[tile.source]
-        inner, outer = places[tile.along_rows], places[not tile.along_rows]
-        at = {x: head.index("addi", first, x) for x in dict.fromkeys(outer)}
-        return Pieces(rows, pieces, [at[x] for x in outer], inner)
-
-    def _of_item(self, tile: Tile) -> Pieces:
-        """Return the pieces of a tile that the work-item copies, written once."""
-        if tile.source not in self.pieces:
-            self.pieces[tile.source] = self._pieces(tile)
-        return self.pieces[tile.source]
-
     def _fetch(self, tile: Tile, k: str, number: int) -> list[str]:
         """Write the loads of the pieces of a tile that is inside of memory."""
-        lines, mine = self.lines, self._of_item(tile)
-        start = self._first_k(tile, k, number)
-        at = {x: lines.index("addi", start, x) for x in dict.fromkeys(mine.inner)}
+        head, lines = self.head, self.lines
+        start = lines.add(k, number * tile.k)
+        if number * tile.k >= self.plan.step:
+            # After the last tile there is no next one: it is loaded again.
+            k_end = self._size(self.its.a, "cols")
+            last = head.index("subi", k_end, f"%c{tile.k}")
+            start = lines.index("minsi", start, last)
         found: list[str] = []
-        for outer, inner in zip(mine.outer, mine.inner, strict=True):
-            place = self._place_of(tile, outer, at[inner])
+        for row, piece in tile.pieces(head):
+            col = head.mul(piece, tile.panel.per_piece)
+            along_k, across = (col, row) if tile.along_rows else (row, col)
+            outer = head.index("addi", self.first[tile.source], across)
+            place = tile.place(outer, lines.index("addi", start, along_k))
             load = f"vector.load {tile.memory.name}[{place}]"
             aligned = f"{{alignment = {tile.panel.width} : i64}}"
-            type = f"{tile.memory.matrix.type}, {tile.vector}"
-            piece = lines.let("piece", f"{load} {aligned} : {type}")
-            found.append(self._words(tile, piece))
+            types = f"{tile.memory.matrix.type}, {tile.vector}"
+            value = lines.new("piece", f"{load} {aligned} : {types}")
+            found.append(self._words(lines, tile, value))
         return found
 
-    def _place_of(self, tile: Tile, outer: str, inner: str) -> str:
-        """Return a position in memory, from that along K and the other one."""
-        pair = (outer, inner) if tile.along_rows else (inner, outer)
-        lead = ("%batch",) if tile.memory.batched else ()
-        return ", ".join((*lead, *pair))
-
-    def _words(self, tile: Tile, piece: str) -> str:
+    def _words(self, lines: Lines, tile: Tile, piece: str) -> str:
         """Write a piece as what work-group memory holds."""
         count = tile.panel.width // WORD_BYTES
         cast = f"vector.bitcast {piece} : {tile.vector} to vector<{count}xi32>"
-        words = self.lines.let("words", cast)
+        words = lines.new("words", cast)
         if count > 1:
             return words
-        return self.lines.let(
-            "word", f"vector.extract {words}[0] : i32 from vector<1xi32>"
-        )
+        return lines.new("word", f"vector.extract {words}[0] : i32 from vector<1xi32>")
 
     def _store(self, of: Source, number: int, words: Sequence[str]) -> None:
         """Write the stores of pieces to work-group memory."""
         tile, slot = self.tiles[of], self._slot(of, number)
-        mine = self._of_item(tile)
-        for word, row, piece in zip(words, mine.rows, mine.pieces, strict=True):
-            self._store_piece(tile, word, (slot, row, piece))
-
-    def _store_piece(self, tile: Tile, words: str, place: Sequence[str]) -> None:
-        where = f"%{tile.source}_tiles[{', '.join(place)}]"
-        self.lines.do(f"memref.store {words}, {where} : {tile.type}")
+        for word, (row, piece) in zip(words, tile.pieces(self.head), strict=True):
+            where = f"%{of}_tiles[{slot}, {row}, {piece}]"
+            self.lines.do(f"memref.store {word}, {where} : {tile.type}")
 
     def _copy(self, tile: Tile, k: str, number: int) -> None:
         """Write a copy of a tile, zeros beyond the edges."""
-        lines, slot = self.lines, self._slot(tile.source, number)
-        count, vector = tile.panel.per_piece, tile.vector
-        start = self.add(lines, k, number * tile.k)
-        lines.do(f"scf.for %turn = %c0 to %c{tile.turns} step %c1 {{")
+        start = self.lines.add(k, number * tile.k)
+        lines, slot = self.lines.region(), self._slot(tile.source, number)
         at = lines.index("muli", "%turn", f"%c{tile.work_items}")
-        row, piece = self._numbered(lines, tile, lines.index("addi", at, "%item"))
-        ends = (row, self.mul(lines, piece, tile.panel.per_piece))
+        row, piece = tile.numbered(lines, lines.index("addi", at, "%item"))
+        col = lines.mul(piece, tile.panel.per_piece)
         firsts = (self.first[tile.source], start)
         first, second = firsts if tile.along_rows else firsts[::-1]
-        outer = lines.index("addi", first, ends[0])
-        inner = lines.index("addi", second, ends[1])
-        axes = AXES if not tile.memory.matrix.transposed else AXES[::-1]
-        rows, cols = (self._size(tile.memory, axis) for axis in axes)
-        left = lines.index("subi", cols, inner)
-        there = lines.let("in", f"arith.cmpi slt, {outer}, {rows} : index")
-        left = lines.let("left", f"arith.select {there}, {left}, %c0 : index")
-        mask = lines.let("mask", f"vector.create_mask {left} : vector<{count}xi1>")
-        nothing = f"dense<{zero(tile.memory.element)}>"
-        none = lines.let("none", f"arith.constant {nothing} : {vector}")
-        lead = ("%batch",) if tile.memory.batched else ()
-        place = ", ".join((*lead, outer, inner))
-        piece_there = lines.let(
-            "piece",
-            f"vector.maskedload {tile.memory.name}[{place}], {mask}, {none} : "
-            f"{tile.memory.matrix.type}, vector<{count}xi1>, {vector} into {vector}",
+        first, second = (
+            lines.index("addi", first, row),
+            lines.index("addi", second, col),
         )
-        self._store_piece(tile, self._words(tile, piece_there), (slot, row, piece))
-        lines.do("} {simt.unroll = false}")
+        axes = AXES[::-1] if tile.memory.matrix.transposed else AXES
+        rows, cols = (self._size(tile.memory, axis) for axis in axes)
+        place = ", ".join(
+            (*(("%batch",) if tile.memory.batched else ()), first, second)
+        )
+        vector, mask = tile.vector, f"vector<{tile.panel.per_piece}xi1>"
+        lines.do(f"""%left = arith.subi {cols}, {second} : index
+  %there = arith.cmpi slt, {first}, {rows} : index
+  %count = arith.select %there, %left, %c0 : index
+  %mask = vector.create_mask %count : {mask}
+  %none = arith.constant dense<{zero(tile.memory.element)}> : {vector}
+  %piece = vector.maskedload {tile.memory.name}[{place}], %mask, %none
+    : {tile.memory.matrix.type}, {mask}, {vector} into {vector}""")
+        words = self._words(lines, tile, "%piece")
+        where = f"%{tile.source}_tiles[{slot}, {row}, {piece}]"
+        lines.do(f"memref.store {words}, {where} : {tile.type}")
+        self.lines.do(f"""scf.for %turn = %c0 to %c{tile.turns} step %c1 {{{lines}
+  }} {{simt.unroll = false}}""")
