@@ -55,6 +55,14 @@ class Memory:
         is_last = (axis == "cols") != self.matrix.transposed
         return self.batched + is_last
 
+    def size(self, axis: Axis) -> int | None:
+        """Return a size of the matrix, if it is known."""
+        return self.matrix.shape[AXES.index(axis)]
+
+    def dim(self, axis: Axis) -> str:
+        """Return the operation that gives a size of the matrix."""
+        return f"memref.dim {self.name}, %c{self.dimension(axis)} : {self.matrix.type}"
+
     def load(
         self, result: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
     ) -> str:
@@ -155,15 +163,6 @@ func.func @kernel({arguments}) {{{constants}{body}
 }}"""
 
 
-def size(memory: Memory, axis: Axis) -> str:
-    """Return the operation that gives a size of a matrix."""
-    known = memory.matrix.shape[AXES.index(axis)]
-    if known is not None:
-        return f"arith.constant {known} : index"
-    where = f"%c{memory.dimension(axis)}"
-    return f"memref.dim {memory.name}, {where} : {memory.matrix.type}"
-
-
 def functions(ctx: Context, text: str) -> list[FuncOp]:
     """Return the functions of a text, in no module."""
     module = Parser(ctx, text).parse_module()
@@ -223,14 +222,16 @@ def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
     batch = "\n  %batch = simt.workgroup_id z : index" if problem.batched else ""
     feeds = plan.a, plan.b
     (a_checked, b_checked) = (x.checked for x in feeds if isinstance(x, Direct))
+    k_end, dim = f"%c{its.a.size('cols')}", ""
+    if its.a.size("cols") is None:
+        k_end, dim = "%k_end", f"\n  %k_end = {its.a.dim('cols')}"
     body = f"""
   %group_y = simt.workgroup_id y : index
   %row = arith.muli %group_y, %c{m} : index
   %group_x = simt.workgroup_id x : index
-  %col = arith.muli %group_x, %c{n} : index{batch}
-  %k_end = {size(its.a, "cols")}
+  %col = arith.muli %group_x, %c{n} : index{batch}{dim}
   {its.initial("%init", at, c, plan.c.checked)}
-  %sum = scf.for %k = %c0 to %k_end step %c{k} iter_args(%acc = %init) -> ({c}) {{
+  %sum = scf.for %k = %c0 to {k_end} step %c{k} iter_args(%acc = %init) -> ({c}) {{
     {its.a.load("%a_tile", ("%row", "%k"), a, a_checked)}
     {its.b.load("%b_tile", ("%k", "%col"), b, b_checked)}
     {its.multiply("%next", "%a_tile", "%b_tile", "%acc", (m, n, k))}

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from coopc.passes.linalg.kernel_text import Memory, Operands, kernel, size, zero
+from coopc.passes.linalg.kernel_text import Memory, Operands, kernel, zero
 from coopc.plan.gemm import AXES, Axis, GemmPlan, Panel, Problem, Source
 from coopc.plan.gemm_schedule import (
     Actions,
@@ -338,7 +338,7 @@ class StagedKernel:
 
     def _ends_inside(self, axis: Axis, start: str, size: int) -> str | bool:
         """Write whether a tile ends inside of C along an axis."""
-        whole = self.its.c.matrix.shape[AXES.index(axis)]
+        whole = self.its.c.size(axis)
         if whole is not None and whole % size == 0:
             return True
         end, all = self.head.add(start, size), self._size(self.its.c, axis)
@@ -348,7 +348,7 @@ class StagedKernel:
         self, memory: Memory, axis: Axis, of: int, least: int
     ) -> str | bool:
         """Write whether a size is a multiple, and that of at least some number."""
-        known = memory.matrix.shape[AXES.index(axis)]
+        known = memory.size(axis)
         if known is not None:
             return known % of == 0 and known >= least * of
         number, head = self._size(memory, axis), self.head
@@ -361,7 +361,10 @@ class StagedKernel:
 
     def _size(self, memory: Memory, axis: Axis) -> str:
         """Return a size of a matrix."""
-        return self.head.let("size", size(memory, axis))
+        known = memory.size(axis)
+        return (
+            self.head.let("size", memory.dim(axis)) if known is None else f"%c{known}"
+        )
 
     # --- C -------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ func.func @static(%a: memref<64x40xf16>, %b: memref<40x48xf16>, %c: memref<64x48
   // CHECK:      %row = arith.muli %group_y, %c32 : index
   // CHECK:      %col = arith.muli %group_x, %c16 : index
   // CHECK:      %init = coopmatrix.load %c[%row, %col] row_major : memref<64x48xf32> -> !coopmatrix.matrix<32x16xf32, acc>
-  // CHECK-NEXT: %sum = scf.for %k = %c0 to %k_end step %c8 iter_args(%acc = %init)
+  // CHECK-NEXT: %sum = scf.for %k = %c0 to %c40 step %c8 iter_args(%acc = %init)
   // CHECK-NEXT:   %a_tile = coopmatrix.load %a[%row, %k] row_major : memref<64x40xf16> -> !coopmatrix.matrix<32x8xf16, a>
   // CHECK-NEXT:   %b_tile = coopmatrix.load %b[%k, %col] row_major : memref<40x48xf16> -> !coopmatrix.matrix<8x16xf16, b>
   // CHECK-NEXT:   %next = coopmatrix.mul_add %a_tile, %b_tile, %acc :
