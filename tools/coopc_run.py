@@ -443,7 +443,7 @@ def lacking_of(program: ModuleOp) -> str | None:
 def first_product(module: ModuleOp) -> Operation | None:
     """Return the first multiplication of matrices, or None."""
     from coopc.dialects.coopmatrix import MulAddOp
-    from coopc.rewrite.multiplication import recognised
+    from coopc.passes.linalg.match import recognised
 
     return next(
         (
@@ -517,17 +517,17 @@ def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     """Return a module in which functions of linalg, too, are kernels."""
     if not any(op.dialect_name() == "linalg" for op in module.walk()):
         return module
-    from xdsl.context import Context
-
-    from coopc.passes.front.convert_linalg_to_coopmatrix import (
+    from coopc.compiler import new_context
+    from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
         ConvertLinalgToCoopmatrixPass,
     )
     from coopc.pipelines import CPU_TILE
+    from coopc.universe import everything
 
     found = module.clone()
     step = ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))
     with explained(source, Kind.PASS, f"pass '{step}'"):
-        step.apply(Context(), found)
+        step.apply(new_context(everything()), found)
     return found
 
 

@@ -32,7 +32,6 @@ from coopc.passes.linalg.match import (
     extent,
     matched,
 )
-from coopc.remarks import remark
 from coopc.plan.gemm import (
     PANEL,
     STEP_BYTES,
@@ -43,6 +42,7 @@ from coopc.plan.gemm import (
     is_of_amx,
     plan_amx,
 )
+from coopc.remarks import remark
 from coopc.rewrite.structure import free_name
 
 PACK, MULTIPLY = ".pack", ".multiply"

@@ -18,7 +18,7 @@ from coopc.run.tiles import Tiles, best, has
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.testing.gemms import Gemm
-from coopc.tools.run_job import interfaces, with_kernels
+from coopc.tools.coopc_run import interfaces, with_kernels
 from coopc.universe import everything
 
 DEVICES = {
