@@ -111,20 +111,24 @@ class CoopcXePass(Pipeline):
         from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
         )
-        from coopc.passes.xe.add_fallback_entry import AddFallbackEntryPass
-        from coopc.passes.xe.convert_coopmatrix_to_xe import ConvertCoopmatrixToXePass
-        from coopc.passes.xe.convert_tt_pointers_to_descriptors import (
+        from coopc.passes.triton.add_fallback_entry import AddFallbackEntryPass
+        from coopc.passes.triton.convert_tt_pointers_to_descriptors import (
             ConvertTtPointersToDescriptorsPass,
         )
-        from coopc.passes.xe.convert_ttgir_to_xe import ConvertTtgirToXePass
-        from coopc.passes.xe.emulate_xe import EmulateXePass
-        from coopc.passes.xe.expand_tt_math import ExpandTtMathPass
+        from coopc.passes.triton.expand_tt_math import ExpandTtMathPass
+        from coopc.passes.triton.inline_tt_calls import InlineTtCallsPass
+        from coopc.passes.triton.settle_tt_descriptors import SettleTtDescriptorsPass
+        from coopc.passes.triton.unwrap_tt_offsets import UnwrapTtOffsetsPass
+        from coopc.passes.xe.convert_to_xe.convert_coopmatrix_to_xe import (
+            ConvertCoopmatrixToXePass,
+        )
+        from coopc.passes.xe.convert_to_xe.convert_ttgir_to_xe import (
+            ConvertTtgirToXePass,
+        )
+        from coopc.passes.xe.emulate.emulate_xe import EmulateXePass
         from coopc.passes.xe.fuse_split_dpas import FuseSplitDpasPass
-        from coopc.passes.xe.inline_tt_calls import InlineTtCallsPass
         from coopc.passes.xe.plan_block_io import PlanBlockIoPass
         from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
-        from coopc.passes.xe.settle_tt_descriptors import SettleTtDescriptorsPass
-        from coopc.passes.xe.unwrap_tt_offsets import UnwrapTtOffsetsPass
 
         fallback = self.fallback or self.any is True
         second = (AddFallbackEntryPass(),) if fallback else ()

@@ -45,23 +45,23 @@ PASSES: dict[str, str] = {
     "pack-coopmatrix-b": "coopc.passes.linalg.pack_coopmatrix_b:PackCoopmatrixBPass",
     "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
     ":LegalizeCoopmatrixKhrPass",
-    "inline-tt-calls": "coopc.passes.xe.inline_tt_calls:InlineTtCallsPass",
-    "expand-tt-math": "coopc.passes.xe.expand_tt_math:ExpandTtMathPass",
-    "unwrap-tt-offsets": "coopc.passes.xe.unwrap_tt_offsets:UnwrapTtOffsetsPass",
-    "add-fallback-entry": "coopc.passes.xe.add_fallback_entry:AddFallbackEntryPass",
-    "convert-tt-pointers-to-descriptors": "coopc.passes.xe"
+    "inline-tt-calls": "coopc.passes.triton.inline_tt_calls:InlineTtCallsPass",
+    "expand-tt-math": "coopc.passes.triton.expand_tt_math:ExpandTtMathPass",
+    "unwrap-tt-offsets": "coopc.passes.triton.unwrap_tt_offsets:UnwrapTtOffsetsPass",
+    "add-fallback-entry": "coopc.passes.triton.add_fallback_entry:AddFallbackEntryPass",
+    "convert-tt-pointers-to-descriptors": "coopc.passes.triton"
     ".convert_tt_pointers_to_descriptors:ConvertTtPointersToDescriptorsPass",
-    "settle-tt-descriptors": "coopc.passes.xe.settle_tt_descriptors"
+    "settle-tt-descriptors": "coopc.passes.triton.settle_tt_descriptors"
     ":SettleTtDescriptorsPass",
     "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIoPass"),
     "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIoPass",
-    "convert-ttgir-to-xe": "coopc.passes.xe.convert_ttgir_to_xe:ConvertTtgirToXePass",
-    "convert-coopmatrix-to-xe": (
-        "coopc.passes.xe.convert_coopmatrix_to_xe:ConvertCoopmatrixToXePass"
-    ),
+    "convert-ttgir-to-xe": "coopc.passes.xe.convert_to_xe.convert_ttgir_to_xe"
+    ":ConvertTtgirToXePass",
+    "convert-coopmatrix-to-xe": "coopc.passes.xe.convert_to_xe"
+    ".convert_coopmatrix_to_xe:ConvertCoopmatrixToXePass",
     "expand-exchanges": "coopc.passes.expand_exchanges:ExpandExchangesPass",
     "fuse-split-dpas": "coopc.passes.xe.fuse_split_dpas:FuseSplitDpasPass",
-    "emulate-xe": "coopc.passes.xe.emulate_xe:EmulateXePass",
+    "emulate-xe": "coopc.passes.xe.emulate.emulate_xe:EmulateXePass",
     "tile-matmul-amx": "coopc.passes.linalg.tile_matmul_amx:TileMatmulAmxPass",
     "pack-b-amx": "coopc.passes.linalg.pack_b_amx:PackBAmxPass",
     "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",

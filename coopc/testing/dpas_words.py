@@ -1,7 +1,7 @@
 """Operands of DPAS as words of 32 bits, and their product on numpy.
 
 Words are what lanes hold, register after register, lane after lane: see
-`coopc.rewrite.emulation_dpas`.
+`coopc.passes.xe.emulate.dpas`.
 """
 
 from __future__ import annotations

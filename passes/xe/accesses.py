@@ -16,7 +16,7 @@ from coopc.dialects import tt
 from coopc.dialects.tt.layouts import encoding_of, layout_of
 from coopc.dialects.tt.names import block_io
 from coopc.dialects.tt.types import Tensor, bits_of, is_tensor
-from coopc.passes.xe.spread import channel_bits
+from coopc.passes.xe.register_layout import channel_bits
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request
 

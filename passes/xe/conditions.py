@@ -25,9 +25,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from coopc.device import BlockIO
 from coopc.dialects import tt, ttig, xe
 from coopc.dialects.tt.types import bits_of
-from coopc.passes.xe.base_alignment import alignment_of
-from coopc.passes.xe.entry import constant_of
-from coopc.passes.xe.pointers import origin_of
+from coopc.passes.triton.base_alignment import alignment_of
+from coopc.passes.xe.convert_to_xe.entry import constant_of
+from coopc.passes.xe.convert_to_xe.pointers import origin_of
 from coopc.plan.surface import Part, Rule, rules
 
 AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp

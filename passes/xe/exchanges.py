@@ -18,11 +18,11 @@ from coopc.dialects.layout import LinearAttr
 from coopc.dialects.tt.types import bits_of
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.block_access import spread_of_value
-from coopc.passes.xe.entry import Entry
-from coopc.passes.xe.group_memory import GroupMemory, row_major, too_large
-from coopc.passes.xe.registers import packed, unpacked
-from coopc.passes.xe.spread import Spread
+from coopc.passes.xe.convert_to_xe.block_access import spread_of_value
+from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, row_major, too_large
+from coopc.passes.xe.convert_to_xe.registers import packed, unpacked
+from coopc.passes.xe.register_layout import Spread
 from coopc.rewrite.one_to_many import Splitter
 
 Values = Sequence[SSAValue]

@@ -27,12 +27,12 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import simt, xe
 from coopc.dialects.xe.dpas import SPLIT_LANES
 from coopc.ir.builder import Builder, Built
-from coopc.passes.xe.entry import constant_of
-from coopc.passes.xe.registers import length_of
+from coopc.passes.xe.convert_to_xe.entry import constant_of
+from coopc.passes.xe.convert_to_xe.registers import length_of
+from coopc.passes.xe.emulate.emulator import kernel_around
 from coopc.passes.xe.split_pairs import Refusal, Rows, SharedOperand, decide
 from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
-from coopc.rewrite.emulation import kernel_around
 from coopc.rewrite.uniformity import Uniformity
 
 ROW_BYTES = SPLIT_LANES * 4

@@ -22,6 +22,11 @@ from coopc import device as devices
 from coopc.dialects import tt, ttig, xe
 from coopc.dialects.tt.names import ModuleFacts
 from coopc.dialects.tt.types import bits_of
+from coopc.passes.triton.base_alignment import (
+    SURFACE_ALIGNMENT,
+    alignment_of,
+    multiple_of,
+)
 from coopc.passes.xe.accesses import (
     Access,
     AccessOp,
@@ -31,21 +36,16 @@ from coopc.passes.xe.accesses import (
     takes_any,
     why_no_matrix,
 )
-from coopc.passes.xe.base_alignment import (
-    SURFACE_ALIGNMENT,
-    alignment_of,
-    multiple_of,
-)
-from coopc.passes.xe.channel_access import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
     descriptor_of,
     element_bytes,
     known_numbers,
     source_of,
 )
-from coopc.passes.xe.entry import constant_of
-from coopc.passes.xe.kernels import second_entries
-from coopc.passes.xe.row_steps import refuse_steps
+from coopc.passes.xe.convert_to_xe.channel_access import ChannelPlan, decide_channels
+from coopc.passes.xe.convert_to_xe.entry import constant_of
+from coopc.passes.xe.convert_to_xe.kernels import second_entries
+from coopc.passes.xe.strided_rows import refuse_steps
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import CHANNEL_BITS
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch

@@ -22,8 +22,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.enums import CacheModifier
-from coopc.passes.xe.entry import constant_of
-from coopc.passes.xe.payloads import is_outside
+from coopc.passes.xe.convert_to_xe.entry import constant_of
+from coopc.passes.xe.convert_to_xe.payloads import is_outside
 
 
 def streams(loop: ForOp) -> list[tt.DescriptorLoadOp]:

@@ -30,8 +30,8 @@ from coopc.device import Device
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.dialects.xe.dpas import SPLIT_LANES, SPLIT_REPEAT_COUNTS
+from coopc.passes.xe.emulate.emulator import kernel_around
 from coopc.plan.because import Because
-from coopc.rewrite.emulation import kernel_around
 from coopc.rewrite.uniformity import Uniformity, Variation
 
 SPLIT_PRECISIONS = (

@@ -20,7 +20,7 @@ import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import tt
 from coopc.interface_call import pack
-from coopc.passes.xe.descriptors import Descriptors
+from coopc.passes.xe.convert_to_xe.descriptors import Descriptors
 from coopc.plan import search
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import BlockMode, BlockShape

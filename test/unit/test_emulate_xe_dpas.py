@@ -21,7 +21,7 @@ from coopc.compiler import new_context
 from coopc.dialects import xe
 from coopc.dialects.xe.dpas import REPEAT_COUNTS, accumulators
 from coopc.parsing import parse
-from coopc.rewrite.emulation_values import element_bits
+from coopc.passes.xe.emulate.values import element_bits
 from coopc.run import opencl
 from coopc.sim.simulate import simulate
 from coopc.source import Source

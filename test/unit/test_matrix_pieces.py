@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f16, f32, i8, i32
 
 from coopc.device import DEVICES
 from coopc.dialects.coopmatrix import MatrixType, Use
-from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
+from coopc.passes.xe.convert_to_xe.matrix_pieces import Pieces, pieces_of
 
 
 def test_one_lane_has_an_element() -> None:

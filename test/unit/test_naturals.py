@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.passes.xe.naturals import is_natural
+from coopc.passes.triton.nonnegative import is_natural
 from coopc.source import Source
 from coopc.universe import everything
 

@@ -11,8 +11,8 @@ from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
 from coopc.passes.xe.accesses import access_of, request_of
-from coopc.passes.xe.matrix_pieces import Pieces, pieces_of
-from coopc.passes.xe.matrix_plans import decide
+from coopc.passes.xe.convert_to_xe.matrix_pieces import Pieces, pieces_of
+from coopc.passes.xe.convert_to_xe.matrix_plans import decide
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 from coopc.plan.surface import Part, refuse_surface

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
-from coopc.passes.xe.written import Writer
+from coopc.passes.triton.materialize import Writer
 from coopc.rewrite.polynomial import NOTHING, Polynomial
 
 FUNC = FuncOp("f", ((i32, i32, i64), ()))

@@ -1,0 +1,1 @@
+"""Passes on Triton GPU IR that stay in it."""

@@ -1,0 +1,88 @@
+"""Bases of surfaces: whether a pointer that was moved is still aligned.
+
+A kernel's pointers are aligned, which is a condition.  One that is moved by
+
+    head * stride + step * 24
+
+is aligned too if each product is a multiple of what a surface wants: by its number, by
+a loop that counts in steps, or by an argument, of which that becomes a condition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, prod
+
+from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from coopc.dialects import tt
+from coopc.passes.triton.affine_tensors import Indices, NotAffine, number_of
+from coopc.rewrite.polynomial import NOTHING, Polynomial
+
+SURFACE_ALIGNMENT = 64
+"""Of a base, in bytes, on all devices that have surfaces."""
+
+
+ALIGNED = "xe.aligned"
+"""On a `tt.addptr`: it moves an aligned pointer by a multiple of that (unit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What is known of a pointer that was moved."""
+
+    base: SSAValue
+    """Where it was moved from."""
+    moved: Polynomial
+    """How far, in elements."""
+    needs: tuple[tuple[int, int], ...] = ()
+    """An argument of the kernel, by number, and what it has to be a multiple of."""
+    rest: Polynomial = NOTHING
+    """What no argument can make a multiple."""
+
+
+def alignment_of(base: SSAValue, element_bytes: int) -> Alignment | None:
+    """Return what has to be for a pointer to be aligned; None if nobody knows."""
+    owner = base.owner
+    if isinstance(owner, tt.AddPtrOp) and ALIGNED in owner.attributes:
+        return Alignment(owner.ptr, NOTHING)
+    try:
+        found = Indices(through=True).of(base)
+    except NotAffine:
+        return None
+    if found.base is None:
+        return None
+    unit = SURFACE_ALIGNMENT // gcd(SURFACE_ALIGNMENT, element_bytes)
+    needs: list[tuple[int, int]] = []
+    rest: dict[tuple[SSAValue, ...], int] = {}
+    for factors, number in found.start.terms.items():
+        have = gcd(number * prod(map(multiple_of, factors)), unit)
+        if have == unit:
+            continue
+        arguments = [x for x in map(argument_number, factors) if x is not None]
+        if arguments:
+            needs.append((arguments[0], unit // have))
+        else:
+            rest[factors] = number
+    return Alignment(found.base, found.start, tuple(needs), Polynomial(rest))
+
+
+def multiple_of(value: SSAValue) -> int:
+    """Return a number that a value is known to be a multiple of."""
+    if isinstance(value, BlockArgument) and value.index == 0:
+        loop = value.block.parent_op()
+        if isinstance(loop, ForOp):
+            start, step = number_of(loop.lb), number_of(loop.step)
+            if start is not None and step is not None:
+                return gcd(start, step) or 1
+    return 1
+
+
+def argument_number(value: SSAValue) -> int | None:
+    """Return which argument of a kernel a value is, if it is a number of one."""
+    if not isinstance(value, BlockArgument) or not isinstance(value.type, IntegerType):
+        return None
+    is_kernels = isinstance(value.block.parent_op(), tt.FuncOp)
+    return value.index if is_kernels else None

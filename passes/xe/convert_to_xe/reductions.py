@@ -1,0 +1,345 @@
+"""`tt.reduce`: inside of each lane, across the lanes of a subgroup, across subgroups.
+
+A lane combines what its registers hold along the axis, vector by vector; then lanes
+whose numbers differ in a bit that runs along the axis exchange what they have and
+combine it, bit after bit.  Where all lanes run along the axis and the combination is
+one that subgroups have, it is one reduction of the subgroup.  Where subgroups run along
+the axis, each leaves what it has in work-group memory, and all combine it alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    IndexType,
+    VectorType,
+)
+from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import simt, tt
+from coopc.dialects.tt.types import is_tensor
+from coopc.layout.linear import LinearLayout
+from coopc.passes.xe.convert_to_xe.block_access import spread_of_value
+from coopc.passes.xe.convert_to_xe.entry import Entry, constant_of
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, row_major, too_large
+from coopc.passes.xe.convert_to_xe.layout_to_arith import field_value, fields, together
+from coopc.passes.xe.convert_to_xe.registers import (
+    gathered,
+    length_of,
+    packed,
+    unpacked,
+    vector_type,
+)
+from coopc.passes.xe.register_layout import Spread
+from coopc.rewrite.one_to_many import Splitter
+
+KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
+    arith.AddfOp: (simt.ReduceKind.ADD, False),
+    arith.AddiOp: (simt.ReduceKind.ADD, False),
+    arith.MaxnumfOp: (simt.ReduceKind.MAX, False),
+    arith.MinnumfOp: (simt.ReduceKind.MIN, False),
+    arith.MaxSIOp: (simt.ReduceKind.MAX, True),
+    arith.MinSIOp: (simt.ReduceKind.MIN, True),
+    arith.MaxUIOp: (simt.ReduceKind.MAX, False),
+    arith.MinUIOp: (simt.ReduceKind.MIN, False),
+}
+"""What subgroups reduce by, and whether integers are signed."""
+
+
+def why_not_reduce(op: tt.ReduceOp) -> str | None:
+    """Return why a reduction cannot be converted, or None."""
+    axis = op.axis.value.data
+    for src in op.srcs:
+        if (reason := why_not_layout(spread_of_value(src), axis)) is not None:
+            return f"{reason}, got {src.type}"
+    sources = [spread_of_value(src) for src in op.srcs]
+    bits = warp_bits(sources[0], axis)
+    if bits:
+        kept = row_count(sources[0], axis) << len(bits)
+        if (reason := too_large([x.element for x in sources], kept)) is not None:
+            return reason
+    for each in op.combine.block.ops:
+        if isinstance(each, tt.ReduceReturnOp):
+            continue
+        if each.dialect_name() not in ("arith", "math") or each.regions:
+            return f"expected arithmetic in the region, got {each.name}"
+    return None
+
+
+def why_not_layout(source: Spread, axis: int) -> str | None:
+    """Return why a tensor cannot be reduced along an axis, or None."""
+    layout = source.layout
+    for name in ("lane", "warp"):
+        for basis in layout.bases(name) if name in layout.in_names else ():
+            if basis[axis] and sum(map(bool, basis)) > 1:
+                return f"expected a basis of a {name} along one dimension, not {basis}"
+    zero = {
+        name: sum(1 << bit for bit, x in enumerate(layout.bases(name)) if not any(x))
+        for name in layout.in_names
+    }
+    if zero != layout.free_masks():
+        return "expected elements that several lanes have to be the same by zero bases"
+    return None
+
+
+def warp_bits(source: Spread, axis: int) -> list[int]:
+    """Return which bits of the subgroup's number run along an axis."""
+    layout = source.layout
+    bases = layout.bases("warp") if "warp" in layout.in_names else ()
+    return [bit for bit, basis in enumerate(bases) if basis[axis]]
+
+
+def row_count(source: Spread, axis: int) -> int:
+    """Return how many elements are left without an axis."""
+    sizes = source.layout.out_sizes.values()
+    return prod(size for dim, size in enumerate(sizes) if dim != axis)
+
+
+def kept_layout(layout: LinearLayout, axis: int) -> LinearLayout:
+    """Return a layout without a dimension."""
+    names = [name for dim, name in enumerate(layout.out_names) if dim != axis]
+    sizes = {name: layout.out_sizes[name] for name in names}
+    bases = {
+        name: [
+            [x for dim, x in enumerate(basis) if dim != axis]
+            for basis in layout.bases(name)
+        ]
+        for name in layout.in_names
+    }
+    return LinearLayout.of(bases, sizes)
+
+
+@dataclass(slots=True)
+class Reductions:
+    """The rule."""
+
+    entry: Entry
+    memory: GroupMemory
+
+    def reduce(self, op: tt.ReduceOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+        """Combine registers, then lanes, then subgroups."""
+        targets = [target_of(op, at) for at in range(len(op.srcs))]
+        columns = [self._copies(op, at, targets[at], s) for at in range(len(op.srcs))]
+        rows = [self._within(op, each, s) for each in zip(*columns, strict=True)]
+        found = [self._across(op, row, s) for row in rows]
+        if warp_bits(spread_of_value(op.srcs[0]), op.axis.value.data):
+            found = self._through_memory(op, targets, found, s)
+        results: list[Sequence[SSAValue]] = []
+        for at, (result, target) in enumerate(zip(op.res, targets, strict=True)):
+            vectors = [row[at] for row in found]
+            if is_tensor(result.type):
+                results.append(packed(s, target, vectors))
+            else:
+                first = s.insert(ExtractOp(vectors[0], [0], target.element)).result
+                results.append([first])
+        return results
+
+    def _copies(
+        self, op: tt.ReduceOp, at: int, target: Spread, s: Splitter
+    ) -> list[list[SSAValue]]:
+        """Return for each vector of the result the vectors that it is combined of."""
+        axis = op.axis.value.data
+        source = spread_of_value(op.srcs[at])
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for element, position in source.position.items():
+            kept = (*element[:axis], *element[axis + 1 :])
+            groups.setdefault(kept, []).append(position)
+        lists = [groups[target.coordinates[x]] for x in target.registers]
+        vectors = unpacked(s, source, s.parts(op.srcs[at]))
+        copies = [
+            gathered(s, vectors, [each[copy] for each in lists], target.length)
+            for copy in range(len(lists[0]))
+        ]
+        return [list(each) for each in zip(*copies, strict=True)]
+
+    def _within(
+        self, op: tt.ReduceOp, sources: Sequence[list[SSAValue]], s: Splitter
+    ) -> list[SSAValue]:
+        """Combine the vectors of one lane, as a tree."""
+        level = [list(each) for each in zip(*sources, strict=True)]
+        while len(level) > 1:
+            pairs = zip(level[::2], level[1::2], strict=True)
+            level = [combined(op, x, y, s) for x, y in pairs]
+        return level[0]
+
+    def _across(
+        self, op: tt.ReduceOp, values: list[SSAValue], s: Splitter
+    ) -> list[SSAValue]:
+        """Combine the vectors of all lanes along the axis."""
+        axis = op.axis.value.data
+        bases = spread_of_value(op.srcs[0]).layout.bases("lane")
+        bits = [bit for bit, basis in enumerate(bases) if basis[axis]]
+        combiner = op.combiner
+        kind = None if combiner is None else KINDS.get(type(combiner))
+        if kind is not None and len(values) == 1 and len(bits) == len(bases):
+            return [reduced(s, values[0], *kind)]
+        for bit in bits:
+            distance = self.entry.number(1 << bit, IndexType())
+            mode = simt.ShuffleMode.XOR
+            others = [
+                s.insert(simt.ShuffleOp(mode, each, distance)).result for each in values
+            ]
+            values = combined(op, values, others, s)
+        return values
+
+    def _through_memory(
+        self,
+        op: tt.ReduceOp,
+        targets: Sequence[Spread],
+        rows: Sequence[list[SSAValue]],
+        s: Splitter,
+    ) -> list[list[SSAValue]]:
+        """Combine what all subgroups along the axis have, the same way in each."""
+        axis = op.axis.value.data
+        source = spread_of_value(op.srcs[0])
+        bits = warp_bits(source, axis)
+        kept = row_count(source, axis)
+        memories = self._memories(targets, kept << len(bits))
+        places = row_major(self.entry, targets[0])
+        own = self._moved(places, self._along(bits), kept)
+        self.memory.barrier(s)
+        layout = kept_layout(source.layout, axis)
+        stays = without_bases(layout, "warp", bits)
+        for at, memory in enumerate(memories):
+            self.memory.store(s, memory, [row[at] for row in rows], own, stays)
+        self.memory.barrier(s)
+        found: list[list[SSAValue]] = []
+        for number in range(1 << len(bits)):
+            there = self._moved(places, self.entry.number(number), kept)
+            columns = [
+                self.memory.load(s, memory, target, there)
+                for memory, target in zip(memories, targets, strict=True)
+            ]
+            loaded = [list(row) for row in zip(*columns, strict=True)]
+            if found:
+                pairs = zip(found, loaded, strict=True)
+                found = [combined(op, x, y, s) for x, y in pairs]
+            else:
+                found = loaded
+        return found
+
+    def _memories(self, targets: Sequence[Spread], count: int) -> list[SSAValue]:
+        """Return memory for each result, all different."""
+        return [
+            self.memory.of(target.element, count, number)
+            for number, target in enumerate(targets)
+        ]
+
+    def _along(self, bits: Sequence[int]) -> SSAValue:
+        """Return the number of a subgroup among those along the axis, an i32."""
+        found: SSAValue | None = None
+        columns = [0] * (max(bits) + 1)
+        for number, bit in enumerate(bits):
+            columns[bit] = 1 << number
+        for each in fields(columns):
+            # One more bit than there are: so that it is always masked.
+            term = field_value(self.entry, "warp", each, len(columns) + 1)
+            if found is None:
+                found = term
+            else:
+                found = together(self.entry, found, term, overlap=False)
+        assert found is not None, bits
+        return found
+
+    def _moved(
+        self, places: Sequence[SSAValue], number: SSAValue, kept: int
+    ) -> list[SSAValue]:
+        """Return places in the part of memory of a subgroup."""
+        entry = self.entry
+        start = entry.times(number, kept)
+        if constant_of(start) == 0:
+            return list(places)
+        wide = vector_type(places[0])
+        all = entry.once(("all", start, wide), lambda: BroadcastOp(start, wide))
+        return [
+            entry.once(("+", x, all), partial(arith.AddiOp, x, all)) for x in places
+        ]
+
+
+def target_of(op: tt.ReduceOp, at: int) -> Spread:
+    """Return how a result is spread; a scalar as a tensor of one element."""
+    result = op.res[at]
+    if is_tensor(result.type):
+        return spread_of_value(result)
+    source = spread_of_value(op.srcs[at]).layout
+    layout = kept_layout(source, op.axis.value.data)
+    ins = tuple(
+        (name, () if name == "register" else bases) for name, bases in layout.ins
+    )
+    return Spread(replace(layout, ins=ins), result.type, 1)
+
+
+def without_bases(layout: LinearLayout, name: str, bits: Sequence[int]) -> LinearLayout:
+    """Return a layout in which some bits count as no repetitions of others."""
+    outs = (*layout.outs, ("apart", 1))
+    top = 1 << layout.out_bits
+    ins = tuple(
+        (
+            each,
+            tuple(
+                top if each == name and bit in bits else basis
+                for bit, basis in enumerate(bases)
+            ),
+        )
+        for each, bases in layout.ins
+    )
+    return LinearLayout(ins, outs)
+
+
+def reduced(
+    s: Splitter, vector: SSAValue, kind: simt.ReduceKind, signed: bool
+) -> SSAValue:
+    """Return a vector reduced over all lanes, a component at a time.
+
+    OpenCL has no reductions of vectors.
+    """
+    element = vector_type(vector).get_element_type()
+    found = vector
+    for at in range(length_of(vector)):
+        one = s.insert(ExtractOp(vector, [at], element)).result
+        total = s.insert(simt.ReduceOp(kind, one, signed)).result
+        found = s.insert(InsertOp(total, found, [at])).result
+    return found
+
+
+def combined(
+    op: tt.ReduceOp, one: Sequence[SSAValue], other: Sequence[SSAValue], s: Splitter
+) -> list[SSAValue]:
+    """Return vectors combined as the region of a reduction combines elements."""
+    block = op.combine.block
+    shape = vector_type(one[0]).get_shape()
+    meaning: dict[SSAValue, SSAValue] = dict(
+        zip(block.args, (*one, *other), strict=True)
+    )
+
+    def meant(value: SSAValue) -> SSAValue:
+        """What a value is; one from outside of the region is the same for all."""
+        if value not in meaning:
+            wide = VectorType(value.type, shape)
+            meaning[value] = s.insert(BroadcastOp(value, wide)).vector
+        return meaning[value]
+
+    for each in block.ops:
+        if isinstance(each, tt.ReduceReturnOp):
+            return [meant(value) for value in each.operands]
+        if isinstance(each, arith.ConstantOp):
+            scalar = s.insert(each.clone()).result
+            scalar_wide = BroadcastOp(scalar, VectorType(scalar.type, shape))
+            meaning[each.result] = s.insert(scalar_wide).vector
+            continue
+        types: list[Attribute] = [VectorType(x.type, shape) for x in each.results]
+        new = s.insert(
+            type(each).create(
+                operands=[meant(value) for value in each.operands],
+                result_types=types,
+                properties=dict(each.properties),
+            )
+        )
+        meaning |= zip(each.results, new.results, strict=True)
+    raise AssertionError(op)

@@ -1,0 +1,1 @@
+"""The operations of `xe` as plain code: private to `emulate-xe`."""

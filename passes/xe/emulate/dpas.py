@@ -1,0 +1,229 @@
+"""Emulate DPAS: each lane computes what it holds of the result, from shuffles.
+
+With S lanes and N columns, number i S + l is register i of lane l, and counts
+
+    a           units of its type (u bits)     row after row, U = 256 / u of them
+    b           channels of 32 bits            row after row, N of them
+    c, result   elements                       row after row, N of them
+
+so that the channel k of row m of a is at m U + k U / 8, and that of column n of b at
+k N + n.  Products are added to c by ascending k, in f32 or in i32, and the sum is then
+rounded to the type of the result: what `coopc.sim` computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    Float16Type,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    f32,
+    i16,
+    i32,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from coopc.dialects import simt, xe
+from coopc.dialects.narrow import is_vector
+from coopc.dialects.xe.attributes import CHANNEL_BITS, SYSTOLIC_DEPTH
+from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.passes.xe.emulate.values import element_bits, element_of, replaced, resized
+from coopc.rewrite.lane_values import shuffled
+
+TF32_MASK = -(1 << 13)
+"""The bits of an f32 that a tf32 has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Multiplication:
+    """What decides on the function of a DPAS."""
+
+    precisions: tuple[xe.Precision, xe.Precision]
+    repeat: int
+    lanes: int
+    a: VectorType
+    b: VectorType
+    c: VectorType
+
+    @property
+    def n(self) -> int:
+        """Columns."""
+        return min(self.lanes, 16)
+
+    @property
+    def name(self) -> str:
+        """Of its function."""
+        a, b = self.precisions
+        type = self.c.get_element_type()
+        return f"xe_dpas_{a}_{b}_{type}_repeat_{self.repeat}_lanes_{self.lanes}"
+
+    def why_not(self) -> str | None:
+        """Return the reason why lanes do not hold these operands, or None."""
+        found = xe.operand_types(self.precisions[0], self.repeat, self.lanes, self.n)
+        a, b, length = found
+        if (a, b, length) == (self.a, self.b, self.c.get_shape()[0]):
+            return None
+        return (
+            f"expected {a}, {b} and {length} of c, which {self.lanes} lanes hold, got "
+            f"{self.a}, {self.b} and {self.c}"
+        )
+
+
+def multiply(
+    b: Builder, x: Multiplication, a: SSAValue, other: SSAValue, c: SSAValue
+) -> SSAValue:
+    """Return a * other + c."""
+    element = x.c.get_element_type()
+    total: Attribute = i32 if x.precisions[0].is_integer else f32
+
+    def one(i: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        start = _widened(b, element_of(b, c, i), total)
+
+        def step(k: BoundedIndex, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            left, right = _left(b, x, a, i, k), _right(b, x, other, k)
+            (found,) = sums
+            for number in range(x.precisions[0].ops_per_channel):
+                p = _number(b, left, x.precisions[0], number)
+                q = _number(b, right, x.precisions[1], number)
+                found = _added(b, found, p, q)
+            return (found,)
+
+        (found,) = b.loop(SYSTOLIC_DEPTH, (start,), step, name="k")
+        return (replaced(b, now[0], i, _narrowed(b, found, element)),)
+
+    zero = b.constant(x.c, 0)
+    (found,) = b.loop(x.c.get_shape()[0], (zero,), one, name="i")
+    return found
+
+
+def _left(
+    b: Builder, x: Multiplication, a: SSAValue, i: BoundedIndex, k: BoundedIndex
+) -> SSAValue:
+    """Return the channel k of the row of register i of the result."""
+    bits = element_bits(x.a.get_element_type())
+    units = SYSTOLIC_DEPTH * CHANNEL_BITS // bits
+    per = CHANNEL_BITS // bits
+    row_in_register = b.divided(b.lane(x.lanes), x.n)
+    # Register i has the rows from i S / N on; where they begin all lanes agree on.
+    start = b.times(i, x.lanes // x.n * units)
+    register = b.divided(start, x.lanes)
+    value = element_of(b, a, register)
+    within = b.add(b.remainder(start, x.lanes), b.times(row_in_register, units))
+    found: SSAValue | None = None
+    for part in range(per):
+        lane = b.add(within, b.add(b.times(k, per), BoundedIndex(part)))
+        one = shuffled(b, resized(b, value, i32), b.remainder(lane, x.lanes))
+        if found is None:
+            found = one
+            continue
+        high = b.pure(arith.ShLIOp, one, b.constant(i32, bits * part))
+        found = b.pure(arith.OrIOp, found, high)
+    assert found is not None
+    return found
+
+
+def _right(b: Builder, x: Multiplication, other: SSAValue, k: BoundedIndex) -> SSAValue:
+    """Return the channel k of the column of this lane."""
+    start = b.times(k, x.n)
+    value = element_of(b, other, b.divided(start, x.lanes))
+    if x.lanes == x.n:
+        return value
+    column = b.remainder(b.lane(x.lanes), x.n)
+    return shuffled(b, value, b.add(b.remainder(start, x.lanes), column))
+
+
+def _number(
+    b: Builder, channel: SSAValue, precision: xe.Precision, at: int
+) -> SSAValue:
+    """Return an element of a channel, as f32 or i32."""
+    bits = precision.bits
+    if precision is xe.Precision.F16:
+        half = resized(b, _down(b, channel, at * bits), i16)
+        number = b.pure(arith.BitcastOp, half, Float16Type())
+        return b.pure(arith.ExtFOp, number, f32)
+    if precision is xe.Precision.TF32:
+        kept = b.pure(arith.AndIOp, channel, b.constant(i32, TF32_MASK))
+        return b.pure(arith.BitcastOp, kept, f32)
+    up = (
+        b.pure(arith.ShLIOp, channel, b.constant(i32, CHANNEL_BITS - bits * (at + 1)))
+        if bits * (at + 1) < CHANNEL_BITS
+        else channel
+    )
+    if precision is xe.Precision.BF16:
+        kept = b.pure(arith.AndIOp, up, b.constant(i32, -(1 << 16)))
+        return b.pure(arith.BitcastOp, kept, f32)
+    signed = precision in (xe.Precision.S8, xe.Precision.S4)
+    shift = arith.ShRSIOp if signed else arith.ShRUIOp
+    return b.pure(shift, up, b.constant(i32, CHANNEL_BITS - bits))
+
+
+def _down(b: Builder, value: SSAValue, shift: int) -> SSAValue:
+    if not shift:
+        return value
+    return b.pure(arith.ShRUIOp, value, b.constant(value.type, shift))
+
+
+def _added(b: Builder, total: SSAValue, p: SSAValue, q: SSAValue) -> SSAValue:
+    if isinstance(total.type, IntegerType):
+        return b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, p, q))
+    return b.pure(arith.AddfOp, total, b.pure(arith.MulfOp, p, q))
+
+
+def _widened(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
+    return value if value.type == type else b.pure(arith.ExtFOp, value, type)
+
+
+def _narrowed(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
+    return value if value.type == type else b.pure(arith.TruncFOp, value, type)
+
+
+def gathered(b: Builder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAValue:
+    """Return all rows of a that a pair of subgroups holds, each one half of them.
+
+    Subgroups 2 i and 2 i + 1 are a pair.  All subgroups of a work-group exchange
+    together, through work-group memory.
+
+    Args:
+        b: builds the code.
+        half: what this subgroup gives.
+        scratch: i32 of work-group memory, one for each component of `half` of each
+            work-item.
+        lanes: of a subgroup.
+    """
+    assert is_vector(half.type)
+    rows = half.type.get_shape()[0]
+    own = b.pure(simt.SubgroupIdOp)
+    first = b.pure(arith.AndIOp, own, b.constant(INDEX, -2))
+
+    def place(subgroup: SSAValue, row: BoundedIndex) -> SSAValue:
+        start = b.pure(arith.MuliOp, subgroup, b.constant(INDEX, lanes * rows))
+        within = b.add(b.times(row, lanes), b.lane(lanes))
+        return b.pure(arith.AddiOp, start, b.index(within))
+
+    def give(row: BoundedIndex, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        value = element_of(b, half, row)
+        b.effect(memref.StoreOp.get(value, scratch, [place(own, row)]))
+        return ()
+
+    def take(row: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        giver = b.pure(arith.AddiOp, first, b.index(b.divided(row, rows)))
+        at = place(giver, b.remainder(row, rows))
+        op = b.effect(memref.LoadOp.get(scratch, [at]))
+        return (replaced(b, now[0], row, op.results[0]),)
+
+    b.effect(simt.BarrierOp())  # the last exchange has been read
+    b.loop(rows, (), give)
+    b.effect(simt.BarrierOp())
+    whole = b.constant(VectorType(i32, [2 * rows]), 0)
+    return b.loop(2 * rows, (whole,), take)[0]
+
+
+def scratch_type(kernel: simt.Kernel, rows: int) -> MemRefType:
+    """Return the work-group memory in which pairs exchange so many rows of a lane."""
+    space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+    return MemRefType(i32, [kernel.work_items * rows], memory_space=space)
