@@ -1,0 +1,56 @@
+"""All of a module is rewritten, or nothing is: a rule refuses where it stands.
+
+    with transaction(module) as draft:
+        rewrite(draft)  # raises `Refused(op, reason)` wherever it finds that it cannot
+
+`draft` is a clone, whose contents replace those of `module` at the end.  Without this a
+pass that is to leave the IR as it was when it fails needs each condition twice: in a
+check that runs over all operations before, and where it matters.
+
+Laws (`test_transaction.py`): what is refused leaves the module as it was, and names the
+operation of the module; what is not refused leaves the module as the draft was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import PassFailedException
+
+
+class Refused(Exception):
+    """Why a pass cannot convert an operation."""
+
+    def __init__(self, op: Operation, reason: str) -> None:
+        super().__init__(reason)
+        self.op = op
+        self.reason = reason
+
+
+@contextmanager
+def transaction(module: ModuleOp) -> Generator[ModuleOp]:
+    """Give a clone of a module, which the module becomes if nothing is refused.
+
+    Raises:
+        PassFailedException: the block raised `Refused`; the error is about the same
+            operation of the module, or about what is around it if a rule has made it.
+    """
+    draft = module.clone()
+    originals = dict(zip(draft.walk(), module.walk(), strict=True))
+    try:
+        yield draft
+    except Refused as error:
+        refused = error
+    else:
+        module.attributes = draft.attributes
+        module.detach_region(0)
+        module.add_region(draft.detach_region(0))
+        return
+    op: Operation | None = refused.op
+    while op is not None and op not in originals:
+        op = op.parent_op()
+    original = module if op is None else originals[op]
+    original.emit_error(refused.reason, PassFailedException(refused.reason))
