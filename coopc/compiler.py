@@ -72,7 +72,7 @@ class Decisions(Observer):
             return
         # Triton's dialects are too much to import for what does not plan.
         from coopc.dialects import xe
-        from coopc.passes.xe.accesses import takes_any
+        from coopc.passes.triton.access_attributes import takes_any
 
         for op in module.walk():
             plan, refusal = (op.attributes.get(x) for x in (xe.PLAN, xe.REFUSAL))

@@ -91,8 +91,8 @@ class Splitter:
 Rule: TypeAlias = Callable[[Any, Splitter], Sequence[Sequence[SSAValue]]]
 """From an operation to the parts of each of its results.
 
-It inserts what it needs and leaves the operation, which is erased later.  It must not
-fail: what it cannot do has to be refused before `split_values`."""
+It inserts what it needs and leaves the operation, which is erased later.  What it
+cannot do has to be refused before `split_values`, or by `Refused` in a transaction."""
 
 
 def split_values(

@@ -23,6 +23,8 @@ from xdsl.dialects.scf import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from coopc.dialects import simt
+
 TRANSPARENT: frozenset[type[Operation]] = frozenset(
     {
         CallOp,
@@ -144,3 +146,29 @@ def _yields(region: Region) -> Iterator[YieldOp]:
     for block in region.blocks:
         if isinstance(op := block.last_op, YieldOp):
             yield op
+
+
+def function_around(op: Operation) -> FuncOp:
+    """Return the function that an operation is in, or is."""
+    found: Operation | None = op
+    while not isinstance(found, FuncOp):
+        assert found is not None, op
+        found = found.parent_op()
+    return found
+
+
+def kernel_around(op: Operation) -> FuncOp | None:
+    """Return the kernel that an operation is in, or None where it is in none."""
+    func = function_around(op)
+    return func if simt.KERNEL in func.attributes else None
+
+
+def is_inside(value: SSAValue, loop: ForOp) -> bool:
+    """Whether a value is defined in a loop."""
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    while block is not None:
+        if block is loop.body.block:
+            return True
+        block = block.parent_block()
+    return False

@@ -19,7 +19,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import tt
 from coopc.interface import SECOND_ENTRY
-from coopc.passes.xe.accesses import LANE_BY_LANE
+from coopc.passes.triton.access_attributes import LANE_BY_LANE
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,12 @@
 `Indices` looks back from a tensor of integers, of pointers, or a block pointer, to
 what it is made of; through loops that add the same in each step, of which it knows the
 closed form.  What is not affine is `NotAffine`, with the operation that is in the way.
+
+Masks of Triton: comparisons of coordinates, as bounds along each dimension.
+
+    row + i < m  and  j < k - step        dimension 0: i < m - row, 1: j < k - step
+
+`Masks.of` takes a mask apart into what must be below 0, and scalar conditions.
 """
 
 from __future__ import annotations
@@ -15,6 +21,8 @@ from typing import Any
 
 from xdsl.dialects.arith import (
     AddiOp,
+    AndIOp,
+    CmpiOp,
     ConstantOp,
     ExtSIOp,
     ExtUIOp,
@@ -30,7 +38,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.tt.types import PtrType, is_tensor, shape_of
+from coopc.rewrite.lane_facts import constant_number
 from coopc.rewrite.polynomial import NOTHING, ONE, Polynomial
+from coopc.rewrite.structure import is_inside
 
 CastOp = ExtSIOp | ExtUIOp | IndexCastOp | TruncIOp
 
@@ -212,7 +222,7 @@ class Carried:
         loop = self.loop
         if any(is_inside(value, loop) for value in step.values):
             return None
-        distance, start = number_of(loop.step), number_of(loop.lb)
+        distance, start = constant_number(loop.step), constant_number(loop.lb)
         if distance is None or start is None:
             return None
         each, rest = step.divided(Polynomial.number(distance))
@@ -233,25 +243,6 @@ def carried_by(value: SSAValue) -> Carried | None:
     assert isinstance(last, YieldOp), loop
     at = value.index - 1
     return Carried(loop, loop.iter_args[at], last.arguments[at])
-
-
-def is_inside(value: SSAValue, loop: ForOp) -> bool:
-    """Whether a value is defined in a loop."""
-    owner = value.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    while block is not None:
-        if block is loop.body.block:
-            return True
-        block = block.parent_block()
-    return False
-
-
-def number_of(value: SSAValue) -> int | None:
-    """Return the integer that a scalar is, where it is a constant."""
-    op = value.owner
-    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None
 
 
 def named(value: SSAValue) -> str:
@@ -365,3 +356,143 @@ _RULES: Mapping[type[Operation], Callable[[Indices, Any], Affine]] = {
     ttg.ConvertLayoutOp: _same,
 }
 """What operations are; all others are not understood."""
+
+
+_EQ, _NE, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE, _UGT, _UGE = range(10)
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A mask that is true where all of it is."""
+
+    negative: tuple[Affine, ...] = ()
+    """What must be less than 0."""
+    flags: tuple[SSAValue, ...] = ()
+    """Scalars, i1."""
+
+    def __and__(self, other: Mask) -> Mask:
+        return Mask(self.negative + other.negative, self.flags + other.flags)
+
+    def changed(self, change: Callable[[Affine], Affine]) -> Mask:
+        """Return it in another shape."""
+        return Mask(tuple(map(change, self.negative)), self.flags)
+
+
+@dataclass(slots=True)
+class Masks:
+    """What masks are made of."""
+
+    indices: Indices
+
+    def of(self, value: SSAValue) -> Mask:
+        """Return what a mask is.
+
+        Raises:
+            NotAffine: it is more than comparisons of coordinates.
+        """
+        if not is_tensor(value.type):
+            return Mask(flags=(value,))
+        owner = value.owner
+        rule = None if isinstance(owner, Block) else _MASKS.get(type(owner))
+        if rule is None:
+            raise NotAffine(f"a mask comes from {named(value)}")
+        return rule(self, owner)
+
+
+def _mask_constant(masks: Masks, op: ConstantOp) -> Mask:
+    value = op.value
+    if isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat():
+        if next(iter(value.get_values())):
+            return Mask()
+        return Mask((Affine(NOTHING, (NOTHING,) * len(shape_of(op.result.type))),))
+    raise NotAffine("a mask is a constant of several values")
+
+
+def _compare(masks: Masks, op: CmpiOp) -> Mask:
+    one, other = masks.indices.of(op.lhs), masks.indices.of(op.rhs)
+    kind = op.predicate.value.data
+    if kind in (_SGT, _SGE, _UGT, _UGE):
+        one, other = other, one
+    if kind in (_EQ, _NE):
+        raise NotAffine("a mask is where coordinates are equal, or are not")
+    difference = one + -other
+    if kind in (_SLE, _SGE, _ULE, _UGE):
+        difference = Affine(difference.start - ONE, difference.steps)
+    found = [difference]
+    if kind in (_ULT, _ULE, _UGT, _UGE):
+        found.append(Affine(-one.start - ONE, (-one).steps))
+    return Mask(tuple(found))
+
+
+def _mask_expand(masks: Masks, op: tt.ExpandDimsOp) -> Mask:
+    axis = op.axis.value.data
+    return masks.of(op.src).changed(
+        lambda x: Affine(x.start, (*x.steps[:axis], NOTHING, *x.steps[axis:]))
+    )
+
+
+def _mask_broadcast(masks: Masks, op: tt.BroadcastOp) -> Mask:
+    sizes = shape_of(op.src.type)
+
+    def change(x: Affine) -> Affine:
+        pairs = zip(x.steps, sizes, strict=True)
+        return Affine(x.start, tuple(NOTHING if n == 1 else s for s, n in pairs))
+
+    return masks.of(op.src).changed(change)
+
+
+def _mask_trans(masks: Masks, op: tt.TransOp) -> Mask:
+    order = op.permutation
+    return masks.of(op.src).changed(
+        lambda x: Affine(x.start, tuple(x.steps[dim] for dim in order))
+    )
+
+
+_MASKS: Mapping[type[Operation], Callable[[Masks, Any], Mask]] = {
+    AndIOp: lambda masks, op: masks.of(op.lhs) & masks.of(op.rhs),
+    CmpiOp: _compare,
+    ConstantOp: _mask_constant,
+    tt.BroadcastOp: _mask_broadcast,
+    tt.ExpandDimsOp: _mask_expand,
+    tt.SplatOp: lambda masks, op: Mask(flags=(op.src,)),
+    tt.TransOp: _mask_trans,
+    ttg.ConvertLayoutOp: lambda masks, op: masks.of(op.src),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Which coordinates along one dimension are inside."""
+
+    below: Polynomial | None = None
+    """They are less than this; None where that is not asked."""
+    above: Polynomial | None = None
+    """They are at least this."""
+
+
+def bounds(mask: Mask, rank: int) -> tuple[Bounds, ...]:
+    """Return what a mask asks of each coordinate.
+
+    Raises:
+        NotAffine: it asks something of several together, or two things of one.
+    """
+    found = [Bounds() for _ in range(rank)]
+    for each in mask.negative:
+        dims = [dim for dim, step in enumerate(each.steps) if step]
+        if len(dims) != 1:
+            raise NotAffine(f"a mask compares {len(dims)} coordinates at once")
+        (dim,) = dims
+        step = each.steps[dim].constant
+        have = found[dim]
+        if step == 1:
+            new = Bounds(-each.start, have.above)
+            clash = have.below is not None and have.below != new.below
+        elif step == -1:
+            new = Bounds(have.below, each.start + ONE)
+            clash = have.above is not None and have.above != new.above
+        else:
+            raise NotAffine("a mask compares a multiple of a coordinate")
+        if clash:
+            raise NotAffine("a mask bounds one dimension twice")
+        found[dim] = new
+    return tuple(found)

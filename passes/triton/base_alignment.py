@@ -18,7 +18,8 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from coopc.dialects import tt
-from coopc.passes.triton.affine_tensors import Indices, NotAffine, number_of
+from coopc.passes.triton.affine_tensors import Indices, NotAffine
+from coopc.rewrite.lane_facts import constant_number
 from coopc.rewrite.polynomial import NOTHING, Polynomial
 
 SURFACE_ALIGNMENT = 64
@@ -74,7 +75,7 @@ def multiple_of(value: SSAValue) -> int:
     if isinstance(value, BlockArgument) and value.index == 0:
         loop = value.block.parent_op()
         if isinstance(loop, ForOp):
-            start, step = number_of(loop.lb), number_of(loop.step)
+            start, step = constant_number(loop.lb), constant_number(loop.step)
             if start is not None and step is not None:
                 return gcd(start, step) or 1
     return 1

@@ -16,7 +16,7 @@ from coopc.rewrite.polynomial import Polynomial
 
 
 @dataclass(slots=True)
-class Writer:
+class Materializer:
     """What has been written already is not written again."""
 
     entry: Block

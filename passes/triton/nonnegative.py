@@ -22,20 +22,22 @@ from xdsl.dialects.arith import (
     ExtSIOp,
     ExtUIOp,
     FloorDivSIOp,
+    IndexCastOp,
     MaxSIOp,
     MinSIOp,
     MuliOp,
     RemSIOp,
+    ShLIOp,
 )
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from coopc.dialects import tt
+from coopc.dialects import simt, tt
 from coopc.dialects.llvm_target import AssumeOp
-from coopc.passes.triton.affine_tensors import number_of
+from coopc.rewrite.lane_facts import constant_number
 
 
-def is_natural(value: SSAValue) -> bool:
+def is_known_nonnegative(value: SSAValue) -> bool:
     """Whether a scalar integer is known to be at least 0."""
     owner = value.owner
     if _is_assumed(value):
@@ -45,8 +47,8 @@ def is_natural(value: SSAValue) -> bool:
         assert isinstance(value, BlockArgument)
         if value.index != 0 or not isinstance(loop, ForOp):
             return False
-        step = number_of(loop.step)
-        return step is not None and step > 0 and is_natural(loop.lb)
+        step = constant_number(loop.step)
+        return step is not None and step > 0 and is_known_nonnegative(loop.lb)
     rule = _RULES.get(type(owner))
     return rule is not None and rule(owner)
 
@@ -59,7 +61,7 @@ def _is_assumed(value: SSAValue) -> bool:
         if use.index != 0 or not isinstance(compare := use.operation, CmpiOp):
             continue
         least = _LEAST.get(compare.predicate.value.data)
-        number = number_of(compare.rhs)
+        number = constant_number(compare.rhs)
         if least is None or number is None or number < least:
             continue
         users = (x.operation for x in compare.result.uses)
@@ -73,21 +75,21 @@ _LEAST = {4: -1, 5: 0}
 
 
 def _all(op: Operation) -> bool:
-    return all(map(is_natural, op.operands))
+    return all(map(is_known_nonnegative, op.operands))
 
 
 def _any(op: Operation) -> bool:
-    return any(map(is_natural, op.operands))
+    return any(map(is_known_nonnegative, op.operands))
 
 
 def _constant(op: ConstantOp) -> bool:
-    number = number_of(op.result)
+    number = constant_number(op.result)
     return number is not None and number >= 0
 
 
 def _quotient(op: DivSIOp | CeilDivSIOp | FloorDivSIOp) -> bool:
-    by = number_of(op.rhs)
-    return is_natural(op.lhs) and (by is None or by > 0)
+    by = constant_number(op.rhs)
+    return is_known_nonnegative(op.lhs) and (by is None or by > 0)
 
 
 _RULES: Mapping[type[Operation], Callable[[Any], bool]] = {
@@ -98,12 +100,16 @@ _RULES: Mapping[type[Operation], Callable[[Any], bool]] = {
     DivSIOp: _quotient,
     ExtSIOp: _all,
     ExtUIOp: lambda op: True,
+    IndexCastOp: _all,
     FloorDivSIOp: _quotient,
     MaxSIOp: _any,
     MinSIOp: _all,
     MuliOp: _all,
-    RemSIOp: lambda op: is_natural(op.lhs),  # which has the sign of that
+    ShLIOp: _all,
+    RemSIOp: lambda op: is_known_nonnegative(op.lhs),  # which has the sign of that
     tt.GetNumProgramsOp: lambda op: True,
     tt.GetProgramIdOp: lambda op: True,
+    simt.SubgroupIdOp: lambda op: True,
+    simt.WorkgroupIdOp: lambda op: True,
 }
 """What operations give; of all others nothing is known."""

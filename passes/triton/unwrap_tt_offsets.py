@@ -40,8 +40,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.tt.types import is_tensor, shape_of
-from coopc.passes.triton.affine_tensors import Indices, NotAffine
-from coopc.passes.triton.tensor_masks import Masks, bounds
+from coopc.passes.triton.affine_tensors import Indices, Masks, NotAffine, bounds
 from coopc.rewrite.polynomial import ONE, Polynomial
 
 RemainderOp = RemSIOp | RemUIOp

@@ -10,6 +10,7 @@ were planned.  What is computed otherwise is Triton's promise, `ttig.block_io`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from math import lcm
 
 from xdsl.dialects.arith import ConstantOp, ExtSIOp, ExtUIOp, TruncIOp
@@ -17,18 +18,25 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     IntegerAttr,
+    ModuleOp,
     StringAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from coopc.device import BlockIO
-from coopc.dialects import tt, ttig, xe
+from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.types import bits_of
+from coopc.interface import SECOND_ENTRY
+from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
-from coopc.passes.xe.convert_to_xe.entry import constant_of
-from coopc.passes.xe.convert_to_xe.pointers import origin_of
+from coopc.passes.triton.nonnegative import is_known_nonnegative
+from coopc.passes.triton.origins import origin_of
+from coopc.plan.block2d import BlockPlan
+from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.surface import Part, Rule, rules
+from coopc.rewrite.lane_facts import constant_number, multiple_of
 
 AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 
@@ -80,9 +88,49 @@ def known_numbers(made: tt.MakeTensorDescriptorOp) -> dict[Part, int]:
     return found
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class HostNumber:
+    """A number that the host can check before a kernel runs."""
+
+    argument: int
+    """Which argument of the kernel it is of."""
+    what: str
+    """address, bytes (that the argument has), value, size or stride."""
+    dimension: int = 0
+    """Of a size or a stride."""
+
+
+@dataclass(slots=True)
+class Demands:
+    """What must hold of the arguments of a kernel, as `simt.conditions`."""
+
+    rules: dict[HostNumber, Rule] = field(default_factory=dict[HostNumber, Rule])
+
+    def add(self, number: HostNumber, rule: Rule) -> None:
+        """Demand a rule, with what is demanded of the number already."""
+        known = self.rules.get(number)
+        self.rules[number] = rule if known is None else together(known, rule)
+
+    def attributes(self) -> list[DictionaryAttr]:
+        """Return the conditions, by argument."""
+        return [attribute(number, self.rules[number]) for number in sorted(self.rules)]
+
+    def write(self, func: Operation) -> None:
+        """Write them on a kernel, after what it says already."""
+        known = func.attributes.get(simt.CONDITIONS)
+        before = known.data if isa(known, ArrayAttr[DictionaryAttr]) else ()
+        if before or self.rules:
+            func.attributes[simt.CONDITIONS] = ArrayAttr([*before, *self.attributes()])
+
+
+def number_of_surface(argument: int, rule: Rule) -> HostNumber:
+    """Return the number of an argument that is a part of a surface itself."""
+    return HostNumber(argument, "address" if rule.part == "base" else "value")
+
+
 def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
     """Return the conditions of a kernel whose accesses are planned."""
-    found: dict[int, Rule] = {}
+    demands = Demands()
     pairs: dict[tuple[int, int], None] = {}
     moves: dict[int, int] = {}
     for op in func.body.walk():
@@ -91,37 +139,34 @@ def conditions(func: tt.FuncOp, io: BlockIO) -> ArrayAttr[DictionaryAttr]:
             continue
         values, size = numbers_of(made), element_bytes(made)
         for rule in rules(io, step_of(op)):
-            value = values.get(rule.part)
-            if value is None or not isinstance(value.owner, Block):
-                continue
-            if value.owner is not func.body.block:
-                continue
-            in_bytes = rule.part in ("base", "height")
-            each = rule if in_bytes else rule.in_units(size)
-            at = func.body.block.args.index(value)
-            found[at] = each if at not in found else together(found[at], each)
+            at = argument_of(func, values.get(rule.part))
+            if at is not None:
+                in_bytes = rule.part in ("base", "height")
+                each = rule if in_bytes else rule.in_units(size)
+                demands.add(number_of_surface(at, each), each)
         for at, each in inner_rules(func, values):
-            found[at] = each if at not in found else together(found[at], each)
+            demands.add(number_of_surface(at, each), each)
         aligned = alignment_of(made.base, size)
         for at, multiple in () if aligned is None else aligned.needs:
             moves[at] = lcm(moves.get(at, 1), multiple)
         if (pair := pitch_and_width(func, values)) is not None:
             pairs[pair] = None
-    alone = [attribute(at, found[at]) for at in sorted(found)]
-    alone += [move(at, moves[at]) for at in sorted(moves)]
-    return ArrayAttr([*alone, *(relation(*pair) for pair in sorted(pairs))])
-
-
-def move(argument: int, multiple: int) -> DictionaryAttr:
-    """Return as an attribute that an argument keeps a base aligned that it moves."""
-    return DictionaryAttr(
-        {
-            "argument": IntegerAttr(argument, i64),
-            "what": StringAttr("value"),
-            "multiple_of": IntegerAttr(multiple, i64),
-            "why": StringAttr("base of a surface, which it moves"),
-        }
-    )
+    alone = [
+        *demands.attributes(),
+        *(
+            condition(
+                HostNumber(at, "value"),
+                "base of a surface, which it moves",
+                multiple_of=moves[at],
+            )
+            for at in sorted(moves)
+        ),
+    ]
+    for pitch, width in sorted(pairs):
+        why = "pitch of a surface, at least its width"
+        number = HostNumber(pitch, "value")
+        alone.append(condition(number, why, at_least_argument=width))
+    return ArrayAttr(alone)
 
 
 def argument_of(func: tt.FuncOp, value: SSAValue | None) -> int | None:
@@ -138,7 +183,7 @@ def inner_rules(
     pitch, width = values.get("pitch"), values.get("width")
     if pitch is None or width is None:
         return
-    known = {"pitch": constant_of(pitch), "width": constant_of(width)}
+    known = {"pitch": constant_number(pitch), "width": constant_number(width)}
     at = argument_of(func, pitch)
     if at is not None and known["width"] is not None:
         yield at, Rule("pitch", at_least=known["width"])
@@ -155,18 +200,6 @@ def pitch_and_width(
     if pitch is None or width is None or pitch == width:
         return None
     return pitch, width
-
-
-def relation(pitch: int, width: int) -> DictionaryAttr:
-    """Return as an attribute that a pitch is no less than a width."""
-    return DictionaryAttr(
-        {
-            "argument": IntegerAttr(pitch, i64),
-            "what": StringAttr("value"),
-            "at_least_argument": IntegerAttr(width, i64),
-            "why": StringAttr("pitch of a surface, at least its width"),
-        }
-    )
 
 
 def step_of(op: Operation) -> int:
@@ -186,17 +219,63 @@ def together(one: Rule, other: Rule) -> Rule:
     )
 
 
-def attribute(argument: int, rule: Rule) -> DictionaryAttr:
-    """Return one condition as an attribute."""
-    is_address = rule.part == "base"
-    entries: dict[str, Attribute] = {
-        "argument": IntegerAttr(argument, i64),
-        "what": StringAttr("address" if is_address else "value"),
-        "multiple_of": IntegerAttr(rule.multiple_of, i64),
-        "why": StringAttr(f"{rule.part} of a surface"),
-    }
+def attribute(number: HostNumber, rule: Rule) -> DictionaryAttr:
+    """Return a rule as a condition."""
+    why = (
+        "offsets of 32 bits" if number.what == "bytes" else f"{rule.part} of a surface"
+    )
+    limits: dict[str, int] = {"multiple_of": rule.multiple_of}
     if rule.at_least:
-        entries["at_least"] = IntegerAttr(rule.at_least, i64)
+        limits["at_least"] = rule.at_least
     if rule.less_than is not None:
-        entries["less_than"] = IntegerAttr(rule.less_than, i64)
+        limits["less_than"] = rule.less_than
+    return condition(number, why, **limits)
+
+
+FIRST = ("multiple_of", "at_least_argument")
+"""Limits that are printed before the reason."""
+
+
+def condition(number: HostNumber, why: str, **limits: int) -> DictionaryAttr:
+    """Return one condition as an attribute."""
+    told = {name: IntegerAttr(limit, i64) for name, limit in limits.items()}
+    entries: dict[str, Attribute] = {
+        "argument": IntegerAttr(number.argument, i64),
+        "what": StringAttr(number.what),
+        **{name: told.pop(name) for name in FIRST if name in told},
+        "why": StringAttr(why),
+    }
+    if number.what in ("size", "stride"):
+        entries["dimension"] = IntegerAttr(number.dimension, i64)
+    entries |= told
     return DictionaryAttr(entries)
+
+
+def refuse_steps(plan: BlockPlan, y: SSAValue, x: SSAValue) -> Refusal | None:
+    """Return why the messages of a plan cannot begin at a position, or None.
+
+    Args:
+        plan: of any step.
+        y: the row of memory, a number or an index.
+        x: the column.
+    """
+    step = plan.row_step
+    if step == 1:
+        return None
+    if (known := multiple_of(y)) % step:
+        what = f"a row that is a multiple of {known}, as far as is known, of every"
+        return Refusal(Reason.POSITION, f"{what} {step}nd row")
+    if not is_known_nonnegative(x):
+        return Refusal(Reason.POSITION, f"a column that may be negative, of {plan}")
+    return None
+
+
+def second_entries(module: ModuleOp, io: BlockIO | None) -> dict[tt.FuncOp, bool]:
+    """Return second entry points, and whether the kernel itself has conditions."""
+    named = {x.sym_name.data: x for x in module.ops if isinstance(x, tt.FuncOp)}
+    found: dict[tt.FuncOp, bool] = {}
+    for name, func in named.items():
+        first = named.get(name.removesuffix(SECOND_ENTRY))
+        if LANE_BY_LANE in func.attributes and first not in (None, func):
+            found[func] = io is not None and bool(conditions(first, io).data)
+    return found

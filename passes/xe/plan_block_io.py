@@ -20,41 +20,105 @@ from xdsl.passes import ModulePass
 
 from coopc import device as devices
 from coopc.dialects import tt, ttig, xe
-from coopc.dialects.tt.names import ModuleFacts
-from coopc.dialects.tt.types import bits_of
+from coopc.dialects.tt.layouts import encoding_of, layout_of
+from coopc.dialects.tt.names import ModuleFacts, block_io
+from coopc.dialects.tt.types import Tensor, bits_of, is_tensor
+from coopc.passes.triton.access_attributes import (
+    MEMORY_SAID,
+    is_promised,
+    takes_any,
+    why_no_matrix,
+)
 from coopc.passes.triton.base_alignment import (
     SURFACE_ALIGNMENT,
     alignment_of,
     multiple_of,
 )
-from coopc.passes.xe.accesses import (
-    Access,
-    AccessOp,
-    access_of,
-    is_promised,
-    request_of,
-    takes_any,
-    why_no_matrix,
-)
+from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
     descriptor_of,
     element_bytes,
     known_numbers,
+    refuse_steps,
+    second_entries,
     source_of,
 )
-from coopc.passes.xe.convert_to_xe.channel_access import ChannelPlan, decide_channels
-from coopc.passes.xe.convert_to_xe.entry import constant_of
-from coopc.passes.xe.convert_to_xe.kernels import second_entries
-from coopc.passes.xe.strided_rows import refuse_steps
+from coopc.passes.xe.register_layout import channel_bits
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import CHANNEL_BITS
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
-from coopc.plan.search import plan
+from coopc.plan.search import Request, plan
 from coopc.plan.surface import refuse_surface
 from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
+from coopc.rewrite.lane_facts import constant_number
 from coopc.rewrite.lane_facts import multiple_of as multiple_of_index
+
+LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
+StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
+AccessOp: TypeAlias = LoadOp | StoreOp
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A tensor that is moved between memory and registers."""
+
+    op: AccessOp
+    tensor: SSAValue
+    """What is loaded, or stored."""
+
+    @property
+    def type(self) -> Tensor:
+        """The type of the tensor."""
+        assert is_tensor(self.tensor.type), self.tensor
+        return self.tensor.type
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it is written to memory."""
+        return isinstance(self.op, tt.DescriptorStoreOp | tt.StoreOp)
+
+
+def access_of(op: Operation) -> Access | None:
+    """Return what an operation moves; None if it is no access of a tensor."""
+    match op:
+        case tt.DescriptorLoadOp() | tt.LoadOp():
+            found = Access(op, op.result)
+        case tt.DescriptorStoreOp():
+            found = Access(op, op.src)
+        case tt.StoreOp():
+            found = Access(op, op.value)
+        case _:
+            return None
+    return found if is_tensor(found.tensor.type) else None
+
+
+def request_of(access: Access) -> Request | Refusal:
+    """Return what the planner is to be asked, or why there is nothing to ask."""
+    op, type = access.op, access.type
+    if encoding_of(type) is None:
+        return Refusal(Reason.LANES_ORDER, f"{type} has no layout")
+    rank, order = len(type.get_shape()), block_io(op)
+    if takes_any(op):
+        return Refusal(Reason.UNKNOWN_MEMORY, "this entry point is for any")
+    if isinstance(op, tt.LoadOp | tt.StoreOp):
+        what = why_no_matrix(op, "a pointer for each element")
+        return Refusal(Reason.UNKNOWN_MEMORY, what.removeprefix(MEMORY_SAID))
+    if rank != 2 or len(op.indices) != 2:
+        return Refusal(Reason.RANK, f"a tensor of rank {rank} of {len(op.indices)}")
+    width = bits_of(type)
+    assert width is not None, type
+    run, channel = channel_bits(type)
+    return Request(
+        layout_of(type),
+        rank - 2 if order == "column_major" else rank - 1,
+        width,
+        access.is_store,
+        run,
+        channel,
+    )
+
 
 Decision: TypeAlias = BlockPlan | PrefetchPlan | Refusal
 
@@ -126,7 +190,7 @@ def rest_of(value: SSAValue, unit: int) -> int | None:
 
 def refuse_stride(made: tt.MakeTensorDescriptorOp) -> Refusal | None:
     """Return why the rows of a descriptor are not contiguous, where that is known."""
-    stride = constant_of(source_of(made.strides[-1]))
+    stride = constant_number(source_of(made.strides[-1]))
     if stride in (None, 1):
         return None
     return Refusal(Reason.STRIDE, f"an inner stride of {stride}, expected 1")

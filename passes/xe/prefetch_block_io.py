@@ -22,13 +22,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.enums import CacheModifier
-from coopc.passes.xe.convert_to_xe.entry import constant_of
-from coopc.passes.xe.convert_to_xe.payloads import is_outside
+from coopc.rewrite.lane_facts import constant_number
+from coopc.rewrite.structure import is_inside
 
 
 def streams(loop: ForOp) -> list[tt.DescriptorLoadOp]:
     """Return the loads whose tiles follow each other in the steps of a loop."""
-    counter, step = loop.body.block.args[0], constant_of(loop.step)
+    counter, step = loop.body.block.args[0], constant_number(loop.step)
     ops = list(loop.body.block.ops)
     done = {op.desc for op in ops if isinstance(op, ttig.DescriptorPrefetchOp)}
     if step is None or counter.type != i32:
@@ -39,8 +39,8 @@ def streams(loop: ForOp) -> list[tt.DescriptorLoadOp]:
         if isinstance(op, tt.DescriptorLoadOp)
         and op.desc not in done
         and counter in op.indices
-        and is_outside(op.desc, loop)
-        and all(x is counter or is_outside(x, loop) for x in op.indices)
+        and not is_inside(op.desc, loop)
+        and all(x is counter or not is_inside(x, loop) for x in op.indices)
     ]
 
 
@@ -48,7 +48,7 @@ def add_prefetches(
     loop: ForOp, loads: Sequence[tt.DescriptorLoadOp], steps: int
 ) -> None:
     """Add the prefetches of some loads of a loop."""
-    counter, step = loop.body.block.args[0], constant_of(loop.step)
+    counter, step = loop.body.block.args[0], constant_number(loop.step)
     assert step is not None, loop
     before = InsertPoint.before(loop)
     for number in range(steps):
@@ -67,7 +67,7 @@ def moved(
     value: SSAValue, number: int, where: InsertPoint, near: Operation
 ) -> SSAValue:
     """Return an index some steps further on."""
-    if (known := constant_of(value)) is not None:
+    if (known := constant_number(value)) is not None:
         found = ConstantOp(IntegerAttr(known + number, i32))
         found.location = near.location
         Rewriter.insert_op(found, where)

@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -25,46 +28,66 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.tt.layouts import encoding_of, layout_of
-from coopc.dialects.tt.types import PtrType, Tensor, bits_of
+from coopc.dialects.tt.types import PtrType, Tensor, bits_of, is_tensor
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encoding import Encoding
 from coopc.layout.encodings import DotOperandEncoding, SliceEncoding
 from coopc.layout.linear import LinearLayout
+
+Array: TypeAlias = npt.NDArray[Any]
 
 MAX_COMPONENTS = 16
 """SPIR-V's longest vector."""
 
 
 @dataclass(frozen=True)
-class Spread:
+class RegisterLayout:
     """What a lane holds of a tensor."""
 
     layout: LinearLayout
-    """From register, lane and warp to the dimensions of the tensor."""
+    """From register, lane and warp to the dimensions of the tensor, or of a tile."""
     element: Attribute
     """The type of an element; i64 for pointers."""
     run: int
     """Elements of a piece."""
     packed: VectorType | None = None
     """The type of a piece that is an operand of DPAS; None for vectors of elements."""
+    tiles: tuple[tuple[int, ...], ...] = ()
+    """Where tiles of `layout` begin, in the order of a lane's registers; none for a
+    tensor, which is one tile.  A matrix of 24 rows is three tiles of 8."""
 
     @cached_property
     def coordinates(self) -> tuple[tuple[int, ...], ...]:
         """The element that each register of lane 0 of warp 0 holds."""
-        import numpy as np
-
         count = self.layout.in_sizes["register"]
         table = self.layout.apply({"register": np.arange(count)})
         if not table:
             return ((),) * count  # of a tensor without dimensions
-        return tuple(zip(*(each.tolist() for each in table.values()), strict=True))
+        one = tuple(zip(*(each.tolist() for each in table.values()), strict=True))
+        if not self.tiles:
+            return one
+        return tuple(
+            tuple(x + y for x, y in zip(tile, element, strict=True))
+            for tile in self.tiles
+            for element in one
+        )
+
+    def elements(self, lanes: int) -> Array:
+        """Return what lanes of warp 0 hold, of shape (registers, lanes, rank)."""
+        table = self.layout.apply({"lane": np.arange(lanes)})
+        of_lanes = np.stack(list(table.values()), axis=-1)
+        own = np.array([self.coordinates[x] for x in self.distinct])
+        if not self.tiles:
+            return own[:, None] ^ of_lanes[None]
+        starts = np.repeat(np.array(self.tiles), self.layout.in_sizes["register"], 0)
+        return starts[:, None] + ((own - starts)[:, None] ^ of_lanes[None])
 
     @cached_property
-    def registers(self) -> tuple[int, ...]:
+    def distinct(self) -> tuple[int, ...]:
         """The registers that hold different elements, in order."""
         first: dict[tuple[int, ...], int] = {}
         for register, element in enumerate(self.coordinates):
@@ -74,7 +97,7 @@ class Spread:
     @cached_property
     def position(self) -> dict[tuple[int, ...], int]:
         """Which of `registers` holds an element of lane 0 of warp 0."""
-        return {self.coordinates[x]: at for at, x in enumerate(self.registers)}
+        return {self.coordinates[x]: at for at, x in enumerate(self.distinct)}
 
     @property
     def length(self) -> int:
@@ -84,7 +107,12 @@ class Spread:
     @property
     def pieces(self) -> int:
         """How many pieces there are."""
-        return len(self.registers) // self.run
+        return len(self.distinct) // self.run
+
+    @property
+    def vectors(self) -> int:
+        """How many vectors of elements there are."""
+        return len(self.distinct) // self.length
 
     @property
     def vector(self) -> VectorType:
@@ -98,11 +126,11 @@ class Spread:
 
     def first(self, piece: int) -> tuple[int, ...]:
         """Return the first element of a piece, in lane 0 of warp 0."""
-        return self.coordinates[self.registers[piece * self.run]]
+        return self.coordinates[self.distinct[piece * self.run]]
 
 
 @lru_cache(maxsize=1024)
-def spread_of(type: Tensor) -> Spread:
+def register_layout(type: Tensor) -> RegisterLayout:
     """Return how a tensor is spread.
 
     Raises:
@@ -111,8 +139,8 @@ def spread_of(type: Tensor) -> Spread:
     layout, encoding = layout_of(type), encoding_of(type)
     assert encoding is not None, type
     element = type.element_type
-    plain = Spread(layout, i64 if isinstance(element, PtrType) else element, 1)
-    count = len(plain.registers)
+    plain = RegisterLayout(layout, i64 if isinstance(element, PtrType) else element, 1)
+    count = len(plain.distinct)
     run = 1 << (min(tile_run(encoding), count).bit_length() - 1)
     packed = packed_type(encoding, element)
     if packed is not None and (count < tile_run(encoding) or count % run):
@@ -121,7 +149,7 @@ def spread_of(type: Tensor) -> Spread:
         run = min(run, MAX_COMPONENTS)
         while count % run:
             run //= 2
-    return Spread(layout, plain.element, run, packed)
+    return RegisterLayout(layout, plain.element, run, packed)
 
 
 def tile_run(encoding: Encoding) -> int:
@@ -186,14 +214,19 @@ def channel_bits(type: Tensor) -> tuple[int, int]:
 
 
 def sources(
-    source: Spread, target: Spread, wanted: Sequence[tuple[int, ...]]
+    source: RegisterLayout, wanted: Sequence[tuple[int, ...]]
 ) -> tuple[int, ...] | None:
     """Return where in the source's registers elements are; None if one is not there.
 
     Args:
         source: where elements come from.
-        target: where they go.
-        wanted: for each register of `target` the element of lane 0 of warp 0.
+        wanted: elements of lane 0 of warp 0.
     """
     found = [source.position.get(element) for element in wanted]
     return None if None in found else tuple(x for x in found if x is not None)
+
+
+def registers_of(value: SSAValue) -> RegisterLayout:
+    """Return how a tensor is spread."""
+    assert is_tensor(value.type), value
+    return register_layout(value.type)

@@ -20,7 +20,7 @@ import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import tt
 from coopc.interface_call import pack
-from coopc.passes.xe.convert_to_xe.descriptors import Descriptors
+from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
 from coopc.plan import search
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import BlockMode, BlockShape
@@ -182,15 +182,15 @@ def test_running_finds_wrong_bounds(
     bound: int, monkeypatch: pytest.MonkeyPatch, intel_cpu: opencl.Session
 ) -> None:
     # Bounds are no part of a plan, so no proof has to be taken away.
-    right = Descriptors.make
+    right = TensorMemory.make
 
     def make(
-        self: Descriptors, op: tt.MakeTensorDescriptorOp, s: Splitter
+        self: TensorMemory, op: tt.MakeTensorDescriptorOp, s: Splitter
     ) -> Sequence[Sequence[SSAValue]]:
         ((*surface,),) = right(self, op, s)
         surface[bound] = self.entry.plus(surface[bound], 16)
         return [surface]
 
-    monkeypatch.setattr(Descriptors, "make", make)
+    monkeypatch.setattr(TensorMemory, "make", make)
     artifact = compiled("gemm_axb_32x32")
     assert not is_right("gemm_axb_32x32", artifact, intel_cpu)

@@ -10,9 +10,9 @@ from coopc.dialects import coopmatrix, tt
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
-from coopc.passes.xe.accesses import access_of, request_of
-from coopc.passes.xe.convert_to_xe.matrix_pieces import Pieces, pieces_of
-from coopc.passes.xe.convert_to_xe.matrix_plans import decide
+from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling, tiling_of
+from coopc.passes.xe.convert_to_xe.matrix_memory import decide_matrix_blocks
+from coopc.passes.xe.plan_block_io import access_of, request_of
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 from coopc.plan.surface import Part, refuse_surface
@@ -64,9 +64,9 @@ def positions() -> object:
       }"""
     module = parse(new_context(everything()), Source(text, "test"))
     (load,) = (op for op in module.walk() if isinstance(op, coopmatrix.LoadOp))
-    pieces = pieces_of(load.matrix, BMG, 16)
-    assert isinstance(pieces, Pieces)
-    return decide(load, pieces, BMG)
+    tiling = tiling_of(load.matrix, BMG, 16)
+    assert isinstance(tiling, DpasTiling)
+    return decide_matrix_blocks(load, tiling, BMG)
 
 
 def pointers() -> object:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
-from coopc.passes.triton.materialize import Writer
+from coopc.passes.triton.materialize import Materializer
 from coopc.rewrite.polynomial import NOTHING, Polynomial
 
 FUNC = FuncOp("f", ((i32, i32, i64), ()))
@@ -86,7 +86,7 @@ def test_written_once_and_in_order() -> None:
     last = func.body.block.last_op
     assert last is not None
     a, b, c = (Polynomial.value(x) for x in func.body.block.args)
-    writer = Writer(func.body.block, last)
+    writer = Materializer(func.body.block, last)
     whole = a * b * Polynomial.number(64) + c + Polynomial.number(3)
     first = writer.value(whole, i32)
     again = writer.value(c + a * b * Polynomial.number(64) + Polynomial.number(3), i32)

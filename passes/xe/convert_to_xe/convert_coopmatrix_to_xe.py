@@ -10,58 +10,42 @@ Fails:  naming the first operation that cannot be converted; nothing is changed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntegerAttr,
-    ModuleOp,
-    StringAttr,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
-from xdsl.utils.hints import isa
 
 from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.interface import SECOND_ENTRY
-from coopc.passes.xe.conditions import together
-from coopc.passes.xe.convert_to_xe.matrix_access import MatrixBlocks
-from coopc.passes.xe.convert_to_xe.matrix_channels import (
-    Channels,
-    decide_channels,
-    demands,
-)
-from coopc.passes.xe.convert_to_xe.matrix_checks import why_not
-from coopc.passes.xe.convert_to_xe.matrix_counters import narrow_loops
-from coopc.passes.xe.convert_to_xe.matrix_pieces import Pieces, pieces_of
-from coopc.passes.xe.convert_to_xe.matrix_plans import (
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.xe.channel_plans import ChannelPlan
+from coopc.passes.xe.conditions import Demands
+from coopc.passes.xe.convert_to_xe.matrices import Matrices
+from coopc.passes.xe.convert_to_xe.matrix_memory import (
     Moves,
-    Where,
-    conditions,
-    decide,
-    kernel_argument,
+    PrefetchMove,
+    decide_matrix_blocks,
+    decide_matrix_channels,
+    decide_matrix_prefetch,
+    demand_matrix_channels,
+    demand_surface,
 )
-from coopc.passes.xe.convert_to_xe.matrix_rules import Matrices
+from coopc.passes.xe.convert_to_xe.scale_loop_iv import narrow_loops
 from coopc.passes.xe.plan_block_io import remark_second_entry, summary
 from coopc.plan.refusal import Refusal
-from coopc.plan.surface import Rule
 from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.lane_facts import has_matrices
-from coopc.rewrite.one_to_many import Parts, Splitter, split_values
-from coopc.rewrite.structure import functions
-
-Accesses = coopmatrix.LoadOp | coopmatrix.StoreOp | coopmatrix.PrefetchOp
+from coopc.rewrite.one_to_many import Rule, Splitter, split_values
+from coopc.rewrite.structure import function_around, functions, why_not_structured
 
 
 @dataclass(frozen=True)
@@ -79,7 +63,7 @@ class ConvertCoopmatrixToXePass(ModulePass):
     `.fallback`, which moves all matrices lane by lane."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite it."""
+        """Convert `op`, if it has matrices."""
         if not any(each.dialect_name() == "coopmatrix" for each in op.walk()):
             return
         device = device_of(self.device, op, self.name)
@@ -88,83 +72,161 @@ class ConvertCoopmatrixToXePass(ModulePass):
                 f"{self.name}: expected a device with DPAS, got {device.name}"
             )
         lanes = subgroup_size(op, device)
-        for each in op.walk():
-            if (reason := why_not(each, device, lanes)) is not None:
-                each.emit_error(reason, PassFailedException(reason))
-
-        def pieces(type: MatrixType) -> Pieces:
-            found = pieces_of(type, device, lanes)
-            assert isinstance(found, Pieces), found
-            return found
-
-        moves, channels = self._decided(op, device, lanes)
-        known = functions(op)
-        for func in known.values():
-            if simt.KERNEL in func.attributes and has_matrices(func, known):
-                func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-        if self.fallback:
-            known |= second_entries(moves, self.explain)
-        demand(moves, channels, device.block_io)
-        rules = Matrices(pieces, moves, channels)
-        for func in known.values():
-            narrow_loops(func, moves, rules.entry(func))
-        _fetch(op, rules, moves)
-        parts: dict[SSAValue, Parts] = {
-            value: pieces(value.type).parts
-            for value in values_in(op)
-            if isinstance(value.type, MatrixType)
-        }
-        split_values(op, parts, rules.rules())
-
-    def _decided(
-        self, module: ModuleOp, device: devices.Device, lanes: int
-    ) -> tuple[dict[Operation, Moves], dict[Operation, Channels]]:
-        """Return the messages of each access that has them, of blocks or channels."""
-        found: dict[Operation, Moves] = {}
-        channels: dict[Operation, Channels] = {}
-        for op in module.walk():
-            if not isinstance(op, Accesses):
-                continue
-            held = pieces_of(op.matrix, device, lanes)
-            assert isinstance(held, Pieces), held
-            decided = decide(op, held, device)
-            if not isinstance(decided, Refusal):
-                found[op] = decided
-                for part in decided:
-                    self._tell(op, summary(part.plan))
-                continue
-            text = summary(decided)
-            if isinstance(op, coopmatrix.LoadOp):
-                loads = decide_channels(op, held)
-                text = f"{text}; nor by channels: {loads}"
-                if isinstance(loads, Channels):
-                    channels[op], text = loads, str(loads)
-            self._tell(op, text)
-        return found, channels
-
-    def _tell(self, op: Operation, text: str) -> None:
+        with transaction(op) as draft:
+            decided = convert(draft, device, lanes, self.fallback)
         if self.explain:
-            remark(op, text)
+            for each, text in decided.told:
+                remark(each, text)
+            for name, entry in decided.second_entries.items():
+                remark_second_entry(entry, name)
 
 
-def second_entries(
-    moves: Mapping[Operation, Moves], explain: bool
-) -> dict[str, FuncOp]:
-    """Copy the kernels that need their arguments to be like surfaces; by name."""
-    found: dict[str, FuncOp] = {}
-    for op in moves:
-        assert isinstance(op, Accesses), op
-        kernel = op.memory.owner.parent_op()
-        assert isinstance(kernel, FuncOp), kernel
-        name = kernel.sym_name.data + SECOND_ENTRY
-        if name in found:
-            continue
-        copy = found[name] = kernel.clone()
-        copy.sym_name = StringAttr(name)
-        Rewriter.insert_op(copy, InsertPoint.after(kernel))
-        if explain:
-            remark_second_entry(copy, name)
-    return found
+def convert(
+    module: ModuleOp, device: devices.Device, lanes: int, fallback: bool
+) -> Decisions:
+    """Convert a module; return what was decided about its accesses."""
+    known, decided = functions(module), Decisions()
+    matrices = Matrices(
+        device, lanes, decided.moves, decided.prefetches, decided.channels
+    )
+    rules = matrices.rules()
+    for op in module.walk():
+        refuse(op, matrices, rules)
+        decided.decide(op, matrices)
+    for func in known.values():
+        if simt.KERNEL in func.attributes and has_matrices(func, known):
+            func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+    if fallback:
+        decided.add_second_entries()
+    decided.demand(device.block_io)
+    parts = {
+        value: matrices.of(value).parts
+        for value in values_in(module)
+        if isinstance(value.type, MatrixType)
+    }
+    for func in (*known.values(), *decided.second_entries.values()):
+        if len(func.body.blocks) == 1:
+            narrow_loops(func, decided.messages(), matrices.function(func).entry)
+    for op in tuple(module.walk()):
+        if isinstance(op, coopmatrix.PrefetchOp):  # it has no matrix as a value
+            matrices.prefetch(op, Splitter(op))
+            Rewriter.erase_op(op)
+    split_values(module, parts, rules)
+    return decided
+
+
+def refuse(
+    op: Operation, matrices: Matrices, rules: Mapping[type[Operation], Rule]
+) -> None:
+    """Refuse an operation that nothing can be made of, whatever else there is."""
+    if isinstance(op, FuncOp):
+        if (reason := _why_not_kernel(op, matrices.lanes)) is not None:
+            raise Refused(op, reason)
+        return  # arguments are refused where they are used first
+    for matrix in matrices_of(op):
+        matrices.tiling(matrix, op)
+    if op.dialect_name() == "coopmatrix" and type(op) not in rules:
+        raise Refused(op, f"{op.name} {NOT_CONVERTED}")
+
+
+def matrices_of(op: Operation) -> list[MatrixType]:
+    """Return the types of the matrices that an operation has to do with."""
+    types = [value.type for value in (*op.operands, *op.results)]
+    types += [x.type for r in op.regions for block in r.blocks for x in block.args]
+    found = [*types, *op.properties.values()]
+    return [x for x in found if isinstance(x, MatrixType)]
+
+
+NOT_CONVERTED = (
+    "is not converted to xe: coopc-lanes and coopc-khr compile kernels that reach "
+    "single elements"
+)
+
+
+@dataclass(slots=True)
+class Decisions:
+    """How matrices are moved."""
+
+    moves: dict[Operation, Moves] = field(default_factory=dict[Operation, Moves])
+    prefetches: dict[Operation, tuple[PrefetchMove, ...]] = field(
+        default_factory=dict[Operation, tuple[PrefetchMove, ...]]
+    )
+    channels: dict[Operation, ChannelPlan] = field(
+        default_factory=dict[Operation, ChannelPlan]
+    )
+    told: list[tuple[Operation, str]] = field(
+        default_factory=list[tuple[Operation, str]]
+    )
+    """What was decided, for people."""
+    second_entries: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
+    """By name."""
+
+    def decide(self, op: Operation, matrices: Matrices) -> None:
+        """Decide on an operation, if it is an access."""
+        if isinstance(op, coopmatrix.PrefetchOp):
+            tiling = matrices.tiling(op.matrix, op)
+            found = decide_matrix_prefetch(op, tiling, matrices.device)
+            if not isinstance(found, Refusal):
+                self.prefetches[op] = found
+            parts = [found] if isinstance(found, Refusal) else [x for x, _ in found]
+            self.told += ((op, summary(part)) for part in parts)
+            return
+        if not isinstance(op, coopmatrix.LoadOp | coopmatrix.StoreOp):
+            return
+        if (reason := _why_not_access(op)) is not None:
+            raise Refused(op, reason)
+        tiling = matrices.tiling(op.matrix, op)
+        moves = decide_matrix_blocks(op, tiling, matrices.device)
+        if not isinstance(moves, Refusal):
+            self.moves[op] = moves
+            self.told += ((op, summary(part.plan)) for part in moves)
+            return
+        text = summary(moves)
+        if isinstance(op, coopmatrix.LoadOp):
+            loads = decide_matrix_channels(op, tiling)
+            text = f"{text}; nor by channels: {loads}"
+            if isinstance(loads, ChannelPlan):
+                self.channels[op], text = loads, str(loads)
+        self.told.append((op, text))
+
+    def accesses(self) -> Iterator[coopmatrix.AccessOp]:
+        """Yield the accesses that are messages."""
+        for op in (*self.moves, *self.prefetches, *self.channels):
+            assert isinstance(op, coopmatrix.AccessOp), op
+            yield op
+
+    def messages(self) -> dict[Operation, int]:
+        """Return by what powers of two messages of 2D blocks divide their columns."""
+        shifts = {
+            op: max(part.plan.packed.bit_length() - 1 for part in moves)
+            for op, moves in self.moves.items()
+        }
+        return shifts | dict.fromkeys(self.prefetches, 0)
+
+    def add_second_entries(self) -> None:
+        """Copy the kernels that need their arguments to be like surfaces."""
+        for op in (*self.moves, *self.prefetches):
+            kernel = function_around(op)
+            name = kernel.sym_name.data + SECOND_ENTRY
+            if name not in self.second_entries:
+                copy = self.second_entries[name] = kernel.clone()
+                copy.sym_name = StringAttr(name)
+                Rewriter.insert_op(copy, InsertPoint.after(kernel))
+
+    def demand(self, io: devices.BlockIO | None) -> None:
+        """Write on kernels what must hold of their arguments."""
+        demands: dict[FuncOp, Demands] = {}
+        for op in self.accesses():
+            here = demands.setdefault(function_around(op), Demands())
+            if op in self.channels:
+                assert isinstance(op, coopmatrix.LoadOp), op
+                demand_matrix_channels(here, op)
+                continue
+            assert io is not None, op
+            steps = [part.plan.row_step for part in self.moves.get(op, ())]
+            demand_surface(here, op.memory, io, max(steps, default=1))
+        for func, each in demands.items():
+            each.write(func)
 
 
 def subgroup_size(module: ModuleOp, device: devices.Device) -> int:
@@ -184,65 +246,36 @@ def values_in(module: ModuleOp) -> list[SSAValue]:
     return found
 
 
-def demand(
-    moves: Mapping[Operation, Moves],
-    channels: Mapping[Operation, Channels],
-    io: devices.BlockIO | None,
-) -> None:
-    """Write on kernels what else must hold of their arguments."""
-    found: dict[Operation, dict[Where, Rule]] = {}
-    for op in (*moves, *channels):
-        assert isinstance(op, Accesses), op
-        argument = kernel_argument(op.memory)
-        assert argument is not None, op
-        owner = op.memory.owner
-        func = owner.parent_op()
-        assert isinstance(func, Operation), op
-        rules = found.setdefault(func, {})
-        if op in moves:
-            assert io is not None, op
-            steps = [getattr(part.plan, "row_step", 1) for part in moves[op]]
-            wanted = list(conditions(op.memory, io, max(steps)))
-        else:
-            assert isinstance(op, coopmatrix.LoadOp), op
-            wanted = [
-                (Where(argument, what, dimension), rule)
-                for what, dimension, rule in demands(op)
-            ]
-        for where, rule in wanted:
-            rules[where] = together(rules[where], rule) if where in rules else rule
-    for func, rules in found.items():
-        ordered = sorted(rules, key=lambda x: (x.argument, x.what, x.dimension))
-        known = func.attributes.get(simt.CONDITIONS)
-        before = known.data if isa(known, ArrayAttr[DictionaryAttr]) else ()
-        func.attributes[simt.CONDITIONS] = ArrayAttr(
-            [*before, *(_condition(where, rules[where]) for where in ordered)]
+def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
+    """Return why a function does not fit."""
+    if has_matrices(func, {}) and (reason := why_not_structured(func)):
+        return reason
+    if coopmatrix.DISTRIBUTION in func.attributes:
+        return (
+            f"expected no {coopmatrix.DISTRIBUTION}: lanes hold operands of DPAS, got "
+            f"{func.attributes[coopmatrix.DISTRIBUTION]}"
         )
+    if simt.KERNEL not in func.attributes:
+        return None
+    kernel = simt.kernel_of(func)
+    if kernel.subgroup_size not in (None, lanes):
+        return f"expected a kernel of {lanes} lanes, got {kernel.subgroup_size}"
+    if simt.WORK_GROUP_SIZE in func.attributes and kernel.work_items % lanes:
+        return (
+            f"expected a work-group size that is a multiple of {lanes}, so that all "
+            f"subgroups are full, got {kernel.work_items} work-items"
+        )
+    return None
 
 
-def _condition(where: Where, rule: Rule) -> DictionaryAttr:
-    """Return one condition as an attribute."""
-    entries: dict[str, Attribute] = {
-        "argument": IntegerAttr(where.argument, i64),
-        "what": StringAttr(where.what),
-        "multiple_of": IntegerAttr(rule.multiple_of, i64),
-        "why": StringAttr(f"{rule.part} of a surface"),
-    }
-    if where.what == "bytes":
-        entries["why"] = StringAttr("offsets of 32 bits")
-    if where.what in ("size", "stride"):
-        entries["dimension"] = IntegerAttr(where.dimension, i64)
-    if rule.at_least:
-        entries["at_least"] = IntegerAttr(rule.at_least, i64)
-    if rule.less_than is not None:
-        entries["less_than"] = IntegerAttr(rule.less_than, i64)
-    return DictionaryAttr(entries)
-
-
-def _fetch(module: ModuleOp, rules: Matrices, moves: dict[Operation, Moves]) -> None:
-    """Replace prefetches: they have no matrix as a value."""
-    for op in tuple(module.walk()):
-        if isinstance(op, coopmatrix.PrefetchOp):
-            if (found := moves.get(op)) is not None:
-                MatrixBlocks(rules.entry(op)).prefetch(op, Splitter(op), found)
-            Rewriter.erase_op(op)
+def _why_not_access(op: coopmatrix.PlainAccessOp) -> str | None:
+    """Return why a matrix cannot be loaded or stored."""
+    for name in ("volatile", "available", "visible"):
+        if getattr(op, name) is not None:
+            return f"{name} accesses are not converted to xe"
+    if op.memory_type.element_type != op.matrix.element_type:
+        return (
+            f"expected a memref of {op.matrix.element_type}, the element type of the "
+            f"matrix, got {op.memory_type}"
+        )
+    return None

@@ -5,71 +5,168 @@ After:  functions of one lane: loads and stores are `xe.block_load_2d` and
         `xe.block_store_2d` where there is a plan, per lane where there is none;
         `tt.dot` is `xe.dpas`.  Nothing of `tt`, `ttg` and `ttig` is left.
 Fails:  naming the first operation that cannot be converted; nothing is changed then.
+
+Triton's kernels as functions, and the scalars in them.
+
+    tt.func public @f(%a: !tt.ptr<f16>, %n: i32)
+    func.func @f(%a: memref<f16>, %n: i32)
+        attributes {simt.kernel, simt.subgroup_size, simt.work_group_size}
+
+A pointer becomes a memref of rank 0, which stands for all the memory behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i32, i64
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc import device as devices
 from coopc.device import BlockIO
-from coopc.dialects import simt, tt, ttg, ttig
-from coopc.dialects.tt.enums import Padding
+from coopc.dialects import simt, tt, ttg
+from coopc.dialects.llvm_target import AssumeOp
+from coopc.dialects.tt.enums import Padding, ProgramAxis
+from coopc.dialects.tt.layouts import encoding_of
+from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
 from coopc.dialects.tt.types import TensorDescType, is_tensor
 from coopc.ir.builder import Built
-from coopc.passes.xe.accesses import LANE_BY_LANE
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.triton.access_attributes import LANE_BY_LANE
+from coopc.passes.triton.origins import base_of, origin_of, origins_of
+from coopc.passes.xe.channel_plans import channel_plans, demand_channels
+from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.atomics import Atomics
-from coopc.passes.xe.convert_to_xe.block_access import (
-    BlockAccess,
-    plan_of,
-    spread_of_value,
-)
-from coopc.passes.xe.convert_to_xe.buffers import Buffers, buffer_type
-from coopc.passes.xe.convert_to_xe.channel_access import ChannelAccess, demand, plans_of
-from coopc.passes.xe.convert_to_xe.checks import why_not
-from coopc.passes.xe.convert_to_xe.descriptors import Descriptors
+from coopc.passes.xe.convert_to_xe.block_access import BlockAccess, Payload
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
 from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory
-from coopc.passes.xe.convert_to_xe.join_split import join, split
-from coopc.passes.xe.convert_to_xe.kernels import convert_functions
-from coopc.passes.xe.convert_to_xe.lane_access import LaneAccess
-from coopc.passes.xe.convert_to_xe.payloads import Payload, PayloadLoads, Prefetches
-from coopc.passes.xe.convert_to_xe.pointer_casts import same_pointer
-from coopc.passes.xe.convert_to_xe.pointers import (
-    Pointers,
-    base_of,
-    memref_of,
-    origin_of,
-)
+from coopc.passes.xe.convert_to_xe.exchanges import Exchanges
+from coopc.passes.xe.convert_to_xe.group_memory import Buffers, GroupMemory, buffer_type
+from coopc.passes.xe.convert_to_xe.pointers import Pointers, memref_of, same_pointer
 from coopc.passes.xe.convert_to_xe.reductions import Reductions
-from coopc.passes.xe.convert_to_xe.registers import unpacked
-from coopc.passes.xe.convert_to_xe.scale_loop_iv import count_in_units
-from coopc.passes.xe.convert_to_xe.tensors import Tensors
-from coopc.passes.xe.exchanges import Exchanges
-from coopc.passes.xe.register_layout import spread_of
+from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
+from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
+from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
+from coopc.passes.xe.convert_to_xe.tensors import Tensors, join, split
+from coopc.passes.xe.register_layout import register_layout
 from coopc.rewrite.one_to_many import Parts, Rule, Splitter, split_values
+
+_DIMENSIONS = {
+    ProgramAxis.X: simt.Dimension.X,
+    ProgramAxis.Y: simt.Dimension.Y,
+    ProgramAxis.Z: simt.Dimension.Z,
+}
+
+
+def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
+    """Make functions of a module's kernels, their bodies as they are."""
+    facts = ModuleFacts.of(module)
+    lanes = facts.threads_per_warp
+    assert facts.num_warps is not None, module
+    found: list[FuncOp] = []
+    for entry, is_needed in second_entries(module, io).items():
+        if not is_needed:
+            Rewriter.erase_op(entry)
+    for op in list(module.ops):
+        if not isinstance(op, tt.FuncOp):
+            continue
+        needed = None if io is None else conditions(op, io)
+        body = op.detach_region(op.body)
+        types = FunctionType.from_lists(op.function_type.inputs.data, [])
+        func = FuncOp(op.sym_name.data, types, body)
+        func.location = op.location
+        func.attributes[simt.KERNEL] = UnitAttr()
+        func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+        size = DenseArrayBase.from_list(i32, [lanes * facts.num_warps])
+        func.attributes[simt.WORK_GROUP_SIZE] = size
+        if needed is not None and needed.data:
+            func.attributes[simt.CONDITIONS] = needed
+        if LANE_BY_LANE in op.attributes:
+            func.attributes[LANE_BY_LANE] = UnitAttr()
+        Rewriter.replace_op(op, func, [])
+        for each in list(func.body.walk()):
+            convert_program(each)
+        found.append(func)
+    for name in list(module.attributes):
+        if name.startswith(("ttg.", "ttig.")):
+            del module.attributes[name]
+    return found
+
+
+def convert_program(op: Operation) -> None:
+    """Replace an operation that is about the program, not about tensors."""
+    match op:
+        case tt.ReturnOp():
+            new: Operation = ReturnOp()
+            new.location = op.location
+            Rewriter.replace_op(op, new, [])
+        case AssumeOp():
+            Rewriter.erase_op(op)
+        case ttg.BarrierOp():
+            new = simt.BarrierOp()
+            new.location = op.location
+            Rewriter.replace_op(op, new, [])
+        case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
+            dimension = _DIMENSIONS[op.program_axis]
+            is_id = isinstance(op, tt.GetProgramIdOp)
+            id = (simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp)(dimension)
+            cast = IndexCastOp(id.result, i32)
+            cast.result.name_hint = op.result.name_hint
+            id.location = cast.location = op.location
+            Rewriter.insert_op([id, cast], InsertPoint.before(op))
+            Rewriter.replace_op(op, [], [cast.result])
+        case _:
+            pass
+
+
+BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp
+PointerOp = tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp
+
+TRITON = ("tt", "ttg", "ttig")
+WIDTHS = (1, 8, 16, 32, 64)
+"""Bits of elements."""
+_NUMBERS = "expected a pointer that is moved by elements, not a number of bytes"
+REASONS = {
+    "tt.assert": "expected no assertion: a kernel cannot end with a message",
+    "tt.int_to_ptr": _NUMBERS,
+    "tt.print": "expected no printing: a kernel has nowhere to print to",
+    "tt.ptr_to_int": _NUMBERS,
+    **dict.fromkeys(
+        (
+            "tt.clampf",
+            "tt.extern_elementwise",
+            "tt.mulhiui",
+            "tt.precise_divf",
+            "tt.precise_sqrt",
+        ),
+        "expected arithmetic of arith and math: expand-tt-math",
+    ),
+}
+"""Why operations are never converted, where there is more to say than that."""
 
 
 def parts_of(value: SSAValue) -> Parts | None:
     """Return what a value becomes; None where it stays."""
     type = value.type
     if is_tensor(type):
-        return Parts(spread_of(type).types)
+        return Parts(register_layout(type).types)
     if isinstance(type, TensorDescType):
-        found = origin_of(value)
-        assert found is not None, value
-        made = found.owner
-        assert isinstance(made, tt.MakeTensorDescriptorOp), value
-        base = memref_of(made.base)
+        base = memref_of(descriptor_behind(value).base)
         if type.rank != 2:
             return Parts((base, *(i32,) * type.rank, *(i64,) * type.rank))
         suffixes = ("", "_width", "_height", "_pitch")
@@ -81,152 +178,159 @@ def parts_of(value: SSAValue) -> Parts | None:
     return None
 
 
-def is_padded_with_nan(op: tt.DescriptorLoadOp) -> bool:
-    """Whether a load reads NaN outside of its tensor, not zeros."""
-    found = origin_of(op.desc)
+def values_of(op: Operation) -> list[SSAValue]:
+    """Return what an operation gives: results, and arguments of its regions."""
+    given = (x for region in op.regions for b in region.blocks for x in b.args)
+    return [*op.results, *given]
+
+
+def _why_not_value(value: SSAValue, op: Operation) -> str | None:
+    """Return why nothing can be made of a value that an operation gives, or None."""
+    type = value.type
+    if is_tensor(type) and encoding_of(type) is None:
+        return f"expected a tensor with a known encoding, got {type}"
+    if isinstance(type, TensorDescType):
+        return _one_of_several(value)
+    is_carried = op.dialect_name() not in TRITON
+    if is_carried and isinstance(type, ttg.MemDescType | tt.PtrType):
+        what = f"expected {type} not to be chosen or carried"
+        if isinstance(type, ttg.MemDescType):
+            return what
+        return f"{what}: choose or carry how far it is moved"
+    element = type.element_type if is_tensor(type) else type
+    is_pointer = isinstance(element, tt.PtrType)
+    if not is_tensor(type) and (not is_pointer or is_tensor(element.pointee)):
+        return None
+    if has_width(element.pointee if is_pointer else element):
+        return None
+    kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
+    return f"expected {kinds}, or pointers to them, got {type}"
+
+
+def has_width(element: Attribute) -> bool:
+    """Whether elements are of a width that vectors of a lane have.
+
+    Floats of 8 bits have no type in SPIR-V, nor in LLVM IR.
+    """
+    if isinstance(element, AnyFloat):
+        return element.bitwidth in WIDTHS[2:]
+    return isinstance(element, IntegerType) and element.bitwidth in WIDTHS
+
+
+def _one_of_several(value: SSAValue) -> str | None:
+    """Return why it is not known which descriptor a value is."""
+    origins = [x.owner for x in origins_of(value)]
+    if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
+        return f"expected a descriptor that is made in the kernel, got {value.type}"
+    if len(origins) == 1:
+        return None
+    return (
+        f"expected a descriptor that is made in one place, got {value.type} "
+        f"of {len(origins)} places"
+    )
+
+
+def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
+    """Return where a descriptor is made: others are refused."""
+    found = origin_of(desc)
     made = None if found is None else found.owner
-    assert isinstance(made, tt.MakeTensorDescriptorOp), op
-    return made.padding_option is Padding.NAN
+    assert isinstance(made, tt.MakeTensorDescriptorOp), desc
+    return made
 
 
-def values_in(func: FuncOp) -> list[SSAValue]:
-    """Return all values of a function, arguments too."""
-    found: list[SSAValue] = []
-    for op in func.walk():
-        found += op.results
-        found += (x for region in op.regions for b in region.blocks for x in b.args)
-    return found
-
-
+@dataclass(slots=True)
 class Conversion:
     """The rules of one kernel."""
 
-    def __init__(
-        self,
-        entry: Entry,
-        bases: dict[Operation, SSAValue],
-        payload: Payload,
-        io: BlockIO | None,
-        in_loops: bool,
-        channels: ChannelAccess,
-        padded: frozenset[Operation],
-    ) -> None:
-        """Start with what is at the entry, and what accesses are to."""
-        loads = None
-        if payload == "all" and io is not None:
-            loads = PayloadLoads(entry, io.immediate_offsets)
-        self.entry = entry
-        self.pointers = Pointers(entry)
-        self.blocks = BlockAccess(entry, loads)
-        self.channels = channels
-        self.padded = padded
-        self.prefetches = Prefetches(entry, payload in ("prefetch", "all"))
-        self.lanes = LaneAccess(entry, self.pointers, bases, in_loops)
-        self.memory = GroupMemory(entry)
+    memory: TensorMemory
+    group: GroupMemory
+
+    @classmethod
+    def of(cls, func: FuncOp, payload: Payload, io: BlockIO | None) -> Conversion:
+        """Look at a kernel as it is: loops are rebuilt while values are split."""
+        entry = Entry(func.body.block)
+        # The entry point for any memory is to be short, the others are to be fast.
+        in_loops = LANE_BY_LANE in func.attributes
+        channels = channel_plans(func) if io is None and not in_loops else {}
+        demand_channels(func, channels)
+        memory = TensorMemory(
+            entry,
+            Pointers(entry),
+            BlockAccess(entry, payload, io is not None and io.immediate_offsets),
+            ScalarAccess(entry, in_loops),
+            Built(),
+            channels,
+            {op: base_of(op.ptr) for op in func.walk() if isinstance(op, PointerOp)},
+            frozenset(
+                op
+                for op in func.walk()
+                if isinstance(op, BlockOp)
+                and descriptor_behind(op.desc).padding_option is Padding.NAN
+            ),
+        )
+        return cls(memory, GroupMemory(entry))
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
-        memory = self.memory
-        buffers = Buffers(self.entry, memory)
-        exchanges = Exchanges(self.entry, memory)
+        memory, group, entry = self.memory, self.group, self.memory.entry
+        buffers = Buffers(entry, group)
         return {
-            **Tensors(self.entry, self.pointers, exchanges).rules(),
-            **Descriptors(self.entry).rules(),
-            tt.AtomicRMWOp: Atomics(
-                self.entry, self.pointers, memory, self.lanes.bases
-            ).update,
+            **Tensors(entry, memory.pointers, Exchanges(entry, group)).rules(),
+            **memory.rules(),
+            tt.AtomicRMWOp: Atomics(memory, group).update,
             tt.BitcastOp: same_pointer,
             tt.DotOp: dot,
-            tt.DescriptorLoadOp: self.load_block,
-            tt.DescriptorStoreOp: self.store_block,
             tt.JoinOp: join,
-            tt.LoadOp: self.load,
+            tt.ReduceOp: Reductions(entry, group).reduce,
             tt.SplitOp: split,
-            tt.StoreOp: self.store,
-            tt.ReduceOp: Reductions(self.entry, memory).reduce,
             ttg.LocalAllocOp: buffers.alloc,
             ttg.LocalDeallocOp: lambda op, s: (),
             ttg.LocalLoadOp: buffers.load,
             ttg.LocalStoreOp: buffers.store,
             ttg.MemDescTransOp: buffers.trans,
-            ttig.DescriptorPrefetchOp: self.prefetches.fetch,
-            ttig.PrefetchOp: lambda op, s: (),
         }
-
-    def load_block(
-        self, op: tt.DescriptorLoadOp, s: Splitter
-    ) -> Sequence[Sequence[SSAValue]]:
-        """By blocks, by slots in a row, or lane by lane."""
-        if (plan := plan_of(op)) is not None:
-            return [self.blocks.load(op, s, plan)]
-        if op in self.channels.plans:
-            return [self.channels.load(op, s)]
-        spread = spread_of_value(op.result)
-        where = self.lanes.through_descriptor(op, spread, s)
-        other = None
-        if op in self.padded:
-            count = len(spread.registers) // spread.length
-            other = [self.lanes.not_a_number(spread)] * count
-        return [self.lanes.load(op.result, where, other, s)]
-
-    def store_block(
-        self, op: tt.DescriptorStoreOp, s: Splitter
-    ) -> Sequence[Sequence[SSAValue]]:
-        """By blocks, or lane by lane."""
-        if (plan := plan_of(op)) is not None:
-            return self.blocks.store(op, s, plan)
-        where = self.lanes.through_descriptor(op, spread_of_value(op.src), s)
-        self.lanes.store(op.src, where, s)
-        return ()
-
-    def load(self, op: tt.LoadOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
-        """Lane by lane; a scalar by all of them."""
-        if not is_tensor(op.ptr.type):
-            return [(self.lanes.load_scalar(op, s),)]
-        where = self.lanes.through_pointers(op, s)
-        other = None
-        if op.other is not None:
-            other = unpacked(s, spread_of_value(op.other), s.parts(op.other))
-        return [self.lanes.load(op.result, where, other, s)]
-
-    def store(self, op: tt.StoreOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
-        """Lane by lane; a scalar by the first of them."""
-        if not is_tensor(op.ptr.type):
-            self.lanes.store_scalar(op, s)
-            return ()
-        self.lanes.store(op.value, self.lanes.through_pointers(op, s), s)
-        return ()
 
 
 def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
     """Convert the body of a kernel."""
-    entry = Entry(func.body.block)
-    count_in_units(func, entry)
     parts = {
         value: found
-        for value in values_in(func)
+        for op in func.walk()
+        for value in values_of(op)
         if (found := parts_of(value)) is not None
     }
-    # Loops are rebuilt while values are split: what is behind them is found before.
-    loads = (op for op in func.walk() if isinstance(op, tt.DescriptorLoadOp))
-    padded = frozenset(op for op in loads if is_padded_with_nan(op))
-    bases: dict[Operation, SSAValue] = {
-        op: base
-        for op in func.walk()
-        if isinstance(op, tt.AtomicRMWOp | tt.LoadOp | tt.StoreOp)
-        and (base := base_of(op.ptr)) is not None
-    }
-    # The entry point for any memory is to be short, the others are to be fast.
-    in_loops = LANE_BY_LANE in func.attributes
-    channels = ChannelAccess(entry, Built())
-    if io is None and not in_loops:
-        channels.plans = plans_of(func)
-        demand(func, channels.plans)
-    conversion = Conversion(entry, bases, payload, io, in_loops, channels, padded)
+    conversion = Conversion.of(func, payload, io)
     rules = conversion.rules()
+    for op in func.walk():
+        if is_unknown(op) and type(op) not in rules:
+            raise Refused(op, REASONS.get(op.name, "it is not converted to xe"))
+    scale_loop_ivs(func, conversion.memory.entry)
     split_values(func, parts, rules)
-    conversion.memory.share()
+    for op in func.walk():
+        if is_unknown(op):  # it has no tensor: its rule says what is to be done
+            rules[type(op)](op, Splitter(op))
+            raise Refused(op, "it is not converted to xe")
+    conversion.group.share()
     func.attributes.pop(LANE_BY_LANE, None)
+
+
+def is_unknown(op: Operation) -> bool:
+    """Whether an operation has to be converted; combinations of a reduction are not."""
+    return op.dialect_name() in TRITON and not isinstance(op, tt.ReduceReturnOp)
+
+
+def _why_not_function(op: tt.FuncOp) -> str | None:
+    """Return why a function is no kernel that can be converted."""
+    if not op.is_kernel:
+        return f"expected a kernel, got @{op.sym_name.data}: inline what is called"
+    facts = ModuleFacts.of(op)
+    if facts.num_warps is None:
+        return f"expected {NUM_WARPS} on the module, got none"
+    if facts.num_ctas != 1:
+        return f"expected {NUM_CTAS} = 1, got {facts.num_ctas}"
+    if len(op.body.blocks) != 1:
+        return f"expected structured control flow, got {len(op.body.blocks)} blocks"
+    return None
 
 
 @dataclass(frozen=True)
@@ -239,13 +343,18 @@ class ConvertTtgirToXePass(ModulePass):
     """Which addresses are held in payloads: those of prefetches, or of loads too."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all of `op`, then convert it."""
+        """Convert `op`, if it has kernels of Triton."""
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
             return
-        for each in op.walk():
-            if (reason := why_not(each)) is not None:
-                each.emit_error(reason, PassFailedException(reason))
         target = simt.target_of(op)
         io = None if target is None else devices.device(target.device.data).block_io
-        for func in convert_functions(op, io):
-            convert(func, self.payload, io)
+        with transaction(op) as draft:
+            for each in draft.walk():
+                reasons = (_why_not_value(value, each) for value in values_of(each))
+                reason = next((x for x in reasons if x is not None), None)
+                if reason is None and isinstance(each, tt.FuncOp):
+                    reason = _why_not_function(each)
+                if reason is not None:
+                    raise Refused(each, reason)
+            for func in convert_functions(draft, io):
+                convert(func, self.payload, io)

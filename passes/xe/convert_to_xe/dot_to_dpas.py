@@ -9,6 +9,7 @@ same tiles elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -20,20 +21,70 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.layouts import dpas_of
 from coopc.dialects.tt.types import shape_of
 from coopc.dialects.xe.dpas import EXECUTION_SIZES, accumulators
+from coopc.ir.transaction import Refused
 from coopc.layout.dpas import DpasEncoding, Operand
-from coopc.passes.xe.convert_to_xe.block_access import spread_of_value
-from coopc.passes.xe.register_layout import Spread, precision_of
+from coopc.passes.xe.register_layout import RegisterLayout, precision_of, registers_of
 from coopc.rewrite.one_to_many import Splitter
 
 Tile = tuple[tuple[int, ...], int, int]
 """The batch, and two of m, n and k."""
 
 
-def why_not_dot(op: tt.DotOp) -> str | None:
-    """Return why a product is not a run of DPAS, or None."""
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """What a lane holds of a, b or c of a product."""
+
+    registers: RegisterLayout
+    pieces: Sequence[SSAValue]
+
+    def tiles(self) -> dict[Tile, SSAValue]:
+        """Return the pieces by their first element."""
+        found: dict[Tile, SSAValue] = {}
+        for at, piece in enumerate(self.pieces):
+            *batch, row, col = self.registers.first(at)
+            found[tuple(batch), row, col] = piece
+        return found
+
+
+def multiply(
+    s: Splitter,
+    a: Operands,
+    b: Operands,
+    c: Operands,
+    precisions: tuple[xe.Precision, xe.Precision],
+    repeat: int,
+) -> list[SSAValue]:
+    """Return a * b + c as a run of DPAS: each b is used for all rows of a at hand."""
+    left, right, sums = a.tiles(), b.tiles(), c.tiles()
+    rows = sorted({row for _, row, _ in left})
+    for batch, k, col in sorted(right):
+        for row in rows:
+            product = xe.DpasOp(
+                left[batch, row, k],
+                right[batch, k, col],
+                sums[batch, row, col],
+                precisions,
+                repeat,
+            )
+            sums[batch, row, col] = s.insert(product).result
+    return list(sums.values())
+
+
+def dot(op: tt.DotOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+    """Multiply tensors in layouts of DPAS."""
     encoding = dpas_of(op.d.type)
     if encoding is None:
-        return f"expected a result in #ttig.dpas, which DPAS gives, got {op.d.type}"
+        what = f"expected a result in #ttig.dpas, which DPAS gives, got {op.d.type}"
+        raise Refused(op, what)
+    if (reason := _why_not_size(op, encoding)) is not None:
+        raise Refused(op, reason)
+    a, b, c = (Operands(registers_of(x), s.parts(x)) for x in (op.a, op.b, op.c))
+    precisions = _precisions(op, encoding, a.registers, b.registers)
+    return [multiply(s, a, b, c, precisions, encoding.repeat_count)]
+
+
+def _why_not_size(op: tt.DotOp, encoding: DpasEncoding) -> str | None:
+    """Return why tensors are not of the sizes of DPAS, or None."""
     lanes = encoding.threads_per_warp
     if (lanes, size := encoding.execution_size) not in EXECUTION_SIZES:
         wanted = " or ".join(str(n) for has, n in EXECUTION_SIZES if has == lanes)
@@ -41,23 +92,30 @@ def why_not_dot(op: tt.DotOp) -> str | None:
     if (device := device_of(op)) is not None and size not in columns(device):
         found = " or ".join(map(str, columns(device))) or "none"
         return f"expected executionSize = {found}, that of {device.name}, got {size}"
-    if (reason := _too_small(op, encoding)) is not None:
-        return reason
-    a, b = (spread_of_value(value) for value in (op.a, op.b))
-    if a.packed is None or b.packed is None:
+    return _too_small(op, encoding)
+
+
+def _precisions(
+    op: tt.DotOp, encoding: DpasEncoding, a: RegisterLayout, b: RegisterLayout
+) -> tuple[xe.Precision, xe.Precision]:
+    """Return what DPAS calls the elements of a and b."""
+    precision, other = precision_of(a.element), precision_of(b.element)
+    if precision is None or a.packed is None or b.packed is None:
         wide = op.a.type if a.packed is None else op.b.type
-        return (
+        raise Refused(
+            op,
             f"expected operands of DPAS, of 32 / opsPerChan = "
-            f"{32 // encoding.ops_per_chan} bits an element, got {wide}"
+            f"{32 // encoding.ops_per_chan} bits an element, got {wide}",
         )
-    if precision_of(a.element) != precision_of(b.element):
-        return f"expected a and b of one type, got {a.element} and {b.element}"
-    precision, sum = precision_of(a.element), element_of(op.d.type)
-    assert precision is not None, op
-    if sum not in (allowed := accumulators(precision)):
+    if precision != other:
+        what = f"expected a and b of one type, got {a.element} and {b.element}"
+        raise Refused(op, what)
+    allowed, sum = accumulators(precision), element_of(op.d.type)
+    if sum not in allowed:
         known = " or ".join(map(str, allowed))
-        return f"expected a result of {known}, as {a.element} has, got {sum}"
-    return None
+        what = f"expected a result of {known}, as {a.element} has, got {sum}"
+        raise Refused(op, what)
+    return precision, precision
 
 
 def _too_small(op: tt.DotOp, encoding: DpasEncoding) -> str | None:
@@ -88,39 +146,3 @@ def device_of(op: Operation) -> Device | None:
 def columns(device: Device) -> tuple[int, ...]:
     """Return the execution sizes of the DPAS of a device."""
     return () if device.dpas is None else (device.dpas.lanes,)
-
-
-def tiles(spread: Spread) -> dict[Tile, int]:
-    """Return the pieces of a tensor by their first element."""
-    found: dict[Tile, int] = {}
-    for piece in range(spread.pieces):
-        *batch, row, col = spread.first(piece)
-        found[tuple(batch), row, col] = piece
-    return found
-
-
-def dot(op: tt.DotOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
-    """Multiply piece by piece."""
-    encoding = dpas_of(op.d.type)
-    assert encoding is not None, op
-    spreads = [spread_of_value(value) for value in (op.a, op.b, op.c)]
-    a, b, c = (tiles(spread) for spread in spreads)
-    left, right = s.parts(op.a), s.parts(op.b)
-    sums = list(s.parts(op.c))
-    precision = precision_of(spreads[0].element)
-    assert precision is not None, op
-    steps = sorted({(batch, k) for batch, k, _ in b})
-    rows = sorted({row for _, row, _ in a})
-    for batch, k in steps:
-        for col in sorted({n for where, depth, n in b if (where, depth) == (batch, k)}):
-            for row in rows:
-                at = c[batch, row, col]
-                product = xe.DpasOp(
-                    left[a[batch, row, k]],
-                    right[b[batch, k, col]],
-                    sums[at],
-                    (precision, precision),
-                    encoding.repeat_count,
-                )
-                sums[at] = s.insert(product).result
-    return [sums]

@@ -30,6 +30,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_integer
+from coopc.rewrite.lane_facts import constant_number
 
 Make = Callable[[], Operation]
 
@@ -112,7 +113,7 @@ class Entry:
         """Return an i32 and a number."""
         if number == 0:
             return value
-        if (known := constant_of(value)) is not None:
+        if (known := constant_number(value)) is not None:
             return self.number(known + number)
         other = self.number(number)
         return self.after(value, ("+", number), lambda: AddiOp(value, other))
@@ -121,7 +122,7 @@ class Entry:
         """Return an i32 and another one, which is at the entry; None is nothing."""
         if other is None:
             return value
-        if constant_of(value) == 0:
+        if constant_number(value) == 0:
             return other
         return self.after(value, ("+", other), lambda: AddiOp(value, other))
 
@@ -129,7 +130,7 @@ class Entry:
         """Return an i32 times a number."""
         if number == 1:
             return value
-        if (known := constant_of(value)) is not None:
+        if (known := constant_number(value)) is not None:
             return self.number(known * number)
         other = self.number(number)
         return self.after(value, ("*", number), lambda: MuliOp(value, other))
@@ -138,15 +139,7 @@ class Entry:
         """Return an i32, a multiple of a power of two, divided by that."""
         if bits == 0:
             return value
-        if (known := constant_of(value)) is not None:
+        if (known := constant_number(value)) is not None:
             return self.number(known >> bits)
         other = self.number(bits)
         return self.after(value, ("/", bits), lambda: ShRSIOp(value, other))
-
-
-def constant_of(value: SSAValue) -> int | None:
-    """Return the integer that a value is, where it is a constant."""
-    op = value.owner
-    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None

@@ -2,13 +2,22 @@
 
 Every use is a barrier, stores, a barrier, loads: so all uses share the memory, whatever
 they keep there.  What several lanes or subgroups have alike is stored by the first.
+
+Triton's buffers in shared memory: work-group memory, in row-major order.
+
+    %m = ttg.local_alloc %v      barrier, stores of what each lane has, barrier
+    %r = ttg.local_load %m       loads
+
+How Triton swizzles a buffer nobody sees.  A buffer is there from the entry on, and each
+`ttg.local_alloc` has its own; one in a loop has the same in all steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.arith import (
@@ -35,14 +44,16 @@ from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import simt
+from coopc.dialects import simt, ttg
 from coopc.dialects.narrow import is_memref
+from coopc.dialects.tt.layouts import transposed
 from coopc.dialects.tt.types import bits_of
+from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates
-from coopc.passes.xe.convert_to_xe.registers import vector_type, zeros
-from coopc.passes.xe.register_layout import Spread
+from coopc.passes.xe.convert_to_xe.registers import packed, unpacked, vector_type, zeros
+from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.rewrite.one_to_many import Splitter
 
 LIMIT_BYTES = 1 << 16
@@ -184,11 +195,11 @@ class GroupMemory:
         s.insert(IfOp(first, [], Region(Block([*ops, YieldOp()]))))
 
     def load(
-        self, s: Splitter, memory: SSAValue, spread: Spread, places: Values
+        self, s: Splitter, memory: SSAValue, registers: RegisterLayout, places: Values
     ) -> list[SSAValue]:
         """Load vectors of elements, each from its own place."""
         return [
-            self.load_vector(s, memory, spread.element, spread.length, place)
+            self.load_vector(s, memory, registers.element, registers.length, place)
             for place in places
         ]
 
@@ -236,26 +247,28 @@ class GroupMemory:
         return entry.once((name, "none of", bits), lambda: CmpiOp(chosen, zero, "eq"))
 
 
-def row_major(entry: Entry, spread: Spread, leave: int | None = None) -> list[SSAValue]:
+def row_major(
+    entry: Entry, registers: RegisterLayout, leave: int | None = None
+) -> list[SSAValue]:
     """Return the place of each element of a lane in row-major order, as vectors of i32.
 
     Args:
         entry: where they are computed.
-        spread: of the tensor.
+        registers: of the tensor.
         leave: a dimension that is left out.
     """
-    sizes = list(spread.layout.out_sizes.values())
+    sizes = list(registers.layout.out_sizes.values())
     found: list[SSAValue] = []
     stride = 1
-    wide = VectorType(i32, [spread.length])
+    wide = VectorType(i32, [registers.length])
     for dim in reversed(range(len(sizes))):
         if dim == leave:
             continue
-        along = coordinates(entry, spread, dim)
+        along = coordinates(entry, registers, dim)
         if stride > 1:
             number = entry.number(stride)
             factor = entry.once(
-                ("all", stride, spread.length), partial(BroadcastOp, number, wide)
+                ("all", stride, registers.length), partial(BroadcastOp, number, wide)
             )
             along = [
                 entry.once(("*", x, stride), partial(MuliOp, x, factor)) for x in along
@@ -265,5 +278,105 @@ def row_major(entry: Entry, spread: Spread, leave: int | None = None) -> list[SS
             along = [entry.once(("+", x, y), partial(AddiOp, x, y)) for x, y in pairs]
         found = along
         stride *= sizes[dim]
-    count = len(spread.registers) // spread.length
+    count = len(registers.distinct) // registers.length
     return found or [zeros(entry, wide)] * count
+
+
+def buffer_type(type: ttg.MemDescType) -> MemRefType:
+    """Return the type of the work-group memory of a buffer."""
+    space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+    return MemRefType(
+        stored_type(type.element), (prod(type.shape),), memory_space=space
+    )
+
+
+def order_of(buffer: SSAValue) -> tuple[int, ...] | None:
+    """Return which dimension of its allocation each one of a buffer is.
+
+    None where it is no whole buffer of `ttg.local_alloc`.
+    """
+    assert isinstance(buffer.type, ttg.MemDescType), buffer
+    match buffer.owner:
+        case ttg.LocalAllocOp():
+            return tuple(range(len(buffer.type.shape)))
+        case ttg.MemDescTransOp() as op:
+            inner = order_of(op.src)
+            order = (int(dim) for dim in op.order.get_values())
+            return None if inner is None else tuple(inner[dim] for dim in order)
+        case _:
+            return None
+
+
+@dataclass(slots=True)
+class Buffers:
+    """The rules."""
+
+    entry: Entry
+    memory: GroupMemory
+    bytes: int = 0
+    """Of all buffers so far."""
+
+    def alloc(self, op: ttg.LocalAllocOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+        """Give a buffer memory; store its initial value."""
+        assert isinstance(op.result.type, ttg.MemDescType), op
+        type = buffer_type(op.result.type)
+        self.bytes += bytes_of(op.result.type.element, prod(op.result.type.shape))
+        if self.bytes > LIMIT_BYTES:
+            raise Refused(
+                op,
+                f"expected at most {LIMIT_BYTES} bytes of work-group memory for the "
+                f"buffers of a kernel, got {self.bytes} so far",
+            )
+
+        def make() -> Operation:
+            return memref.AllocaOp.build(
+                operands=[[], []], result_types=[type], properties={}
+            )
+
+        memory = self.entry.once(("buffer", op), make, "buffer")
+        if op.init is not None:
+            self._store(op.init, memory, range(len(op.result.type.shape)), s)
+        return [(memory,)]
+
+    def store(self, op: ttg.LocalStoreOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+        """Store when all have loaded what they want; wait."""
+        (memory,) = s.parts(op.dst)
+        self._store(op.src, memory, self._order(op, op.dst), s)
+        return ()
+
+    def load(self, op: ttg.LocalLoadOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+        """Load what a lane is to have."""
+        (memory,) = s.parts(op.src)
+        registers = registers_of(op.result)
+        places = row_major(self.entry, of_memory(registers, self._order(op, op.src)))
+        return [packed(s, registers, self.memory.load(s, memory, registers, places))]
+
+    def trans(
+        self, op: ttg.MemDescTransOp, s: Splitter
+    ) -> Sequence[Sequence[SSAValue]]:
+        """The same memory."""
+        self._order(op, op.src)
+        return [s.parts(op.src)]
+
+    def _order(self, op: Operation, buffer: SSAValue) -> Sequence[int]:
+        """Return the dimensions of a whole buffer."""
+        if (order := order_of(buffer)) is None:
+            what = "expected a whole buffer of ttg.local_alloc"
+            raise Refused(op, f"{what}, got a part or one of several")
+        return order
+
+    def _store(
+        self, tensor: SSAValue, memory: SSAValue, order: Sequence[int], s: Splitter
+    ) -> None:
+        registers = registers_of(tensor)
+        vectors = unpacked(s, registers, s.parts(tensor))
+        places = row_major(self.entry, of_memory(registers, order))
+        self.memory.barrier(s)
+        self.memory.store(s, memory, vectors, places, registers.layout)
+        self.memory.barrier(s)
+
+
+def of_memory(registers: RegisterLayout, order: Sequence[int]) -> RegisterLayout:
+    """Return how what is in memory is spread, by the dimensions that it has there."""
+    back = [order.index(dim) for dim in range(len(order))]
+    return replace(registers, layout=transposed(registers.layout, back))

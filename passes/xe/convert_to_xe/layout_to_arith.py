@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.register_layout import Spread
+from coopc.passes.xe.register_layout import RegisterLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +162,16 @@ def origin(
     return entry.plus(start, number)
 
 
-def coordinates(entry: Entry, spread: Spread, dimension: int) -> list[SSAValue]:
+def coordinates(
+    entry: Entry, registers: RegisterLayout, dimension: int
+) -> list[SSAValue]:
     """Return the coordinates along a dimension of what each lane holds, as vectors."""
-    layout = spread.layout
-    key = ("coordinates", layout, dimension, spread.length)
+    layout = registers.layout
+    key = ("coordinates", layout, dimension, registers.length)
     lanes = part(entry, layout, "lane", dimension)
     all_lanes = joined(entry, part(entry, layout, "warp", dimension), lanes)
-    numbers = [spread.coordinates[x][dimension] for x in spread.registers]
-    length = spread.length
+    numbers = [registers.coordinates[x][dimension] for x in registers.distinct]
+    length = registers.length
     found: list[SSAValue] = []
     for start in range(0, len(numbers), length):
         chosen = tuple(numbers[start : start + length])

@@ -5,6 +5,14 @@
 
 The base of a tensor of pointers is the scalar that was splat; it is found by looking
 back, through loops too, and is not carried.
+
+`tt.bitcast` of pointers: memory stays of what it is, values are cast.
+
+    %q = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>      %q is what %p is
+    %x = tt.load %q : !tt.ptr<i32>                         memref.load, arith.bitcast
+
+Elements must have as many bits: then offsets count the same.  A boolean is a byte in
+memory, of which the lowest bit counts.
 """
 
 from __future__ import annotations
@@ -12,90 +20,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.arith import AddiOp, ExtSIOp, IndexCastOp
+from xdsl.dialects.arith import (
+    AddiOp,
+    BitcastOp,
+    ExtUIOp,
+    IndexCastOp,
+    TruncIOp,
+)
 from xdsl.dialects.builtin import (
     IndexType,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
-    i64,
+    i1,
 )
 from xdsl.dialects.memref import ReinterpretCastOp
 from xdsl.dialects.scf import ForOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from coopc.dialects import tt, ttg
+from coopc.dialects import tt
 from coopc.dialects.narrow import is_memref
+from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.dialects.tt.types import PtrType, bits_of, in_memory
+from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.convert_to_xe.pointer_casts import memory_of
 from coopc.rewrite.one_to_many import Splitter
-from coopc.rewrite.structure import links
 
 MANY = 1 << 40
 """Elements that memory behind a pointer has, as far as anybody knows."""
-
-
-VIEWS = (
-    tt.BitcastOp
-    | tt.BroadcastOp
-    | tt.ExpandDimsOp
-    | tt.ReshapeOp
-    | tt.TransOp
-    | ttg.ConvertLayoutOp
-)
-
-
-def origins_of(value: SSAValue, *, moved: bool = False) -> list[SSAValue]:
-    """Return all that a value may have been at first: before control flow, and views.
-
-    Loops must be as they were written: not between the rules of a rewriting.
-
-    Args:
-        value: of any type.
-        moved: whether what a pointer was moved from is looked for, too.
-    """
-    todo, seen = [value], {value}
-    found: list[SSAValue] = []
-    while todo:
-        value = todo.pop()
-        before = _before(value, moved)
-        if not before:
-            found.append(value)
-        new = [x for x in dict.fromkeys(before) if x not in seen]
-        todo += new
-        seen.update(new)
-    return found
-
-
-def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
-    """Return what a value is the same as, or a view of; nothing where it is made."""
-    owner = value.owner
-    if isinstance(owner, VIEWS):
-        return (owner.src,)
-    if moved and isinstance(owner, tt.AddPtrOp):
-        return (owner.ptr,)
-    flow = owner.parent_op() if isinstance(owner, Block) else owner
-    if flow is None:
-        return ()
-    return [x for group in links(flow, {}) if value in group for x in group]
-
-
-def origin_of(value: SSAValue) -> SSAValue | None:
-    """Return what a value carried by control flow, or a view of it, was at first.
-
-    None where that is not the same on every way.
-    """
-    found = origins_of(value)
-    return found[0] if len(found) == 1 else None
-
-
-def base_of(value: SSAValue) -> SSAValue | None:
-    """Return the scalar pointer that a tensor of pointers counts from, if found."""
-    bases = {
-        made.owner.src if isinstance(made.owner, tt.SplatOp) else None
-        for made in origins_of(value, moved=True)
-    }
-    return bases.pop() if len(bases) == 1 else None
 
 
 def memref_of(value: SSAValue) -> Attribute:
@@ -151,9 +103,34 @@ class Pointers:
         return self.entry.after(memref, "view", make)
 
 
-def wide_offset(s: Splitter, value: SSAValue) -> SSAValue:
-    """Return a scalar offset in 64 bits."""
-    return value if value.type == i64 else s.insert(ExtSIOp(value, i64)).result
+def same_pointer(op: tt.BitcastOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+    """What the pointer is that was cast."""
+    source, result = element_of(op.src.type), element_of(op.result.type)
+    if not isinstance(source, PtrType) or not isinstance(result, PtrType):
+        raise Refused(op, "expected pointers, got numbers: expand-tt-math")
+    widths = [bits_of(in_memory(x.pointee)) for x in (source, result)]
+    if None in widths or widths[0] != widths[1]:
+        what = f"expected pointers to elements of as many bits, got {source}"
+        raise Refused(op, f"{what} to {result}")
+    return [s.parts(op.src)]
 
 
-__all__ = ["MANY", "Pointers", "base_of", "memref_of", "origin_of", "wide_offset"]
+def memory_of(value: SSAValue) -> Attribute:
+    """Return what the memory behind a scalar pointer is of, before casts."""
+    while isinstance(value.owner, tt.BitcastOp | tt.AddPtrOp):
+        value = value.owner.operands[0]
+    assert isinstance(value.type, PtrType), value
+    return in_memory(value.type.pointee)
+
+
+def cast(s: Splitter, value: SSAValue, element: Attribute) -> SSAValue:
+    """Return numbers, or a number, with the same bits as another type."""
+    source = element_of(value.type)
+    if source == element:
+        return value
+    type = shaped(value.type, element)
+    if source == i1:
+        return s.insert(ExtUIOp(value, type)).result  # pyright: ignore[reportArgumentType]
+    if element == i1:
+        return s.insert(TruncIOp(value, type)).result  # pyright: ignore[reportArgumentType]
+    return s.insert(BitcastOp(value, type)).result

@@ -24,9 +24,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import is_tensor
+from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.convert_to_xe.block_access import spread_of_value
-from coopc.passes.xe.convert_to_xe.entry import Entry, constant_of
+from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, row_major, too_large
 from coopc.passes.xe.convert_to_xe.layout_to_arith import field_value, fields, together
 from coopc.passes.xe.convert_to_xe.registers import (
@@ -36,7 +36,8 @@ from coopc.passes.xe.convert_to_xe.registers import (
     unpacked,
     vector_type,
 )
-from coopc.passes.xe.register_layout import Spread
+from coopc.passes.xe.register_layout import RegisterLayout, registers_of
+from coopc.rewrite.lane_facts import constant_number
 from coopc.rewrite.one_to_many import Splitter
 
 KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
@@ -52,13 +53,13 @@ KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
 """What subgroups reduce by, and whether integers are signed."""
 
 
-def why_not_reduce(op: tt.ReduceOp) -> str | None:
+def _why_not(op: tt.ReduceOp) -> str | None:
     """Return why a reduction cannot be converted, or None."""
     axis = op.axis.value.data
     for src in op.srcs:
-        if (reason := why_not_layout(spread_of_value(src), axis)) is not None:
+        if (reason := _why_not_layout(registers_of(src), axis)) is not None:
             return f"{reason}, got {src.type}"
-    sources = [spread_of_value(src) for src in op.srcs]
+    sources = [registers_of(src) for src in op.srcs]
     bits = warp_bits(sources[0], axis)
     if bits:
         kept = row_count(sources[0], axis) << len(bits)
@@ -72,7 +73,7 @@ def why_not_reduce(op: tt.ReduceOp) -> str | None:
     return None
 
 
-def why_not_layout(source: Spread, axis: int) -> str | None:
+def _why_not_layout(source: RegisterLayout, axis: int) -> str | None:
     """Return why a tensor cannot be reduced along an axis, or None."""
     layout = source.layout
     for name in ("lane", "warp"):
@@ -88,14 +89,14 @@ def why_not_layout(source: Spread, axis: int) -> str | None:
     return None
 
 
-def warp_bits(source: Spread, axis: int) -> list[int]:
+def warp_bits(source: RegisterLayout, axis: int) -> list[int]:
     """Return which bits of the subgroup's number run along an axis."""
     layout = source.layout
     bases = layout.bases("warp") if "warp" in layout.in_names else ()
     return [bit for bit, basis in enumerate(bases) if basis[axis]]
 
 
-def row_count(source: Spread, axis: int) -> int:
+def row_count(source: RegisterLayout, axis: int) -> int:
     """Return how many elements are left without an axis."""
     sizes = source.layout.out_sizes.values()
     return prod(size for dim, size in enumerate(sizes) if dim != axis)
@@ -124,11 +125,13 @@ class Reductions:
 
     def reduce(self, op: tt.ReduceOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
         """Combine registers, then lanes, then subgroups."""
+        if (reason := _why_not(op)) is not None:
+            raise Refused(op, reason)
         targets = [target_of(op, at) for at in range(len(op.srcs))]
         columns = [self._copies(op, at, targets[at], s) for at in range(len(op.srcs))]
         rows = [self._within(op, each, s) for each in zip(*columns, strict=True)]
         found = [self._across(op, row, s) for row in rows]
-        if warp_bits(spread_of_value(op.srcs[0]), op.axis.value.data):
+        if warp_bits(registers_of(op.srcs[0]), op.axis.value.data):
             found = self._through_memory(op, targets, found, s)
         results: list[Sequence[SSAValue]] = []
         for at, (result, target) in enumerate(zip(op.res, targets, strict=True)):
@@ -141,16 +144,16 @@ class Reductions:
         return results
 
     def _copies(
-        self, op: tt.ReduceOp, at: int, target: Spread, s: Splitter
+        self, op: tt.ReduceOp, at: int, target: RegisterLayout, s: Splitter
     ) -> list[list[SSAValue]]:
         """Return for each vector of the result the vectors that it is combined of."""
         axis = op.axis.value.data
-        source = spread_of_value(op.srcs[at])
+        source = registers_of(op.srcs[at])
         groups: dict[tuple[int, ...], list[int]] = {}
         for element, position in source.position.items():
             kept = (*element[:axis], *element[axis + 1 :])
             groups.setdefault(kept, []).append(position)
-        lists = [groups[target.coordinates[x]] for x in target.registers]
+        lists = [groups[target.coordinates[x]] for x in target.distinct]
         vectors = unpacked(s, source, s.parts(op.srcs[at]))
         copies = [
             gathered(s, vectors, [each[copy] for each in lists], target.length)
@@ -173,7 +176,7 @@ class Reductions:
     ) -> list[SSAValue]:
         """Combine the vectors of all lanes along the axis."""
         axis = op.axis.value.data
-        bases = spread_of_value(op.srcs[0]).layout.bases("lane")
+        bases = registers_of(op.srcs[0]).layout.bases("lane")
         bits = [bit for bit, basis in enumerate(bases) if basis[axis]]
         combiner = op.combiner
         kind = None if combiner is None else KINDS.get(type(combiner))
@@ -191,13 +194,13 @@ class Reductions:
     def _through_memory(
         self,
         op: tt.ReduceOp,
-        targets: Sequence[Spread],
+        targets: Sequence[RegisterLayout],
         rows: Sequence[list[SSAValue]],
         s: Splitter,
     ) -> list[list[SSAValue]]:
         """Combine what all subgroups along the axis have, the same way in each."""
         axis = op.axis.value.data
-        source = spread_of_value(op.srcs[0])
+        source = registers_of(op.srcs[0])
         bits = warp_bits(source, axis)
         kept = row_count(source, axis)
         memories = self._memories(targets, kept << len(bits))
@@ -224,7 +227,9 @@ class Reductions:
                 found = loaded
         return found
 
-    def _memories(self, targets: Sequence[Spread], count: int) -> list[SSAValue]:
+    def _memories(
+        self, targets: Sequence[RegisterLayout], count: int
+    ) -> list[SSAValue]:
         """Return memory for each result, all different."""
         return [
             self.memory.of(target.element, count, number)
@@ -253,7 +258,7 @@ class Reductions:
         """Return places in the part of memory of a subgroup."""
         entry = self.entry
         start = entry.times(number, kept)
-        if constant_of(start) == 0:
+        if constant_number(start) == 0:
             return list(places)
         wide = vector_type(places[0])
         all = entry.once(("all", start, wide), lambda: BroadcastOp(start, wide))
@@ -262,17 +267,17 @@ class Reductions:
         ]
 
 
-def target_of(op: tt.ReduceOp, at: int) -> Spread:
+def target_of(op: tt.ReduceOp, at: int) -> RegisterLayout:
     """Return how a result is spread; a scalar as a tensor of one element."""
     result = op.res[at]
     if is_tensor(result.type):
-        return spread_of_value(result)
-    source = spread_of_value(op.srcs[at]).layout
+        return registers_of(result)
+    source = registers_of(op.srcs[at]).layout
     layout = kept_layout(source, op.axis.value.data)
     ins = tuple(
         (name, () if name == "register" else bases) for name, bases in layout.ins
     )
-    return Spread(replace(layout, ins=ins), result.type, 1)
+    return RegisterLayout(replace(layout, ins=ins), result.type, 1)
 
 
 def without_bases(layout: LinearLayout, name: str, bits: Sequence[int]) -> LinearLayout:

@@ -24,7 +24,7 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects.tt.types import bits_of
 from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.register_layout import MAX_COMPONENTS, Spread
+from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
 from coopc.rewrite.one_to_many import Splitter
 
 
@@ -105,20 +105,24 @@ def _widened(
 ) -> SSAValue:
     """Return a vector with components of one of another length put in."""
     length = len(places)
-    spread = [0] * length
+    registers = [0] * length
     for place, chosen in enumerate(places):
         if chosen >= length:
-            spread[place] = (chosen - length) % size
-    wide = shuffled(s, other, other, spread)
+            registers[place] = (chosen - length) % size
+    wide = shuffled(s, other, other, registers)
     mask = [place if x < length else length + place for place, x in enumerate(places)]
     return shuffled(s, found, wide, mask)
 
 
-def unpacked(s: Splitter, spread: Spread, pieces: Sequence[SSAValue]) -> list[SSAValue]:
+def unpacked(
+    s: Splitter, registers: RegisterLayout, pieces: Sequence[SSAValue]
+) -> list[SSAValue]:
     """Return the vectors of elements that pieces hold."""
-    if spread.packed is None:
+    if registers.packed is None:
         return list(pieces)
-    return [vector for piece in pieces for vector in elements(s, piece, spread.vector)]
+    return [
+        vector for piece in pieces for vector in elements(s, piece, registers.vector)
+    ]
 
 
 def elements(s: Splitter, piece: SSAValue, type: VectorType) -> list[SSAValue]:
@@ -139,9 +143,11 @@ def elements(s: Splitter, piece: SSAValue, type: VectorType) -> list[SSAValue]:
     ]
 
 
-def packed(s: Splitter, spread: Spread, vectors: Sequence[SSAValue]) -> list[SSAValue]:
+def packed(
+    s: Splitter, registers: RegisterLayout, vectors: Sequence[SSAValue]
+) -> list[SSAValue]:
     """Return the pieces that vectors of elements make."""
-    if (type := spread.packed) is None:
+    if (type := registers.packed) is None:
         return list(vectors)
     return joined(s, vectors, type)
 

@@ -9,22 +9,32 @@ which the constants are plain offsets, and the others use twice the counter:
     scf.for %h = %a / 2 to (%b + 1) / 2 step %s / 2 { %x = %h * 2 .. }
 
 which costs Intel's compiler two instructions a step less than a second counter.
+
+Positions in memory are of type index, 64 bits; those of 2D block messages have 32.  A
+loop whose counter is nothing but a position of messages, and that ends at a size of a
+surface or at a constant, counts in 32 bits:
+
+    scf.for %k = %a to %b step %s           scf.for %k = %a to %b32 step %s : i32
+
+Intel's compiler then needs one register and no casts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from xdsl.dialects.arith import AddiOp, AndIOp, ConstantOp, ShLIOp, ShRSIOp
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.arith import AddiOp, AndIOp, ConstantOp, IndexCastOp, ShLIOp, ShRSIOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import DimOp
 from xdsl.dialects.scf import ForOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import tt
-from coopc.passes.xe.convert_to_xe.block_access import plan_of
-from coopc.passes.xe.convert_to_xe.entry import Entry, constant_of
+from coopc.dialects import coopmatrix, tt
+from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.tensor_memory import plan_of
+from coopc.rewrite.lane_facts import constant_number
 
 
 def wanted(func: FuncOp) -> Iterator[tuple[BlockArgument, int]]:
@@ -47,22 +57,22 @@ def is_counter(value: SSAValue, shift: int) -> bool:
     loop = value.block.parent_op()
     if not isinstance(loop, ForOp):
         return False
-    start, step = constant_of(loop.lb), constant_of(loop.step)
+    start, step = constant_number(loop.lb), constant_number(loop.step)
     unit = 1 << shift
     return None not in (start, step) and (start or 0) % unit == (step or 0) % unit == 0
 
 
-def count_in_units(func: FuncOp, entry: Entry) -> None:
+def scale_loop_ivs(func: FuncOp, entry: Entry) -> None:
     """Make loops count in the units that their transposed loads want."""
     for counter, shift in list(wanted(func)):
-        count_loop(counter, shift, entry)
+        scale_loop_iv(counter, shift, entry)
 
 
-def count_loop(counter: BlockArgument, shift: int, entry: Entry) -> None:
+def scale_loop_iv(counter: BlockArgument, shift: int, entry: Entry) -> None:
     """Make one loop count in units of two to a power."""
     loop = counter.block.parent_op()
     assert isinstance(loop, ForOp), loop
-    start, step = constant_of(loop.lb), constant_of(loop.step)
+    start, step = constant_number(loop.lb), constant_number(loop.step)
     assert start is not None, loop
     assert step is not None, loop
     uses, amount = [*counter.uses], entry.number(shift)
@@ -88,3 +98,77 @@ def rounded_up(loop: ForOp, shift: int, entry: Entry) -> SSAValue:
     total = AddiOp(floor.result, more.result)
     Rewriter.insert_op([floor, mask, rest, up, more, total], InsertPoint.before(loop))
     return total.result
+
+
+MOST = 1 << 24
+"""Rows of a surface, and bytes of one of its rows, are less."""
+
+
+def narrow_loops(
+    root: Operation, messages: Mapping[Operation, int], entry: Entry
+) -> None:
+    """Let the loops of a function count in 32 bits where only messages need them.
+
+    Args:
+        root: the function.
+        messages: the accesses that are messages of 2D blocks, and by what power of two
+            they divide their columns.
+        entry: of the function.
+    """
+    surfaces = {op.memory for op in messages if isinstance(op, coopmatrix.AccessOp)}
+    for op in list(root.walk()):
+        if isinstance(op, ForOp) and can_be_narrow(op, messages, surfaces):
+            narrow(op, messages, entry)
+
+
+def can_be_narrow(
+    loop: ForOp, messages: Mapping[Operation, int], surfaces: set[SSAValue]
+) -> bool:
+    """Whether a counter of 32 bits does for a loop."""
+    counter = loop.body.block.args[0]
+    if not isinstance(counter.type, IndexType) or not counter.uses:
+        return False
+    if not all(use.operation in messages for use in counter.uses):
+        return False
+    bounds = [constant_number(x) for x in (loop.lb, loop.step)]
+    if any(x is None or not 0 <= x < MOST for x in bounds):
+        return False
+    if (end := constant_number(loop.ub)) is not None:
+        return 0 <= end < MOST
+    size = loop.ub.owner
+    return isinstance(size, DimOp) and size.source in surfaces
+
+
+def narrow(loop: ForOp, messages: Mapping[Operation, int], entry: Entry) -> None:
+    """Let a loop count in 32 bits, in the units that its loads want."""
+    counter = loop.body.block.args[0]
+    shifts = [
+        messages[use.operation] if is_column(use.operation, counter) else 0
+        for use in counter.uses
+    ]
+    for operand in range(3):
+        value = loop.operands[operand]
+        if (known := constant_number(value)) is not None:
+            loop.operands[operand] = entry.number(known)
+        else:
+            # The loop names it: the lambda is called at once.
+            cast = entry.after(value, i32, lambda value=value: IndexCastOp(value, i32))
+            loop.operands[operand] = cast
+    counter = Rewriter.replace_value_with_new_type(counter, i32)
+    assert isinstance(counter, BlockArgument), loop
+    wide = IndexCastOp(counter, IndexType())
+    wide.result.name_hint = counter.name_hint
+    for use in tuple(counter.uses):
+        if use.operation is not wide:
+            use.operation.operands[use.index] = wide.result
+    Rewriter.insert_op(wide, InsertPoint.at_start(loop.body.block))
+    shift = max(shifts)
+    if shift and is_counter(counter, shift):
+        scale_loop_iv(counter, shift, entry)
+    entry.made[wide.result, i32] = wide.input
+
+
+def is_column(op: Operation, value: SSAValue) -> bool:
+    """Whether a value is the column of an access."""
+    assert isinstance(op, coopmatrix.AccessOp), op
+    return op.positions[-1] is value

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float16Type,
     VectorType,
-    i32,
     i64,
 )
 from xdsl.dialects.vector import BroadcastOp
@@ -21,9 +20,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.tt.enums import Rounding
 from coopc.dialects.tt.types import is_tensor
-from coopc.passes.xe.convert_to_xe.block_access import spread_of_value
+from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.exchanges import Exchanges, why_not_convert
 from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates
 from coopc.passes.xe.convert_to_xe.pointers import Pointers
 from coopc.passes.xe.convert_to_xe.registers import (
@@ -32,8 +33,7 @@ from coopc.passes.xe.convert_to_xe.registers import (
     unpacked,
     vector_type,
 )
-from coopc.passes.xe.exchanges import Exchanges
-from coopc.passes.xe.register_layout import Spread, sources
+from coopc.passes.xe.register_layout import RegisterLayout, registers_of, sources
 from coopc.rewrite.one_to_many import Rule, Splitter
 
 Values = Sequence[SSAValue]
@@ -57,19 +57,19 @@ def view_sources(op: View) -> tuple[int, ...] | None:
 
     None if elements are in other lanes or warps than where they are wanted.
     """
-    source, target = spread_of_value(op.src), spread_of_value(op.result)
+    source, target = registers_of(op.src), registers_of(op.result)
     project = projection(op, source)
     names = [x for x in ("lane", "warp") if x in target.layout.in_names]
     for name in names:
         wanted = [project(basis) for basis in target.layout.bases(name)]
         if wanted != list(source.layout.bases(name)):
             return None
-    elements = [project(target.coordinates[x]) for x in target.registers]
-    return sources(source, target, elements)
+    elements = [project(target.coordinates[x]) for x in target.distinct]
+    return sources(source, elements)
 
 
 def projection(
-    op: View, source: Spread
+    op: View, source: RegisterLayout
 ) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
     """Return which element of the source an element of the result is."""
     match op:
@@ -85,7 +85,7 @@ def projection(
             return lambda x: tuple(x[at] for at in places)
         case tt.ReshapeOp():
             sizes = tuple(source.layout.out_sizes.values())
-            target = spread_of_value(op.result)
+            target = registers_of(op.result)
             whole = tuple(target.layout.out_sizes.values())
             return lambda x: unraveled(raveled(x, whole), sizes)
         case _:
@@ -140,76 +140,85 @@ class Tensors:
         columns = [self._column(value, s) for value in op.operands]
         count = max(len(column) for column in columns)
         rows = [column * (count if len(column) == 1 else 1) for column in columns]
-        spreads = [spread_of_value(result) for result in op.results]
+        layouts = [registers_of(result) for result in op.results]
         found = [
             s.insert(
                 type(op).create(
                     operands=operands,
-                    result_types=[spread.vector for spread in spreads],
+                    result_types=[registers.vector for registers in layouts],
                     properties=dict(op.properties),
                 )
             ).results
             for operands in zip(*rows, strict=True)
         ]
         columns = [list(each) for each in zip(*found, strict=True)]
-        return [packed(s, x, y) for x, y in zip(spreads, columns, strict=True)]
+        return [packed(s, x, y) for x, y in zip(layouts, columns, strict=True)]
 
     def _column(self, value: SSAValue, s: Splitter) -> list[SSAValue]:
         """Return the vectors of a tensor, or a scalar."""
         if not is_tensor(value.type):
             return [value]
-        return unpacked(s, spread_of_value(value), s.parts(value))
+        return unpacked(s, registers_of(value), s.parts(value))
 
     def constant(self, op: ConstantOp, s: Splitter) -> Sequence[Values]:
         """A constant that is the same for all elements, once in a kernel."""
-        spread = spread_of_value(op.result)
-        assert isinstance(op.value, DenseIntOrFPElementsAttr), op
-        if spread.packed is not None and is_zero(op.value):
+        value = op.value
+        if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
+            what = "expected a constant that is the same for all elements"
+            raise Refused(op, what)
+        registers = registers_of(op.result)
+        if registers.packed is not None and is_zero(value):
             zero = self.entry.numbers(
-                (0,) * spread.packed.get_shape()[0], spread.packed.get_element_type()
+                (0,) * registers.packed.get_shape()[0],
+                registers.packed.get_element_type(),
             )
-            return [(zero,) * spread.pieces]
-        bits = one_element(op.value)
-        dense = DenseIntOrFPElementsAttr(spread.vector, bits)  # pyright: ignore[reportArgumentType]
+            return [(zero,) * registers.pieces]
+        bits = one_element(value)
+        dense = DenseIntOrFPElementsAttr(registers.vector, bits)  # pyright: ignore[reportArgumentType]
         vector = self.entry.once((dense,), lambda: ConstantOp(dense))
-        count = len(spread.registers) // spread.length
-        return [packed(s, spread, [vector] * count)]
+        count = len(registers.distinct) // registers.length
+        return [packed(s, registers, [vector] * count)]
 
     def splat(self, op: tt.SplatOp, s: Splitter) -> Sequence[Values]:
         """One vector, for all; pointers are 0 elements from their base."""
-        spread = spread_of_value(op.result)
-        count = len(spread.registers) // spread.length
+        registers = registers_of(op.result)
+        count = len(registers.distinct) // registers.length
         if isinstance(op.src.type, tt.PtrType):
-            zero = self.entry.numbers((0,) * spread.length, i64)
+            zero = self.entry.numbers((0,) * registers.length, i64)
             return [(zero,) * count]
-        vector = s.insert(BroadcastOp(op.src, spread.vector)).vector
-        return [packed(s, spread, [vector] * count)]
+        vector = s.insert(BroadcastOp(op.src, registers.vector)).vector
+        return [packed(s, registers, [vector] * count)]
 
     def make_range(self, op: tt.MakeRangeOp, s: Splitter) -> Sequence[Values]:
         """The coordinates of what a lane holds, from the start on."""
-        spread = spread_of_value(op.result)
-        found = coordinates(self.entry, spread, 0)
+        registers = registers_of(op.result)
+        found = coordinates(self.entry, registers, 0)
         if start := op.start.value.data:
-            first = self.entry.numbers((start,) * spread.length)
+            first = self.entry.numbers((start,) * registers.length)
             found = [s.insert(AddiOp(each, first)).result for each in found]
-        return [packed(s, spread, found)]
+        return [packed(s, registers, found)]
 
     def addptr(self, op: tt.AddPtrOp, s: Splitter) -> Sequence[Values]:
         """Offsets and offsets, in 64 bits."""
         if not is_tensor(op.result.type):
             return self.pointers.add(op, s)
-        wide = VectorType(i64, [spread_of_value(op.ptr).length])
+        wide = VectorType(i64, [registers_of(op.ptr).length])
         pairs = zip(s.parts(op.ptr), self._column(op.offset, s), strict=True)
         return [[s.insert(AddiOp(x, widened(s, y, wide))).result for x, y in pairs]]
 
     def fp_to_fp(self, op: tt.FpToFpOp, s: Splitter) -> Sequence[Values]:
         """To another format of floats."""
+        if op.rounding_mode is Rounding.RTZ:
+            what = "expected rounding = rtne, which conversions have, got rtz"
+            raise Refused(op, what)
+        if not is_tensor(op.result.type):
+            raise Refused(op, "expected floats of a tensor, got one: expand-tt-math")
         source, result = element_of(op.src.type), element_of(op.result.type)
-        spread = spread_of_value(op.result)
+        registers = registers_of(op.result)
         return [
             packed(
                 s,
-                spread,
+                registers,
                 [
                     converted(s, each, source, result)
                     for each in self._column(op.src, s)
@@ -220,16 +229,23 @@ class Tensors:
     def convert(self, op: ttg.ConvertLayoutOp, s: Splitter) -> Sequence[Values]:
         """Registers in another order, or an exchange."""
         if view_sources(op) is None:
+            if (reason := why_not_convert(op)) is not None:
+                raise Refused(op, reason)
             return self.exchanges.convert(op, s)
         return self.view(op, s)
 
     def view(self, op: View, s: Splitter) -> Sequence[Values]:
         """Registers in another order, each lane its own."""
-        source, target = spread_of_value(op.src), spread_of_value(op.result)
+        source, target = registers_of(op.src), registers_of(op.result)
         wanted = view_sources(op)
-        assert wanted is not None, op
+        if wanted is None:
+            raise Refused(
+                op,
+                f"expected elements to stay in their lanes, which those of "
+                f"{op.src.type} do not in {op.result.type}",
+            )
         if source.packed == target.packed and source.run == target.run:
-            identity = list(wanted) == list(range(len(source.registers)))
+            identity = list(wanted) == list(range(len(source.distinct)))
             if identity:
                 return [s.parts(op.src)]
         vectors = unpacked(s, source, s.parts(op.src))
@@ -285,4 +301,54 @@ def _apart(op: Operation, s: Splitter) -> Sequence[Values]:
     return [(result,) for result in new.results]
 
 
-__all__ = ["ELEMENTWISE", "Tensors", "i32", "view_sources"]
+def _refuse_moved(op: tt.JoinOp | tt.SplitOp, half: SSAValue, pairs: SSAValue) -> None:
+    """Refuse pairs of which a lane has not both elements where it has one."""
+    one, both = registers_of(half), registers_of(pairs)
+    stay = {x[:-1] for x in both.position} == set(one.position)
+    names = {*one.layout.in_names, *both.layout.in_names} - {"register"}
+    for name in names:
+        bases = one.layout.bases(name) if name in one.layout.in_names else ()
+        wanted = both.layout.bases(name) if name in both.layout.in_names else ()
+        stay = stay and [(*basis, 0) for basis in bases] == list(wanted)
+    if not stay:
+        raise Refused(
+            op,
+            f"expected both elements of a pair in the lane that has one, which those "
+            f"of {half.type} are not in {pairs.type}",
+        )
+
+
+def join(op: tt.JoinOp, s: Splitter) -> Sequence[Values]:
+    """Elements of one and of the other."""
+    _refuse_moved(op, op.lhs, op.result)
+    half, target = registers_of(op.lhs), registers_of(op.result)
+    vectors = [
+        vector
+        for value in (op.lhs, op.rhs)
+        for vector in unpacked(s, half, s.parts(value))
+    ]
+    count = len(half.distinct)
+    elements = (target.coordinates[x] for x in target.distinct)
+    wanted = [half.position[x[:-1]] + count * x[-1] for x in elements]
+    return [packed(s, target, gathered(s, vectors, wanted, target.length))]
+
+
+def split(op: tt.SplitOp, s: Splitter) -> Sequence[Values]:
+    """The first of each pair, and the second."""
+    _refuse_moved(op, op.low, op.src)
+    source, target = registers_of(op.src), registers_of(op.low)
+    vectors = unpacked(s, source, s.parts(op.src))
+    return [_half(s, source, target, vectors, which) for which in (0, 1)]
+
+
+def _half(
+    s: Splitter,
+    source: RegisterLayout,
+    target: RegisterLayout,
+    vectors: Values,
+    which: int,
+) -> list[SSAValue]:
+    elements = [(*target.coordinates[x], which) for x in target.distinct]
+    wanted = sources(source, elements)
+    assert wanted is not None, target
+    return packed(s, target, gathered(s, vectors, wanted, target.length))

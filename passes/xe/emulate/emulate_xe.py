@@ -25,12 +25,12 @@ from coopc.passes.xe.emulate.blocks import why_no_memory
 from coopc.passes.xe.emulate.emulator import (
     Emulator,
     channel_block,
-    kernel_around,
     multiplication,
     piece_of,
 )
 from coopc.plan.block_message import why_not_slots
 from coopc.plan.block_shape import BlockShape
+from coopc.rewrite.structure import kernel_around
 from coopc.rewrite.uniformity import Uniformity, Variation
 
 LANES = (8, 16, 32)

@@ -46,7 +46,7 @@ from coopc.passes.xe.emulate.dpas import (
     scratch_type,
 )
 from coopc.plan.block_shape import BlockShape
-from coopc.rewrite.structure import free_name
+from coopc.rewrite.structure import free_name, function_around, kernel_around
 
 ALL_BYTES, ALL_ROWS = -4, 1 << 27
 """A row that no offset of 32 bits leaves, extended by its sign; rows enough for all
@@ -215,7 +215,7 @@ class Emulator:
     ) -> None:
         match op:
             case xe.PayloadCreateOp():
-                func = _function(op)
+                func = function_around(op)
                 memory = self._allocated(func, MemRefType(i32, [2]))
                 memory.name_hint = "position"
                 self.positions[op.result] = memory
@@ -328,20 +328,6 @@ def multiplication(
     assert is_vector(b)
     assert is_vector(c)
     return Multiplication(precisions, repeat, lanes, a, b, c)
-
-
-def kernel_around(op: Operation) -> FuncOp | None:
-    """Return the kernel that an operation is in, or None where it is in none."""
-    func = _function(op)
-    return func if simt.KERNEL in func.attributes else None
-
-
-def _function(op: Operation) -> FuncOp:
-    found = op.parent_op()
-    while not isinstance(found, FuncOp):
-        assert found is not None, op
-        found = found.parent_op()
-    return found
 
 
 def _most_rows(func: FuncOp) -> int:

@@ -12,10 +12,12 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   // CHECK: %m = arith.cmpi slt
   // CHECK: [[M:%.+]] = vector.extract %m[0]
   // CHECK: scf.if [[M]] -> (f32)
-  // CHECK-NEXT: [[OLD:%.+]] = "memref.atomic_rmw"(%{{.+}}, %{{.+}}, %{{.+}}) <{kind = 0 : i64}> {simt.ordering = "acquire_release", simt.ordering_scope = "device"} : (f32, memref<1099511627776xf32>, index) -> f32
+  // CHECK-NEXT: [[ONE:%.+]] = vector.extract
+  // CHECK-NEXT: [[OLD:%.+]] = "memref.atomic_rmw"([[ONE]], %{{.+}}, %{{.+}}) <{kind = 0 : i64}> {simt.ordering = "acquire_release", simt.ordering_scope = "device"} : (f32, memref<1099511627776xf32>, index) -> f32
   // CHECK-NEXT: scf.yield [[OLD]]
   // CHECK: [[M:%.+]] = vector.extract %m[1]
   // CHECK: scf.if [[M]] -> (f32)
+  // CHECK-NEXT: vector.extract
   // CHECK-NEXT: "memref.atomic_rmw"
   // CHECK-NOT: simt.barrier
   // LLVM: define spir_kernel void @each
@@ -36,8 +38,8 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   // Both subgroups have all elements: the first updates them and tells the other.
   // CHECK-LABEL: func.func @shared
   // CHECK: [[FIRST:%.+]] = arith.cmpi eq, %{{.+}}, %c0
-  // CHECK: [[ONCE:%.+]] = vector.broadcast [[FIRST]] : i1 to vector<1xi1>
   // CHECK: scf.if [[FIRST]] -> (i32)
+  // CHECK-NEXT: vector.extract
   // CHECK-NEXT: "memref.atomic_rmw"(%{{.+}}, %{{.+}}, %{{.+}}) <{kind = 8 : i64}> {simt.ordering = "relaxed", simt.ordering_scope = "workgroup"}
   // CHECK: simt.barrier workgroup
   // CHECK-NEXT: scf.if [[FIRST]]
@@ -45,8 +47,8 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   // CHECK: simt.barrier workgroup
   // CHECK: memref.load %scratch
   // Nor does the second store what the first may have changed since.
-  // CHECK: [[M:%.+]] = vector.extract [[ONCE]][0]
-  // CHECK-NEXT: scf.if [[M]]
+  // CHECK: scf.if [[FIRST]] {
+  // CHECK-NEXT: vector.extract
   // CHECK-NEXT: memref.store
   // LLVM: atomicrmw umin ptr addrspace(1) %{{.+}}, i32 %{{.+}} syncscope("workgroup") monotonic, align 4
   // SPIRV: OpAtomicUMin %uint

@@ -16,39 +16,38 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   // CHECK-LABEL: func.func @transposed
   // CHECK: [[BIT2:%.+]] = arith.andi %lane, %{{.+}} : i32
   // CHECK: [[HAS2:%.+]] = arith.cmpi ne, [[BIT2]]
+  // CHECK: [[A:%.+]] = vector.shuffle [[X:%.+]], [[X]] [1, 0, 3, 2] : vector<4xf32>
+  // CHECK-NEXT: [[B:%.+]] = arith.select [[HAS2]], [[A]], [[X]]
   // CHECK: [[BIT3:%.+]] = arith.andi %lane, %{{.+}} : i32
   // CHECK: [[HAS3:%.+]] = arith.cmpi ne, [[BIT3]]
+  // CHECK: [[C:%.+]] = vector.shuffle [[B]], [[B]] [2, 3, 0, 1]
+  // CHECK-NEXT: [[D:%.+]] = arith.select [[HAS3]], [[C]], [[B]]
+  // CHECK: [[O0:%.+]] = vector.shuffle [[D]], [[D]] [0]
   // CHECK: [[ROW:%.+]] = arith.andi %lane, %{{.+}} : i32
   // CHECK: [[LOW:%.+]] = arith.shli [[ROW]], %{{.+}} : i32
   // CHECK: [[HIGH:%.+]] = arith.shrui %lane, %{{.+}} : i32
   // CHECK: [[SWAP:%.+]] = arith.xori [[LOW]], [[HIGH]] : i32
   // CHECK: [[TURN0:%.+]] = arith.index_cast [[SWAP]]
+  // CHECK-NEXT: simt.shuffle idx [[O0]], [[TURN0]] : vector<1xf32>
+  // CHECK: [[O1:%.+]] = vector.shuffle [[D]], [[D]] [1]
   // CHECK: [[FLIP4:%.+]] = arith.xori [[SWAP]], %{{.+}} : i32
   // CHECK: [[TURN1:%.+]] = arith.index_cast [[FLIP4]]
+  // CHECK-NEXT: simt.shuffle idx [[O1]], [[TURN1]] : vector<1xf32>
+  // CHECK: [[O2:%.+]] = vector.shuffle [[D]], [[D]] [2]
   // CHECK: [[FLIP8:%.+]] = arith.xori [[SWAP]], %{{.+}} : i32
   // CHECK: [[TURN2:%.+]] = arith.index_cast [[FLIP8]]
+  // CHECK-NEXT: simt.shuffle idx [[O2]], [[TURN2]] : vector<1xf32>
+  // CHECK: [[O3:%.+]] = vector.shuffle [[D]], [[D]] [3]
   // CHECK: [[FLIP12:%.+]] = arith.xori [[SWAP]], %{{.+}} : i32
   // CHECK: [[TURN3:%.+]] = arith.index_cast [[FLIP12]]
+  // CHECK-NEXT: simt.shuffle idx [[O3]], [[TURN3]] : vector<1xf32>
   // CHECK: [[BIT0:%.+]] = arith.andi %lane, %{{.+}} : i32
   // CHECK: [[HAS0:%.+]] = arith.cmpi ne, [[BIT0]]
+  // CHECK: [[E:%.+]] = vector.shuffle [[Y:%.+]], [[Y]] [1, 0, 3, 2]
+  // CHECK-NEXT: [[F:%.+]] = arith.select [[HAS0]], [[E]], [[Y]]
   // CHECK: [[BIT1:%.+]] = arith.andi %lane, %{{.+}} : i32
   // CHECK: [[HAS1:%.+]] = arith.cmpi ne, [[BIT1]]
-  // CHECK: [[A:%.+]] = vector.shuffle [[X:%.+]], [[X]] [1, 0, 3, 2] : vector<4xf32>
-  // CHECK-NEXT: [[B:%.+]] = arith.select [[HAS2]], [[A]], [[X]]
-  // CHECK-NEXT: [[C:%.+]] = vector.shuffle [[B]], [[B]] [2, 3, 0, 1]
-  // CHECK-NEXT: [[D:%.+]] = arith.select [[HAS3]], [[C]], [[B]]
-  // CHECK-NEXT: [[O0:%.+]] = vector.shuffle [[D]], [[D]] [0]
-  // CHECK-NEXT: simt.shuffle idx [[O0]], [[TURN0]] : vector<1xf32>
-  // CHECK-NEXT: [[O1:%.+]] = vector.shuffle [[D]], [[D]] [1]
-  // CHECK-NEXT: simt.shuffle idx [[O1]], [[TURN1]] : vector<1xf32>
-  // CHECK-NEXT: [[O2:%.+]] = vector.shuffle [[D]], [[D]] [2]
-  // CHECK-NEXT: simt.shuffle idx [[O2]], [[TURN2]] : vector<1xf32>
-  // CHECK-NEXT: [[O3:%.+]] = vector.shuffle [[D]], [[D]] [3]
-  // CHECK-NEXT: simt.shuffle idx [[O3]], [[TURN3]] : vector<1xf32>
-  // CHECK-COUNT-3: vector.shuffle
-  // CHECK-NEXT: [[E:%.+]] = vector.shuffle [[Y:%.+]], [[Y]] [1, 0, 3, 2]
-  // CHECK-NEXT: [[F:%.+]] = arith.select [[HAS0]], [[E]], [[Y]]
-  // CHECK-NEXT: [[G:%.+]] = vector.shuffle [[F]], [[F]] [2, 3, 0, 1]
+  // CHECK: [[G:%.+]] = vector.shuffle [[F]], [[F]] [2, 3, 0, 1]
   // CHECK-NEXT: arith.select [[HAS1]], [[G]], [[F]]
   tt.func public @transposed(%x: f32, %q: !tt.ptr<f32>) {
     %0 = tt.splat %x : f32 -> tensor<8x16xf32, #across>

@@ -7,7 +7,7 @@
 // GEMM-LABEL: func.func @gemm_axb_dg2(
 // GEMM-SAME:    argument = 4 : i64, what = "value", multiple_of = 16 : i64
 // GEMM-SAME:    argument = 5 : i64, what = "value", multiple_of = 16 : i64
-// GEMM-SAME:    argument = 0 : i64, what = "bytes", less_than = 4294967296 : i64
+// GEMM-SAME:    argument = 0 : i64, what = "bytes", {{.*}}less_than = 4294967296 : i64
 // GEMM:         scf.for %step =
 // GEMM-NEXT:      [[BYTE:%.*]] = arith.muli %step, {{%.*}} : i32
 // GEMM-NEXT:      [[AT:%.*]] = arith.addi {{%.*}}, [[BYTE]] : i32

@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.passes.triton.nonnegative import is_natural
+from coopc.passes.triton.nonnegative import is_known_nonnegative
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -17,6 +17,7 @@ tt.func public @k(%n: i32, %c: i1) {
   %minus = arith.constant -8 : i32
   %pid = tt.get_program_id x : i32
   %count = tt.get_num_programs x : i32
+  %group = simt.workgroup_id x : index
   %left = arith.subi %n, %pid : i32
   %found = VALUE
   "test.op"(%found) : (i32) -> ()
@@ -50,15 +51,18 @@ def found_in(module: ModuleOp) -> SSAValue:
         ("arith.minsi %pid, %n : i32", False),
         ("arith.maxsi %n, %zero : i32", True),
         ("arith.andi %n, %eight : i32", True),
+        ("arith.shli %pid, %eight : i32", True),
+        ("arith.shli %n, %eight : i32", False),
+        ("arith.index_cast %group : index to i32", True),
         ("arith.extui %c : i1 to i32", True),
         ("arith.extsi %c : i1 to i32", False),
     ],
 )
-def test_is_natural(value: str, expected: bool) -> None:
+def test_is_known_nonnegative(value: str, expected: bool) -> None:
     module = parse(
         new_context(everything()), Source(TEXT.replace("VALUE", value), "kernel")
     )
-    assert is_natural(found_in(module)) is expected
+    assert is_known_nonnegative(found_in(module)) is expected
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def test_counters(bounds: str, expected: bool) -> None:
     module = parse(
         new_context(everything()), Source(text.replace("VALUE", loop), "kernel")
     )
-    assert is_natural(found_in(module)) is expected
+    assert is_known_nonnegative(found_in(module)) is expected
 
 
 @pytest.mark.parametrize(
@@ -102,7 +106,7 @@ def test_assumptions(comparison: str, expected: bool) -> None:
     module = parse(
         new_context(everything()), Source(TEXT.replace("VALUE", assumed), "kernel")
     )
-    assert is_natural(found_in(module)) is expected
+    assert is_known_nonnegative(found_in(module)) is expected
 
 
 def test_an_assumption_in_a_branch() -> None:
@@ -115,4 +119,4 @@ def test_an_assumption_in_a_branch() -> None:
     module = parse(
         new_context(everything()), Source(TEXT.replace("VALUE", assumed), "kernel")
     )
-    assert not is_natural(found_in(module))
+    assert not is_known_nonnegative(found_in(module))

@@ -18,18 +18,17 @@ from coopc.dialects.layout import LinearAttr
 from coopc.dialects.tt.types import bits_of
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.convert_to_xe.block_access import spread_of_value
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, row_major, too_large
 from coopc.passes.xe.convert_to_xe.registers import packed, unpacked
-from coopc.passes.xe.register_layout import Spread
+from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.rewrite.one_to_many import Splitter
 
 Values = Sequence[SSAValue]
 
 
 @cache
-def goes_through_memory(source: Spread, target: Spread) -> bool:
+def goes_through_memory(source: RegisterLayout, target: RegisterLayout) -> bool:
     """Whether the lanes of a subgroup do not exchange what they want."""
     bits = bits_of(source.element) or 64
     layouts = _kept(source.layout), _kept(target.layout)
@@ -53,7 +52,7 @@ def _kept(layout: LinearLayout) -> LinearLayout:
 
 def why_not_convert(op: ttg.ConvertLayoutOp) -> str | None:
     """Return why a tensor cannot get another layout, or None."""
-    source, target = spread_of_value(op.src), spread_of_value(op.result)
+    source, target = registers_of(op.src), registers_of(op.result)
     if not goes_through_memory(source, target):
         return None
     return too_large([source.element], prod(source.layout.out_sizes.values()))
@@ -68,7 +67,7 @@ class Exchanges:
 
     def convert(self, op: ttg.ConvertLayoutOp, s: Splitter) -> Sequence[Values]:
         """Give every lane what it wants."""
-        source, target = spread_of_value(op.src), spread_of_value(op.result)
+        source, target = registers_of(op.src), registers_of(op.result)
         if source == target:
             return [s.parts(op.src)]
         vectors = unpacked(s, source, s.parts(op.src))
@@ -76,12 +75,16 @@ class Exchanges:
             found = self._through_memory(s, source, target, vectors)
             return [packed(s, target, found)]
         layouts = LinearAttr(_kept(source.layout)), LinearAttr(_kept(target.layout))
-        count = len(target.registers) // target.length
+        count = len(target.distinct) // target.length
         new = simt.ExchangeOp(vectors, *layouts, (target.vector,) * count)
         return [packed(s, target, s.insert(new).outputs)]
 
     def _through_memory(
-        self, s: Splitter, source: Spread, target: Spread, vectors: Values
+        self,
+        s: Splitter,
+        source: RegisterLayout,
+        target: RegisterLayout,
+        vectors: Values,
     ) -> list[SSAValue]:
         """Store, wait, load."""
         count = prod(source.layout.out_sizes.values())

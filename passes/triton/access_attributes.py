@@ -1,0 +1,39 @@
+"""What passes on Triton GPU IR write on kernels and accesses, for later passes."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from coopc.dialects import tt
+from coopc.dialects.tt.names import block_io
+from coopc.plan.refusal import Reason
+
+LANE_BY_LANE = "xe.lane_by_lane"
+"""On a kernel: its tensors are moved lane by lane, whatever memory is like (unit)."""
+
+NO_MATRIX = "xe.no_matrix"
+"""On an access through pointers: why what they point to is no matrix (string)."""
+NO_PROMISE = "xe.no_promise"
+"""On an access that was found to be of a matrix: without Triton's promise (unit)."""
+MEMORY_SAID = f"{Reason.UNKNOWN_MEMORY.value}: "
+"""What need not be said twice."""
+
+
+def why_no_matrix(op: Operation, otherwise: str) -> str:
+    """Return why an access through pointers is about no matrix, if that was asked."""
+    found = op.attributes.get(NO_MATRIX)
+    return found.data if isinstance(found, StringAttr) else otherwise
+
+
+def takes_any(op: Operation) -> bool:
+    """Whether an operation is in an entry point for any memory."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, tt.FuncOp):
+        around = around.parent_op()
+    return around is not None and LANE_BY_LANE in around.attributes
+
+
+def is_promised(op: Operation) -> bool:
+    """Whether Triton says of an access that 2D blocks can do it."""
+    return block_io(op) is not None and NO_PROMISE not in op.attributes

@@ -1,0 +1,72 @@
+"""What a value was at first: before control flow carried it, and views were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, SSAValue
+
+from coopc.dialects import tt, ttg
+from coopc.rewrite.structure import links
+
+VIEWS = (
+    tt.BitcastOp
+    | tt.BroadcastOp
+    | tt.ExpandDimsOp
+    | tt.ReshapeOp
+    | tt.TransOp
+    | ttg.ConvertLayoutOp
+)
+
+
+def origins_of(value: SSAValue, *, moved: bool = False) -> list[SSAValue]:
+    """Return all that a value may have been at first: before control flow, and views.
+
+    Loops must be as they were written: not between the rules of a rewriting.
+
+    Args:
+        value: of any type.
+        moved: whether what a pointer was moved from is looked for, too.
+    """
+    todo, seen = [value], {value}
+    found: list[SSAValue] = []
+    while todo:
+        value = todo.pop()
+        before = _before(value, moved)
+        if not before:
+            found.append(value)
+        new = [x for x in dict.fromkeys(before) if x not in seen]
+        todo += new
+        seen.update(new)
+    return found
+
+
+def _before(value: SSAValue, moved: bool) -> Sequence[SSAValue]:
+    """Return what a value is the same as, or a view of; nothing where it is made."""
+    owner = value.owner
+    if isinstance(owner, VIEWS):
+        return (owner.src,)
+    if moved and isinstance(owner, tt.AddPtrOp):
+        return (owner.ptr,)
+    flow = owner.parent_op() if isinstance(owner, Block) else owner
+    if flow is None:
+        return ()
+    return [x for group in links(flow, {}) if value in group for x in group]
+
+
+def origin_of(value: SSAValue) -> SSAValue | None:
+    """Return what a value carried by control flow, or a view of it, was at first.
+
+    None where that is not the same on every way.
+    """
+    found = origins_of(value)
+    return found[0] if len(found) == 1 else None
+
+
+def base_of(value: SSAValue) -> SSAValue | None:
+    """Return the scalar pointer that a tensor of pointers counts from, if found."""
+    bases = {
+        made.owner.src if isinstance(made.owner, tt.SplatOp) else None
+        for made in origins_of(value, moved=True)
+    }
+    return bases.pop() if len(bases) == 1 else None

@@ -1,0 +1,206 @@
+"""Plans of loads as slots that follow each other in memory: `xe.block_load`.
+
+They need no surface, so devices without 2D blocks have them.  Offsets are of 32 bits,
+as the messages of dg2 take them: memory is of less than 4 GiB.
+
+Slots are channels, where memory has what a channel holds as it is, and are loaded piece
+by piece.  Else they are single elements: those of all pieces are loaded together, and
+packed in registers.
+
+A tensor of Triton has rows and columns outside of its matrix, which are not read, and
+are 0: each message is guarded.  So that all of its columns are inside or none, the
+width of the matrix, and where the tensor begins, are to be multiples of what a message
+spans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
+
+from coopc.dialects import tt, xe
+from coopc.dialects.coopmatrix import CHANNEL_BITS
+from coopc.dialects.tt.names import block_io
+from coopc.dialects.tt.types import bits_of
+from coopc.passes.xe.conditions import (
+    Demands,
+    HostNumber,
+    descriptor_of,
+    number_of_surface,
+    numbers_of,
+)
+from coopc.passes.xe.register_layout import Array, RegisterLayout, registers_of
+from coopc.plan.channels import (
+    ALIGNMENT,
+    Lines,
+    Message,
+    Reason,
+    Refusal,
+    plan_slots,
+)
+from coopc.plan.surface import Rule
+from coopc.rewrite.lane_facts import constant_number, multiple_of
+
+MOST_BYTES = 1 << 32
+"""Of memory that offsets of 32 bits reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPlan:
+    """How a tensor or a matrix is loaded."""
+
+    messages: tuple[Message, ...]
+    """Their registers are counted through all pieces."""
+    slot_bits: int
+    slots: int
+    """Of a lane, in each piece."""
+
+    def __str__(self) -> str:
+        """Return in one line which messages there are.
+
+        >>> str(ChannelPlan((Message((0, 1), 0, 0),), 32, 2))
+        '1 block load of 2 x 32 bits a lane'
+        """
+        sizes = sorted({len(x.registers) for x in self.messages}, reverse=True)
+        lengths = " or ".join(map(str, sizes))
+        count, many = len(self.messages), "s" * (len(self.messages) > 1)
+        return f"{count} block load{many} of {lengths} x {self.slot_bits} bits a lane"
+
+
+def plan_channels(
+    registers: RegisterLayout, bits: int, lines: Lines
+) -> ChannelPlan | Refusal:
+    """Return how what lanes hold is loaded, or why not as slots that follow each other.
+
+    Args:
+        registers: what lanes hold, of rank 2.
+        bits: of an element.
+        lines: how it lies in memory.
+    """
+    packed = registers.packed
+    channel = bits if packed is None else bits_of(packed.get_element_type())
+    if channel != CHANNEL_BITS:
+        return Refusal(Reason.WIDTH, f"lanes hold channels of {channel} bits")
+    elements = registers.elements(1 << len(registers.layout.bases("lane")))
+    channels = _by_pieces(elements, registers.run, CHANNEL_BITS // bits, lines)
+    if not isinstance(channels, Refusal) or bits == CHANNEL_BITS:
+        return channels
+    found = plan_slots(_slots(elements, 1), lines)
+    if isinstance(found, Refusal):
+        return channels
+    return ChannelPlan(found, bits, registers.run)
+
+
+def _by_pieces(
+    elements: Array, run: int, per: int, lines: Lines
+) -> ChannelPlan | Refusal:
+    """Return how channels of so many elements are loaded, piece by piece."""
+    whole, slots = _slots(elements, per), run // per
+    found: list[Message] = []
+    for start in range(0, len(whole), slots):
+        messages = plan_slots(whole[start : start + slots], lines)
+        if isinstance(messages, Refusal):
+            return messages
+        for each in messages:
+            registers = tuple(start + x for x in each.registers)
+            found.append(replace(each, registers=registers))
+    return ChannelPlan(tuple(found), CHANNEL_BITS, slots)
+
+
+def _slots(elements: Array, per: int) -> Array:
+    """Return what slots of so many elements hold, as `plan_slots` wants it."""
+    lanes = elements.shape[1]
+    return elements.reshape(-1, per, lanes, 2).transpose(0, 2, 1, 3)
+
+
+def decide_channels(op: tt.DescriptorLoadOp) -> ChannelPlan | Refusal:
+    """Return how a tensor is loaded, or why not as slots that follow each other."""
+    registers, width = registers_of(op.result), bits_of(op.result.type)
+    assert width is not None, op
+    packed = registers.packed
+    if packed is None or bits_of(packed.get_element_type()) != CHANNEL_BITS:
+        return Refusal(Reason.WIDTH, f"lanes hold elements of {width} bits")
+    if block_io(op) == "column_major" or len(op.indices) != 2:
+        return Refusal(Reason.STRIDE, "rows are not")
+    found = plan_channels(registers, width, Lines(None, 0, width // 8))
+    if isinstance(found, Refusal):
+        return found
+    return _refuse_edges(op, found, registers) or found
+
+
+def _span(plan: ChannelPlan, registers: RegisterLayout, bits: int) -> int:
+    """Return the columns that the longest message of a plan has of a row."""
+    most = max(len(message.registers) for message in plan.messages)
+    lanes = 1 << len(registers.layout.bases("lane"))
+    return most * lanes * plan.slot_bits // bits
+
+
+def _rules(op: tt.DescriptorLoadOp, plan: ChannelPlan) -> tuple[Rule, ...]:
+    """Return what must hold of a matrix, in elements; of its address in bytes."""
+    bits = bits_of(op.result.type) or 8
+    return (
+        Rule("base", ALIGNMENT),
+        Rule("width", _span(plan, registers_of(op.result), bits)),
+        Rule("pitch", max(1, ALIGNMENT * 8 // bits)),
+    )
+
+
+def _refuse_edges(
+    op: tt.DescriptorLoadOp, plan: ChannelPlan, registers: RegisterLayout
+) -> Refusal | None:
+    """Refuse messages of which a part may be outside, or that are not aligned."""
+    bits = bits_of(op.result.type) or 8
+    span = _span(plan, registers, bits)
+    columns = [multiple_of(op.indices[1])]
+    columns += [message.byte * 8 // bits for message in plan.messages]
+    if "warp" in registers.layout.in_names:
+        columns += [basis[1] for basis in registers.layout.bases("warp")]
+    if any(column % span for column in columns):
+        return Refusal(Reason.CHECKED, f"columns that are no multiples of {span}")
+    made = descriptor_of(op)
+    if made is None:
+        return Refusal(Reason.ALIGNMENT, "there are several descriptors")
+    if not isinstance(made.base.owner, Block):
+        return Refusal(Reason.ALIGNMENT, "the base is no argument")
+    numbers = numbers_of(made)
+    for rule in _rules(op, plan):
+        value = numbers[rule.part]
+        known = constant_number(value)
+        if known is not None and known % rule.multiple_of:
+            what = f"a {rule.part} of {known}, no multiple of {rule.multiple_of}"
+            return Refusal(Reason.CHECKED, what)
+        if known is None and not isinstance(value.owner, Block):
+            return Refusal(Reason.ALIGNMENT, f"the {rule.part} is no argument")
+    return None
+
+
+def channel_plans(func: FuncOp) -> dict[Operation, ChannelPlan]:
+    """Return how the loads of a kernel are done that have no plan of 2D blocks."""
+    loads = (op for op in func.walk() if isinstance(op, tt.DescriptorLoadOp))
+    decided = {op: decide_channels(op) for op in loads if xe.PLAN not in op.attributes}
+    return {op: x for op, x in decided.items() if isinstance(x, ChannelPlan)}
+
+
+def demand_channels(func: FuncOp, plans: Mapping[Operation, ChannelPlan]) -> None:
+    """Write on a kernel what must hold of its arguments, with what it says already."""
+    demands, sizes = Demands(), Demands()
+    arguments = list[object](func.body.blocks[0].args)
+    for op, plan in plans.items():
+        assert isinstance(op, tt.DescriptorLoadOp), op
+        made = descriptor_of(op)
+        assert made is not None, op
+        numbers = numbers_of(made)
+        for rule in _rules(op, plan):
+            value = numbers[rule.part]
+            if value not in arguments:
+                continue
+            at = arguments.index(value)
+            demands.add(number_of_surface(at, rule), rule)
+            if rule.part == "base":
+                reached = Rule("height", less_than=MOST_BYTES)
+                sizes.add(HostNumber(at, "bytes"), reached)
+    demands.write(func)
+    sizes.write(func)

@@ -1,0 +1,334 @@
+"""Operations on matrices, each on the vectors that a lane holds of them.
+
+Rules for `coopc.rewrite.one_to_many`, which does the rest; `Matrices.rules` is the
+table.  Loads, stores, products and conversions are those of tensors: a matrix is a
+tensor in a layout of DPAS (`dpas_tiling`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from coopc.device import Device
+from coopc.dialects import coopmatrix, xe
+from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
+from coopc.dialects.narrow import is_memref
+from coopc.dialects.xe.dpas import EXECUTION_SIZES, accumulators
+from coopc.ir.builder import Builder, Built
+from coopc.ir.transaction import Refused
+from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.passes.xe.channel_plans import ChannelPlan
+from coopc.passes.xe.convert_to_xe.block_access import BlockAccess, Surface
+from coopc.passes.xe.convert_to_xe.channels import load_channels
+from coopc.passes.xe.convert_to_xe.dot_to_dpas import Operands, multiply
+from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling, tiling_of
+from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.matrix_memory import (
+    MatrixPlaces,
+    Moves,
+    PrefetchMove,
+    place_of,
+    start_of,
+    surface_of,
+)
+from coopc.passes.xe.convert_to_xe.registers import gathered, packed, unpacked
+from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
+from coopc.passes.xe.register_layout import precision_of, sources
+from coopc.rewrite import element_access, lane_arithmetic
+from coopc.rewrite.lane_values import Held
+from coopc.rewrite.one_to_many import Rule, Splitter
+from coopc.rewrite.structure import function_around
+
+Results: TypeAlias = Sequence[Sequence[SSAValue]]
+Change: TypeAlias = Callable[[Builder, Held, tuple[SSAValue, ...]], Any]
+"""From vectors of elements to those of a result of the same type."""
+
+CACHES = {
+    1: xe.CacheAttr.of(xe.CacheControl.CACHED, xe.CacheControl.CACHED),
+    2: xe.CacheAttr.of(xe.CacheControl.UNCACHED, xe.CacheControl.CACHED),
+}
+"""What is filled by a prefetch for a level: from there on outwards.  There is no third
+level, and a hint for it is ignored."""
+
+
+def held_of(tiling: DpasTiling) -> Held:
+    """Return what a lane holds, as lanes' arithmetic knows it: no padding."""
+    registers = tiling.registers
+    full = CoopmatrixLayout.of(tiling.lanes, registers.run, 32, "acc", tiling.lanes)
+    count = registers.run // registers.length
+    return Held(full, registers.element, registers.length, count)
+
+
+def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
+    """Return what DPAS calls the elements of a matrix; None where it has no name."""
+    found = precision_of(tiling.registers.element)
+    if found is xe.Precision.TF32:
+        return None  # it would drop bits of f32
+    if found is xe.Precision.S8 and not signed:
+        return xe.Precision.U8
+    return found
+
+
+@dataclass(slots=True)
+class Function:
+    """What the rules share in one function."""
+
+    entry: Entry
+    built: Built = field(default_factory=Built)
+    surfaces: dict[SSAValue, Surface] = field(default_factory=dict[SSAValue, Surface])
+
+    @classmethod
+    def of(cls, func: FuncOp) -> Function:
+        """Begin with a function as it is."""
+        return cls(Entry(func.body.block))
+
+    def surface(self, memory: SSAValue) -> Surface:
+        """Return the surface that a memref is."""
+        if memory not in self.surfaces:
+            self.surfaces[memory] = surface_of(self.entry, memory)
+        return self.surfaces[memory]
+
+
+@dataclass(slots=True)
+class Matrices:
+    """The rules for one module, and what they share."""
+
+    device: Device
+    lanes: int
+    moves: Mapping[Operation, Moves]
+    """Of the loads and stores that are done by blocks."""
+    prefetches: Mapping[Operation, Sequence[PrefetchMove]]
+    channels: Mapping[Operation, ChannelPlan]
+    """Of the loads that are done by channels."""
+    functions: dict[Operation, Function] = field(
+        default_factory=dict[Operation, Function]
+    )
+
+    def rules(self) -> dict[type[Operation], Rule]:
+        """Return them, by operation."""
+        table: dict[type[Operation], Callable[[Any, Splitter], Results]] = {
+            coopmatrix.LoadOp: self.load,
+            coopmatrix.StoreOp: self.store,
+            coopmatrix.PrefetchOp: self.prefetch,
+            coopmatrix.AtomicLoadOp: self.load,
+            coopmatrix.AtomicStoreOp: self.store,
+            coopmatrix.AtomicAddOp: self.update,
+            coopmatrix.AtomicMaxOp: self.update,
+            coopmatrix.AtomicMinOp: self.update,
+            coopmatrix.FillOp: self.fill,
+            coopmatrix.MulAddOp: self.mul_add,
+            coopmatrix.ScaleOp: self.scale,
+            coopmatrix.ConvertOp: self.convert,
+            coopmatrix.BitcastOp: self.bitcast,
+        }
+        for op in coopmatrix.OPERATIONS:
+            if issubclass(op, coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp):
+                table[op] = self.binary
+            elif issubclass(op, coopmatrix.UnaryOp):
+                table[op] = self.unary
+        return dict(table)
+
+    def tiling(self, type: MatrixType, op: Operation) -> DpasTiling:
+        """Return how lanes hold matrices of a type, which `op` takes or gives."""
+        found = tiling_of(type, self.device, self.lanes)
+        if isinstance(found, str):
+            raise Refused(op, found)
+        return found
+
+    def of(self, value: SSAValue) -> DpasTiling:
+        """Return how lanes hold a matrix."""
+        owner = value.owner
+        op = owner if isinstance(owner, Operation) else owner.parent_op()
+        assert op is not None, value
+        return self.tiling(matrix_type(value), op)
+
+    def function(self, op: Operation) -> Function:
+        """Return what is shared in the function that an operation is in."""
+        func = function_around(op)
+        if func not in self.functions:
+            self.functions[func] = Function.of(func)
+        return self.functions[func]
+
+    def builder(self, op: Operation) -> Builder:
+        """Return a builder in front of an operation."""
+        return Builder.at(op, self.function(op).built, unroll=True)
+
+    # Memory
+
+    def load(
+        self, op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp, s: Splitter
+    ) -> Results:
+        """By blocks, by channels, or each element by itself."""
+        tiling, here = self.of(op.result), self.function(op)
+        registers = tiling.registers
+        if (moves := self.moves.get(op)) is not None:
+            surface, start = here.surface(op.memory), start_of(here.entry, op)
+            access = BlockAccess(here.entry)
+            return [access.load(s, registers, moves, surface, start)]
+        if (plan := self.channels.get(op)) is not None:
+            assert isinstance(op, coopmatrix.LoadOp), op
+            b, name = self.builder(op), op.result.name_hint
+            place = place_of(b, op)
+            return [load_channels(b, plan, registers, op.memory, place, name)]
+        places = MatrixPlaces(op, tiling, self.builder(op))
+        read = partial(element_access.load, op)
+        return [ScalarAccess(here.entry).load(s, registers, places, read)]
+
+    def store(
+        self, op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp, s: Splitter
+    ) -> Results:
+        """By blocks, or each element by itself."""
+        tiling, here = self.of(op.value), self.function(op)
+        registers, pieces = tiling.registers, s.parts(op.value)
+        if (moves := self.moves.get(op)) is not None:
+            surface, start = here.surface(op.memory), start_of(here.entry, op)
+            access = BlockAccess(here.entry)
+            access.store(s, registers, pieces, moves, surface, start)
+            return []
+        places = MatrixPlaces(op, tiling, self.builder(op))
+        write = partial(element_access.store, op)
+        ScalarAccess(here.entry).store(s, registers, pieces, places, write)
+        return []
+
+    def prefetch(self, op: coopmatrix.PrefetchOp, s: Splitter) -> Results:
+        """By blocks, if there is a cache of that level; else not: it is a hint."""
+        cache = CACHES.get(1 if op.level is None else op.level.value.data)
+        moves = self.prefetches.get(op, ())
+        if cache is None or not moves:
+            return []
+        here = self.function(op)
+        entry, (row, col) = here.entry, start_of(here.entry, op)
+        for plan, (down, right) in moves:
+            start = entry.plus(row, down), entry.plus(col, right)
+            access = BlockAccess(entry)
+            access.prefetch(s, plan, here.surface(op.memory), start, cache)
+        return []
+
+    def update(self, op: coopmatrix.AtomicUpdateOp, s: Splitter) -> Results:
+        """Each element by itself, once: `test_one_lane_has_an_element`."""
+        tiling, here = self.of(op.value), self.function(op)
+        registers = tiling.registers
+        places = MatrixPlaces(op, tiling, self.builder(op))
+        change = partial(element_access.update, op)
+        found = ScalarAccess(here.entry).update(
+            s, registers, s.parts(op.value), places, change
+        )
+        return [packed(s, registers, found)]
+
+    # Arithmetic
+
+    def fill(self, op: coopmatrix.FillOp, s: Splitter) -> Results:
+        """The number, converted, in every component."""
+        b, tiling, value = self.builder(op), self.of(op.result), op.value
+        if is_memref(value.type):
+            value = b.effect(memref.LoadOp.get(value, [])).results[0]
+        elif op.is_pointer:
+            raise Refused(op, f"expected a memref to fill from, got {value.type}")
+        held = held_of(tiling)
+        scalar = lane_arithmetic.converted(b, value, held.element, signed=True)
+        vector = lane_arithmetic.splat(b, held, scalar)
+        (tile,) = packed(s, tiling.registers, [vector] * held.count)
+        return [(tile,) * tiling.registers.pieces]
+
+    def mul_add(self, op: coopmatrix.MulAddOp, s: Splitter) -> Results:
+        """A run of DPAS."""
+        values = (op.a, op.b, op.c)
+        a, b, c = (Operands(self.of(x).registers, s.parts(x)) for x in values)
+        repeat = self.of(op.c).encoding.repeat_count
+        return [multiply(s, a, b, c, self._precisions(op), repeat)]
+
+    def _precisions(self, op: coopmatrix.MulAddOp) -> tuple[xe.Precision, xe.Precision]:
+        """Return what DPAS calls the elements of a and b."""
+        assert self.device.dpas is not None, self.device
+        allowed = [has for has, n in EXECUTION_SIZES if n == self.device.dpas.lanes]
+        if self.lanes not in allowed:
+            wanted = " or ".join(map(str, allowed))
+            raise Refused(
+                op,
+                f"expected a kernel of {wanted} lanes, which multiply by the DPAS of "
+                f"{self.device.name}, got {self.lanes}",
+            )
+        a, b = op.matrices[Operand.A], op.matrices[Operand.B]
+        x = precision(self.tiling(a, op), op.is_signed(Operand.A))
+        y = precision(self.tiling(b, op), op.is_signed(Operand.B))
+        if x is None or y is None:
+            raise Refused(
+                op,
+                "expected elements of f16, bf16 or i8, which DPAS multiplies exactly, "
+                f"got {a if x is None else b}",
+            )
+        if x is not y and not (x.is_integer and y.is_integer):
+            raise Refused(op, f"expected a and b of one type, got {a} and {b}")
+        if op.saturating is not None:
+            what = "expected a sum that wraps around, as that of DPAS, got saturating"
+            raise Refused(op, what)
+        c, result = op.matrices[Operand.C], op.matrices[Operand.RESULT]
+        if c != result:
+            raise Refused(
+                op, f"expected c and a result of one type, got {c} and {result}"
+            )
+        if c.element_type not in (sums := accumulators(x)):
+            names = " or ".join(map(str, sums))
+            raise Refused(op, f"expected a c of {names}, which DPAS adds to, got {c}")
+        return x, y
+
+    def _elementwise(self, value: SSAValue, s: Splitter, change: Change) -> Results:
+        """Change the elements of a matrix, vector by vector."""
+        tiling, b = self.of(value), self.builder(s.op)
+        vectors = tuple(unpacked(s, tiling.registers, s.parts(value)))
+        return [packed(s, tiling.registers, change(b, held_of(tiling), vectors))]
+
+    def binary(
+        self, op: coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp, s: Splitter
+    ) -> Results:
+        """The same on vectors."""
+        other = tuple(unpacked(s, self.of(op.rhs).registers, s.parts(op.rhs)))
+        return self._elementwise(
+            op.lhs, s, lambda b, held, x: lane_arithmetic.binary(b, op, held, x, other)
+        )
+
+    def unary(self, op: coopmatrix.UnaryOp, s: Splitter) -> Results:
+        """The same on vectors."""
+        return self._elementwise(
+            op.value, s, lambda b, held, x: lane_arithmetic.unary(b, op, held, x)
+        )
+
+    def scale(self, op: coopmatrix.ScaleOp, s: Splitter) -> Results:
+        """Vectors times a vector of the scalar."""
+        return self._elementwise(
+            op.value, s, lambda b, held, x: lane_arithmetic.scale(b, held, x, op.scalar)
+        )
+
+    def convert(self, op: coopmatrix.ConvertOp, s: Splitter) -> Results:
+        """Convert the elements, then put them where the other use has them."""
+        source, target = self.of(op.value).registers, self.of(op.result).registers
+        elements = [target.coordinates[x] for x in target.distinct]
+        wanted = sources(source, elements)
+        if wanted is None or source.layout.bases("lane") != target.layout.bases("lane"):
+            raise Refused(
+                op,
+                f"expected elements to stay in their lanes, which those of "
+                f"{op.value.type} do not in {op.result.type}",
+            )
+        b, signed = self.builder(op), op.signed is not None
+        vectors = [
+            lane_arithmetic.converted(b, x, target.element, signed)
+            for x in unpacked(s, source, s.parts(op.value))
+        ]
+        return [packed(s, target, gathered(s, vectors, wanted, target.length))]
+
+    def bitcast(self, op: coopmatrix.BitcastOp, s: Splitter) -> Results:
+        """The same bits: width and use are the same, and so is the layout."""
+        source, target = self.of(op.value).registers, self.of(op.result).registers
+        vectors = unpacked(s, source, s.parts(op.value))
+        found = lane_arithmetic.bits_as(self.builder(op), vectors, target.element)
+        assert all(isinstance(x.type, VectorType) for x in found), op
+        return [packed(s, target, found)]

@@ -1,0 +1,527 @@
+"""Where matrices are in memory, and which messages move them.
+
+A matrix whose sizes are no powers of two is moved in blocks whose sizes are:
+
+    24 x 48    16 x 32    16 x 16
+                8 x 32     8 x 16
+
+The memref is the surface: its last dimension a row of it.  What is known of it when
+the kernel is compiled is checked; sizes that are arguments give conditions for the
+host.  Loads by channels need no surface: memory may have more than two dimensions, as
+where a matrix lies in tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from xdsl.dialects.arith import AddiOp, IndexCastOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    i32,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import DimOp, ExtractStridedMetaDataOp
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+
+from coopc.device import BlockIO, Device
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType
+from coopc.dialects.narrow import is_memref
+from coopc.dialects.tt.types import bits_of
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.layout.linear import LinearLayout
+from coopc.passes.xe.channel_plans import MOST_BYTES, ChannelPlan, plan_channels
+from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
+from coopc.passes.xe.convert_to_xe.block_access import (
+    BlockMove,
+    Surface,
+)
+from coopc.passes.xe.convert_to_xe.channels import Place
+from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling
+from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.layout_to_arith import fields
+from coopc.passes.xe.register_layout import RegisterLayout
+from coopc.plan.block2d import BlockPlan
+from coopc.plan.channels import ALIGNMENT, Lines, Message
+from coopc.plan.channels import Reason as Missing
+from coopc.plan.channels import Refusal as NoChannels
+from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
+from coopc.plan.refusal import Reason, Refusal
+from coopc.plan.search import Request, plan
+from coopc.plan.surface import Part, Rule, refuse_surface, rules
+from coopc.rewrite.index_polynomial import Polynomial
+from coopc.rewrite.lane_facts import constant_number, multiple_of
+from coopc.rewrite.matrix_cutting import memory_offset
+from coopc.rewrite.one_to_many import Splitter
+
+Pair: TypeAlias = tuple[int, int]
+Moves: TypeAlias = tuple[BlockMove, ...]
+PrefetchMove: TypeAlias = tuple[PrefetchPlan, Pair]
+"""A plan, and where in memory what it fetches begins, from where the matrix does."""
+
+
+def cuts(size: int) -> Iterator[tuple[int, int]]:
+    """Yield starts and lengths of powers of two that make up a size.
+
+    >>> list(cuts(24)), list(cuts(32))
+    ([(0, 16), (16, 8)], [(0, 32)])
+    """
+    start = 0
+    while start < size:
+        length = 1 << ((size - start).bit_length() - 1)
+        yield start, length
+        start += length
+
+
+def decide_matrix_blocks(
+    op: coopmatrix.LoadOp | coopmatrix.StoreOp, tiling: DpasTiling, device: Device
+) -> Moves | Refusal:
+    """Return how a matrix is moved, or why not by block messages."""
+    io = device.block_io
+    if io is None:
+        return Refusal(Reason.NO_BLOCK_IO, "it moves matrices lane by lane")
+    if (refusal := _refuse_memory(op, io)) is not None:
+        return refusal
+    moves: list[BlockMove] = []
+    for origin, shape in parts_of(tiling.type):
+        registers = tiling.over(shape)
+        found = _planned(op, registers, io)
+        if isinstance(found, Refusal):
+            return found
+        offset = memory_offset(op.layout.data, *origin, tiling.type.element_bits)
+        moves.append(BlockMove(found, registers, origin, offset))
+    return tuple(moves)
+
+
+def decide_matrix_prefetch(
+    op: coopmatrix.PrefetchOp, tiling: DpasTiling, device: Device
+) -> tuple[PrefetchMove, ...] | Refusal:
+    """Return how a matrix is fetched, or why not by block messages."""
+    io = device.block_io
+    if io is None:
+        return Refusal(Reason.NO_BLOCK_IO, "it moves matrices lane by lane")
+    if (refusal := _refuse_memory(op, io)) is not None:
+        return refusal
+    bits, order = tiling.type.element_bits, op.layout.data
+    found: list[PrefetchMove] = []
+    for origin, shape in parts_of(tiling.type):
+        planned = plan_prefetch(*memory_sizes(order, shape, bits), bits, 1, io)
+        if isinstance(planned, Refusal):
+            return planned
+        found.append((planned, memory_offset(order, *origin, bits)))
+    return tuple(found)
+
+
+def parts_of(type: MatrixType) -> Iterator[tuple[Pair, Pair]]:
+    """Yield where the parts of a matrix begin, and their sizes, powers of two."""
+    rows, cols = (tuple(cuts(size)) for size in type.shape)
+    for (row, height), (col, width) in product(rows, cols):
+        yield (row, col), (height, width)
+
+
+def _planned(
+    op: coopmatrix.LoadOp | coopmatrix.StoreOp, registers: RegisterLayout, io: BlockIO
+) -> BlockPlan | Refusal:
+    """Return the plan of a part of a matrix."""
+    bits, order = op.matrix.element_bits, op.layout.data
+    layout, packed = registers.layout, registers.packed
+    if order == Layout.PACKED:
+        layout = unpacked_layout(layout, bits)
+    channel = 0 if packed is None else bits_of(packed.get_element_type())
+    assert channel is not None, packed
+    found = plan(
+        Request(
+            layout,
+            0 if order == Layout.COL_MAJOR else 1,
+            bits,
+            store=isinstance(op, coopmatrix.StoreOp),
+            run=registers.run,
+            channel_bits=channel,
+        ),
+        io,
+    )
+    if isinstance(found, BlockPlan):
+        return refuse_steps(found, *op.positions) or found
+    return found
+
+
+def memory_sizes(order: Layout, shape: tuple[int, int], bits: int) -> tuple[int, int]:
+    """Return rows and columns of a matrix as memory has them."""
+    rows, cols = shape
+    match order:
+        case Layout.ROW_MAJOR:
+            return rows, cols
+        case Layout.COL_MAJOR:
+            return cols, rows
+        case Layout.PACKED:
+            return rows * bits // CHANNEL_BITS, cols * CHANNEL_BITS // bits
+
+
+def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
+    """Return a layout of B as one of memory where its rows are packed in channels."""
+    w = CHANNEL_BITS // bits
+
+    def moved(basis: tuple[int, ...]) -> tuple[int, int]:
+        row, col = basis
+        return row // w, col * w + row % w
+
+    rows, cols = layout.out_sizes.values()
+    sizes = memory_sizes(Layout.PACKED, (rows, cols), bits)
+    ins = {name: [moved(x) for x in layout.bases(name)] for name in layout.in_names}
+    return LinearLayout.of(ins, dict(zip(layout.out_names, sizes, strict=True)))
+
+
+def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
+    """Return why the memory of an access is no surface, as far as is known."""
+    type = op.memory_type
+    if type.memory_space not in (
+        NoneAttr(),
+        simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
+    ):
+        return Refusal(Reason.UNKNOWN_MEMORY, f"{type.memory_space}, not global")
+    if type.get_num_dims() != 2:
+        return Refusal(Reason.RANK, f"a memref of rank {type.get_num_dims()}")
+    if (inner := op.matrix_strides[1]) != 1:
+        return Refusal(Reason.STRIDE, f"{type} has an inner stride of {inner}")
+    if kernel_argument(op.memory) is None or not is_at_start(type):
+        what = "only the start of a kernel's argument can be checked by the host"
+        return Refusal(Reason.BASE, what)
+    bits = op.matrix.element_bits
+    if (known := multiple_of(op.positions[-1])) * bits % CHANNEL_BITS:
+        return Refusal(
+            Reason.POSITION,
+            f"a column that is a multiple of {known} elements of {bits} bits, expected "
+            "one of 4 bytes",
+        )
+    return refuse_surface(io, known_numbers(type))
+
+
+def known_numbers(type: MemRefType) -> dict[Part, int]:
+    """Return what is known of the surface that a memref is, in bytes and rows."""
+    rows, cols = type.get_shape()
+    strides = type.get_strides()
+    assert strides is not None, type
+    size = element_bytes(type)
+    found: dict[Part, int] = {}
+    if rows != DYNAMIC_INDEX:
+        found["height"] = rows
+    if cols != DYNAMIC_INDEX:
+        found["width"] = cols * size
+    if strides[0] not in (None, DYNAMIC_INDEX):
+        found["pitch"] = strides[0] * size
+    return found
+
+
+def is_plain(type: MemRefType) -> bool:
+    """Whether rows lie one behind the other: the pitch is the last size."""
+    return isinstance(type.layout, NoneAttr)
+
+
+def is_at_start(type: MemRefType) -> bool:
+    """Whether element (0, 0) is at the address of the argument."""
+    if not isinstance(layout := type.layout, StridedLayoutAttr):
+        return is_plain(type)
+    return layout.get_offset() == 0
+
+
+def element_bytes(type: MemRefType) -> int:
+    """Return the bytes of an element of a memref."""
+    width = getattr(type.element_type, "bitwidth", None)
+    assert isinstance(width, int), type
+    return width // 8
+
+
+def kernel_argument(memory: SSAValue) -> int | None:
+    """Return which argument of a kernel a memref is; None if it is none."""
+    if not isinstance(memory, BlockArgument):
+        return None
+    func = memory.block.parent_op()
+    if not isinstance(func, FuncOp) or simt.KERNEL not in func.attributes:
+        return None
+    return memory.index if memory.block is func.body.block else None
+
+
+def demand_surface(
+    demands: Demands, memory: SSAValue, io: BlockIO, step: int = 1
+) -> None:
+    """Demand what must hold of the memref that is a surface of every step-th row."""
+    type, argument = memory.type, kernel_argument(memory)
+    assert is_memref(type), memory
+    assert argument is not None, memory
+    size, shape = element_bytes(type), type.get_shape()
+    for rule in rules(io, step):
+        match rule.part:
+            case "base":
+                demands.add(HostNumber(argument, "address"), rule)
+            case "height" if shape[0] == DYNAMIC_INDEX:
+                demands.add(HostNumber(argument, "size", 0), rule)
+            case "width" if shape[1] == DYNAMIC_INDEX:
+                demands.add(HostNumber(argument, "size", 1), rule.in_units(size))
+            case "pitch" if known_numbers(type).get("pitch") is None:
+                what = ("size", 1) if is_plain(type) else ("stride", 0)
+                demands.add(HostNumber(argument, *what), rule.in_units(size))
+            case _:
+                pass
+
+
+def surface_of(entry: Entry, memory: SSAValue) -> Surface:
+    """Return the surface that a memref of a kernel is."""
+    type = memory.type
+    assert is_memref(type), type
+    size = element_bytes(type)
+    rows, cols = (_size(entry, memory, dimension) for dimension in (0, 1))
+    width = entry.times(cols, size)
+    strides = type.get_strides()
+    assert strides is not None, type
+    if strides[0] not in (None, DYNAMIC_INDEX):
+        pitch = entry.number(strides[0] * size)
+    else:
+        pitch = width if is_plain(type) else entry.times(_stride(entry, memory), size)
+    return Surface(memory, width, rows, pitch)
+
+
+def _size(entry: Entry, memory: SSAValue, dimension: int) -> SSAValue:
+    """Return a size of a memref, as i32."""
+    assert is_memref(memory.type), memory
+    known = memory.type.get_shape()[dimension]
+    if known != DYNAMIC_INDEX:
+        return entry.number(known)
+    number = entry.number(dimension, IndexType())
+    key = ("size", memory, dimension)
+    size = entry.once(key, lambda: DimOp(memory, number))
+    return entry.once((*key, i32), lambda: IndexCastOp(size, i32))
+
+
+def _stride(entry: Entry, memory: SSAValue) -> SSAValue:
+    """Return the first stride of a memref, as i32."""
+    key = ("strides", memory)
+    found = entry.once(key, lambda: ExtractStridedMetaDataOp(memory)).owner
+    assert isinstance(found, ExtractStridedMetaDataOp), found
+    stride = found.strides[0]
+    return entry.once((*key, i32), lambda: IndexCastOp(stride, i32))
+
+
+def start_of(entry: Entry, op: coopmatrix.AccessOp) -> tuple[SSAValue, SSAValue]:
+    """Return row and column in memory where a matrix begins, as i32."""
+    outer, inner = op.positions
+    return _narrow(entry, outer), _narrow(entry, inner)
+
+
+def _narrow(entry: Entry, value: SSAValue) -> SSAValue:
+    """Return an index as i32: surfaces have less than 2^24 rows and columns."""
+    if (known := constant_number(value)) is not None:
+        return entry.number(known)
+    return entry.after(value, i32, lambda: IndexCastOp(value, i32))
+
+
+def decide_matrix_channels(
+    op: coopmatrix.LoadOp, tiling: DpasTiling
+) -> ChannelPlan | NoChannels:
+    """Return how a matrix is loaded, or why not as slots that follow each other."""
+    if (refusal := _refused_access(op) or _refused_alignment(op)) is not None:
+        return refusal
+    return plan_channels(tiling.registers, tiling.type.element_bits, lines_of(op))
+
+
+def lines_of(op: coopmatrix.LoadOp) -> Lines:
+    """Return how the matrix of a load lies in memory."""
+    size, outer = op.matrix.element_bits // 8, op.matrix_strides[0]
+    order = op.layout.data
+    return Lines(
+        row_bytes=None if outer in (None, DYNAMIC_INDEX) else outer * size,
+        across=1 if order is Layout.COL_MAJOR else 0,
+        element_bytes=size,
+        packed=CHANNEL_BITS // 8 // size if order is Layout.PACKED else 1,
+    )
+
+
+def _refused_access(op: coopmatrix.LoadOp) -> NoChannels | None:
+    type = op.memory_type
+    if type.memory_space not in (
+        NoneAttr(),
+        simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
+    ):
+        return NoChannels(Missing.SPACE, f"it is in {type.memory_space}")
+    if op.volatile is not None or op.nontemporal is not None:
+        return NoChannels(Missing.SPECIAL, "it is one of them")
+    if op.checked is not None:
+        return NoChannels(Missing.CHECKED, "along " + ", ".join(op.checked.data))
+    if type.element_type != op.matrix.element_type:
+        return NoChannels(Missing.POINTEE, str(type.element_type))
+    if op.matrix_strides[1] != 1:
+        return NoChannels(Missing.STRIDE, f"{type} has no last stride of 1")
+    if kernel_argument(op.memory) is None:
+        what = "only an argument of a kernel can be checked by the host"
+        return NoChannels(Missing.ALIGNMENT, what)
+    return None
+
+
+def _refused_alignment(op: coopmatrix.LoadOp) -> NoChannels | None:
+    """Refuse memory whose lines may begin in the middle of 4 bytes."""
+    type, size = op.memory_type, op.matrix.element_bits // 8
+    strides = type.get_strides()
+    assert strides is not None, type
+    if not isinstance(type.layout, NoneAttr):
+        for stride in strides[:-1]:
+            unknown = stride in (None, DYNAMIC_INDEX)
+            if unknown or (stride or 0) * size % ALIGNMENT:
+                what = "not known" if unknown else f"{stride} elements"
+                return NoChannels(Missing.ALIGNMENT, f"a stride is {what}")
+    elif (last := type.get_shape()[-1]) != DYNAMIC_INDEX and (
+        len(strides) > 1 and last * size % ALIGNMENT
+    ):
+        return NoChannels(Missing.ALIGNMENT, f"rows are of {last} elements")
+    said = 1 if op.alignment is None else op.alignment.value.data
+    known = multiple_of(op.positions[-1])
+    if said % ALIGNMENT and known * size % ALIGNMENT:
+        return NoChannels(Missing.ALIGNMENT, f"a position is a multiple of {known}")
+    return None
+
+
+def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
+    """Demand what must hold of the memref of a load by channels."""
+    argument = kernel_argument(op.memory)
+    assert argument is not None, op
+    demands.add(HostNumber(argument, "address"), Rule("base", ALIGNMENT))
+    reached = Rule("height", less_than=MOST_BYTES)
+    demands.add(HostNumber(argument, "bytes"), reached)
+    type, size = op.memory_type, op.matrix.element_bits // 8
+    last = len(type.get_shape()) - 1
+    is_open = type.get_shape()[last] == DYNAMIC_INDEX
+    if is_open and isinstance(type.layout, NoneAttr) and size < ALIGNMENT:
+        number = HostNumber(argument, "size", last)
+        demands.add(number, Rule("pitch", ALIGNMENT // size))
+
+
+def place_of(b: Builder, op: coopmatrix.LoadOp) -> Place:
+    """Return where the messages of a load begin; nothing is checked."""
+    size = Polynomial.constant(op.matrix.element_bits // 8)
+    strides = strides_of(b, op.memory)
+    start = Polynomial()
+    for position, stride in zip(op.positions, strides, strict=True):
+        start += Polynomial.of(position) * stride
+
+    def place(message: Message) -> tuple[SSAValue, None]:
+        at = start + strides[-2] * Polynomial.constant(message.line)
+        return (at * size + Polynomial.constant(message.byte)).build(b), None
+
+    return place
+
+
+def strides_of(b: Builder, memory: SSAValue) -> list[Polynomial]:
+    """Return the strides of a memref, in elements."""
+    type = memory.type
+    assert is_memref(type), memory
+    if not isinstance(type.layout, NoneAttr):
+        known = type.get_strides()
+        assert known is not None, type
+        return [Polynomial.constant(x or 0) for x in known]
+    found = [Polynomial.constant(1)]
+    for dimension in range(len(type.get_shape()) - 1, 0, -1):
+        size = type.get_shape()[dimension]
+        step = Polynomial.constant(size)
+        if size == DYNAMIC_INDEX:
+            number = b.constant(IndexType(), dimension)
+            step = Polynomial.of(b.pure(DimOp, memory, number))
+        found.insert(0, found[0] * step)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A place in a matrix."""
+
+    row: BoundedIndex
+    col: BoundedIndex
+
+
+def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:
+    """Return where an element is, in the coordinates of the memref."""
+    *leading, first, second = op.positions
+    match op.layout.data:
+        case Layout.ROW_MAJOR:
+            outer, inner = at.row, at.col
+        case Layout.COL_MAJOR:
+            outer, inner = at.col, at.row
+        case Layout.PACKED:
+            count = CHANNEL_BITS // op.matrix.element_bits
+            outer = b.divided(at.row, count)
+            inner = b.add(b.times(at.col, count), b.remainder(at.row, count))
+    return (*leading, _moved(b, first, outer), _moved(b, second, inner))
+
+
+def _moved(b: Builder, position: SSAValue, by: BoundedIndex) -> SSAValue:
+    if by.constant:
+        position = b.pure(AddiOp, position, b.constant(INDEX, by.constant))
+    return position if by.part is None else b.pure(AddiOp, position, by.part)
+
+
+def checks(
+    b: Builder, op: coopmatrix.AccessOp, positions: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """Return what has to hold of the positions along the axes that are checked."""
+    checked = () if op.checked is None else op.checked.data
+    axes = [Axis.ROWS, Axis.COLS]
+    if op.layout.data == Layout.COL_MAJOR:
+        axes.reverse()
+    rank = op.memory_type.get_num_dims()
+    return [
+        # A negative position is a great number without sign.
+        b.compare("ult", positions[dimension], _size_index(b, op, dimension))
+        for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
+        if axis in checked
+    ]
+
+
+def _size_index(b: Builder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
+    """Return a size of the memref."""
+    size = op.memory_type.get_shape()[dimension]
+    if size != DYNAMIC_INDEX:
+        return b.constant(INDEX, size)
+    return b.pure(DimOp, op.memory, b.constant(INDEX, dimension))
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlaces:
+    """Where the elements of a matrix are, each at an address of its own.
+
+    Where an axis is checked and an element is outside of it, it is not accessed.
+    """
+
+    op: coopmatrix.AccessOp
+    tiling: DpasTiling
+    builder: Builder
+
+    @property
+    def element(self) -> Attribute:
+        """The type of an element."""
+        return self.tiling.registers.element
+
+    def of(self, s: Splitter, number: int) -> tuple[SSAValue | bool, Values]:
+        """Return whether an element of a lane is accessed, and its positions."""
+        b = self.builder
+        positions = positions_of(b, self.op, self._element(number))
+        return b.both(*checks(b, self.op, positions)), positions
+
+    def _element(self, number: int) -> Element:
+        """Return which element of the matrix is the one of a lane with a number."""
+        b, registers = self.builder, self.tiling.registers
+        own = registers.coordinates[registers.distinct[number]]
+        found: list[BoundedIndex] = []
+        for dimension, start in enumerate(own):
+            place = BoundedIndex(start)
+            bases = [x[dimension] for x in registers.layout.bases("lane")]
+            for each in fields(bases):
+                part = b.divided(b.lane(self.tiling.lanes), 1 << each.start)
+                part = b.remainder(part, 1 << each.width)
+                place = b.add(place, b.times(part, 1 << each.to))
+            found.append(place)
+        return Element(*found)
