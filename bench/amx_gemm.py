@@ -60,7 +60,7 @@ def program(element: str, size: int, threads: int) -> Program:
 def instructions(element: str) -> float:
     """Count the instructions of the innermost loop, for four products of tiles."""
     from coopc.device import device
-    from coopc.emit.llvm.facts import Facts
+    from coopc.emit.llvm.emission import Facts
     from coopc.emit.llvm.module import emit_module
     from coopc.llvm.text import text
 

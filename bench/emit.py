@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from bench.harness import ROOT, Row, interleaved, seconds
 from coopc.compiler import new_context
 from coopc.device import device
-from coopc.emit.facts import Facts
 from coopc.emit.spirv.module import emit_module
+from coopc.emit.walker import Facts
 from coopc.parsing import parse
 from coopc.source import Source
 from coopc.spirv.writer import binary, text

@@ -6,8 +6,8 @@ from xdsl.context import Context
 
 import coopc
 from bench.harness import Row, seconds
+from coopc.generate.programs import module_of
 from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
-from coopc.testing.programs import module_of
 
 SIZE = 32
 A = f"!coopmatrix.matrix<{SIZE}x{SIZE}xf16, a>"

@@ -37,9 +37,9 @@ def measure() -> Iterator[Row]:
     """Yield the rows."""
     import numpy as np
 
+    from coopc.generate.programs import module_of
     from coopc.sim.simulate import simulate
     from coopc.sim.tracked import Inputs
-    from coopc.testing.programs import module_of
     from coopc.validate.step import first_mismatch
 
     gemm = module_of(Path(ROOT / "examples" / "gemm.mlir").read_text())

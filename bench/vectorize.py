@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from xdsl.context import Context
 
 from bench.harness import Row, interleaved
+from coopc.generate.programs import kernel
 from coopc.passes.cpu.vectorize_subgroup import VectorizeSubgroupPass
-from coopc.testing.programs import kernel
 
 SIZES = (200, 800)
 

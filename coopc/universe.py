@@ -36,7 +36,7 @@ PASSES: dict[str, str] = {
     "normalize": "coopc.passes.generic.normalize:NormalizePass",
     "convert-linalg-to-coopmatrix": "coopc.passes.linalg.convert_linalg_to_coopmatrix"
     ":ConvertLinalgToCoopmatrixPass",
-    "convert-spirv-calls-to-coopmatrix": "coopc.passes.front"
+    "convert-spirv-calls-to-coopmatrix": "coopc.passes.spirv_calls"
     ".convert_spirv_calls_to_coopmatrix:ConvertSpirvCallsToCoopmatrixPass",
     "tile-matmul-khr": "coopc.passes.linalg.tile_matmul_khr:TileMatmulKhrPass",
     "inline-matrix-calls": "coopc.passes.coopmatrix.inline_matrix_calls"

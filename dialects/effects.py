@@ -34,7 +34,7 @@ from xdsl.traits import (
 )
 
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.simt.attributes import ORDERING, VOLATILE
+from coopc.dialects.simt import ORDERING, VOLATILE
 from coopc.dialects.traits import ReadsAndWrites
 
 Arith = arith.Arith

@@ -43,10 +43,8 @@ if TYPE_CHECKING:
     from xdsl.ir import Attribute, Operation
     from xdsl.passes import ModulePass
 
-    from coopc.emit.facts import Facts
-    from coopc.interface import Interface
-    from coopc.interface_call import Call
-    from coopc.interface_fields import Given
+    from coopc.emit.walker import Facts
+    from coopc.interface import Call, Given, Interface
     from coopc.rewrite.bounds_checks import Access
     from coopc.run.execute import Array, Outcome
     from coopc.run.tiles import Tiles
@@ -327,8 +325,7 @@ def called(
     args: argparse.Namespace, known: Sequence[Interface]
 ) -> tuple[Call, dict[str, int]]:
     """Choose the entry point, and make its arguments and its constants."""
-    from coopc.interface_call import pack
-    from coopc.interface_conditions import entry_for
+    from coopc.interface import entry_for, pack
     from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
 
     with usage():
@@ -368,7 +365,7 @@ def simulated_form(module: ModuleOp, level: Level) -> ModuleOp:
     """Return a module as the simulator takes it: Triton's kernels are functions."""
     if level is not Level.TRITON:
         return module
-    from coopc.sim.triton import with_functions
+    from coopc.sim.simulate import with_functions
 
     return with_functions(module)
 
@@ -432,7 +429,7 @@ def lacking_of(program: ModuleOp) -> str | None:
     """Return what of AMX functions need and this processor has not, or None."""
     from xdsl.dialects.func import FuncOp
 
-    from coopc.emit.llvm.amx_features import features
+    from coopc.emit.llvm.emission import features
     from coopc.run.tiles import cpu_flags, lacking
 
     funcs = [op for op in program.walk() if isinstance(op, FuncOp)]
@@ -481,7 +478,7 @@ def interfaces(module: ModuleOp, source: Source, device: str) -> list[Interface]
 
     from coopc.dialects.simt import kernels
     from coopc.emit.interface import interface_of
-    from coopc.emit.structured import Refusal
+    from coopc.emit.walker import Refusal
 
     with usage():
         facts = simulated_facts(device)
@@ -538,7 +535,7 @@ def simulated_facts(name: str) -> Facts:
         ValueError: there is no such device, or it runs no kernels.
     """
     from coopc.device import device
-    from coopc.emit.facts import Facts
+    from coopc.emit.walker import Facts
 
     found = device(name)
     if not found.flavours:

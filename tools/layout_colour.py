@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from coopc.layout.palette import colours, hexadecimal
+from coopc.layout.picture import colours, hexadecimal
 from coopc.tools.layout_output import HEADER
 
 COORDINATES = re.compile(r"\([^()]*\)")

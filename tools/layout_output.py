@@ -77,7 +77,7 @@ def bases(subject: Subject) -> str:
 def _linear(subject: Subject) -> LinearLayout:
     if isinstance(subject.layout, LinearLayout):
         return subject.layout
-    from coopc.layout.bases import linear_of
+    from coopc.layout.family import linear_of
 
     return linear_of(subject.layout)
 
@@ -94,8 +94,7 @@ def pictures(
         ImportError: matplotlib is not installed.
         ValueError: a picture is too large.
     """
-    from coopc.layout.picture import hardware_picture, tensor_picture
-    from coopc.layout.render import render
+    from coopc.layout.picture import hardware_picture, render, tensor_picture
 
     drawn = [
         hardware_picture(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Attribute
 
 from coopc import device as devices
-from coopc.dialects.layout.attributes import rule_in
+from coopc.dialects.layout import rule_in
 from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
 from coopc.layout.encoding import Encoding
 from coopc.layout.encodings import DotOperandEncoding

@@ -24,8 +24,7 @@ from coopc.layout.encodings import DotOperandEncoding
 from coopc.layout.family import Family, Matrix, Rule, check_channel, distribution
 from coopc.layout.linear import LinearLayout
 from coopc.layout.linear_distribution import LinearDistribution
-from coopc.layout.strided import StridedLayout
-from coopc.layout.strided_distribution import StridedDistribution
+from coopc.layout.strided import StridedDistribution, StridedLayout
 from coopc.parsing import LocatedParser
 from coopc.source import Source
 from coopc.universe import COOPC_UNIVERSE
@@ -308,8 +307,8 @@ def _check_lanes(layout: LinearLayout | Distribution, lanes: int | None) -> None
 
 
 def _matrix(type: Attribute) -> Matrix:
+    from coopc.dialects.coopmatrix.elements import matrix_of
     from coopc.dialects.coopmatrix.types import MatrixType
-    from coopc.dialects.layout.matrices import matrix_of
 
     if not isinstance(type, MatrixType):
         raise ValueError(f"expected a tensor or a matrix, got {type}")

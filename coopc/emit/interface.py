@@ -27,9 +27,8 @@ from xdsl.ir.affine import (
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.emit.facts import Facts
 from coopc.emit.memrefs import allocated, memref_type
-from coopc.emit.structured import Refusal
+from coopc.emit.walker import Facts, Refusal
 from coopc.interface import (
     SCALAR_BYTES,
     Argument,

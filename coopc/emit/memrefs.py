@@ -6,9 +6,10 @@ strides, of which those that its type fixes are constants; `Form` says which.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -19,8 +20,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import is_memref
-from coopc.emit.structured import Refusal
+from coopc.dialects.narrow import is_memref, is_vector
+from coopc.emit.walker import Refusal, check_combining
+from coopc.plan.atomics import Access
 
 Number = TypeVar("Number")
 """A number of elements at run time, as a target has it."""
@@ -210,3 +212,189 @@ def kept_dimensions(sizes: Sequence[int], type: MemRefType) -> list[int]:
     if len(kept) != len(shape):
         raise Refusal(f"expected a result of the sizes {tuple(sizes)}, got {type}")
     return kept
+
+
+# Arithmetic on numbers of elements, folded where they are known, for any target.
+#
+# Law: adding 0 and multiplying by 0 or 1 emit nothing.
+
+Given = TypeVar("Given")
+"""A number at run time, as a target has it."""
+Given_co = TypeVar("Given_co", covariant=True)
+Found = TypeVar("Found")
+"""What a computed number is there, one of those."""
+
+
+class Strided(Protocol[Given_co]):
+    """The numbers of a memref."""
+
+    @property
+    def offset(self) -> int | Given_co:
+        """Of the first element from the base, in elements."""
+        ...
+
+    @property
+    def sizes(self) -> tuple[int | Given_co, ...]:
+        """Elements along each dimension."""
+        ...
+
+    @property
+    def strides(self) -> tuple[int | Given_co, ...] | None:
+        """Elements from one to the next; None for row-major order."""
+        ...
+
+
+class IndexArithmetic(ABC, Generic[Given, Found]):
+    """Index arithmetic in one function."""
+
+    @abstractmethod
+    def num(self, number: int | Given | Found) -> int | Found:
+        """A number as an int where its value is a constant."""
+
+    @abstractmethod
+    def emit_sum(self, left: int | Found, right: int | Found) -> Found:
+        """Emit an addition."""
+
+    @abstractmethod
+    def emit_product(self, left: int | Found, right: int | Found) -> Found:
+        """Emit a multiplication."""
+
+    def add(self, left: int | Given | Found, right: int | Given | Found) -> int | Found:
+        """The sum."""
+        a, b = self.num(left), self.num(right)
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if a == 0:
+            return b
+        return a if b == 0 else self.emit_sum(a, b)
+
+    def mul(self, left: int | Given | Found, right: int | Given | Found) -> int | Found:
+        """The product."""
+        a, b = self.num(left), self.num(right)
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if a == 0 or b == 0:
+            return 0
+        if a == 1:
+            return b
+        return a if b == 1 else self.emit_product(a, b)
+
+    def strides(self, view: Strided[Given]) -> tuple[int | Given | Found, ...]:
+        """The strides of a memref, in elements."""
+        if view.strides is not None:
+            return view.strides
+        found: list[int | Given | Found] = [1]
+        for size in reversed(view.sizes[1:]):
+            found.insert(0, self.mul(found[0], size))
+        return tuple(found[: len(view.sizes)])
+
+    def linear(
+        self, view: Strided[Given], positions: Sequence[int | Given | Found]
+    ) -> int | Given | Found:
+        """Where an element is, in elements from the base."""
+        at: int | Given | Found = view.offset
+        for position, stride in zip(positions, self.strides(view), strict=True):
+            at = self.add(at, self.mul(position, stride))
+        return at
+
+    def consecutive(
+        self,
+        view: Strided[Given],
+        positions: Sequence[int | Given | Found],
+        type: Attribute,
+    ) -> int | Given | Found:
+        """Where the first component of a vector is; in memory the others follow it.
+
+        Raises:
+            Refusal: they do not.
+        """
+        assert is_vector(type), type
+        if type.get_num_dims() != 1:
+            raise Refusal(f"expected a vector of one dimension, got {type}")
+        last = self.strides(view)[-1:] or (1,)
+        if self.num(last[0]) != 1:
+            raise Refusal("expected a memref whose last stride is 1")
+        return self.linear(view, positions)
+
+    def place(
+        self,
+        type: Attribute,
+        static: Sequence[int],
+        dynamic: Iterable[int | Given | Found],
+    ) -> tuple[int | Found, int]:
+        """Where a position is in the components of a vector, and how many it names.
+
+        Raises:
+            Refusal: a position that is known is not in the vector.
+        """
+        assert is_vector(type), type
+        shape = type.get_shape()
+        at: int | Found = 0
+        for size, position in zip(shape, mixed(static, dynamic), strict=False):
+            if isinstance(position, int) and not 0 <= position < size:
+                raise Refusal(f"expected a position below {size}, got {position}")
+            at = self.add(self.mul(at, size), position)
+        named = 1
+        for size in shape[len(static) :]:
+            at = self.mul(at, size)
+            named *= size
+        return at, named
+
+
+# What each kind of atomic update is, by the numbers of MLIR's AtomicRMWKind.
+#
+# The extremes of floats 13 and 14 are those that take the number of a number and a NaN,
+# 3 and 6 those that take the NaN.
+
+Make = TypeVar("Make")
+
+KINDS: dict[int, tuple[str, Access]] = {
+    0: ("addf", "add"),
+    1: ("addi", "add"),
+    2: ("assign", "bits"),
+    3: ("maximumf", "other"),
+    4: ("maxs", "min_max"),
+    5: ("maxu", "min_max"),
+    6: ("minimumf", "other"),
+    7: ("mins", "min_max"),
+    8: ("minu", "min_max"),
+    9: ("mulf", "other"),
+    10: ("muli", "other"),
+    11: ("ori", "bits"),
+    12: ("andi", "bits"),
+    13: ("maxnumf", "min_max"),
+    14: ("minnumf", "min_max"),
+    15: ("xori", "bits"),
+}
+"""Their names in MLIR, and what `coopc.plan.atomics` decides by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Update(Generic[Make]):
+    """One kind of update, as an emitter writes it."""
+
+    access: Access
+    make: Make
+    """Emits an element from what is there and a value, both of a type that has it."""
+    instruction: str = ""
+    """The atomic one, where the target has one."""
+
+
+def updates(rows: Mapping[int, tuple[Make, str]]) -> dict[int, Update[Make]]:
+    """Return an emitter's updates: what makes an element, and the instruction or ""."""
+    assert rows.keys() == KINDS.keys(), rows.keys() ^ KINDS.keys()
+    return {kind: Update(KINDS[kind][1], *row) for kind, row in rows.items()}
+
+
+def update_of(
+    known: Mapping[int, Update[Make]], kind: int, element: Attribute
+) -> Update[Make]:
+    """Return an emitter's update of a kind.
+
+    Raises:
+        Refusal: there is no such kind, or it is not one of the elements.
+    """
+    if kind not in known:
+        raise Refusal(f"expected a kind of atomic update, got {kind}")
+    check_combining(KINDS[kind][0], element)
+    return known[kind]

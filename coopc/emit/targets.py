@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.target import Target
 
 if TYPE_CHECKING:
-    from coopc.emit.facts import Facts
+    from coopc.emit.walker import Facts
     from coopc.spirv.module import Module
 
 
@@ -54,7 +54,7 @@ def facts_of(
     """
     from coopc import device as devices
     from coopc.dialects import simt
-    from coopc.emit.facts import Facts, as_flavour
+    from coopc.emit.walker import Facts, as_flavour
 
     found = simt.target_of(module)
     if device is None and found is not None:

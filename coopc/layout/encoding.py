@@ -32,8 +32,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from coopc.layout.algebra import product
-from coopc.layout.dimensions import transpose_outs
+from coopc.layout.algebra import product, transpose_outs
 from coopc.layout.linear import LinearLayout, log2
 
 Bases: TypeAlias = tuple[tuple[int, ...], ...]

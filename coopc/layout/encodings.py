@@ -35,8 +35,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coopc.layout.algebra import product
-from coopc.layout.dimensions import rename_outs, sublayout, transpose_outs
+from coopc.layout.algebra import product, rename_outs, sublayout, transpose_outs
 from coopc.layout.dpas import DpasEncoding, Operand
 from coopc.layout.encoding import (
     INPUTS,

@@ -50,10 +50,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from coopc.layout.dimensions import transpose_outs
+from coopc.layout.algebra import transpose_outs
 from coopc.layout.distribution import Distribution
-from coopc.layout.gf2 import Echelon, image
-from coopc.layout.linear import LinearLayout, spread
+from coopc.layout.linear import Echelon, LinearLayout, image, spread
 
 if TYPE_CHECKING:
     from coopc.layout.distribution import BoolArray, IntArray

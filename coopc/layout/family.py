@@ -1,4 +1,4 @@
-r"""Families: what gives matrices of any type a distribution, and how one is chosen.
+"""Families: what gives matrices of any type a distribution, and how one is chosen.
 
 A kernel spreads all its matrices by one rule, which says for a matrix and S lanes
 
@@ -32,16 +32,75 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from coopc.layout.algebra import rename_outs, reshape_outs, transpose_outs
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.layout.distribution import Distribution
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding, Operand
 from coopc.layout.encoding import Encoding
 from coopc.layout.encodings import DotOperandEncoding
-from coopc.layout.linear import LinearLayout
+from coopc.layout.linear import LinearLayout, log2
 from coopc.layout.linear_distribution import LinearDistribution
 from coopc.layout.row_slice import RowSlices
-from coopc.layout.strided import StridedLayout
-from coopc.layout.strided_distribution import StridedDistribution
+from coopc.layout.strided import StridedDistribution, StridedLayout
+
+NAMES = ("dim0", "dim1")
+
+
+def linear_of(x: Distribution) -> LinearLayout:
+    """Return a distribution as a linear layout.
+
+    Raises:
+        ValueError: a size is no power of two, or places are padding.
+
+    >>> linear_of(RowSlices(4, 4, 8)).bases("lane")
+    ((0, 1), (0, 2), (1, 0))
+    """
+    for size, name in zip(
+        (*x.shape, x.lanes), ("rows", "columns", "lanes"), strict=True
+    ):
+        log2(size, name)
+    padding = x.lanes * x.components - x.rows * x.cols
+    match x:
+        case LinearDistribution(layout=layout):
+            whole = tuple(layout.out_sizes.values())
+            if x.shape != whole:
+                raise ValueError(
+                    f"expected a matrix of {whole[0]} x {whole[1]}, as the layout is, "
+                    f"got {x.rows} x {x.cols} with padding"
+                )
+            return rename_outs(layout, dict(zip(layout.out_names, NAMES, strict=True)))
+        case CoopmatrixLayout() | RowSlices() if padding:
+            raise ValueError(
+                f"expected a matrix without padding, got {x.rows} x {x.cols} over "
+                f"{x.lanes} lanes with {padding} places of it"
+            )
+        case CoopmatrixLayout():
+            return _of_strided(StridedLayout.of_coopmatrix(x))
+        case StridedDistribution(layout=layout):
+            return _of_strided(layout)
+        case RowSlices():
+            return _of_row_slices(x)
+        case _:
+            raise ValueError(f"expected a distribution with bases, got {x}")
+
+
+def _of_strided(layout: StridedLayout) -> LinearLayout:
+    linear = layout.to_linear()
+    named = rename_outs(linear, dict(zip(linear.out_names, NAMES, strict=True)))
+    bases = dict(named.ins)
+    ins = (("register", bases["component"]), ("lane", bases["lane"]))
+    return LinearLayout(ins, named.outs)
+
+
+def _of_row_slices(x: RowSlices) -> LinearLayout:
+    lanes = tuple(1 << bit for bit in range(log2(x.lanes, "lanes")))
+    count = log2(x.components, "components")
+    registers = tuple(x.lanes << bit for bit in range(count))
+    flat = LinearLayout(
+        (("register", registers), ("lane", lanes)), (("element", len(lanes) + count),)
+    )
+    return transpose_outs(reshape_outs(flat, {"dim1": x.cols, "dim0": x.rows}), NAMES)
+
 
 DPAS_BITS = (8, 16, 32)
 """The widths of elements that DPAS multiplies."""

@@ -1,4 +1,4 @@
-r"""Linear layouts: named hardware bits to named tensor coordinates, over GF(2).
+"""Linear layouts: named hardware bits to named tensor coordinates, over GF(2).
 
 A linear layout maps the bits of its input dimensions (`register`, `lane`, `warp`,
 `block`) to the bits of its output dimensions (`dim0`, `dim1`) so that
@@ -40,10 +40,80 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coopc.layout.gf2 import Echelon
-
 if TYPE_CHECKING:
     from coopc.layout.distribution import IntArray, Ints
+
+
+def image(columns: Sequence[int], value: int) -> int:
+    """Return the image of one input.
+
+    >>> bin(image([0b001, 0b100, 0b101], 0b110))
+    '0b1'
+    """
+    result = 0
+    for bit, column in enumerate(columns):
+        if value >> bit & 1:
+            result ^= column
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Echelon:
+    """The span of some columns, with the combination that gives each vector.
+
+    >>> x = Echelon.of([0b001, 0b100, 0b101, 0b010])
+    >>> x.rank, bin(x.dependent), bin(x.solve(0b110))
+    (3, '0b100', '0b1010')
+    """
+
+    pivots: dict[int, tuple[int, int]]
+    """Leading bit -> (vector with that leading bit, combination of columns)."""
+    dependent: int
+    """The set of columns that earlier columns span."""
+
+    @classmethod
+    def of(cls, columns: Sequence[int]) -> Echelon:
+        """Eliminate the columns, first to last."""
+        pivots: dict[int, tuple[int, int]] = {}
+        dependent = 0
+        for index, column in enumerate(columns):
+            vector, combination = column, 1 << index
+            while vector and (pivot := pivots.get(vector.bit_length())):
+                vector ^= pivot[0]
+                combination ^= pivot[1]
+            if vector:
+                pivots[vector.bit_length()] = vector, combination
+            else:
+                dependent |= 1 << index
+        return cls(pivots, dependent)
+
+    @property
+    def rank(self) -> int:
+        """The number of independent columns."""
+        return len(self.pivots)
+
+    def solve(self, vector: int) -> int:
+        """Return a combination of independent columns with that sum.
+
+        A vector outside of the span is first projected on it, along the unit vectors
+        of the bits that lead no vector of the span.
+        """
+        combination = 0
+        while vector:
+            lead = vector.bit_length()
+            pivot = self.pivots.get(lead)
+            if pivot is None:
+                vector ^= 1 << lead - 1
+            else:
+                vector ^= pivot[0]
+                combination ^= pivot[1]
+        return combination
+
+    def spans(self, vector: int) -> bool:
+        """Return whether the vector is a sum of columns."""
+        while vector and (pivot := self.pivots.get(vector.bit_length())):
+            vector ^= pivot[0]
+        return not vector
 
 
 def log2(size: int, what: str) -> int:

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from coopc.layout.algebra import pseudo_invert
-from coopc.layout.dimensions import reshape_ins, transpose_ins
+from coopc.layout.algebra import pseudo_invert, reshape_ins, transpose_ins
 from coopc.layout.distribution import Distribution
 from coopc.layout.linear import LinearLayout
 

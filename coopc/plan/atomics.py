@@ -37,7 +37,7 @@ Access: TypeAlias = Literal["access", "add", "min_max", "bits", "other"]
 """A load or a store; a sum; an extreme (of floats: of a number and a NaN, the number);
 bits or an exchange; what no device has an instruction for."""
 
-Form: TypeAlias = Literal["native", "integer", "word"]
+AtomicForm: TypeAlias = Literal["native", "integer", "word"]
 """An instruction; the integer of the width instead; the 32 bits around it instead."""
 
 WORD = 32
@@ -50,7 +50,7 @@ LOGICAL = (
 """Why there is no access through an integer to work-group memory under Vulkan."""
 
 
-def atomic_form(element: str, access: Access, device: Device) -> Form:
+def atomic_form(element: str, access: Access, device: Device) -> AtomicForm:
     """How a device accesses elements of 8, 16, 32 or 64 bits, such as f32."""
     is_float = "f" in element
     if f"{element} {access}" in device.atomics:

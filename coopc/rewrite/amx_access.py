@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from coopc.dialects import amx, coopmatrix
-from coopc.dialects.amx.types import element_bytes
+from coopc.dialects.amx import element_bytes
 from coopc.dialects.coopmatrix import Axis, Layout, MatrixType, Use
 from coopc.ir.builder import BoundedIndex, Builder, Built, Values
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged

@@ -19,8 +19,13 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import amx
-from coopc.dialects.amx import MAX_ROW_BYTES, MAX_ROWS, TileType, tile_type
-from coopc.dialects.amx.types import element_bytes
+from coopc.dialects.amx import (
+    MAX_ROW_BYTES,
+    MAX_ROWS,
+    TileType,
+    element_bytes,
+    tile_type,
+)
 from coopc.dialects.narrow import is_memref
 
 INDEX = IndexType()

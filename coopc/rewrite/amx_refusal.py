@@ -16,9 +16,9 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.amx.types import is_tile_element
+from coopc.dialects.amx import is_tile_element
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
-from coopc.dialects.coopmatrix.numbers import fill_constant
+from coopc.dialects.coopmatrix.arithmetic import fill_constant
 from coopc.rewrite.element_views import why_no_view
 from coopc.rewrite.matrix_size import why_too_large
 from coopc.rewrite.structure import TRANSPARENT

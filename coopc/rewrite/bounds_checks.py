@@ -36,7 +36,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from coopc.dialects import amx
-from coopc.dialects.amx.types import tile_type
+from coopc.dialects.amx import tile_type
 
 CHECK = "coopc.check_bounds"
 OUT_OF_BOUNDS = "coopc.out_of_bounds"

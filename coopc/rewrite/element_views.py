@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout
-from coopc.dialects.simt.views import per_pointee
+from coopc.dialects.simt import per_pointee
 
 
 def has_other_pointees(op: Operation) -> bool:

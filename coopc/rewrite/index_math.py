@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import BlockArgument, SSAValue
 
-from coopc.dialects.simt.ids import DimensionOp, IdOp
+from coopc.dialects.simt import DimensionOp, IdOp
 from coopc.ir.builder import INDEX, Builder
 
 

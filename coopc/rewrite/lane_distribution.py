@@ -18,8 +18,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
+from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr
-from coopc.dialects.layout.matrices import matrix_of
 from coopc.dialects.narrow import is_memref
 from coopc.ir.builder import Builder, Built, Values
 from coopc.layout.exchange import plan_exchange

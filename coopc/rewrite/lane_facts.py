@@ -22,8 +22,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Axis, Layout, MatrixType
+from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import rule_in
-from coopc.dialects.layout.matrices import matrix_of
 from coopc.dialects.narrow import is_memref
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.family import CoopmatrixFamily

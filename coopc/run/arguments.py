@@ -24,8 +24,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from coopc.interface import Argument, Buffer, Interface, Scalar
-from coopc.interface_fields import DTYPES, Given
+from coopc.interface import DTYPES, Argument, Buffer, Given, Interface, Scalar
 from coopc.run.arrays import Array
 
 DEFAULT_SIZE = 64
@@ -366,6 +365,6 @@ def to_bf16(values: Array) -> npt.NDArray[np.uint16]:
     >>> to_bf16(np.array([1.0, -2.5]))
     array([16256, 49184], dtype=uint16)
     """
-    from coopc.sim.formats import to_bf16 as round_to_bf16
+    from coopc.sim.numerics import to_bf16 as round_to_bf16
 
     return round_to_bf16(values.astype(np.float32))

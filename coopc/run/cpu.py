@@ -308,7 +308,7 @@ def llvm_ir(module: ModuleOp) -> str:
         PassFailedException: LLVM IR cannot say what it says.
     """
     from coopc.device import device
-    from coopc.emit.llvm.facts import Facts
+    from coopc.emit.llvm.emission import Facts
     from coopc.emit.llvm.module import emit_module
     from coopc.llvm.text import text
 

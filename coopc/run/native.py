@@ -207,7 +207,7 @@ def stored_alone(text: str) -> str:
     """LLVM IR without masked stores of one component, which LLVM's passes make, too.
 
     LLVM 22.1 does not truncate it first where AVX-512 stores truncated components: see
-    `coopc.emit.llvm.vector_memory`.
+    `coopc.emit.llvm.vector`.
     """
     numbers = itertools.count()
 

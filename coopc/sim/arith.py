@@ -1,19 +1,15 @@
-"""Simulation of `arith`: integers wrap around, floats round to their type.
-
-Division by zero, and of the least integer by -1, is undefined and an error.  So is what
-gives poison in MLIR, once something depends on it (`coopc.sim.poison`): shifts by too
-much, conversions to integers that do not fit, overflow where there is said to be none.
-"""
+"""Simulation of `arith`: integers wrap around, floats round to their type."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith
+from xdsl.dialects import arith, llvm, ub
+from xdsl.dialects.arith import IntegerOverflowFlag as OverflowFlag
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.interpreter import (
     Interpreter,
@@ -24,15 +20,15 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.sim import formats, integers
-from coopc.sim.errors import SimulationError
-from coopc.sim.integers import IntegerFunction
+from coopc.dialects.llvm_target import AssumeOp
+from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.machine import Machine
-from coopc.sim.numerics import Numerics
+from coopc.sim.numerics import Numerics, fits
 from coopc.sim.values import (
     AXES,
     Array,
+    as_integers,
     bits_of,
     choose,
     is_float,
@@ -42,7 +38,177 @@ from coopc.sim.values import (
     unsigned,
     wrapped,
 )
-from coopc.sim.values import integers as by_sign
+from coopc.sim.values import as_integers as by_sign
+
+IntegerFunction: TypeAlias = Callable[[Array, Array], Array]
+Refuse: TypeAlias = Callable[[Array, str], None]
+"""What is done about something wrong: `Machine.refuse`, or `Machine.poison`."""
+
+
+def check_division(machine: Machine, x: Array, y: Array, type: Attribute) -> Array:
+    """Return a divisor with 1 where nobody divides who is active.
+
+    Raises:
+        UndefinedBehaviour: somebody divides by 0, or the least signed integer by -1.
+    """
+    zero = y == 0
+    machine.refuse(zero, "division by zero")
+    if x.dtype.kind == "i":
+        least = -(1 << (bits_of(type) - 1))
+        wrong = (y == -1) & (x == least)
+        machine.refuse(wrong, f"overflow: {least}, the least {type}, divided by -1")
+    return np.where(zero, y.dtype.type(1), y)
+
+
+def check_shift(refuse: Refuse, y: Array, type: Attribute) -> None:
+    """Refuse to shift integers of a type by as many bits as there are, or more."""
+    bits, amount = bits_of(type), unsigned(y, type)
+    if (wrong := amount >= bits).any():
+        refuse(wrong, f"shift of {type} by {amount[wrong].flat[0]} bits")
+
+
+def check_overflow(
+    refuse: Refuse,
+    compute: Callable[[Any, Any], Any],
+    args: tuple[Array, Array],
+    type: Attribute,
+    flags: Sequence[OverflowFlag],
+) -> None:
+    """Check that a result fits where an operation says that it does.
+
+    Args:
+        refuse: called with who is wrong, and why.
+        compute: the operation, on numbers of any kind.
+        args: its operands.
+        type: of them and of the result.
+        flags: what the operation says: without signed, or unsigned, overflow.
+    """
+    bits = bits_of(type)
+    for flag in flags:
+        is_signed = flag is OverflowFlag.NSW
+        x, y = (as_integers(arg, type, is_signed) for arg in args)
+        rough = compute(x.astype(np.float64), y.astype(np.float64))
+        is_inside = is_signed or (rough >= 0).all()
+        if is_inside and (np.abs(rough) < 2.0 ** (bits - 2)).all():
+            continue
+        exact: Array = np.asarray(compute(x.astype(object), y.astype(object)))
+        low = -(1 << (bits - 1)) if is_signed else 0
+        wrong = np.asarray((exact < low) | (exact >= low + (1 << bits)), np.bool_)
+        if wrong.any():
+            found = exact[wrong].flat[0]
+            refuse(wrong, f"overflow in spite of {flag}: {found} is no {type}")
+
+
+def shifted(x: Any, y: Any) -> Any:
+    """Return x * 2^y of numbers of any kind."""
+    return x * 2**y
+
+
+def divide(x: Array, y: Array) -> Array:
+    """Return x / y rounded towards zero; y is not 0."""
+    quotient = x // y
+    if x.dtype.kind == "u":
+        return quotient
+    inexact = quotient * y != x
+    return quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
+
+
+def floor_divide(x: Array, y: Array) -> Array:
+    """Return x / y rounded down; y is not 0."""
+    return x // y
+
+
+def ceil_divide(x: Array, y: Array) -> Array:
+    """Return x / y rounded up; y is not 0."""
+    quotient = x // y
+    return quotient + (quotient * y != x).astype(x.dtype)
+
+
+def remainder(x: Array, y: Array) -> Array:
+    """Return what is left of x / y, with the sign of x; y is not 0."""
+    return np.fmod(x, y)
+
+
+def shift_left(x: Array, y: Array) -> Array:
+    """Return x * 2^y of unsigned integers."""
+    return x << y
+
+
+def shift_right(x: Array, y: Array) -> Array:
+    """Return x / 2^y rounded down, by the sign of x; y counts as unsigned."""
+    amount = y.view(np.dtype(f"u{y.dtype.itemsize}"))
+    if x.dtype.kind == "u":
+        return x >> amount
+    most = amount.dtype.type(8 * x.dtype.itemsize - 1)
+    return x >> np.minimum(amount, most).astype(x.dtype)
+
+
+def high_product(x: Array, y: Array, bits: int) -> Array:
+    """Return the bits of x * y above the low ones, as signed integers."""
+    product: Array = np.multiply(x.astype(object), y.astype(object))
+    high = np.right_shift(product, bits) & ((1 << 64) - 1)
+    return high.astype(np.uint64).view(np.int64)
+
+
+def power(x: Array, y: Array) -> Array:
+    """Return x^y of signed integers; x^-n is 1 / x^n rounded towards zero."""
+    one = x.dtype.type(1)
+    base, exponent = x.copy(), np.maximum(y, 0)
+    found = np.ones_like(np.broadcast_arrays(x, y)[0])
+    while exponent.any():
+        found = np.where(exponent & 1, found * base, found)
+        base, exponent = base * base, exponent >> one
+    unit = np.where(np.abs(x) == 1, np.where(y & 1, x, one), x.dtype.type(0))
+    return np.where(y < 0, unit, found)
+
+
+def count_ones(x: Array) -> Array:
+    """Return how many bits of unsigned integers are 1."""
+    return np.bitwise_count(x).astype(x.dtype)
+
+
+def count_leading_zeros(x: Array, bits: int) -> Array:
+    """Return how many of the `bits` of unsigned integers are 0 above the highest 1."""
+    spread = x.copy()
+    for step in (1, 2, 4, 8, 16, 32):
+        if step < 8 * x.dtype.itemsize:
+            spread |= spread >> x.dtype.type(step)
+    return x.dtype.type(bits) - count_ones(spread)
+
+
+def count_trailing_zeros(x: Array, bits: int) -> Array:
+    """Return how many of the `bits` of unsigned integers are 0 below the lowest 1."""
+    below = (x & (~x + x.dtype.type(1))) - x.dtype.type(1)
+    return np.where(x == 0, x.dtype.type(bits), count_ones(below))
+
+
+def saturating_add(x: Array, y: Array, low: int, high: int) -> Array:
+    """Return x + y, kept within bounds, of integers of one dtype that are within them.
+
+    Args:
+        x: integers in [low, high].
+        y: the same.
+        low: least value of the type, of which the arrays are or are wider.
+        high: greatest value.
+    """
+    dtype = x.dtype.type
+    total = x + y
+    if x.dtype.kind == "u":
+        return np.where((total < x) | (total > high), dtype(high), total)
+    wrong: Array = ((x ^ total) & (y ^ total)) < 0
+    limit = np.where(x < 0, np.full_like(x, low), np.full_like(x, high))
+    total = np.where(wrong, limit, total)
+    return np.clip(total, dtype(low), dtype(high))
+
+
+# Simulation of `arith`: integers wrap around, floats round to their type.
+#
+# Division by zero, and of the least integer by -1, is undefined and an error.  So is
+# what
+# gives poison in MLIR, once something depends on it (`coopc.sim.undefined`): shifts by
+# too
+# much, conversions to integers that do not fit, overflow where there is said to be
+# none.
 
 Run: TypeAlias = Callable[[Any, Interpreter, Any, PythonValues], OpImplResult]
 Check: TypeAlias = Callable[[Machine, Any, PythonValues], None]
@@ -138,14 +304,14 @@ def overflow(compute: Callable[[Any, Any], Any]) -> Check:
         if flags := op.overflow_flags.data:
             type = element_type(op.result)
             both = args[0], args[1]
-            integers.check_overflow(machine.poison, compute, both, type, flags)
+            check_overflow(machine.poison, compute, both, type, flags)
 
     return check
 
 
 def shift(machine: Machine, op: Any, args: PythonValues) -> None:
     """Check the number of bits."""
-    integers.check_shift(machine.poison, args[1], element_type(op.result))
+    check_shift(machine.poison, args[1], element_type(op.result))
 
 
 def left_shift(machine: Machine, op: Any, args: PythonValues) -> None:
@@ -154,7 +320,7 @@ def left_shift(machine: Machine, op: Any, args: PythonValues) -> None:
     amount: Array = args[1]
     inside = unsigned(amount, type := element_type(op.result)) < bits_of(type)
     amount = np.where(inside, amount, np.zeros_like(amount))
-    overflow(integers.shifted)(machine, op, (args[0], amount))
+    overflow(shifted)(machine, op, (args[0], amount))
 
 
 def division(
@@ -168,7 +334,7 @@ def division(
     ) -> PythonValues:
         type = element_type(op.results[0])
         x, y = (by_sign(arg, type, is_signed) for arg in args)
-        y = integers.check_division(self.machine, x, y, type)
+        y = check_division(self.machine, x, y, type)
         return (wrapped(compute(x, y), type),)
 
     return run
@@ -204,17 +370,17 @@ class ArithFunctions(SimulatorFunctions):
     andi = integer_function(arith.AndIOp, np.bitwise_and)
     ori = integer_function(arith.OrIOp, np.bitwise_or)
     xori = integer_function(arith.XOrIOp, np.bitwise_xor)
-    shli = integer_function(arith.ShLIOp, integers.shift_left, False, left_shift)
-    shrui = integer_function(arith.ShRUIOp, integers.shift_right, False, shift)
-    shrsi = integer_function(arith.ShRSIOp, integers.shift_right, True, shift)
+    shli = integer_function(arith.ShLIOp, shift_left, False, left_shift)
+    shrui = integer_function(arith.ShRUIOp, shift_right, False, shift)
+    shrsi = integer_function(arith.ShRSIOp, shift_right, True, shift)
 
-    divui = division(arith.DivUIOp, integers.divide, is_signed=False)
-    divsi = division(arith.DivSIOp, integers.divide, is_signed=True)
-    floordivsi = division(arith.FloorDivSIOp, integers.floor_divide, is_signed=True)
-    ceildivsi = division(arith.CeilDivSIOp, integers.ceil_divide, is_signed=True)
-    ceildivui = division(arith.CeilDivUIOp, integers.ceil_divide, is_signed=False)
-    remui = division(arith.RemUIOp, integers.remainder, is_signed=False)
-    remsi = division(arith.RemSIOp, integers.remainder, is_signed=True)
+    divui = division(arith.DivUIOp, divide, is_signed=False)
+    divsi = division(arith.DivSIOp, divide, is_signed=True)
+    floordivsi = division(arith.FloorDivSIOp, floor_divide, is_signed=True)
+    ceildivsi = division(arith.CeilDivSIOp, ceil_divide, is_signed=True)
+    ceildivui = division(arith.CeilDivUIOp, ceil_divide, is_signed=False)
+    remui = division(arith.RemUIOp, remainder, is_signed=False)
+    remsi = division(arith.RemSIOp, remainder, is_signed=True)
 
     addf = float_function(arith.AddfOp, "add")
     subf = float_function(arith.SubfOp, "sub")
@@ -395,7 +561,7 @@ class ArithFunctions(SimulatorFunctions):
 def _product(type: Attribute, args: PythonValues, is_signed: bool) -> PythonValues:
     """Return the low and the high half of a product."""
     x, y = (by_sign(arg, type, is_signed) for arg in args)
-    high = integers.high_product(x, y, bits_of(type))
+    high = high_product(x, y, bits_of(type))
     return wrapped(x * y, type), wrapped(high, type)
 
 
@@ -405,7 +571,7 @@ def convert_number(
     source: Attribute,
     result: Attribute,
     is_signed: bool = True,
-    refuse: integers.Refuse | None = None,
+    refuse: Refuse | None = None,
 ) -> Array:
     """Return numbers of any type as numbers of any other.
 
@@ -427,7 +593,7 @@ def convert_number(
         if is_float(result):
             return numerics.convert(value, source, result)
         plain = numerics.plain(value, source)
-        if (wrong := ~formats.fits(plain, result, is_signed)).any():
+        if (wrong := ~fits(plain, result, is_signed)).any():
             sign = "a signed" if is_signed else "an unsigned"
             found = plain[wrong].flat[0]
             reason = f"conversion of {found} to {sign} {result}"
@@ -437,3 +603,39 @@ def convert_number(
     if is_float(result):
         return numerics.of_integers(plain, result)
     return wrapped(plain, result)
+
+
+# Simulation of what `arith` lacks: the remainder of floats, and assumptions.
+
+
+@register_impls
+class LlvmFunctions(SimulatorFunctions):
+    """The remainder, with the sign of the dividend; promises."""
+
+    frem = float_function(llvm.FRemOp, "rem")
+
+    @impl(AssumeOp)
+    def assume(
+        self, interpreter: Interpreter, op: AssumeOp, args: PythonValues
+    ) -> PythonValues:
+        """Check a promise, wherever somebody makes it."""
+        broken = self.machine.and_active(~args[0])
+        if broken is not None and broken.any():
+            raise UndefinedBehaviour("expected what is assumed to be true, got false")
+        return ()
+
+
+# Simulation of `ub`.
+
+
+@register_impls
+class UbFunctions(SimulatorFunctions):
+    """Poison is NaN, or a pattern of bits."""
+
+    @impl(ub.PoisonOp)
+    def poison(
+        self, interpreter: Interpreter, op: ub.PoisonOp, args: PythonValues
+    ) -> PythonValues:
+        """Give poison."""
+        value = self.machine.numerics.poison(element_type(op.result))
+        return (np.broadcast_to(value, (1,) * AXES + shape_of(op.result.type)),)

@@ -15,8 +15,8 @@ from coopc.dialects.coopmatrix import Ordering
 from coopc.sim.machine import Machine, writable
 from coopc.sim.memory import MemRef, linear_index
 from coopc.sim.numerics import Numerics
-from coopc.sim.races import ATOMIC
-from coopc.sim.values import Array, integers, is_float, wrapped
+from coopc.sim.undefined import ATOMIC
+from coopc.sim.values import Array, as_integers, is_float, wrapped
 
 ACQUIRING = (
     Ordering.ACQUIRE,
@@ -108,7 +108,7 @@ def combination(
     compute = _INTEGERS[name]
 
     def combine(old: Array, value: Array) -> Array:
-        x, y = (integers(each, type, is_signed) for each in (old, value))
+        x, y = (as_integers(each, type, is_signed) for each in (old, value))
         return wrapped(compute(x, y), type)
 
     return combine

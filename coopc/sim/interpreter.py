@@ -24,7 +24,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from coopc.sim.errors import SimulationError
 from coopc.sim.machine import Machine
-from coopc.sim.poison import Poison, Poisons
+from coopc.sim.undefined import Poison, Poisons
 
 Implementation: TypeAlias = Callable[
     [InterpreterFunctions, Interpreter, Operation, PythonValues], OpImplResult

@@ -19,16 +19,18 @@ from coopc.sim.launch import Launch
 from coopc.sim.matrices import Matrices
 from coopc.sim.memory import Buffer, MemRef, chosen_memref, linear_index
 from coopc.sim.numerics import Numerics
-from coopc.sim.poison import Poison, Poisons
-from coopc.sim.races import (
+from coopc.sim.undefined import (
     ATOMIC,
     EACH_LANE,
     PLAIN,
     TOGETHER,
     UNCHANGED,
     Access,
+    Poison,
+    Poisons,
+    Shadow,
+    Shadows,
 )
-from coopc.sim.shadow import Shadow, Shadows
 from coopc.sim.values import (
     AXES,
     GROUP_AXIS,

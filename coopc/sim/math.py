@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects import math
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 
-from coopc.sim import integers
+from coopc.sim import arith
 from coopc.sim.arith import element_type, float_function
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
@@ -77,7 +77,7 @@ class MathFunctions(SimulatorFunctions):
             wrong = wrong & trailing(mask, len(shape_of(op.result.type)))
         if wrong.any():
             raise UndefinedBehaviour("expected no negative power of 0")
-        return (wrapped(integers.power(base, exponent), type),)
+        return (wrapped(arith.power(base, exponent), type),)
 
     @impl(math.FPowIOp)
     def fpowi(
@@ -95,7 +95,7 @@ class MathFunctions(SimulatorFunctions):
         """Count the zeros above the highest one."""
         type = element_type(op.result)
         bits = bits_of(type)
-        found = integers.count_leading_zeros(unsigned(args[0], type), bits)
+        found = arith.count_leading_zeros(unsigned(args[0], type), bits)
         return (wrapped(found, type),)
 
     @impl(math.CountTrailingZerosOp)
@@ -107,7 +107,7 @@ class MathFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Count the zeros below the lowest one."""
         type = element_type(op.result)
-        found = integers.count_trailing_zeros(unsigned(args[0], type), bits_of(type))
+        found = arith.count_trailing_zeros(unsigned(args[0], type), bits_of(type))
         return (wrapped(found, type),)
 
     @impl(math.CtPopOp)
@@ -116,4 +116,4 @@ class MathFunctions(SimulatorFunctions):
     ) -> PythonValues:
         """Count the ones."""
         type = element_type(op.result)
-        return (wrapped(integers.count_ones(unsigned(args[0], type)), type),)
+        return (wrapped(arith.count_ones(unsigned(args[0], type)), type),)

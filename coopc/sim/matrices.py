@@ -103,7 +103,7 @@ def named_provider(attr: Attribute | None) -> Provider:
 
 
 def _by_attribute(attr: Attribute, matrix: MatrixType, lanes: int) -> Distribution:
-    from coopc.dialects.layout.matrices import distribution_of
+    from coopc.dialects.coopmatrix.elements import distribution_of
 
     try:
         return distribution_of(attr, matrix, lanes)

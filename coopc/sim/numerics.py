@@ -1,27 +1,21 @@
-"""How numbers are computed: plainly, each with the rounding of its type.
-
-Everything that the simulator does with floats goes through a `Numerics`.  This one
-computes floats as they are; `coopc.sim.tracked` gives each one a bound of its error
-beside it, and overrides what has to know.
-
-A product of matrices of floats is `c`, to which the products of elements are added one
-after the other, by ascending k, in f32 (in f64 if any of the four types is f64), and is
-then rounded to the type of the result.  Products of f16 and bf16 are exact in f32.
-"""
+"""How numbers are computed: plainly, each with the rounding of its type."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float64Type
 from xdsl.ir import Attribute
 
-from coopc.sim import formats
-from coopc.sim.float_functions import FLOAT_FUNCTIONS, FloatFunction
-from coopc.sim.fused import fused_multiply_add_f64
-from coopc.sim.shadow import StoredErrors
+from coopc.rounding import FORMATS
+from coopc.sim.undefined import StoredErrors
 from coopc.sim.values import (
+    BFLOAT16,
     Array,
     DType,
     FloatType,
@@ -30,6 +24,404 @@ from coopc.sim.values import (
     value_dtype,
     wrapped,
 )
+
+
+def fused_multiply_add(x: Array, y: Array, z: Array) -> Array:
+    """Return `x * y + z` of f64 arrays that hold values of f32 or narrower types.
+
+    The result is rounded to odd: the caller rounds it to the type.
+    """
+    product = x * y
+    total = product + z
+    # Two-sum: what the addition lost.
+    shadow = total - product
+    lost = (product - (total - shadow)) + (z - shadow)
+    even = (total.view(np.int64) & 1) == 0
+    inexact = np.isfinite(total) & (lost != 0) & even
+    return np.where(inexact, np.nextafter(total, np.copysign(np.inf, lost)), total)
+
+
+def fused_multiply_add_f64(x: Array, y: Array, z: Array) -> Array:
+    """Return `x * y + z` of f64 arrays, rounded once, one element at a time."""
+    x, y, z = np.broadcast_arrays(x, y, z)
+    plain = x * y + z
+    usable = np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
+    found = plain.copy()
+    for place in zip(*np.nonzero(usable), strict=True):
+        found[place] = _exactly(float(x[place]), float(y[place]), float(z[place]))
+    return found
+
+
+def _exactly(x: float, y: float, z: float) -> float:
+    """Return `x * y + z` of finite numbers, rounded once."""
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    if exact == 0:
+        return x * y + z  # the sign of the zero is that of the float operations
+    try:
+        return float(exact)
+    except OverflowError:
+        return float("inf") if exact > 0 else float("-inf")
+
+
+# Rounding of arrays to the formats of floats, to nearest even, and their bits.
+#
+# Laws (test/unit/test_sim_formats.py): as `coopc.rounding` rounds one number, from f32,
+# f64 and integers alike; bits there and back are the identity.
+
+
+def rounded(array: Array, type: Attribute) -> Array:
+    """Return floats of any format rounded to the values of a type."""
+    if isinstance(type, BFloat16Type):
+        return _bf16_of_f64(array) if array.dtype == np.float64 else _bf16(array)
+    return array.astype(value_dtype(type), copy=False)
+
+
+def rounded_integers(array: Array, type: Attribute) -> Array:
+    """Return integers rounded to the floats of a type, once."""
+    if isinstance(type, Float64Type):
+        return array.astype(np.float64)
+    if array.dtype == np.bool_:
+        array = array.astype(np.uint8)
+    return rounded(_sticky(array), type)
+
+
+def bits_from_bf16(array: Array) -> Array:
+    """Return the 16 bits of each bf16, as uint16."""
+    return (array.astype(np.float32, copy=False).view(np.uint32) >> 16).astype(
+        np.uint16
+    )
+
+
+def bf16_from_bits(bits: Array) -> Array:
+    """Return the bf16 that each uint16 is, as float32."""
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def to_bf16(numbers: Array) -> Array:
+    """Return floats as an array of bf16 in memory: rounded, and the bits as uint16.
+
+    >>> to_bf16(np.array([1.0, -2.0])).tolist()
+    [16256, 49152]
+    """
+    return bits_from_bf16(rounded(np.asarray(numbers), BFLOAT16))
+
+
+def from_bf16(bits: Array) -> Array:
+    """Return the numbers in an array of bf16 in memory, as float32.
+
+    >>> from_bf16(np.array([16256, 49152], dtype=np.uint16)).tolist()
+    [1.0, -2.0]
+    """
+    return bf16_from_bits(np.asarray(bits))
+
+
+def float_bits(array: Array, type: FloatType) -> Array:
+    """Return the bits of floats of a type, as signed integers of its width."""
+    if isinstance(type, BFloat16Type):
+        return bits_from_bf16(array).view(np.int16)
+    return array.view(np.dtype(f"i{array.dtype.itemsize}"))
+
+
+def float_of_bits(bits: Array, type: Attribute) -> Array:
+    """Return the floats of a type that integers of its width are the bits of."""
+    if isinstance(type, BFloat16Type):
+        return bf16_from_bits(bits.view(np.uint16))
+    return bits.view(value_dtype(type))
+
+
+def truncated(array: Array, type: Attribute, is_signed: bool) -> Array:
+    """Return floats as integers of a type, rounded towards zero.
+
+    What does not fit is undefined in every dialect; here it is the nearest integer that
+    fits, and 0 for NaN.
+    """
+    bits = bits_of(type)
+    low = -(1 << (bits - 1)) if is_signed else 0
+    high = (1 << (bits - (1 if is_signed else 0))) - 1
+    whole = np.trunc(array.astype(np.float64))
+    inside = np.where((whole > float(low)) & (whole < float(high)), whole, 0.0)
+    # Only what is inside is converted: numpy's result is undefined for the rest.
+    wide = inside.astype(np.int64 if is_signed else np.uint64)
+    wide = np.where(whole >= float(high), wide.dtype.type(high), wide)
+    return np.where(whole <= float(low), wide.dtype.type(low), wide)
+
+
+def fits(array: Array, type: Attribute, is_signed: bool) -> Array:
+    """Return which floats, rounded towards zero, are integers of a type."""
+    bits = bits_of(type)
+    low = -(2.0 ** (bits - 1)) if is_signed else 0.0
+    whole = np.trunc(array.astype(np.float64))
+    return (whole >= low) & (whole < low + 2.0**bits)
+
+
+def _bf16(array: Array) -> Array:
+    """Round f16 or f32 to bf16."""
+    bits = array.astype(np.float32, copy=False).view(np.uint32)
+    odd = (bits >> np.uint32(16)) & np.uint32(1)
+    up = (bits + np.uint32(0x7FFF) + odd) & np.uint32(0xFFFF0000)
+    quiet = (bits | np.uint32(0x00400000)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(array), quiet, up).view(np.float32)
+
+
+def _bf16_of_f64(array: Array) -> Array:
+    """Round f64 to bf16, not by way of f32, which would round twice."""
+    format = FORMATS["bf16"]
+    _, exponent = np.frexp(array)
+    unit = np.maximum(exponent - 1, format.min_exponent) - format.fraction_bits
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.ldexp(np.rint(np.ldexp(array, -unit)), unit)
+        near = np.where(
+            np.abs(near) > format.greatest, np.copysign(np.inf, array), near
+        )
+        return np.where(np.isfinite(array), near, array).astype(np.float32)
+
+
+def _sticky(array: Array) -> Array:
+    """Return integers as f64, such that rounding them once more rounds rightly.
+
+    What f64 has no room for is kept as one bit that says whether there is anything.
+    """
+    magnitude = array.astype(np.uint64)
+    if negative := array.dtype.kind == "i":
+        magnitude = np.where(array < 0, np.uint64(0) - magnitude, magnitude)
+    low = magnitude & np.uint64(0xFFF)
+    large = magnitude >> np.uint64(52) != 0
+    kept = (magnitude ^ low) | (low != 0).astype(np.uint64) << np.uint64(12)
+    floats = np.where(large, kept, magnitude).astype(np.float64)
+    return np.where(array < 0, -floats, floats) if negative else floats
+
+
+# The functions on floats that operations are made of: one table.
+#
+# Each says how it is computed on arrays, and how errors of its operands reach the
+# result
+# (`spread`), for runs that track them: see `coopc.sim.tracked`.
+
+Compute: TypeAlias = Callable[..., Array]
+Spread: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], Array]
+"""From operands and the bounds of their errors to the bound of the result's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FloatFunction:
+    """A function of one to three floats of a type to one of that type."""
+
+    name: str
+    compute: Compute
+    """On arrays of the type, bf16 as f32; of f64 where `wide`."""
+    spread: Spread
+    wide: bool = False
+    """Computed in f64 and then rounded: more exact than any device's library."""
+    exact: bool = False
+    """The result is an operand, or one without its sign: nothing is rounded."""
+    ulps: float = 0.5
+    """The greatest error of an implementation, in units in the last place; of library
+    functions as in OpenCL C 3.0, table "ULP values for single precision"."""
+
+
+def _sum_of_errors(x: Sequence[Array], e: Sequence[Array]) -> Array:
+    """Of `x + y`, `x - y`: the sum."""
+    return sum(e[1:], e[0])
+
+
+def _greatest_error(x: Sequence[Array], e: Sequence[Array]) -> Array:
+    """Of a choice between operands: the greatest."""
+    found = e[0]
+    for other in e[1:]:
+        found = np.maximum(found, other)
+    return found
+
+
+def _product(x: Sequence[Array], e: Sequence[Array]) -> Array:
+    """Of `x * y`."""
+    return np.abs(x[0]) * e[1] + np.abs(x[1]) * e[0] + e[0] * e[1]
+
+
+def _product_and_sum(x: Sequence[Array], e: Sequence[Array]) -> Array:
+    """Of `x * y + z`."""
+    return _product(x, e) + e[2]
+
+
+def _quotient(x: Sequence[Array], e: Sequence[Array]) -> Array:
+    """Of `x / y`; unbounded where the error of y reaches zero."""
+    room = np.abs(x[1]) - e[1]
+    error = (e[0] + np.abs(x[0] / x[1]) * e[1]) / room
+    return np.where((e[0] == 0) & (e[1] == 0), 0.0, np.where(room > 0, error, np.inf))
+
+
+def _by_values(compute: Compute) -> Spread:
+    """Of a function that is monotone near x: by its values at x - e and x + e.
+
+    Unbounded where it is not defined there.
+    """
+
+    def spread(x: Sequence[Array], e: Sequence[Array]) -> Array:
+        here = compute(*x)
+        found = np.zeros_like(here)
+        for sign in (-1.0, 1.0):
+            for position, error in enumerate(e):
+                moved = list(x)
+                moved[position] = x[position] + sign * error
+                change = np.abs(compute(*moved) - here)
+                change = np.where(error == 0, 0.0, change)
+                found = found + np.where(np.isnan(change), np.inf, change)
+        return np.where(np.isnan(here), 0.0, found)
+
+    return spread
+
+
+def _by_error(x: Sequence[Array], e: Sequence[Array]) -> Array:
+    """Of a function whose slope is at most 1: the error of x."""
+    return e[0]
+
+
+def _by_step(compute: Compute) -> Spread:
+    """Of a function to whole numbers: by whether the error reaches a step."""
+
+    def spread(x: Sequence[Array], e: Sequence[Array]) -> Array:
+        below, above = compute(x[0] - e[0]), compute(x[0] + e[0])
+        return np.where(e[0] == 0, 0.0, np.abs(above - below))
+
+    return spread
+
+
+def minimum(x: Array, y: Array) -> Array:
+    """The smaller one; NaN if one is, and -0 is smaller than +0."""
+    return np.where(_zeros(x, y), np.where(np.signbit(x), x, y), np.minimum(x, y))
+
+
+def maximum(x: Array, y: Array) -> Array:
+    """The greater one; NaN if one is, and +0 is greater than -0."""
+    return np.where(_zeros(x, y), np.where(np.signbit(x), y, x), np.maximum(x, y))
+
+
+def min_number(x: Array, y: Array) -> Array:
+    """The smaller one; of a number and a NaN, the number."""
+    return np.where(_zeros(x, y), np.where(np.signbit(x), x, y), np.fmin(x, y))
+
+
+def max_number(x: Array, y: Array) -> Array:
+    """The greater one; of a number and a NaN, the number."""
+    return np.where(_zeros(x, y), np.where(np.signbit(x), y, x), np.fmax(x, y))
+
+
+def _zeros(x: Array, y: Array) -> Array:
+    return (x == 0) & (y == 0)
+
+
+def _round_away(x: Array) -> Array:
+    """Round to the nearest whole number, and away from zero of two."""
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole)
+
+
+def _erf(x: Array) -> Array:
+    return np.vectorize(math.erf, otypes=[np.float64])(x)
+
+
+def _rsqrt(x: Array) -> Array:
+    return 1.0 / np.sqrt(x)
+
+
+_ERF_SLOPE = 2 / math.sqrt(math.pi)
+
+
+def _by_erf(x: Sequence[Array], e: Sequence[Array]) -> Array:
+    """Of erf: its slope is at most 2 / sqrt(pi)."""
+    return _ERF_SLOPE * e[0]
+
+
+def _arithmetic() -> list[FloatFunction]:
+    """Return the functions that are rounded exactly."""
+    return [
+        FloatFunction("add", np.add, _sum_of_errors),
+        FloatFunction("sub", np.subtract, _sum_of_errors),
+        FloatFunction("mul", np.multiply, _product),
+        FloatFunction("div", np.divide, _quotient, ulps=2.5),
+        FloatFunction("precise_div", np.divide, _quotient),
+        FloatFunction("precise_sqrt", np.sqrt, _by_values(np.sqrt), wide=True),
+        FloatFunction("rem", np.fmod, _by_values(np.fmod)),
+        FloatFunction("fma", fused_multiply_add, _product_and_sum, wide=True),
+        FloatFunction("neg", np.negative, _greatest_error, exact=True),
+        FloatFunction("abs", np.abs, _greatest_error, exact=True),
+        FloatFunction("copysign", np.copysign, _by_error, exact=True),
+        FloatFunction("minimum", minimum, _greatest_error, exact=True),
+        FloatFunction("maximum", maximum, _greatest_error, exact=True),
+        FloatFunction("minnum", min_number, _greatest_error, exact=True),
+        FloatFunction("maxnum", max_number, _greatest_error, exact=True),
+    ]
+
+
+def _to_whole_numbers() -> list[FloatFunction]:
+    """Return the functions that round to whole numbers."""
+    found: dict[str, Compute] = {
+        "ceil": np.ceil,
+        "floor": np.floor,
+        "trunc": np.trunc,
+        "roundeven": np.rint,
+        "round": _round_away,
+    }
+    return [
+        FloatFunction(name, compute, _by_step(compute), exact=True)
+        for name, compute in found.items()
+    ]
+
+
+def _library() -> list[FloatFunction]:
+    """Return the functions of a mathematical library."""
+    found: dict[str, tuple[Compute, float]] = {
+        "acos": (np.arccos, 4),
+        "acosh": (np.arccosh, 4),
+        "asin": (np.arcsin, 4),
+        "asinh": (np.arcsinh, 4),
+        "atan": (np.arctan, 5),
+        "atanh": (np.arctanh, 5),
+        "atan2": (np.arctan2, 6),
+        "cbrt": (np.cbrt, 2),
+        "cosh": (np.cosh, 4),
+        "exp": (np.exp, 3),
+        "exp2": (np.exp2, 3),
+        "expm1": (np.expm1, 3),
+        "log": (np.log, 3),
+        "log10": (np.log10, 3),
+        "log1p": (np.log1p, 2),
+        "log2": (np.log2, 3),
+        "powf": (np.power, 16),
+        "rsqrt": (_rsqrt, 2),
+        "sinh": (np.sinh, 4),
+        "sqrt": (np.sqrt, 3),
+        "tan": (np.tan, 5),
+        "tanh": (np.tanh, 5),
+    }
+    functions = [
+        FloatFunction(name, compute, _by_values(compute), wide=True, ulps=ulps)
+        for name, (compute, ulps) in found.items()
+    ]
+    functions += [
+        FloatFunction("sin", np.sin, _by_error, wide=True, ulps=4),
+        FloatFunction("cos", np.cos, _by_error, wide=True, ulps=4),
+        FloatFunction("erf", _erf, _by_erf, wide=True, ulps=16),
+    ]
+    return functions
+
+
+FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
+    function.name: function
+    for function in (*_arithmetic(), *_to_whole_numbers(), *_library())
+}
+
+
+# How numbers are computed: plainly, each with the rounding of its type.
+#
+# Everything that the simulator does with floats goes through a `Numerics`.  This one
+# computes floats as they are; `coopc.sim.tracked` gives each one a bound of its error
+# beside it, and overrides what has to know.
+#
+# A product of matrices of floats is `c`, to which the products of elements are added
+# one
+# after the other, by ascending k, in f32 (in f64 if any of the four types is f64), and
+# is
+# then rounded to the type of the result.  Products of f16 and bf16 are exact in f32.
 
 
 class Numerics:
@@ -42,14 +434,12 @@ class Numerics:
     def from_memory(self, array: Array, type: Attribute) -> Array:
         """Return the values that memory holds."""
         if isinstance(type, BFloat16Type):
-            return formats.bf16_from_bits(array)
+            return bf16_from_bits(array)
         return array if is_float(type) else wrapped(array, type)
 
     def to_memory(self, array: Array, type: Attribute) -> Array:
         """Return values as memory holds them."""
-        return (
-            formats.bits_from_bf16(array) if isinstance(type, BFloat16Type) else array
-        )
+        return bits_from_bf16(array) if isinstance(type, BFloat16Type) else array
 
     def with_stored_errors(
         self,
@@ -90,7 +480,7 @@ class Numerics:
         """Return Python numbers as values of a type: rounded, or wrapped around."""
         if is_float(type):
             floats = np.asarray(value, dtype=np.float64)
-            return self.given(formats.rounded(floats, type), type)
+            return self.given(rounded(floats, type), type)
         bits = (1 << bits_of(type)) - 1
         if isinstance(value, np.generic):
             value = cast("Any", value).item()  # whose width `bits` may not fit
@@ -111,7 +501,7 @@ class Numerics:
         found = function.compute(*args)
         if function.exact:
             return found.astype(value_dtype(type), copy=False)
-        return formats.rounded(found, type)
+        return rounded(found, type)
 
     def call(self, name: str, type: Attribute, *args: Array) -> Array:
         """Return the function of that name in the table."""
@@ -119,27 +509,27 @@ class Numerics:
 
     def convert(self, array: Array, source: Attribute, result: Attribute) -> Array:
         """Return floats as floats of another type."""
-        return formats.rounded(array, result)
+        return rounded(array, result)
 
     def of_integers(self, array: Array, result: Attribute) -> Array:
         """Return integers, signed or unsigned as their arrays are, as floats."""
-        return self.given(formats.rounded_integers(array, result), result)
+        return self.given(rounded_integers(array, result), result)
 
     def to_integers(
         self, array: Array, source: Attribute, result: Attribute, is_signed: bool
     ) -> Array:
         """Return floats as integers of a type, rounded towards zero."""
         plain = self.plain(array, source)
-        return wrapped(formats.truncated(plain, result, is_signed), result)
+        return wrapped(truncated(plain, result, is_signed), result)
 
     def bitcast(self, array: Array, source: Attribute, result: Attribute) -> Array:
         """Return the values of another type of the same width that have these bits."""
         bits = array
         if is_float(source):
             assert isinstance(source, FloatType)
-            bits = formats.float_bits(self.plain(array, source), source)
+            bits = float_bits(self.plain(array, source), source)
         if is_float(result):
-            return self.given(formats.float_of_bits(bits, result), result)
+            return self.given(float_of_bits(bits, result), result)
         return wrapped(bits, result)
 
     def cut(self, array: Array, bits: int) -> Array:
@@ -166,7 +556,7 @@ class Numerics:
         for k in range(a.shape[-1]):
             np.multiply(a[..., :, k, None], b[..., None, k, :], out=product)
             total += product
-        return formats.rounded(total, types[3])
+        return rounded(total, types[3])
 
     def product(
         self,

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 
 from coopc.dialects import row_slice
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
-from coopc.sim.coopmatrix_memory import agreed, together
+from coopc.sim.coopmatrix import agreed, together
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
 from coopc.sim.values import AXES, Array, number, trailing

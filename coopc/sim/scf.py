@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import scf
+from xdsl.dialects import func, scf
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
@@ -198,3 +198,23 @@ def _extremes(trips: Array, mask: Array | None) -> tuple[int, int]:
     if most > MAX_ITERATIONS:
         raise SimulationError(f"expected at most {MAX_ITERATIONS} trips, got {most}")
     return most, int(trips.min())
+
+
+# Simulation of `func`: calls and returns.
+
+
+@register_impls
+class FuncFunctions(SimulatorFunctions):
+    """Those who are active call together; the callee has one exit, its end."""
+
+    @impl(func.CallOp)
+    def call(
+        self, interpreter: Interpreter, op: func.CallOp, args: PythonValues
+    ) -> PythonValues:
+        """Run the function that is called."""
+        callee = interpreter.get_op_for_symbol(op.callee)
+        if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
+            raise SimulationError(f"no function with a body is called {op.callee}")
+        return interpreter.run_ssacfg_region(callee.body, args)
+
+    leave = ending(func.ReturnOp)

@@ -17,17 +17,16 @@ from coopc.dialects import simt
 from coopc.dialects.simt import Dimension, FenceScope, ReduceKind, ShuffleMode
 from coopc.layout.exchange import ABSENT, sources, subgroup_size
 from coopc.sim.arith import element_type
-from coopc.sim.coopmatrix_pointees import in_elements
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import SimulatorFunctions
-from coopc.sim.memory import MemRef, memref_type, type_sizes
+from coopc.sim.memory import MemRef, in_elements, memref_type, type_sizes
 from coopc.sim.numerics import Numerics
 from coopc.sim.values import (
     AXES,
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
-    integers,
+    as_integers,
     is_float,
     number,
     shape_of,
@@ -65,7 +64,7 @@ def reduce_axis(
     Floats are reduced one after the other, each step rounded to the type.
     """
     if not is_float(type):
-        plain = integers(value, type, is_signed)
+        plain = as_integers(value, type, is_signed)
         reduce = _INTEGER_REDUCTIONS[kind].reduce
         return wrapped(reduce(plain, axis=axis, keepdims=True, dtype=plain.dtype), type)
     parts = np.split(value, value.shape[axis], axis)

@@ -1,38 +1,115 @@
-"""Run a kernel, or a function, on numpy arrays.
-
-    run = simulate(module, "gemm", [a, b, c])
-
-The arrays of arguments are changed in place.  A memref of bf16 is an array of uint16,
-see `coopc.sim.formats.to_bf16`; of i4 an array of int8; of f16, f32, f64 and integers
-what one would expect, signed or unsigned.  Strides are those of the array.
-"""
+"""Runs a kernel or a function on numpy arrays."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+    i32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter, OpCounter, PythonValues
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
+from xdsl.rewriter import Rewriter
 
-from coopc.sim.arguments import Argument, bind, released
+from coopc.dialects import simt, tt
+from coopc.dialects.tt.types import ModuleFacts, in_memory
+from coopc.rewrite.host_descriptors import make_host_descriptors
 from coopc.sim.errors import TooLong, UndefinedBehaviour
-from coopc.sim.launch import Launch, chunks, launch_of
+from coopc.sim.interpreter import Simulator, SimulatorFunctions
+from coopc.sim.launch import Argument, Launch, bind, chunks, launch_of, released
 from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices, Provider, constants_of, provider_of
 from coopc.sim.memory import MemRef
 from coopc.sim.numerics import Numerics
-from coopc.sim.registry import new_simulator
-from coopc.sim.shadow import Shadows
 from coopc.sim.tracked import Inputs, Tracked
+from coopc.sim.undefined import Shadows, written_arguments
 from coopc.sim.values import Array
-from coopc.sim.written import written_arguments
+
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "affine": ("coopc.sim.affine:AffineFunctions",),
+    "amx": ("coopc.sim.amx:AmxFunctions",),
+    "arith": ("coopc.sim.arith:ArithFunctions",),
+    "coopmatrix": (
+        "coopc.sim.coopmatrix:CoopmatrixElementFunctions",
+        "coopc.sim.coopmatrix:CoopmatrixElementwiseFunctions",
+        "coopc.sim.coopmatrix:CoopmatrixMemoryFunctions",
+        "coopc.sim.coopmatrix:CoopmatrixMultiplyFunctions",
+        "coopc.sim.coopmatrix:CoopmatrixWholeFunctions",
+    ),
+    "func": ("coopc.sim.scf:FuncFunctions",),
+    "linalg": ("coopc.sim.linalg:LinalgFunctions",),
+    "llvm": ("coopc.sim.arith:LlvmFunctions",),
+    "math": ("coopc.sim.math:MathFunctions",),
+    "memref": (
+        "coopc.sim.memref:MemrefFunctions",
+        "coopc.sim.memref:MemrefViewFunctions",
+    ),
+    "row_slice": ("coopc.sim.row_slice:RowSliceFunctions",),
+    "scf": ("coopc.sim.scf:ScfFunctions",),
+    "simt": ("coopc.sim.simt:SimtFunctions",),
+    "tt": (
+        "coopc.sim.tt:TtFunctions",
+        "coopc.sim.tt:TtMathFunctions",
+        "coopc.sim.tt:TtMemoryFunctions",
+    ),
+    "ttg": ("coopc.sim.ttg:TtgFunctions",),
+    "ttig": (
+        "coopc.sim.ttg:TtigFunctions",
+        "coopc.sim.tt:TtigMemoryFunctions",
+    ),
+    "ub": ("coopc.sim.arith:UbFunctions",),
+    "vector": (
+        "coopc.sim.vector:VectorFunctions",
+        "coopc.sim.vector:VectorMemoryFunctions",
+    ),
+    "xe": (
+        "coopc.sim.xe:XeFunctions",
+        "coopc.sim.xe:XeChannelFunctions",
+        "coopc.sim.xe:XeMultiplyFunctions",
+    ),
+}
+"""By dialect, the classes of functions; imported when a module has its operations."""
+
+
+def new_simulator(module: ModuleOp, machine: Machine) -> Simulator:
+    """Return an interpreter that knows the dialects of a module."""
+    simulator = Simulator(module, machine=machine)
+    for dialect in sorted({op.dialect_name() for op in module.walk()}):
+        for functions in functions_of(dialect):
+            simulator.register_implementations(functions(machine))
+    return simulator
+
+
+def functions_of(dialect: str) -> Iterator[type[SimulatorFunctions]]:
+    """Import the functions of a dialect; one without any has none."""
+    for path in FUNCTIONS.get(dialect, ()):
+        module, _, name = path.partition(":")
+        found = getattr(import_module(module), name)
+        assert issubclass(found, SimulatorFunctions), path
+        yield found
+
+
+# Run a kernel, or a function, on numpy arrays.
+#
+#     run = simulate(module, "gemm", [a, b, c])
+#
+# The arrays of arguments are changed in place.  A memref of bf16 is an array of uint16,
+# see `coopc.sim.numerics.to_bf16`; of i4 an array of int8; of f16, f32, f64 and
+# integers
+# what one would expect, signed or unsigned.  Strides are those of the array.
 
 DEFAULT_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
@@ -203,3 +280,65 @@ def _function(module: ModuleOp, name: str) -> FuncOp:
             f"expected a function with a body, one of {sorted(functions)}, got {name}"
         )
     return functions[name]
+
+
+# Run a kernel of Triton GPU IR on numpy arrays: its tensors whole, not in lanes.
+#
+# >>> from coopc.sim.simulate import simulate_triton
+# >>> run = simulate_triton(module, "copy", [a, b, n], grid=(4,))  # doctest: +SKIP
+#
+# An argument for a pointer is an array of any shape without gaps, changed in place.
+
+
+def simulate_triton(
+    module: ModuleOp,
+    name: str,
+    arguments: Sequence[Argument],
+    grid: tuple[int, ...],
+) -> Run:
+    """Run a kernel for all work-groups of a grid.
+
+    Args:
+        module: the program, verified; it is not changed.
+        name: of the kernel.
+        arguments: arrays for pointers, changed in place, and numbers.
+        grid: work-groups along x, y, z.
+
+    Raises:
+        SimulationError: the program does what is undefined, or what is not known here.
+        ValueError: the call does not fit the kernel, or there is none of that name.
+    """
+    return simulate(with_functions(module), name, arguments, grid=grid)
+
+
+def with_functions(module: ModuleOp) -> ModuleOp:
+    """Return a copy of a module whose kernels are functions, their bodies as they are.
+
+    It is for the simulator alone: pointers are memrefs of rank 0 by their types only.
+    """
+    copy = module.clone()
+    facts = ModuleFacts.of(copy)
+    for op in list(copy.ops):
+        if not isinstance(op, tt.FuncOp):
+            continue
+        if op.is_kernel and len(op.body.blocks) == 1:
+            make_host_descriptors(op)
+        inputs = [pointer_as_memref(type) for type in op.function_type.inputs]
+        outputs = op.function_type.outputs.data
+        types = FunctionType.from_lists(inputs, outputs)
+        func = FuncOp(op.sym_name.data, types, op.detach_region(op.body))
+        if op.is_kernel:
+            lanes = facts.threads_per_warp
+            func.attributes[simt.KERNEL] = UnitAttr()
+            func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+            items = [lanes * (facts.num_warps or 1)]
+            func.attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, items)
+        Rewriter.replace_op(op, func, [])
+    return copy
+
+
+def pointer_as_memref(type: Attribute) -> Attribute:
+    """Return the memref that is passed for a pointer; another type as it is."""
+    if not isinstance(type, tt.PtrType):
+        return type
+    return MemRefType(in_memory(type.pointee), [])

@@ -5,7 +5,7 @@ without tracking, its imaginary part is a bound of the difference to what exact
 arithmetic gives.  Whatever moves values moves bounds with them.  For a function f with
 operands x and bounds e, the bound of the result r is
 
-    spread(x, e)      how far f moves when its operands do (`coopc.sim.float_functions`)
+    spread(x, e)      how far f moves when its operands do (`coopc.sim.numerics`)
     + 2 u eps |r|     its own rounding: u units in the last place, eps half of one of 1
 
 and of a product of matrices, c being a term of the sum as any other,
@@ -33,9 +33,8 @@ from xdsl.ir import Attribute
 
 from coopc.rounding import FORMATS, FloatFormat
 from coopc.sim import values
-from coopc.sim.float_functions import FloatFunction
-from coopc.sim.numerics import Numerics
-from coopc.sim.shadow import StoredErrors
+from coopc.sim.numerics import FloatFunction, Numerics
+from coopc.sim.undefined import StoredErrors
 from coopc.sim.values import Array, DType, choose, is_float
 
 Complex: TypeAlias = npt.NDArray[np.complex128]

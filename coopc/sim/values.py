@@ -166,6 +166,6 @@ def unsigned(array: Array, type: Attribute) -> Array:
     return found & found.dtype.type((1 << bits) - 1)
 
 
-def integers(array: Array, type: Attribute, is_signed: bool) -> Array:
+def as_integers(array: Array, type: Attribute, is_signed: bool) -> Array:
     """Return the integers of a type by their sign."""
     return signed(array) if is_signed else unsigned(array, type)

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from coopc.sim.formats import from_bf16
+from coopc.sim.numerics import from_bf16
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -28,9 +28,8 @@ from coopc.dialects import coopmatrix, simt
 from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
 from coopc.passes.cpu.convert_simt_to_loops import EXTRA
 from coopc.run.cpu import Stages
-from coopc.sim.arguments import Argument, grid_sizes
 from coopc.sim.errors import SimulationError
-from coopc.sim.launch import launch_of
+from coopc.sim.launch import Argument, grid_sizes, launch_of
 from coopc.sim.simulate import Options, Run, simulate
 from coopc.sim.values import Array, bits_of, memory_dtype
 
@@ -48,7 +47,7 @@ def simulated_form(module: ModuleOp) -> ModuleOp:
     """Return a module as the simulator takes it: Triton's kernels are functions."""
     if not any(op.name == "tt.func" for op in module.ops):
         return module
-    from coopc.sim.triton import with_functions
+    from coopc.sim.simulate import with_functions
 
     return with_functions(module)
 

@@ -31,8 +31,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.dialects.coopmatrix import AccessOp
-from coopc.sim.arguments import Argument
-from coopc.sim.formats import to_bf16
+from coopc.sim.launch import Argument
+from coopc.sim.numerics import to_bf16
 from coopc.sim.tracked import Inputs
 from coopc.sim.values import (
     Array,

@@ -24,8 +24,8 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
-from coopc.sim.arguments import Argument
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
+from coopc.sim.launch import Argument
 from coopc.sim.matrices import provider_of
 from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, Run
 from coopc.sim.tracked import Inputs

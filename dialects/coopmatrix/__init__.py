@@ -7,8 +7,48 @@ multiplication, not which lane holds what: a kernel fixes that with the attribut
 
 from xdsl.ir import Dialect, Operation
 
-from coopc.dialects.coopmatrix.access import AccessOp, PlainAccessOp
-from coopc.dialects.coopmatrix.atomic import (
+from coopc.dialects.coopmatrix.arithmetic import (
+    OPAQUE_POINTERS,
+    AbsOp,
+    AddOp,
+    AndOp,
+    BinaryOp,
+    BitcastOp,
+    BitwiseOp,
+    ConvertOp,
+    DivisionOp,
+    DivOp,
+    ElementwiseOp,
+    FillOp,
+    MaxOp,
+    MinOp,
+    MulAddOp,
+    MulOp,
+    NegOp,
+    NotOp,
+    OrOp,
+    RemOp,
+    ScaleOp,
+    ShlOp,
+    ShrOp,
+    SignedBinaryOp,
+    SubOp,
+    UnaryOp,
+    XorOp,
+)
+from coopc.dialects.coopmatrix.elements import (
+    ApplyOp,
+    CoordOp,
+    ExtractOp,
+    ExtractRowSliceOp,
+    InsertOp,
+    InsertRowSliceOp,
+    LengthOp,
+    ReduceOp,
+    YieldOp,
+)
+from coopc.dialects.coopmatrix.memory import (
+    AccessOp,
     AtomicAddOp,
     AtomicLoadOp,
     AtomicMaxOp,
@@ -16,44 +56,24 @@ from coopc.dialects.coopmatrix.atomic import (
     AtomicOp,
     AtomicStoreOp,
     AtomicUpdateOp,
+    LoadOp,
+    PlainAccessOp,
+    PrefetchOp,
+    StoreOp,
 )
-from coopc.dialects.coopmatrix.bitwise import (
-    AndOp,
-    BitwiseOp,
-    NotOp,
-    OrOp,
-    ShlOp,
-    ShrOp,
-    XorOp,
-)
-from coopc.dialects.coopmatrix.constants import SpecConstantOp, spec_ids
-from coopc.dialects.coopmatrix.convert import BitcastOp, ConvertOp
-from coopc.dialects.coopmatrix.elements import CoordOp, ExtractOp, InsertOp, LengthOp
-from coopc.dialects.coopmatrix.elementwise import (
-    AbsOp,
-    AddOp,
-    BinaryOp,
-    DivisionOp,
-    DivOp,
-    ElementwiseOp,
-    MaxOp,
-    MinOp,
-    MulOp,
-    NegOp,
-    RemOp,
-    ScaleOp,
-    SignedBinaryOp,
-    SubOp,
-    UnaryOp,
-)
-from coopc.dialects.coopmatrix.enums import (
+from coopc.dialects.coopmatrix.types import (
+    CHANNEL_BITS,
+    ELEMENT_BITS,
     LAYOUT_NUMBERS,
     USE_NUMBERS,
     Axis,
     AxisAttr,
     CheckedAttr,
+    ElementType,
+    FloatElement,
     Layout,
     LayoutAttr,
+    MatrixType,
     Operand,
     Ordering,
     OrderingAttr,
@@ -62,24 +82,14 @@ from coopc.dialects.coopmatrix.enums import (
     Scope,
     ScopeAttr,
     SignedAttr,
+    Size,
+    SpecConstantOp,
     Use,
     UseAttr,
-)
-from coopc.dialects.coopmatrix.fill import OPAQUE_POINTERS, FillOp
-from coopc.dialects.coopmatrix.memory import LoadOp, PrefetchOp, StoreOp
-from coopc.dialects.coopmatrix.multiply import MulAddOp
-from coopc.dialects.coopmatrix.slices import ExtractRowSliceOp, InsertRowSliceOp
-from coopc.dialects.coopmatrix.types import (
-    CHANNEL_BITS,
-    ELEMENT_BITS,
-    ElementType,
-    FloatElement,
-    MatrixType,
-    Size,
     element,
     matrix_type,
+    spec_ids,
 )
-from coopc.dialects.coopmatrix.whole import ApplyOp, ReduceOp, YieldOp
 
 DISTRIBUTION = "coopmatrix.distribution"
 """The kernel attribute that says which work-item owns which element."""

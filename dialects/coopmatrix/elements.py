@@ -10,23 +10,50 @@ and an undefined result of `coord`.
 They may stand in divergent control flow: each work-item runs them by itself.
 """
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute, SSAValue
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, UnitAttr, VectorType, i1
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
+    lazy_traits_def,
     operand_def,
+    opt_operand_def,
+    opt_prop_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import NoMemoryEffect, Pure
+from xdsl.traits import (
+    HasParent,
+    IsTerminator,
+    NoMemoryEffect,
+    Pure,
+    RecursivelySpeculatable,
+    RecursiveMemoryEffect,
+)
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.coopmatrix.traits import Canonicalized, NamesConstants
-from coopc.dialects.coopmatrix.types import MatrixType, matrix_type
+from coopc.dialects.coopmatrix.types import (
+    Axis,
+    AxisAttr,
+    Canonicalized,
+    MatrixType,
+    NamesConstants,
+    Reduction,
+    ReductionAttr,
+    Size,
+    matrix_type,
+)
+from coopc.dialects.layout import rule_in
+from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.traits import Collective
+from coopc.layout.distribution import Distribution
+from coopc.layout.family import Matrix, distribution
 
 
 @irdl_op_definition
@@ -78,7 +105,7 @@ class ExtractOp(IRDLOperation):
         )
 
     @classmethod
-    def parse(cls, parser: Parser) -> "ExtractOp":
+    def parse(cls, parser: Parser) -> ExtractOp:
         """Parse `%m[%i] : type`."""
         matrix, index = parse_slot(parser)
         attributes = parser.parse_optional_attr_dict()
@@ -127,7 +154,7 @@ class InsertOp(IRDLOperation):
         super().__init__(operands=[value, matrix, index], result_types=[matrix.type])
 
     @classmethod
-    def parse(cls, parser: Parser) -> "InsertOp":
+    def parse(cls, parser: Parser) -> InsertOp:
         """Parse `%e, %m[%i] : type`."""
         value = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
@@ -226,3 +253,385 @@ def parse_matrix_type(parser: Parser) -> MatrixType:
     if not isinstance(type, MatrixType):
         parser.raise_error(f"expected a !coopmatrix.matrix, got {type}", position)
     return type
+
+
+# Where the elements of a matrix type are, by the attribute of its kernel.
+
+
+def matrix_of(type: MatrixType) -> Matrix:
+    """Return what of a type decides where its elements are; its sizes are numbers."""
+    use = type.use.data.value
+    assert use in ("a", "b", "acc", "none"), use
+    return Matrix(*type.shape, type.element_bits, use)
+
+
+def distribution_of(attr: Attribute, type: MatrixType, lanes: int) -> Distribution:
+    """Return how the lanes hold a matrix, by a kernel's `coopmatrix.distribution`.
+
+    Args:
+        attr: an attribute of `layout`, or an encoding of Triton.
+        type: the matrix, of static sizes.
+        lanes: that share it.
+
+    Raises:
+        ValueError: the attribute is of another kind, or not for such a matrix or so
+            many lanes.
+    """
+    rule = rule_in(attr)
+    if rule is None:
+        raise ValueError(
+            f"expected a distribution, as #layout.coopmatrix is one, got {attr}"
+        )
+    return distribution(rule, matrix_of(type), lanes)
+
+
+# Operations of `coopmatrix` on row slices: consecutive elements, row by row.
+
+
+@irdl_op_definition
+class ExtractRowSliceOp(IRDLOperation):
+    """Consecutive elements of a matrix, in row-major order, from `offset` on.
+
+    | value  | shape                                                           |
+    |--------|-----------------------------------------------------------------|
+    | matrix | M x N                                                           |
+    | offset | index of the first element: row * N + column                    |
+    | result | L elements; those beyond the matrix are 0                       |
+
+    ```mlir
+    %m, %k = "test.op"() : () -> (!coopmatrix.matrix<12x12xi32, none>, index)
+    %v = coopmatrix.extract_row_slice %m[%k] :
+         !coopmatrix.matrix<12x12xi32, none> -> vector<16xi32>
+    ```
+    """
+
+    name = "coopmatrix.extract_row_slice"
+
+    matrix = operand_def(MatrixType)
+    offset = operand_def(IndexType())
+    result = result_def(VectorType)
+
+    traits = traits_def(Collective(), Pure(), NamesConstants())
+
+    assembly_format = (
+        "$matrix `[` $offset `]` attr-dict `:` type($matrix) `->` type($result)"
+    )
+
+    def __init__(self, matrix: SSAValue, offset: SSAValue, result: Attribute) -> None:
+        super().__init__(operands=[matrix, offset], result_types=[result])
+
+    def verify_(self) -> None:
+        """Check the shape and the element type of the slice."""
+        verify_row_slice(self.result, matrix_type(self.matrix))
+
+
+@irdl_op_definition
+class InsertRowSliceOp(IRDLOperation):
+    """A matrix with other elements, in row-major order, from `offset` on.
+
+    Elements that lie beyond the matrix, or whose bit in `mask` is 0, are dropped.
+
+    ```mlir
+    %m, %k = "test.op"() : () -> (!coopmatrix.matrix<12x12xi32, none>, index)
+    %v, %mask = "test.op"() : () -> (vector<16xi32>, vector<16xi1>)
+    %n = coopmatrix.insert_row_slice %v, %m[%k] :
+         vector<16xi32>, !coopmatrix.matrix<12x12xi32, none>
+    %o = coopmatrix.insert_row_slice %v, %m[%k] mask %mask : vector<16xi1> :
+         vector<16xi32>, !coopmatrix.matrix<12x12xi32, none>
+    ```
+    """
+
+    name = "coopmatrix.insert_row_slice"
+
+    value = operand_def(VectorType)
+    matrix = operand_def(MatrixType)
+    offset = operand_def(IndexType())
+    mask = opt_operand_def(VectorType)
+    result = result_def(MatrixType)
+
+    traits = traits_def(Collective(), Pure(), NamesConstants())
+
+    def __init__(
+        self,
+        value: SSAValue,
+        matrix: SSAValue,
+        offset: SSAValue,
+        mask: SSAValue | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[value, matrix, offset, mask], result_types=[matrix.type]
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> InsertRowSliceOp:
+        """Parse `%v, %m[%k] mask %mask : mask-type : vector-type, matrix-type`."""
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        matrix, offset = parse_slot(parser)
+        mask = None
+        if parser.parse_optional_keyword("mask") is not None:
+            unresolved = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            mask = parser.resolve_operand(unresolved, parser.parse_type())
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        value_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        op = cls(
+            parser.resolve_operand(value, value_type),
+            parser.resolve_operand(matrix, parser.parse_type()),
+            parser.resolve_operand(offset, IndexType()),
+            mask,
+        )
+        op.attributes = attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        print_slot(printer, self.matrix, self.offset)
+        if self.mask is not None:
+            printer.print_string(" mask ")
+            printer.print_ssa_value(self.mask)
+            printer.print_string(" : ")
+            printer.print_attribute(self.mask.type)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+        printer.print_string(", ")
+        printer.print_attribute(self.matrix.type)
+
+    def verify_(self) -> None:
+        """Check the slice, its mask and the result."""
+        slice = verify_row_slice(self.value, matrix_type(self.matrix))
+        verify_same_type(self.result, self.matrix)
+        expected = VectorType(i1, slice.get_shape())
+        if self.mask is not None and self.mask.type != expected:
+            raise VerifyException(
+                f"expected a mask of {expected}, a bit for each element, "
+                f"got {self.mask.type}"
+            )
+
+
+def verify_row_slice(value: SSAValue, matrix: MatrixType) -> VectorType:
+    """Check that a vector is a row slice of a matrix, and return its type."""
+    type = value.type
+    assert is_vector(type), type
+    if (
+        type.get_num_dims() != 1
+        or type.get_num_scalable_dims() != 0
+        or type.get_element_type() != matrix.element_type
+    ):
+        raise VerifyException(
+            f"expected a row slice, a vector of rank 1 and of {matrix.element_type}, "
+            f"the element type of the matrix, got {type}"
+        )
+    return type
+
+
+# Operations of `coopmatrix` on whole matrices: reduce and apply.
+
+
+@irdl_op_definition
+class ReduceOp(IRDLOperation):
+    """Reduce each row, or each column, of a matrix to one element.
+
+    | axis | result | element (i, 0) or (0, j)    |
+    |------|--------|-----------------------------|
+    | rows | M x 1  | of row i, over all columns  |
+    | cols | 1 x N  | of column j, over all rows  |
+
+    The order is open: sums of floats are exact only where every order is.  Integers
+    wrap around in `add`; `signed` orders them in `max` and `min`.  Of a number and a
+    NaN, `max` and `min` take the number.
+
+    ```mlir
+    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
+    %r = coopmatrix.reduce add rows %x :
+         !coopmatrix.matrix<8x16xf32, acc> -> !coopmatrix.matrix<8x1xf32, acc>
+    %y = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
+    %s = coopmatrix.reduce max cols signed %y :
+         !coopmatrix.matrix<8x16xi32, acc> -> !coopmatrix.matrix<1x16xi32, acc>
+    ```
+    """
+
+    name = "coopmatrix.reduce"
+
+    value = operand_def(MatrixType)
+    result = result_def(MatrixType)
+    kind = prop_def(ReductionAttr)
+    axis = prop_def(AxisAttr)
+    signed = opt_prop_def(UnitAttr)
+
+    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
+
+    assembly_format = (
+        "$kind $axis (`signed` $signed^)? $value attr-dict "
+        "`:` type($value) `->` type($result)"
+    )
+
+    def __init__(
+        self, kind: Reduction, axis: Axis, value: SSAValue, signed: bool = False
+    ) -> None:
+        super().__init__(
+            operands=[value],
+            properties={
+                "kind": ReductionAttr(kind),
+                "axis": AxisAttr(axis),
+                "signed": UnitAttr() if signed else None,
+            },
+            result_types=[reduced(matrix_type(value), axis)],
+        )
+
+    def verify_(self) -> None:
+        """Check the result and the sign."""
+        value = matrix_type(self.value)
+        if self.result.type != (expected := reduced(value, self.axis.data)):
+            raise VerifyException(
+                f"expected {expected}, one element for each of the {self.axis.data}, "
+                f"got {self.result.type}"
+            )
+        if self.signed is None:
+            return
+        if self.kind.data == Reduction.ADD or not is_integer(value.element_type):
+            raise VerifyException(
+                "expected max or min of integers, which can be signed, got "
+                f"{self.kind.data} of {value.element_type}"
+            )
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The new element, at the end of `coopmatrix.apply`.
+
+    ```mlir
+    %x = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
+    %y = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<8x16xf32, acc> {
+      coopmatrix.yield %v : f32
+    }
+    ```
+    """
+
+    name = "coopmatrix.yield"
+
+    value = operand_def()
+
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ApplyOp), Pure()))
+
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value])
+
+
+@irdl_op_definition
+class ApplyOp(IRDLOperation):
+    """Compute each element anew from its row, its column and its value.
+
+    | value  | what                                                      |
+    |--------|-----------------------------------------------------------|
+    | value  | M x N                                                     |
+    | body   | (row: index, col: index, value: T) -> T, once an element  |
+    | result | the type of the value                                     |
+
+    The body runs for the elements of the matrix, not for padding, in any order.  It may
+    use values from outside; each work-item uses its own.  Nothing in it is collective:
+    the work-items run it as often as they own elements.
+
+    ```mlir
+    %x, %zero = "test.op"() : () -> (!coopmatrix.matrix<8x16xf32, acc>, f32)
+    %y = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<8x16xf32, acc> {
+      %below = arith.cmpi ugt, %i, %j : index
+      %w = arith.select %below, %v, %zero : f32
+      coopmatrix.yield %w : f32
+    }
+    ```
+    """
+
+    name = "coopmatrix.apply"
+
+    value = operand_def(MatrixType)
+    result = result_def(MatrixType)
+    body = region_def("single_block")
+
+    traits = traits_def(
+        Collective(),
+        RecursiveMemoryEffect(),
+        RecursivelySpeculatable(),
+        NamesConstants(),
+        Canonicalized(),
+    )
+
+    def __init__(self, value: SSAValue, body: Region) -> None:
+        super().__init__(operands=[value], regions=[body], result_types=[value.type])
+
+    @staticmethod
+    def new_block(matrix: MatrixType) -> Block:
+        """Return an empty body for matrices of a type."""
+        return Block(arg_types=(IndexType(), IndexType(), matrix.element_type))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ApplyOp:
+        """Parse `(%i, %j, %v) in %x : type { ... }`."""
+        with parser.in_parens():
+            names = [parser.parse_argument(expect_type=False)]
+            for _ in range(2):
+                parser.parse_punctuation(",")
+                names.append(parser.parse_argument(expect_type=False))
+        parser.parse_keyword("in")
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        type = parse_matrix_type(parser)
+        types = (IndexType(), IndexType(), type.element_type)
+        arguments = [name.resolve(of) for name, of in zip(names, types, strict=True)]
+        body = parser.parse_region(arguments)
+        op = cls(parser.resolve_operand(value, type), body)
+        op.attributes = parser.parse_optional_attr_dict()
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_ssa_value)
+        printer.print_string(" in ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_op_attributes(self.attributes)
+
+    def verify_(self) -> None:
+        """Check the body's arguments, what it yields, and the result."""
+        verify_same_type(self.result, self.value)
+        matrix = matrix_type(self.value)
+        expected = (IndexType(), IndexType(), matrix.element_type)
+        if self.body.block.arg_types != expected:
+            found = ", ".join(str(type) for type in self.body.block.arg_types)
+            raise VerifyException(
+                f"expected a body of (index, index, {matrix.element_type}): row, "
+                f"column and element, got ({found})"
+            )
+        last = self.body.block.last_op
+        if not isinstance(last, YieldOp):
+            found = "nothing" if last is None else last.name
+            raise VerifyException(
+                f"expected a body that ends in coopmatrix.yield, got {found}"
+            )
+        verify_element(last.value, matrix)
+        for op in self.body.walk():
+            if op.has_trait(Collective):
+                raise VerifyException(
+                    f"expected a body that each work-item runs by itself, got "
+                    f"{op.name}, which all run together"
+                )
+
+
+def reduced(matrix: MatrixType, axis: Axis) -> MatrixType:
+    """Return the type that a reduction of `matrix` along an axis has."""
+    rows, cols = matrix.sizes
+    sizes: tuple[Size, Size] = (rows, 1) if axis == Axis.ROWS else (1, cols)
+    return matrix.with_shape(*sizes)

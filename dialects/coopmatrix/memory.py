@@ -1,15 +1,23 @@
-"""Operations of `coopmatrix` on memory: load, store and prefetch."""
+"""Operations of `coopmatrix` on memory: load, store, prefetch and atomics."""
 
+from abc import ABC
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import (
     I32,
+    I64,
+    IndexType,
     IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    SymbolRefAttr,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
+    IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
@@ -17,6 +25,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.traits import (
     EffectInstance,
@@ -26,24 +35,210 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.coopmatrix.access import (
-    AccessOp,
-    PlainAccessOp,
-    verify_no_zero_stride,
-)
-from coopc.dialects.coopmatrix.enums import (
+from coopc.dialects.coopmatrix.types import (
+    CHANNEL_BITS,
     CheckedAttr,
     Layout,
     LayoutAttr,
+    MatrixType,
+    NamesConstants,
+    Ordering,
+    OrderingAttr,
     Scope,
     ScopeAttr,
-)
-from coopc.dialects.coopmatrix.traits import NamesConstants
-from coopc.dialects.coopmatrix.types import (
-    MatrixType,
+    Use,
     matrix_type,
+    unsupported_element,
 )
-from coopc.dialects.traits import Collective, FillsCache
+from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.simt import bits_of
+from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
+
+
+class AccessOp(IRDLOperation, ABC):
+    """What every access to memory has: a memref, positions, a layout, checks."""
+
+    memory = operand_def(MemRefType)
+    positions = var_operand_def(IndexType())
+    layout = prop_def(LayoutAttr)
+    checked = opt_prop_def(CheckedAttr)
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the matrix that is read or written."""
+        raise NotImplementedError
+
+    @property
+    def memory_type(self) -> MemRefType:
+        """The type of the memref."""
+        type = self.memory.type
+        assert is_memref(type), type
+        return type
+
+    def verify_(self) -> None:
+        """Check the memref and the positions against the matrix."""
+        memory, matrix = self.memory_type, self.matrix
+        if memory.get_num_dims() < 2:
+            raise VerifyException(
+                f"expected a memref of rank 2 or more, got {memory}: "
+                "its last two dimensions hold the matrix"
+            )
+        if len(self.positions) != memory.get_num_dims():
+            raise VerifyException(
+                f"expected {memory.get_num_dims()} positions, one for each dimension "
+                f"of the memref, got {len(self.positions)}"
+            )
+        self.verify_pointee()
+        if not isinstance(memory.layout, NoneAttr | StridedLayoutAttr):
+            raise VerifyException(
+                f"expected a memref with strides, got layout {memory.layout}"
+            )
+        if self.layout.data == Layout.PACKED:
+            verify_packed(matrix)
+
+    def verify_pointee(self) -> None:
+        """Check that memory holds elements of the matrix."""
+        expected, found = self.matrix.element_type, self.memory_type.element_type
+        if found != expected:
+            raise VerifyException(
+                f"expected a memref of {expected}, the element type of the matrix, "
+                f"got {found}"
+            )
+
+    @property
+    def matrix_strides(self) -> tuple[int | None, int | None]:
+        """The strides of the memref's last two dimensions; None where dynamic."""
+        strides = self.memory_type.get_strides()
+        assert strides is not None, self.memory_type
+        rows, cols = strides[-2:]
+        return rows, cols
+
+    @property
+    def layout_in_memory(self) -> Layout | None:
+        """The layout of the matrix as its elements lie in memory; None if not sure.
+
+        It is the other one where the memref's rows are columns in memory.  Where they
+        follow each other backwards, there is none.
+        """
+        rows, cols = self.matrix_strides
+        layout = self.layout.data
+        if any(stride is not None and stride < 0 for stride in (rows, cols)):
+            return None
+        if cols == 1:
+            return layout
+        named = isinstance(self, PlainAccessOp) and self.layout_name is not None
+        if rows != 1 or layout is Layout.PACKED or named:
+            return None
+        by_rows = layout is Layout.ROW_MAJOR
+        return Layout.COL_MAJOR if by_rows else Layout.ROW_MAJOR
+
+
+class PlainAccessOp(AccessOp, ABC):
+    """A load or a store: an access with memory operands.
+
+    The memref may hold numbers of another type than the matrix, or vectors of numbers
+    (as an array of `vec4` in a shader).  Positions and strides count what the memref
+    holds; a row of a row-major matrix, a column of a column-major one, lies without
+    gaps in memory, from the position of its first element on.
+
+    The layout may name a `coopmatrix.spec_constant`: `row_major = @L` is by rows unless
+    @L is set to what SPIR-V calls another layout, 1 for columns.
+    """
+
+    layout_name = opt_prop_def(SymbolRefAttr)
+    volatile = opt_prop_def(UnitAttr)
+    nontemporal = opt_prop_def(UnitAttr)
+    alignment = opt_prop_def(IntegerAttr[I64])
+    """In bytes, of the first element: a power of two."""
+    available = opt_prop_def(ScopeAttr)
+    """Of a store: to whom it makes what it writes available."""
+    visible = opt_prop_def(ScopeAttr)
+    """Of a load: whose writes, made available, it sees."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    @property
+    def pointee_bits(self) -> int:
+        """The width of what the memref holds, in bits."""
+        return bits_of(self.memory_type.element_type)
+
+    def verify_pointee(self) -> None:
+        """Check that memory holds numbers or vectors, and the matrix's where it must.
+
+        What is checked or packed is checked or packed element by element.
+        """
+        pointee = self.memory_type.element_type
+        if pointee == self.matrix.element_type:
+            return
+        if self.checked is not None or self.layout.data == Layout.PACKED:
+            super().verify_pointee()
+        number = pointee
+        if is_vector(pointee) and pointee.get_num_dims() == 1:
+            number = pointee.get_element_type()
+        if (reason := unsupported_element(number)) is not None:
+            raise VerifyException(
+                f"expected a memref of numbers or of vectors of numbers, {reason}"
+            )
+
+    def verify_(self) -> None:
+        """Check the alignment, too."""
+        super().verify_()
+        if self.alignment is None:
+            return
+        alignment = self.alignment.value.data
+        if alignment < 1 or alignment & (alignment - 1):
+            raise VerifyException(
+                f"expected an alignment that is a power of two, got {alignment}"
+            )
+
+    def verify_not_handed(self, scope: ScopeAttr | None, word: str, who: str) -> None:
+        """Check that data is handed over the way that `who` does, which is another.
+
+        Raises:
+            VerifyException: `scope` says to whom.
+        """
+        if scope is not None:
+            raise VerifyException(
+                f"expected {word} on {who} only, as SPIR-V has "
+                f"MakePointer{word.capitalize()}, got it on {self.name}"
+            )
+
+
+def verify_packed(matrix: MatrixType) -> None:
+    """Check that a matrix can have the `packed` layout.
+
+    Raises:
+        VerifyException: for a use other than b, for elements wider than a channel, and
+            for rows that do not fill the channels.
+    """
+    if matrix.use.data != Use.B:
+        raise VerifyException(
+            f"expected use b, the one with a packed layout, got {matrix.use.data}"
+        )
+    if matrix.element_bits > CHANNEL_BITS:
+        raise VerifyException(
+            f"expected elements of at most {CHANNEL_BITS} bits, the width of a "
+            f"packed channel, got {matrix.element_type}"
+        )
+    per_channel = CHANNEL_BITS // matrix.element_bits
+    rows = matrix.sizes[0]
+    if isinstance(rows, int) and rows % per_channel:
+        raise VerifyException(
+            f"expected rows in groups of {per_channel}, as many as a channel of "
+            f"{CHANNEL_BITS} bits packs, got {rows}"
+        )
+
+
+def verify_no_zero_stride(op: AccessOp) -> None:
+    """Check that the memref of a store has no stride of 0."""
+    if 0 in op.matrix_strides:
+        raise VerifyException(
+            "expected strides greater than 0: a store would write elements over each "
+            f"other, got {op.memory_type}"
+        )
+
+
+# Operations of `coopmatrix` on memory: load, store and prefetch.
 
 _ACCESS = (
     "$memory `[` $positions `]` $layout (`=` $layout_name^)? "
@@ -259,3 +454,299 @@ class PrefetchOp(AccessOp):
             raise VerifyException(
                 f"expected a level of 1, the nearest cache, or more, got {level}"
             )
+
+
+# Operations of `coopmatrix` that access memory atomically, element by element.
+
+_ATOMIC = (
+    "$memory `[` $positions `]` $layout (`checked` `` $checked^)? "
+    "$ordering (`scope` `=` $scope^)? "
+)
+
+
+class AtomicOp(AccessOp, ABC):
+    """An access that is atomic element by element, not as a whole."""
+
+    ordering = prop_def(OrderingAttr)
+    scope = opt_prop_def(ScopeAttr)
+    """Who sees it as atomic; the device where it is absent."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    @property
+    def atomic_scope(self) -> Scope:
+        """Who sees the access as atomic."""
+        return self.scope.data if self.scope is not None else Scope.DEVICE
+
+    def verify_(self) -> None:
+        """Check the ordering, and the element type: atomics need whole bytes."""
+        super().verify_()
+        if self.ordering.data in (refused := self.refused_orderings()):
+            *most, last = (each for each in Ordering if each not in refused)
+            raise VerifyException(
+                f"expected {', '.join(most)} or {last}, the orderings that "
+                f"{self.name} can have, got {self.ordering.data}"
+            )
+        if self.matrix.element_bits < 8:
+            raise VerifyException(
+                "expected elements of 8 bits or more, which atomics need, "
+                f"got {self.matrix.element_type}"
+            )
+
+    @classmethod
+    def refused_orderings(cls) -> tuple[Ordering, ...]:
+        """Return the orderings that such an access cannot have."""
+        return ()
+
+
+def _properties(
+    layout: Layout,
+    checked: CheckedAttr | None,
+    ordering: Ordering,
+    scope: Scope | None,
+) -> dict[str, Attribute | None]:
+    """Return the properties that every atomic access has."""
+    return {
+        "layout": LayoutAttr(layout),
+        "checked": checked,
+        "ordering": OrderingAttr(ordering),
+        "scope": None if scope is None else ScopeAttr(scope),
+    }
+
+
+@irdl_op_definition
+class AtomicLoadOp(AtomicOp):
+    """Read each element of a matrix atomically.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+    %a = coopmatrix.atomic_load %memory[%i, %j] row_major acquire scope = workgroup :
+         memref<64x64xf32> -> !coopmatrix.matrix<8x16xf32, acc>
+    ```
+    """
+
+    name = "coopmatrix.atomic_load"
+
+    result = result_def(MatrixType)
+
+    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
+
+    assembly_format = _ATOMIC + "attr-dict `:` type($memory) `->` type($result)"
+
+    def __init__(
+        self,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        result: Attribute,
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        ordering: Ordering = Ordering.RELAXED,
+        scope: Scope | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[memory, positions],
+            properties=_properties(layout, checked, ordering, scope),
+            result_types=[result],
+        )
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the result."""
+        return matrix_type(self.result)
+
+    @classmethod
+    def refused_orderings(cls) -> tuple[Ordering, ...]:
+        """A read releases nothing."""
+        return Ordering.RELEASE, Ordering.ACQUIRE_RELEASE
+
+
+@irdl_op_definition
+class AtomicStoreOp(AtomicOp):
+    """Write each element of a matrix atomically.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
+    coopmatrix.atomic_store %c, %memory[%i, %j] row_major release :
+      !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
+    ```
+    """
+
+    name = "coopmatrix.atomic_store"
+
+    value = operand_def(MatrixType)
+
+    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
+
+    assembly_format = (
+        "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory)"
+    )
+
+    def __init__(
+        self,
+        value: SSAValue,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        ordering: Ordering = Ordering.RELAXED,
+        scope: Scope | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[value, memory, positions],
+            properties=_properties(layout, checked, ordering, scope),
+        )
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the value."""
+        return matrix_type(self.value)
+
+    @classmethod
+    def refused_orderings(cls) -> tuple[Ordering, ...]:
+        """A write acquires nothing."""
+        return Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE
+
+    def verify_(self) -> None:
+        """Check that no two elements are written to one place."""
+        super().verify_()
+        verify_no_zero_stride(self)
+
+
+class AtomicUpdateOp(AtomicOp, ABC):
+    """`mem = mem (op) value`, element by element; the result is what was there before.
+
+    Elements that fail a check are not updated and are 0 in the result.
+    """
+
+    value = operand_def(MatrixType)
+    result = result_def(MatrixType)
+
+    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
+
+    def __init__(
+        self,
+        value: SSAValue,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        ordering: Ordering = Ordering.RELAXED,
+        scope: Scope | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[value, memory, positions],
+            properties=_properties(layout, checked, ordering, scope),
+            result_types=[value.type],
+        )
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the value and of the result."""
+        return matrix_type(self.value)
+
+    def verify_(self) -> None:
+        """Check that the result is of the type of the value."""
+        super().verify_()
+        if self.result.type != self.value.type:
+            raise VerifyException(
+                f"expected a result of {self.value.type}, the type of the value, "
+                f"got {self.result.type}"
+            )
+
+
+_UPDATE = (
+    "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory) "
+    "`->` type($result)"
+)
+
+
+@irdl_op_definition
+class AtomicAddOp(AtomicUpdateOp):
+    """Add a matrix to memory; the result is what was there before.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xf32, acc>
+    %old = coopmatrix.atomic_add %c, %memory[%i, %j] row_major relaxed :
+      !coopmatrix.matrix<8x16xf32, acc>, memref<64x64xf32>
+      -> !coopmatrix.matrix<8x16xf32, acc>
+    ```
+    """
+
+    name = "coopmatrix.atomic_add"
+
+    assembly_format = _UPDATE
+
+
+class AtomicOrderOp(AtomicUpdateOp, ABC):
+    """An update by the greater or the smaller: integers have a sign."""
+
+    signed = opt_prop_def(UnitAttr)
+
+    def __init__(
+        self,
+        value: SSAValue,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        layout: Layout = Layout.ROW_MAJOR,
+        checked: CheckedAttr | None = None,
+        ordering: Ordering = Ordering.RELAXED,
+        scope: Scope | None = None,
+        signed: bool = False,
+    ) -> None:
+        super().__init__(value, memory, positions, layout, checked, ordering, scope)
+        if signed:
+            self.signed = UnitAttr()
+
+    def verify_(self) -> None:
+        """Check that only integers are signed."""
+        super().verify_()
+        if self.signed is not None and not is_integer(self.matrix.element_type):
+            raise VerifyException(
+                f"expected integers, which can be signed, got "
+                f"{self.matrix.element_type}"
+            )
+
+
+_SIGNED_UPDATE = (
+    "(`signed` $signed^)? $value `,` "
+    + _ATOMIC
+    + "attr-dict `:` type($value) `,` type($memory) `->` type($result)"
+)
+
+
+@irdl_op_definition
+class AtomicMaxOp(AtomicOrderOp):
+    """Leave the greater element in memory; the result is what was there before.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xi32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
+    %old = coopmatrix.atomic_max signed %c, %memory[%i, %j] row_major relaxed :
+      !coopmatrix.matrix<8x16xi32, acc>, memref<64x64xi32>
+      -> !coopmatrix.matrix<8x16xi32, acc>
+    ```
+    """
+
+    name = "coopmatrix.atomic_max"
+
+    assembly_format = _SIGNED_UPDATE
+
+
+@irdl_op_definition
+class AtomicMinOp(AtomicOrderOp):
+    """Leave the smaller element in memory; the result is what was there before.
+
+    ```mlir
+    %memory, %i, %j = "test.op"() : () -> (memref<64x64xi32>, index, index)
+    %c = "test.op"() : () -> !coopmatrix.matrix<8x16xi32, acc>
+    %old = coopmatrix.atomic_min %c, %memory[%i, %j] col_major relaxed :
+      !coopmatrix.matrix<8x16xi32, acc>, memref<64x64xi32>
+      -> !coopmatrix.matrix<8x16xi32, acc>
+    ```
+    """
+
+    name = "coopmatrix.atomic_min"
+
+    assembly_format = _SIGNED_UPDATE

@@ -1,28 +1,215 @@
-"""The types and attributes of `coopmatrix`: matrices, uses, scopes, memory layouts."""
+"""The types, attributes and traits of `coopmatrix`."""
 
 from collections.abc import Sequence
+from enum import auto
+from importlib import import_module
+from itertools import count
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    I32,
     BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
     IntAttr,
+    IntegerAttr,
     IntegerType,
+    ModuleOp,
     NoneAttr,
     Signedness,
+    StringAttr,
+    SymbolNameConstraint,
     SymbolRefAttr,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
+from xdsl.dialects.utils import BitEnumAttribute, EnumAttribute
+from xdsl.ir import (
+    Attribute,
+    Operation,
+    ParametrizedAttribute,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+    TypeAttribute,
+)
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_attr_definition,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
+from xdsl.traits import (
+    HasCanonicalizationPatternsTrait,
+    HasParent,
+    SymbolOpInterface,
+    SymbolTable,
+    SymbolUserOpInterface,
+)
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
-from coopc.dialects.coopmatrix.enums import Scope, ScopeAttr, Use, UseAttr
 from coopc.dialects.narrow import is_integer
+
+
+class Use(StrEnum):
+    """The operand of `d = a * b + c` that a matrix can be."""
+
+    A = auto()
+    B = auto()
+    ACC = auto()
+    """Both c and d."""
+    NONE = auto()
+    """None of them ("matrix.use.unnecessary"): no multiplication takes it."""
+
+
+class Scope(StrEnum):
+    """The work-items that hold a matrix together, as SPIR-V names them."""
+
+    CROSS_DEVICE = auto()
+    DEVICE = auto()
+    QUEUE_FAMILY = auto()
+    WORKGROUP = auto()
+    SUBGROUP = auto()
+    INVOCATION = auto()
+
+
+class Layout(StrEnum):
+    """Where in memory element (i, j) of a matrix at positions (p0, p1) is."""
+
+    ROW_MAJOR = auto()
+    """`mem[p0 + i, p1 + j]`"""
+    COL_MAJOR = auto()
+    """`mem[p0 + j, p1 + i]`"""
+    PACKED = auto()
+    """VNNI: `mem[p0 + i / w, p1 + j * w + i % w]`, w = 32 / bits of an element."""
+
+
+USE_NUMBERS = {Use.A: 0, Use.B: 1, Use.ACC: 2}
+"""What SPIR-V calls the uses that it has."""
+
+LAYOUT_NUMBERS = {Layout.ROW_MAJOR: 0, Layout.COL_MAJOR: 1, Layout.PACKED: 2}
+"""What SPIR-V calls the layouts; 2 is PackedINTEL of SPV_INTEL_joint_matrix."""
+
+
+class Axis(StrEnum):
+    """The rows or the columns of a *matrix*, whatever its layout in memory."""
+
+    ROWS = auto()
+    COLS = auto()
+
+
+class Operand(StrEnum):
+    """The matrices of `result = a * b + c`."""
+
+    A = auto()
+    B = auto()
+    C = auto()
+    RESULT = auto()
+
+
+class Reduction(StrEnum):
+    """How two elements become one."""
+
+    ADD = auto()
+    MAX = auto()
+    MIN = auto()
+
+
+class Ordering(StrEnum):
+    """The memory semantics of an atomic access."""
+
+    RELAXED = auto()
+    ACQUIRE = auto()
+    RELEASE = auto()
+    ACQUIRE_RELEASE = auto()
+    SEQUENTIALLY_CONSISTENT = auto()
+
+
+@irdl_attr_definition
+class UseAttr(EnumAttribute[Use], SpacedOpaqueSyntaxAttribute):
+    """A `Use`, as in `#coopmatrix<use acc>`."""
+
+    name = "coopmatrix.use"
+
+
+@irdl_attr_definition
+class ScopeAttr(EnumAttribute[Scope], SpacedOpaqueSyntaxAttribute):
+    """A `Scope`, as in `#coopmatrix<scope subgroup>`."""
+
+    name = "coopmatrix.scope"
+
+
+@irdl_attr_definition
+class LayoutAttr(EnumAttribute[Layout], SpacedOpaqueSyntaxAttribute):
+    """A `Layout`, as in `#coopmatrix<layout row_major>`."""
+
+    name = "coopmatrix.layout"
+
+
+@irdl_attr_definition
+class AxisAttr(EnumAttribute[Axis], SpacedOpaqueSyntaxAttribute):
+    """An `Axis`, as in `#coopmatrix<axis rows>`."""
+
+    name = "coopmatrix.axis"
+
+
+@irdl_attr_definition
+class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
+    """A `Reduction`, as in `#coopmatrix<reduction add>`."""
+
+    name = "coopmatrix.reduction"
+
+
+@irdl_attr_definition
+class OrderingAttr(EnumAttribute[Ordering], SpacedOpaqueSyntaxAttribute):
+    """An `Ordering`, as in `#coopmatrix<ordering relaxed>`."""
+
+    name = "coopmatrix.ordering"
+
+
+@irdl_attr_definition
+class CheckedAttr(BitEnumAttribute[Axis]):
+    """The axes along which an access is checked, as in `checked(rows, cols)`."""
+
+    name = "coopmatrix.checked"
+    delimiter_value = Parser.Delimiter.PAREN
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print the axes in the order of the enumeration."""
+        with printer.in_parens():
+            printer.print_string(", ".join(x for x in Axis if x in self.data))
+
+    def verify(self) -> None:
+        """Check that there is an axis: without any, the attribute is left out."""
+        if not self.data:
+            raise VerifyException("expected rows, cols or both to be checked, got none")
+
+
+@irdl_attr_definition
+class SignedAttr(BitEnumAttribute[Operand]):
+    """The operands whose integers are signed, as in `signed(a, c, result)`."""
+
+    name = "coopmatrix.signed"
+    delimiter_value = Parser.Delimiter.PAREN
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print the operands in the order of the enumeration."""
+        with printer.in_parens():
+            printer.print_string(", ".join(x for x in Operand if x in self.data))
+
+    def verify(self) -> None:
+        """Check that there is an operand: without any, the attribute is left out."""
+        if not self.data:
+            raise VerifyException("expected a, b, c or result to be signed, got none")
+
+
+# The types and attributes of `coopmatrix`: matrices, uses, scopes, memory layouts.
 
 ElementType: TypeAlias = (
     BFloat16Type | Float16Type | Float32Type | Float64Type | IntegerType
@@ -274,3 +461,172 @@ def _either(numbers: Sequence[int]) -> str:
     """Return `4, 8 or 16`."""
     *most, last = numbers
     return f"{', '.join(map(str, most))} or {last}"
+
+
+# The operation of `coopmatrix` that names a number which is fixed late.
+
+
+@irdl_op_definition
+class SpecConstantOp(IRDLOperation):
+    """A named number, fixed when a module is specialised, not when it is compiled.
+
+    Matrix types name it where they would have a size or a scope.  `id` is the SpecId
+    by which a driver sets it: see `spec_ids` for those that are left out.
+
+    ```mlir
+    coopmatrix.spec_constant @M = 16 : i32
+    coopmatrix.spec_constant @N = 8 : i32 id = 3
+    %a = "test.op"() : () -> !coopmatrix.matrix<@M x @N x f16, a>
+    ```
+    """
+
+    name = "coopmatrix.spec_constant"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    value = prop_def(IntegerAttr[I32])
+    """The default."""
+    id = opt_prop_def(IntegerAttr[I32])
+
+    traits = traits_def(SymbolOpInterface(), HasParent(ModuleOp))
+    irdl_options = (ParsePropInAttrDict(),)
+
+    assembly_format = "$sym_name `=` $value `:` `i32` (`id` `=` $id^)? attr-dict"
+
+    def __init__(self, name: str, value: int, id: int | None = None) -> None:
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "value": IntegerAttr(value, 32),
+                "id": None if id is None else IntegerAttr(id, 32),
+            }
+        )
+
+    def verify_(self) -> None:
+        """Check that the id is a number that no constant before it has."""
+        if self.id is None:
+            return
+        id = self.id.value.data
+        if id < 0:
+            raise VerifyException(f"expected an id of 0 or more, got {id}")
+        before: Operation | None = self.prev_op
+        while before is not None:
+            if isinstance(before, SpecConstantOp) and before.id == self.id:
+                raise VerifyException(
+                    f"expected an id of its own, got {id}, the id of "
+                    f"@{before.sym_name.data}"
+                )
+            before = before.prev_op
+
+
+def spec_ids(module: ModuleOp) -> dict[str, int]:
+    """Return the SpecId of each constant of a module, by its name, in order.
+
+    Those without an id get the least ones that are free, in the order of definition.
+    """
+    constants = [op for op in module.ops if isinstance(op, SpecConstantOp)]
+    taken = {op.id.value.data for op in constants if op.id is not None}
+    free = (id for id in count() if id not in taken)
+    return {
+        op.sym_name.data: next(free) if op.id is None else op.id.value.data
+        for op in constants
+    }
+
+
+# Traits of `coopmatrix` operations: canonical forms, and names to be defined.
+
+PATTERNS = "coopc.dialects.coopmatrix.canonicalize"
+"""The module whose `PATTERNS` says which patterns an operation has.
+
+It knows the operations, so they import it only when they are canonicalized."""
+
+
+class Canonicalized(HasCanonicalizationPatternsTrait):
+    """The operation has canonical forms: see `canonicalize.PATTERNS`."""
+
+    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
+        """Return the patterns of `op`."""
+        table: dict[type[Operation], tuple[RewritePattern, ...]]
+        table = import_module(PATTERNS).PATTERNS
+        return table[op]
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        """Return the patterns of every such operation: none."""
+        return ()
+
+
+class NamesConstants(SymbolUserOpInterface):
+    """Each constant that a matrix type of the operation names is in its module.
+
+    A size is at least 1, a scope the number that SPIR-V gives one; a use or a layout is
+    by default what the operation says.
+    """
+
+    def verify(self, op: Operation) -> None:
+        """Look up the names in the types of operands, results and properties."""
+        for value in (*op.operands, *op.results):
+            _verify_names(op, value.type)
+        for attr in op.properties.values():
+            _verify_names(op, attr)
+        name, layout = (op.properties.get(x) for x in ("layout_name", "layout"))
+        if isinstance(name, SymbolRefAttr) and isinstance(layout, LayoutAttr):
+            _verify_number(op, name, LAYOUT_NUMBERS[layout.data], str(layout.data))
+
+
+SCOPES = range(6)
+"""The numbers of SPIR-V's scopes that a matrix can have."""
+
+
+def _verify_names(op: Operation, type: Attribute) -> None:
+    """Check the names in a type, if it is a matrix's and `op` is in a module."""
+    if not isinstance(type, MatrixType) or type.is_static:
+        return
+    if not isinstance(_top(op), ModuleOp):
+        return
+    for name in type.sizes:
+        if isinstance(name, str) and (value := _constant(op, name, str(type))) < 1:
+            raise VerifyException(
+                f"expected @{name} to be at least 1, as a size of {type}, got {value}"
+            )
+    if isinstance(type.scope, SymbolRefAttr):
+        name = type.scope.root_reference.data
+        if (value := _constant(op, name, str(type))) not in SCOPES:
+            raise VerifyException(
+                f"expected @{name} to be one of SPIR-V's scopes, 0 to {SCOPES[-1]}, "
+                f"as the scope of {type}, got {value}"
+            )
+    if isinstance(type.use_name, SymbolRefAttr):
+        use = type.use.data
+        _verify_number(op, type.use_name, USE_NUMBERS.get(use), str(use))
+
+
+def _verify_number(
+    op: Operation, name: SymbolRefAttr, number: int | None, what: str
+) -> None:
+    """Check that a constant is by default what stands beside its name."""
+    if not isinstance(_top(op), ModuleOp):
+        return
+    found = _constant(op, name.root_reference.data, f"{what} = {name}")
+    if found != number:
+        raise VerifyException(
+            f"expected {name} to be {number} by default, which SPIR-V calls {what}, "
+            f"got {found}"
+        )
+
+
+def _top(op: Operation) -> Operation:
+    """Return the operation that `op` is in and that is in no other."""
+    while (parent := op.parent_op()) is not None:
+        op = parent
+    return op
+
+
+def _constant(op: Operation, name: str, what: str) -> int:
+    """Return the default of the constant `name`, which `what` names."""
+    found = SymbolTable.lookup_symbol(op, name)
+    if isinstance(found, SpecConstantOp):
+        return found.value.value.data
+    kind = "nothing" if found is None else found.name
+    raise VerifyException(
+        f"expected a coopmatrix.spec_constant @{name}, which {what} names, got {kind}"
+    )

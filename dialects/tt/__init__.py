@@ -6,58 +6,56 @@ Encodings of tensors are in the dialects `ttg` and `ttig`; what they mean is in
 
 from xdsl.ir import Dialect
 
-from coopc.dialects.tt.atomics import AtomicCASOp, AtomicRMWOp, Order, SyncScope, Update
-from coopc.dialects.tt.block_pointers import AdvanceOp, MakeTensorPtrOp
-from coopc.dialects.tt.casts import (
+from coopc.dialects.tt.arithmetic import (
     BitcastOp,
     ClampFOp,
+    DotOp,
+    DotScaledOp,
+    ElementwiseInlineAsmOp,
+    ExternElementwiseOp,
     FpToFpOp,
     IntToPtrOp,
+    MapElementwiseOp,
+    MapElementwiseReturnOp,
     MulhiUIOp,
     PreciseDivFOp,
     PreciseSqrtOp,
     PtrToIntOp,
 )
-from coopc.dialects.tt.descriptor_rows import (
-    DescriptorGatherOp,
-    DescriptorScatterOp,
-)
 from coopc.dialects.tt.descriptors import (
     Combination,
+    DescriptorGatherOp,
     DescriptorLoadOp,
     DescriptorReduceOp,
+    DescriptorScatterOp,
     DescriptorStoreOp,
     MakeTensorDescriptorOp,
 )
-from coopc.dialects.tt.elementwise import (
-    ElementwiseInlineAsmOp,
-    MapElementwiseOp,
-    MapElementwiseReturnOp,
-)
-from coopc.dialects.tt.enums import (
-    CacheModifier,
-    EvictionPolicy,
-    InputPrecision,
-    Padding,
-    ProgramAxis,
-    PropagateNan,
-    Rounding,
-    ScaledElement,
-)
-from coopc.dialects.tt.externs import ExternElementwiseOp
-from coopc.dialects.tt.functions import CallOp, FuncOp, ReturnOp
-from coopc.dialects.tt.gathers import GatherOp, HistogramOp
-from coopc.dialects.tt.joins import CatOp, JoinOp, SplitOp
-from coopc.dialects.tt.pointers import AddPtrOp, LoadOp, StoreOp
-from coopc.dialects.tt.products import DotOp, DotScaledOp
-from coopc.dialects.tt.programs import (
+from coopc.dialects.tt.functions import (
     AssertOp,
+    CallOp,
+    FuncOp,
     GetNumProgramsOp,
     GetProgramIdOp,
     MakeRangeOp,
     PrintOp,
+    ReturnOp,
+)
+from coopc.dialects.tt.pointers import (
+    AddPtrOp,
+    AdvanceOp,
+    AtomicCASOp,
+    AtomicRMWOp,
+    LoadOp,
+    MakeTensorPtrOp,
+    Order,
+    StoreOp,
+    SyncScope,
+    Update,
 )
 from coopc.dialects.tt.reductions import (
+    GatherOp,
+    HistogramOp,
     ReduceOp,
     ReduceReturnOp,
     ScanOp,
@@ -65,13 +63,27 @@ from coopc.dialects.tt.reductions import (
 )
 from coopc.dialects.tt.shapes import (
     BroadcastOp,
+    CatOp,
     ExpandDimsOp,
+    JoinOp,
     ReshapeOp,
     SplatOp,
+    SplitOp,
     TransOp,
     UnsplatOp,
 )
-from coopc.dialects.tt.types import PtrType, TensorDescType
+from coopc.dialects.tt.types import (
+    CacheModifier,
+    EvictionPolicy,
+    InputPrecision,
+    Padding,
+    ProgramAxis,
+    PropagateNan,
+    PtrType,
+    Rounding,
+    ScaledElement,
+    TensorDescType,
+)
 
 Tt = Dialect(
     "tt",

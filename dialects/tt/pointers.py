@@ -1,28 +1,32 @@
-"""Operations of Triton on pointers: arithmetic, loads and stores.
-
-What is loaded follows from the pointer: through a pointer an element, through a tensor
-of pointers a tensor of the same shape and encoding, through a block pointer (as Triton
-had them until 2026) the block.
-"""
+"""Operations of Triton on pointers: arithmetic, loads, stores and atomics."""
 
 from __future__ import annotations
 
+from abc import ABC
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BoolAttr,
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
     i1,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
+    ParsePropInAttrDict,
+    SameVariadicOperandSize,
     VarConstraint,
+    eq,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -30,45 +34,173 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
-from xdsl.parser import Parser
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
     MemoryEffectKind,
+    MemoryReadEffect,
     MemoryWriteEffect,
     Pure,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.access import (
-    CachedOp,
-    parse_accessed,
-    parse_named,
-    parse_operands,
-    print_named,
-    print_operands,
-    resolve,
-)
-from coopc.dialects.tt.checks import expect_like
-from coopc.dialects.tt.enums import (
+from coopc.dialects.tt.types import (
     CacheModifier,
+    ElidedBlockPtr,
+    ElidedPtr,
     EnumConstraint,
     EvictionPolicy,
+    Keyword,
     Padding,
-    member,
-)
-from coopc.dialects.tt.names import block_io
-from coopc.dialects.tt.types import (
     PtrType,
+    TritonEnum,
+    block_io,
+    expect_like,
     is_pointer_like,
     is_tensor,
     mask_of,
+    member,
+    parse_keyword,
     pointee_of,
     shape_of,
+    sizes,
 )
+
+CLAUSES: dict[str, tuple[str, type[TritonEnum]]] = {
+    "cacheModifier": ("cache", CacheModifier),
+    "evictionPolicy": ("evict", EvictionPolicy),
+}
+"""From the keyword of a clause to its property and what it can be."""
+
+SEGMENTS = "operandSegmentSizes"
+"""What xDSL calls the numbers of operands; it is never printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Properties and attributes of an operation that is being parsed."""
+
+    properties: dict[str, Attribute]
+    attributes: dict[str, Attribute]
+
+
+def parse_operands(parser: Parser, most: int) -> list[UnresolvedOperand]:
+    """Parse `%a, %b, %c`, at least one and at most so many."""
+    operands = [parser.parse_unresolved_operand()]
+    while (position := parser.pos) and parser.parse_optional_punctuation(","):
+        if len(operands) == most:
+            parser.raise_error(f"expected at most {most} operands", position)
+        operands.append(parser.parse_unresolved_operand())
+    return operands
+
+
+def parse_named(parser: Parser, op: type[IRDLOperation], *, clauses: bool) -> Named:
+    """Parse clauses and the attribute dictionary, and tell properties from attributes.
+
+    Args:
+        parser: stands behind the operands.
+        op: the operation that says which properties there are.
+        clauses: whether the operation has clauses.
+    """
+    properties: dict[str, Attribute] = {}
+    while clauses and (found := parser.parse_optional_keyword_in(CLAUSES)) is not None:
+        name, enum = CLAUSES[found]
+        if name in properties:
+            parser.raise_error(f"expected {found} once, got it again")
+        parser.parse_punctuation("=")
+        properties[name] = parse_keyword(parser, enum)
+    known = op.get_irdl_definition().properties
+    attributes = parser.parse_optional_attr_dict()
+    for name in [name for name in attributes if name in known]:
+        properties.setdefault(name, attributes.pop(name))
+    attributes.pop(SEGMENTS, None)
+    return Named(properties, attributes)
+
+
+def print_named(printer: Printer, op: IRDLOperation, *, clauses: bool) -> None:
+    """Print what `parse_named` reads."""
+    printed = {SEGMENTS}
+    for keyword, (name, enum) in CLAUSES.items() if clauses else ():
+        printed.add(name)
+        found = op.properties.get(name)
+        if found is not None and found != default_of(op, name):
+            assert isinstance(found, IntegerAttr), found
+            printer.print_string(f" {keyword} = {enum(found.value.data).keyword}")
+    rest = {
+        name: attr
+        for name, attr in op.properties.items()
+        if name not in printed and attr != default_of(op, name)
+    }
+    printer.print_op_attributes(rest | op.attributes)
+
+
+def default_of(op: IRDLOperation, name: str) -> Attribute | None:
+    """Return what a property is where nothing is said."""
+    return op.get_irdl_definition().properties[name].default_value
+
+
+def print_operands(printer: Printer, op: IRDLOperation) -> None:
+    """Print ` %a, %b, %c`."""
+    printer.print_string(" ")
+    printer.print_list(op.operands, printer.print_ssa_value)
+
+
+class CachedOp(IRDLOperation, ABC):
+    """An operation that says what the caches are to do."""
+
+    cache = prop_def(
+        EnumConstraint(CacheModifier), default_value=CacheModifier.NONE.attribute
+    )
+    evict = prop_def(
+        EnumConstraint(EvictionPolicy),
+        default_value=EvictionPolicy.EVICT_NORMAL.attribute,
+    )
+
+    @property
+    def cache_modifier(self) -> CacheModifier:
+        """What the caches do with the access."""
+        return member(CacheModifier, self.cache)
+
+    @property
+    def eviction_policy(self) -> EvictionPolicy:
+        """What is thrown out early or late."""
+        return member(EvictionPolicy, self.evict)
+
+
+def resolve(
+    parser: Parser,
+    operands: Sequence[UnresolvedOperand],
+    types: Sequence[Attribute],
+) -> Sequence[SSAValue]:
+    """Return the operands as values; there are at least as many types."""
+    return parser.resolve_operands(operands, types[: len(operands)], parser.pos)
+
+
+def parse_accessed(parser: Parser, what: str) -> tuple[Attribute, Attribute]:
+    """Parse the type of a pointer, and return it and the type of what it points to."""
+    position = parser.pos
+    type = parser.parse_type()
+    if (pointee := pointee_of(type)) is None:
+        parser.raise_error(f"expected {what}, got {type}", position, parser.pos)
+    return type, pointee
+
+
+# Operations of Triton on pointers: arithmetic, loads and stores.
+#
+# What is loaded follows from the pointer: through a pointer an element, through a
+# tensor
+# of pointers a tensor of the same shape and encoding, through a block pointer (as
+# Triton
+# had them until 2026) the block.
 
 NO_CHECKS = DenseArrayBase.from_list(i32, [])
 FALSE = IntegerAttr.from_bool(False)
@@ -345,3 +477,366 @@ def verify_access(
             f"expected boundaryCheck of dimensions 0 to {rank - 1}, got {list(dims)}"
         )
     return accessed
+
+
+# Atomic updates of memory through pointers.
+
+
+class Update(TritonEnum):
+    """What becomes of an element and a value."""
+
+    AND = 1
+    OR = 2
+    XOR = 3
+    ADD = 4
+    FADD = 5
+    MAX = 6
+    """Of signed integers."""
+    MIN = 7
+    UMAX = 8
+    UMIN = 9
+    EXCH = 10
+    """The value."""
+
+
+class Order(TritonEnum):
+    """What other accesses see of one that is atomic."""
+
+    RELAXED = 1
+    ACQUIRE = 2
+    RELEASE = 3
+    ACQ_REL = 4
+
+
+class SyncScope(TritonEnum):
+    """Who sees an access as atomic."""
+
+    GPU = 1
+    """The device."""
+    CTA = 2
+    """The work-group."""
+    SYS = 3
+    """The host and all devices."""
+
+
+@irdl_custom_directive
+class UpdateKeyword(Keyword):
+    """`fadd`."""
+
+    ENUM: ClassVar[type[TritonEnum]] = Update
+    attr: AttributeVariable
+
+
+@irdl_custom_directive
+class OrderKeyword(Keyword):
+    """`acq_rel`."""
+
+    ENUM: ClassVar[type[TritonEnum]] = Order
+    attr: AttributeVariable
+
+
+@irdl_custom_directive
+class SyncScopeKeyword(Keyword):
+    """`gpu`."""
+
+    ENUM: ClassVar[type[TritonEnum]] = SyncScope
+    attr: AttributeVariable
+
+
+def verify_pointee(ptr: SSAValue, values: dict[str, SSAValue]) -> Attribute:
+    """Check pointers, and what they point to against some values; return that.
+
+    Raises:
+        VerifyException: it is no element, or a value has another type.
+    """
+    pointee = pointee_of(ptr.type)
+    if pointee is None or is_tensor(pointee) != is_tensor(ptr.type):
+        raise VerifyException(
+            f"expected pointers to elements to be updated, got {ptr.type}"
+        )
+    for name, value in values.items():
+        if value.type != pointee:
+            raise VerifyException(
+                f"expected {name} to be {pointee}, as ptr points to, got {value.type}"
+            )
+    return pointee
+
+
+@irdl_op_definition
+class AtomicRMWOp(IRDLOperation):
+    """Update what pointers point to, where a mask is true; the result was there before.
+
+    | value  | type                          |
+    |--------|-------------------------------|
+    | ptr    | !tt.ptr<T>, or tensor of them |
+    | val    | T, in that shape              |
+    | mask   | i1, in that shape             |
+    | result | T, in that shape              |
+
+    ```mlir
+    %p = "test.op"() : () -> tensor<64x!tt.ptr<f32>>
+    %x, %m = "test.op"() : () -> (tensor<64xf32>, tensor<64xi1>)
+    %old = tt.atomic_rmw fadd, acq_rel, gpu, %p, %x, %m
+         : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>, tensor<64xi1>) -> tensor<64xf32>
+    ```
+    """
+
+    name = "tt.atomic_rmw"
+
+    update = prop_def(EnumConstraint(Update), prop_name="atomic_rmw_op")
+    sem = prop_def(EnumConstraint(Order))
+    scope = prop_def(EnumConstraint(SyncScope))
+    ptr = operand_def()
+    val = operand_def()
+    mask = opt_operand_def()
+    result = result_def()
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    custom_directives = (UpdateKeyword, OrderKeyword, SyncScopeKeyword)
+    assembly_format = (
+        "custom<UpdateKeyword>($atomic_rmw_op) `,` custom<OrderKeyword>($sem) `,` "
+        "custom<SyncScopeKeyword>($scope) `,` $ptr `,` $val (`,` $mask^)? attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        update: Update,
+        ptr: SSAValue,
+        val: SSAValue,
+        mask: SSAValue | None = None,
+        *,
+        sem: Order = Order.ACQ_REL,
+        scope: SyncScope = SyncScope.GPU,
+    ) -> None:
+        super().__init__(
+            operands=[ptr, val, () if mask is None else (mask,)],
+            properties={
+                "atomic_rmw_op": update.attribute,
+                "sem": sem.attribute,
+                "scope": scope.attribute,
+            },
+            result_types=[val.type],
+        )
+
+    @property
+    def kind(self) -> Update:
+        """What becomes of an element."""
+        return member(Update, self.update)
+
+    @property
+    def order(self) -> Order:
+        """What other accesses see."""
+        return member(Order, self.sem)
+
+    @property
+    def sync_scope(self) -> SyncScope:
+        """Who sees it as atomic."""
+        return member(SyncScope, self.scope)
+
+    def verify_(self) -> None:
+        """Check value, mask and result against the pointers, and the update."""
+        values = {"val": self.val, "the result": self.result}
+        pointee = verify_pointee(self.ptr, values)
+        if self.mask is not None:
+            if element_of(self.mask.type) != i1:
+                raise VerifyException(f"expected i1 for a mask, got {self.mask.type}")
+            expect_like("mask", self.mask.type, "ptr", self.ptr.type)
+        self._verify_kind(element_of(pointee))
+
+    def _verify_kind(self, element: Attribute) -> None:
+        """Check that elements can be updated so."""
+        kind = self.kind
+        if kind is Update.EXCH:
+            return
+        wanted = AnyFloat if kind is Update.FADD else IntegerType
+        if not isinstance(element, wanted):
+            what = "floats" if kind is Update.FADD else "integers"
+            raise VerifyException(f"expected {what} for {kind.keyword}, got {element}")
+
+
+@irdl_op_definition
+class AtomicCASOp(IRDLOperation):
+    """Replace what pointers point to where it is `cmp`; the result was there before.
+
+    | value    | type                          |
+    |----------|-------------------------------|
+    | ptr      | !tt.ptr<T>, or tensor of them |
+    | cmp, val | T, in that shape              |
+    | result   | T, in that shape              |
+
+    ```mlir
+    %p, %x, %y = "test.op"() : () -> (!tt.ptr<i32>, i32, i32)
+    %old = tt.atomic_cas acq_rel, gpu, %p, %x, %y : (!tt.ptr<i32>, i32, i32) -> i32
+    ```
+    """
+
+    name = "tt.atomic_cas"
+
+    sem = prop_def(EnumConstraint(Order))
+    scope = prop_def(EnumConstraint(SyncScope))
+    ptr = operand_def()
+    cmp = operand_def()
+    val = operand_def()
+    result = result_def()
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    custom_directives = (OrderKeyword, SyncScopeKeyword)
+    assembly_format = (
+        "custom<OrderKeyword>($sem) `,` custom<SyncScopeKeyword>($scope) `,` $ptr `,` "
+        "$cmp `,` $val attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        ptr: SSAValue,
+        cmp: SSAValue,
+        val: SSAValue,
+        *,
+        sem: Order = Order.ACQ_REL,
+        scope: SyncScope = SyncScope.GPU,
+    ) -> None:
+        super().__init__(
+            operands=[ptr, cmp, val],
+            properties={"sem": sem.attribute, "scope": scope.attribute},
+            result_types=[val.type],
+        )
+
+    def verify_(self) -> None:
+        """Check the values and the result against the pointers."""
+        values = {"cmp": self.cmp, "val": self.val, "the result": self.result}
+        verify_pointee(self.ptr, values)
+
+
+# Block pointers, as Triton had them until 2026: a block of a tensor in memory.
+#
+# They are loaded from and stored to by `tt.load` and `tt.store`.
+
+
+@irdl_op_definition
+class MakeTensorPtrOp(IRDLOperation):
+    """A block pointer, as Triton had them until 2026: a block of a tensor in memory.
+
+    | value   | type                         | unit     |
+    |---------|------------------------------|----------|
+    | base    | !tt.ptr<T>                   |          |
+    | shape   | i64 for each dimension       | elements |
+    | strides | i64 for each dimension       | elements |
+    | offsets | i32 for each dimension       | elements |
+    | result  | !tt.ptr<tensor<.. T>>        |          |
+
+    `order` lists the dimensions, that with the least stride first.
+
+    ```mlir
+    %p, %n, %s = "test.op"() : () -> (!tt.ptr<f16>, i64, i64)
+    %zero = arith.constant 0 : i32
+    %b = tt.make_tensor_ptr %p, [%n, %n], [%n, %s], [%zero, %zero]
+         {order = array<i32: 1, 0>} : <tensor<64x32xf16>>
+    ```
+    """
+
+    name = "tt.make_tensor_ptr"
+
+    base = operand_def(PtrType)
+    shape = var_operand_def(eq(i64))
+    strides = var_operand_def(eq(i64))
+    offsets = var_operand_def(eq(i32))
+    order = prop_def(DenseArrayBase.constr(i32))
+    result = result_def(PtrType)
+
+    traits = traits_def(Pure())
+    irdl_options = (SameVariadicOperandSize(), ParsePropInAttrDict())
+    custom_directives = (ElidedBlockPtr,)
+    assembly_format = (
+        "$base `,` `[` $shape `]` `,` `[` $strides `]` `,` `[` $offsets `]` attr-dict "
+        "`:` custom<ElidedBlockPtr>(type($base), type($result))"
+    )
+
+    def __init__(
+        self,
+        base: SSAValue,
+        frame: tuple[Sequence[SSAValue], Sequence[SSAValue], Sequence[SSAValue]],
+        order: Sequence[int],
+        result_type: Attribute,
+    ) -> None:
+        super().__init__(
+            operands=[base, *frame],
+            properties={"order": DenseArrayBase.from_list(i32, order)},
+            result_types=[result_type],
+        )
+
+    @property
+    def block(self) -> Attribute:
+        """The type of the block."""
+        assert isinstance(self.result.type, PtrType), self.result.type
+        return self.result.type.pointee
+
+    def verify_(self) -> None:
+        """Check that there is a size, a stride and an offset for each dimension."""
+        if not is_tensor(self.block):
+            raise VerifyException(f"expected a pointer to a tensor, got {self.block}")
+        rank = len(self.block.get_shape())
+        if len(self.shape) != rank:
+            raise VerifyException(
+                f"expected {rank} sizes, strides and offsets, the rank of "
+                f"{sizes(self.block.get_shape())}, got {len(self.shape)}"
+            )
+        order = list(self.order.get_values())
+        if sorted(order) != list(range(rank)):
+            raise VerifyException(
+                f"expected order to permute {rank} dimensions, got {order}"
+            )
+        self.verify_base(self.block.element_type)
+
+    def verify_base(self, element: Attribute) -> None:
+        """Check that base points to elements of the block."""
+        base = self.base.type
+        assert isinstance(base, PtrType), base
+        if base.pointee != element:
+            raise VerifyException(
+                f"expected base to point to {element}, as the block has, "
+                f"got {base.pointee}"
+            )
+
+
+@irdl_op_definition
+class AdvanceOp(IRDLOperation):
+    """A block pointer moved by a number of elements in each dimension.
+
+    | value       | type                   |
+    |-------------|------------------------|
+    | ptr, result | !tt.ptr<tensor<..>>    |
+    | offsets     | i32 for each dimension |
+
+    ```mlir
+    %p, %i = "test.op"() : () -> (!tt.ptr<tensor<64x32xf16>>, i32)
+    %q = tt.advance %p, [%i, %i] : <tensor<64x32xf16>>
+    ```
+    """
+
+    name = "tt.advance"
+
+    ptr = operand_def(VarConstraint("P", AnyAttr()))
+    offsets = var_operand_def(eq(i32))
+    result = result_def(VarConstraint("P", AnyAttr()))
+
+    traits = traits_def(Pure())
+    custom_directives = (ElidedPtr,)
+    assembly_format = (
+        "$ptr `,` `[` $offsets `]` attr-dict `:` custom<ElidedPtr>(type($result))"
+    )
+
+    def __init__(self, ptr: SSAValue, offsets: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[ptr, offsets], result_types=[ptr.type])
+
+    def verify_(self) -> None:
+        """Check that a block pointer has an offset for each dimension."""
+        type = self.ptr.type
+        if not isinstance(type, PtrType) or not is_tensor(type.pointee):
+            raise VerifyException(f"expected ptr to be a block pointer, got {type}")
+        shape = type.pointee.get_shape()
+        if len(self.offsets) != len(shape):
+            raise VerifyException(
+                f"expected {len(shape)} offsets, the rank of {sizes(shape)}, "
+                f"got {len(self.offsets)}"
+            )

@@ -9,12 +9,7 @@ from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable, is_side_effect_free
 
-from coopc.dialects import (
-    coopmatrix,
-    row_slice,
-    shaped_arith,  # which lets xDSL's operations take vectors
-    simt,
-)
+from coopc.dialects import coopmatrix, row_slice, shaped_arith, simt
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.traits import Collective
 from coopc.passes.cpu.vector_code import INDEX, Code, refuse

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.dialects import coopmatrix, layout, simt
-from coopc.dialects.layout.matrices import matrix_of
+from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import BlockAccess, plan_block
 from coopc.remarks import remark

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from coopc.dialects import tt
-from coopc.dialects.tt.names import block_io
+from coopc.dialects.tt.types import block_io
 from coopc.plan.refusal import Reason
 
 LANE_BY_LANE = "xe.lane_by_lane"

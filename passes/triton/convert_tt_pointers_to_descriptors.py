@@ -41,12 +41,15 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import tt, ttig
-from coopc.dialects.tt.enums import Padding
-from coopc.dialects.tt.names import BLOCK_IO, BLOCK_IO_STRIDE, Order, block_io
 from coopc.dialects.tt.types import (
+    BLOCK_IO,
+    BLOCK_IO_STRIDE,
+    Order,
+    Padding,
     PtrType,
     TensorDescType,
     bits_of,
+    block_io,
     is_tensor,
     pointee_of,
     shape_of,

@@ -43,9 +43,8 @@ from coopc import device as devices
 from coopc.diagnostic import near_match
 from coopc.dialects import simt, tt
 from coopc.dialects.shaped_arith import element_of, shaped
-from coopc.dialects.tt.enums import PropagateNan, Rounding, member
-from coopc.dialects.tt.externs import FUNCTIONS, function_of
-from coopc.dialects.tt.types import is_tensor
+from coopc.dialects.tt.arithmetic import FUNCTIONS, function_of
+from coopc.dialects.tt.types import PropagateNan, Rounding, is_tensor, member
 
 
 @dataclass(slots=True)

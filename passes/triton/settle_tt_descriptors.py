@@ -52,10 +52,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import tt, ttig
-from coopc.dialects.tt.enums import Padding
-from coopc.dialects.tt.layouts import encoding_of
-from coopc.dialects.tt.names import block_io
-from coopc.dialects.tt.types import TensorDescType, bits_of, is_tensor
+from coopc.dialects.tt.types import (
+    Padding,
+    TensorDescType,
+    bits_of,
+    block_io,
+    encoding_of,
+    is_tensor,
+)
 from coopc.dialects.ttg import SliceEncodingAttr
 from coopc.layout.encodings import SliceEncoding
 from coopc.passes.triton.access_attributes import LANE_BY_LANE

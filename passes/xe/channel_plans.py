@@ -23,8 +23,7 @@ from xdsl.ir import Block, Operation
 
 from coopc.dialects import tt, xe
 from coopc.dialects.coopmatrix import CHANNEL_BITS
-from coopc.dialects.tt.names import block_io
-from coopc.dialects.tt.types import bits_of
+from coopc.dialects.tt.types import bits_of, block_io
 from coopc.passes.xe.conditions import (
     Demands,
     HostNumber,

@@ -53,7 +53,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.device import Device
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.dialects.xe.dpas import SPLIT_LANES, SPLIT_REPEAT_COUNTS
+from coopc.dialects.xe import SPLIT_LANES, SPLIT_REPEAT_COUNTS
 from coopc.ir.builder import Builder, Built
 from coopc.passes.xe.convert_to_xe.registers import length_of
 from coopc.plan.because import Because

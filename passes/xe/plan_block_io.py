@@ -20,9 +20,15 @@ from xdsl.passes import ModulePass
 
 from coopc import device as devices
 from coopc.dialects import tt, ttig, xe
-from coopc.dialects.tt.layouts import encoding_of, layout_of
-from coopc.dialects.tt.names import ModuleFacts, block_io
-from coopc.dialects.tt.types import Tensor, bits_of, is_tensor
+from coopc.dialects.tt.types import (
+    ModuleFacts,
+    Tensor,
+    bits_of,
+    block_io,
+    encoding_of,
+    is_tensor,
+    layout_of,
+)
 from coopc.passes.triton.access_attributes import (
     MEMORY_SAID,
     is_promised,

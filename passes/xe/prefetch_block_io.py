@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, tt, ttig
-from coopc.dialects.tt.enums import CacheModifier
+from coopc.dialects.tt.types import CacheModifier
 from coopc.rewrite.lane_facts import constant_number
 from coopc.rewrite.structure import is_inside
 

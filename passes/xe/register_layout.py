@@ -31,8 +31,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import xe
-from coopc.dialects.tt.layouts import encoding_of, layout_of
-from coopc.dialects.tt.types import PtrType, Tensor, bits_of, is_tensor
+from coopc.dialects.tt.types import (
+    PtrType,
+    Tensor,
+    bits_of,
+    encoding_of,
+    is_tensor,
+    layout_of,
+)
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encoding import Encoding
 from coopc.layout.encodings import DotOperandEncoding, SliceEncoding

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import coopc
-from coopc.interface_call import pack
+from coopc.generate.gemms import Gemm
+from coopc.interface import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
-from coopc.testing.gemms import Gemm
 
 PIPELINE = "coopc-khr{device=nvidia staged=true}"
 TYPES = {

@@ -14,15 +14,15 @@ from typing import TypeVar
 import numpy as np
 import pytest
 from hypothesis import settings
+from support.khr_kernels import PIPELINE, Array
 
 import coopc
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.run import opencl, tiles, toolchain, vulkan
 from coopc.run.execute import on_vulkan
 from coopc.run.toolchain import ToolMissing
 from coopc.sim.simulate import simulate
-from coopc.testing.khr_kernels import PIPELINE, Array
-from coopc.testing.programs import module_of
 
 T = TypeVar("T")
 

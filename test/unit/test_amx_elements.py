@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.amx_programs import converted, integers, runs_alike
 
+from coopc.generate.programs import module_of
 from coopc.sim.simulate import simulate
-from coopc.testing.amx_programs import converted, integers, runs_alike
-from coopc.testing.programs import module_of
 
 ELEMENTS = {
     "neg f32": "coopmatrix.neg %x : T",

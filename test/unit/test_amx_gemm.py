@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
 from coopc.device import device
-from coopc.emit.llvm.facts import Facts
+from coopc.emit.llvm.emission import Facts
 from coopc.emit.llvm.module import emit_module
 from coopc.llvm.text import text
 from coopc.parsing import parse
@@ -18,7 +18,7 @@ from coopc.pipelines import CoopcAmxPass
 from coopc.run.cpu import Program
 from coopc.run.native import optimised
 from coopc.run.tiles import Tiles, best, has
-from coopc.sim.formats import to_bf16
+from coopc.sim.numerics import to_bf16
 from coopc.source import Source
 from coopc.universe import everything
 

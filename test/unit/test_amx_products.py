@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.amx_programs import Array, integers, runs_alike
 
-from coopc.sim.formats import from_bf16
-from coopc.testing.amx_programs import Array, integers, runs_alike
+from coopc.sim.numerics import from_bf16
 
 LAYOUTS = ("row_major", "col_major")
 

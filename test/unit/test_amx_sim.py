@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import bf16, f16
 
 from coopc.run.tiles import FLAGS, LIBRARIES, SOURCE, c_compiler
 from coopc.sim.amx import multiplied_bytes, multiplied_floats
-from coopc.sim.formats import bf16_from_bits
+from coopc.sim.numerics import bf16_from_bits
 
 Array = np.ndarray[Any, Any]
 

@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.native import run_native
 
 import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DG2, INTEL_CPU, LAVAPIPE, PVC, Device
 from coopc.diagnostic import CompileError
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.plan.atomics import atomic_form
 from coopc.run import opencl, toolchain, vulkan
 from coopc.run.execute import Outcome, on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
 from coopc.run.tiles import Tiles
-from coopc.sim.formats import from_bf16, to_bf16
+from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
-from coopc.testing.native import run_native
-from coopc.testing.programs import module_of
 
 Array = npt.NDArray[Any]
 

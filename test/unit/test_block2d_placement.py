@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.block_cases import CASES, Case, messages
 
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import BlockMode, BlockShape
-from coopc.testing.block_cases import CASES, Case, messages
 
 
 def sequence(shape: BlockShape) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 `test/inputs/block_plans.txt` has a line for each layout: what it is, the messages that
 bring it, and how many the rules of Triton's Intel back end take, which
-`coopc/testing/triton_blocks.py` models.  `python test/unit/test_block2d_sweep.py`
+`test/support/triton_blocks.py` models.  `python test/unit/test_block2d_sweep.py`
 prints the table; what changes in it is to be looked at.
 """
 
@@ -11,12 +11,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.block_cases import CASES, Case, messages
+from support.triton_blocks import triton_messages
 
 from coopc.device import PVC
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.search import Request
-from coopc.testing.block_cases import CASES, Case, messages
-from coopc.testing.triton_blocks import triton_messages
 
 TABLE = Path(__file__).parents[1] / "inputs" / "block_plans.txt"
 

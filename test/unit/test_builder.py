@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.index_values import value_of
 from xdsl.dialects import arith, test
 from xdsl.dialects.builtin import UnknownLoc, VectorType, f32
 from xdsl.dialects.memref import AllocaOp
@@ -12,7 +13,6 @@ from xdsl.dialects.scf import ForOp, IfOp
 from xdsl.ir import Block, SSAValue
 
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.testing.index_values import value_of
 
 sizes = st.sampled_from([1, 2, 3, 4, 7, 8, 16, 20])
 partly = st.tuples(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 35)))

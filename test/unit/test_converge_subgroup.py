@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.spirv_hints import DONT_INLINE, DONT_UNROLL, with_hints
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
@@ -16,13 +17,12 @@ from xdsl.dialects.func import CallOp
 
 import coopc
 from coopc.dialects import simt
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
 from coopc.passes.set_target import SetTargetPass
 from coopc.run import execute, opencl
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of
-from coopc.testing.spirv_hints import DONT_INLINE, DONT_UNROLL, with_hints
 
 LANES = 4
 INPUTS = Path(__file__).parents[1] / "inputs"

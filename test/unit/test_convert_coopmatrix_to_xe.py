@@ -14,7 +14,7 @@ from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
-from coopc.sim.formats import from_bf16, to_bf16
+from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything

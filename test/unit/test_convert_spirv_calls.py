@@ -11,11 +11,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.passes.front.convert_spirv_calls_to_coopmatrix import (
+from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import (
     ConvertSpirvCallsToCoopmatrixPass,
 )
+from coopc.passes.spirv_calls.reader import builtin_of
 from coopc.pipeline import verify
-from coopc.rewrite.spirv_calls import builtin_of
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything

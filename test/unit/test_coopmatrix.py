@@ -42,7 +42,7 @@ from coopc.dialects.coopmatrix import (
     UseAttr,
 )
 from coopc.dialects.coopmatrix.canonicalize import PATTERNS
-from coopc.dialects.coopmatrix.traits import Canonicalized, NamesConstants
+from coopc.dialects.coopmatrix.types import Canonicalized, NamesConstants
 from coopc.dialects.traits import Collective
 
 TESTS = Path(__file__).parents[1] / "dialects"

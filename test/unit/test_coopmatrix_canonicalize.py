@@ -14,9 +14,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
+from coopc.generate.programs import kernel
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import kernel
 
 ROWS, COLS = 4, 3
 NUMPY = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from xdsl.ir import Operation
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix.folding import float_result, integer_result
+from coopc.dialects.coopmatrix.canonicalize import float_result, integer_result
 from coopc.rounding import FORMATS, wrap
 
 BITS = 8

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.native import run_native
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
-from coopc.interface_fields import Given
+from coopc.interface import Given
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass
 from coopc.run.tiles import Tiles, best
-from coopc.sim.formats import to_bf16
+from coopc.sim.numerics import to_bf16
 from coopc.source import Source
-from coopc.testing.native import run_native
 from coopc.universe import everything
 
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.native import run_native
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass
 from coopc.run.tiles import Tiles, best, has
-from coopc.sim.formats import from_bf16, to_bf16
+from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.source import Source
-from coopc.testing.native import run_native
 from coopc.universe import everything
 
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")

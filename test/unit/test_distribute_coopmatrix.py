@@ -3,11 +3,10 @@
 from typing import Any
 
 import pytest
+from support.lane_programs import Case, check, pairwise_cases, spread
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc.testing.lane_cases import Case, pairwise_cases
-from coopc.testing.lane_checks import check, spread
-from coopc.testing.programs import kernel as program
+from coopc.generate.programs import kernel as program
 
 CASES = pairwise_cases()[::9]
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.native import run_native
 
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass
@@ -21,8 +23,6 @@ from coopc.run import execute, opencl, toolchain, vulkan
 from coopc.run.tiles import Tiles, best
 from coopc.sim.simulate import simulate
 from coopc.source import Source
-from coopc.testing.native import run_native
-from coopc.testing.programs import module_of
 from coopc.universe import everything
 
 Array = np.ndarray[Any, Any]

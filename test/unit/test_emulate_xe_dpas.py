@@ -15,17 +15,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.dpas_words import product, some
 
 import coopc
 from coopc.compiler import new_context
 from coopc.dialects import xe
-from coopc.dialects.xe.dpas import REPEAT_COUNTS, accumulators
+from coopc.dialects.xe import REPEAT_COUNTS, accumulators
 from coopc.parsing import parse
 from coopc.passes.xe.emulate.values import element_bits
 from coopc.run import opencl
 from coopc.sim.simulate import simulate
 from coopc.source import Source
-from coopc.testing.dpas_words import product, some
 from coopc.universe import everything
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -12,18 +12,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.dpas_words import product, some
 
 import coopc
 from coopc.compiler import new_context
 from coopc.dialects import xe
-from coopc.dialects.xe.dpas import SPLIT_REPEAT_COUNTS
-from coopc.emit.intel_names import split_name
+from coopc.dialects.xe import SPLIT_REPEAT_COUNTS
+from coopc.emit.xe_rules import split_name
 from coopc.parsing import parse
 from coopc.run import opencl
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 from coopc.source import Source
-from coopc.testing.dpas_words import product, some
 from coopc.universe import everything
 
 Array: TypeAlias = npt.NDArray[Any]

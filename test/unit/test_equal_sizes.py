@@ -12,9 +12,7 @@ from xdsl.dialects.linalg.ops import MatmulOp
 import coopc
 from coopc.dialects import simt
 from coopc.dialects.simt import EqualSizes
-from coopc.interface import SECOND_ENTRY, Condition, Interface
-from coopc.interface_call import pack
-from coopc.interface_conditions import entry_for
+from coopc.interface import SECOND_ENTRY, Condition, Interface, entry_for, pack
 from coopc.passes.linalg.match import Multiplication, recognised
 from coopc.run.arguments import make_arguments, read_word
 

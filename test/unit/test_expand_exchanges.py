@@ -15,7 +15,8 @@ import coopc
 from coopc.dialects import simt
 from coopc.dialects.layout import attribute_of
 from coopc.dialects.narrow import is_memref
-from coopc.interface_call import Call, pack
+from coopc.generate.programs import module_of
+from coopc.interface import Call, pack
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.layout.exchange import ABSENT, Layout, components, plan_exchange
 from coopc.layout.linear import LinearLayout
@@ -23,7 +24,6 @@ from coopc.layout.row_slice import RowSlices
 from coopc.passes.expand_exchanges import ExpandExchangesPass
 from coopc.run import execute, opencl, toolchain, vulkan
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of
 
 TYPES: dict[str, Any] = {
     "i8": np.int8,

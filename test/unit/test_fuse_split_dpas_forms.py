@@ -14,7 +14,7 @@ from coopc.dialects import xe
 from coopc.parsing import parse
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
-from coopc.sim.formats import to_bf16
+from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything

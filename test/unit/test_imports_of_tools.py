@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from coopc.rewrite.uniformity import SOURCES
-from coopc.sim.poison import MOVES
-from coopc.sim.written import READS, VIEWS
+from coopc.sim.undefined import MOVES, READS, VIEWS
 from coopc.universe import everything
 
 GEMM = str(Path(__file__).parents[2] / "examples" / "gemm.mlir")

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.native import run_native
 
 import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DEVICES, DG2, INTEL_CPU, LAVAPIPE, PVC, Device
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.run import toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
 from coopc.run.tiles import Tiles, cpu_flags
-from coopc.sim.formats import to_bf16
+from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate
-from coopc.testing.native import run_native
-from coopc.testing.programs import module_of
 
 Array = npt.NDArray[Any]
 

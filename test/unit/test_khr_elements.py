@@ -4,12 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-
-import coopc
-from coopc.interface_call import pack
-from coopc.run.execute import on_vulkan
-from coopc.run.vulkan import Session
-from coopc.testing.khr_kernels import (
+from support.khr_kernels import (
     ANY_F,
     ANY_I,
     INT,
@@ -20,6 +15,11 @@ from coopc.testing.khr_kernels import (
     kernel,
     numbers,
 )
+
+import coopc
+from coopc.interface import pack
+from coopc.run.execute import on_vulkan
+from coopc.run.vulkan import Session
 
 FLOATS: dict[str, Callable[[Array, Array], Array]] = {
     "neg %x": lambda x, y: -x,

@@ -4,24 +4,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from support.khr_kernels import ANY_F, ANY_I, INT, ONE, PIPELINE, F, kernel, numbers
 
 import coopc
 from coopc.diagnostic import CompileError
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 from coopc.sim.simulate import simulate
-from coopc.testing.khr_kernels import (
-    ANY_F,
-    ANY_I,
-    INT,
-    ONE,
-    PIPELINE,
-    F,
-    kernel,
-    numbers,
-)
-from coopc.testing.programs import module_of
 
 
 @pytest.mark.parametrize("layout", ["row_major", "col_major"])

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from support.khr_kernels import ANY_F, ONE, PIPELINE, Array, F, kernel, numbers
 
 import coopc
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 from coopc.run.worker import RunFailed
 from coopc.sim.simulate import simulate
-from coopc.testing.khr_kernels import ANY_F, ONE, PIPELINE, Array, F, kernel, numbers
-from coopc.testing.programs import module_of
 
 
 @pytest.mark.parametrize("size", [(5, 3, 2), (17, 9, 13), (24, 16, 40), (1, 40, 8)])

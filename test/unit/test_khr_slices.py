@@ -11,12 +11,12 @@ import pytest
 import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DG2, INTEL_CPU, LAVAPIPE, NVIDIA, PVC, Device
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of
 
 Array = npt.NDArray[Any]
 

@@ -13,13 +13,13 @@ from xdsl.dialects.builtin import f32
 import coopc
 from coopc.device import INTEL_CPU, LAVAPIPE, Device
 from coopc.dialects.coopmatrix import MatrixType, Use
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.passes.khr.slots import length
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of
 
 BEGIN = """
 func.func @k(%a: memref<?x?x{t}>, %r: memref<?x?x{t}>, %s: memref<?x?x{t}>,

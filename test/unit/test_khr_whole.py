@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-
-from coopc.testing.khr_kernels import ANY_F, F, kernel, numbers
+from support.khr_kernels import ANY_F, F, kernel, numbers
 
 
 @pytest.mark.parametrize("axis", ["rows", "cols"])

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from support.lane_programs import numbers
 from xdsl.context import Context
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import ModuleOp
@@ -13,12 +14,11 @@ from xdsl.dialects.scf import ForOp
 import coopc
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector
-from coopc.interface_call import pack
+from coopc.generate.programs import kernel as program
+from coopc.interface import pack
 from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
 from coopc.run import execute, opencl, vulkan
 from coopc.sim.simulate import simulate
-from coopc.testing.lane_kernels import numbers
-from coopc.testing.programs import kernel as program
 
 BASE = 64
 """The offset of the memrefs that have one."""

@@ -10,23 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.lane_programs import Case, check, kernel, spread
+from support.spirv_hints import widest_vector
 from xdsl.dialects import arith
 from xdsl.utils.exceptions import VerifyException
 
 import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import coopmatrix, simt
+from coopc.generate.programs import kernel as program
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.plan.lane_access import Memory
 from coopc.rewrite import lane_facts, lane_multiply, lane_reduction, lane_values
 from coopc.rewrite.lane_distribution import Distributor
 from coopc.run import toolchain
 from coopc.sim.simulate import simulate
-from coopc.testing.lane_cases import Case
-from coopc.testing.lane_checks import check, spread
-from coopc.testing.lane_programs import kernel
-from coopc.testing.programs import kernel as program
-from coopc.testing.spirv_hints import widest_vector
 
 LANES = 16
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import pytest
+from support.index_values import value_of
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block, SSAValue
 
@@ -17,7 +18,6 @@ from coopc.rewrite.lane_places import (
     inside,
     owner,
 )
-from coopc.testing.index_values import value_of
 
 USES: tuple[tuple[Use, int], ...] = (("a", 8), ("a", 16), ("b", 8), ("acc", 32))
 SIZES = product((1, 3, 4, 8, 16, 24), (1, 3, 4, 8), USES, (4, 8))

@@ -3,20 +3,20 @@
 from itertools import combinations, product
 
 import pytest
-
-from coopc.dialects import coopmatrix
-from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.testing.lane_cases import (
+from support.lane_programs import (
     ELEMENTS,
     LANES,
     USES,
     VARIANTS,
     Case,
+    kernel,
     pairwise_cases,
     shapes,
 )
-from coopc.testing.lane_programs import kernel
-from coopc.testing.programs import module_of
+
+from coopc.dialects import coopmatrix
+from coopc.generate.programs import module_of
+from coopc.layout.coopmatrix import CoopmatrixLayout
 
 CASES = pairwise_cases()
 VALUES = {

@@ -12,21 +12,20 @@ from typing import Any
 
 import numpy.typing as npt
 import pytest
-
-import coopc
-from coopc.interface_call import pack
-from coopc.run import execute, opencl, toolchain
-from coopc.sim.simulate import simulate
-from coopc.testing.lane_cases import ELEMENTS, LANES, USES, Case, pairwise_cases
-from coopc.testing.lane_programs import kernel
-from coopc.testing.programs import module_of
-from coopc.testing.spirv_hints import (
+from support.lane_programs import ELEMENTS, LANES, USES, Case, kernel, pairwise_cases
+from support.spirv_hints import (
     DONT_INLINE,
     DONT_UNROLL,
     INLINE,
     widest_vector,
     with_hints,
 )
+
+import coopc
+from coopc.generate.programs import module_of
+from coopc.interface import pack
+from coopc.run import execute, opencl, toolchain
+from coopc.sim.simulate import simulate
 from coopc.validate.compare import compare
 
 Array = npt.NDArray[Any]

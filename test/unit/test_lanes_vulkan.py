@@ -7,15 +7,14 @@ import os
 
 import numpy as np
 import pytest
+from support.lane_programs import ELEMENTS, SECTIONS, Case, kernel, pairwise_cases
+from support.spirv_hints import widest_vector
 
 import coopc
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.interface import pack
 from coopc.run import execute, toolchain, vulkan
 from coopc.sim.simulate import simulate
-from coopc.testing.lane_cases import ELEMENTS, Case, pairwise_cases
-from coopc.testing.lane_programs import SECTIONS, kernel
-from coopc.testing.programs import module_of
-from coopc.testing.spirv_hints import widest_vector
 from coopc.validate.compare import compare
 
 LANES, LONGEST = 8, 4

@@ -11,7 +11,7 @@ LAYERS = (
     ("coopc",),  # the core: whatever in coopc no later layer names
     ("coopc.dialects",),
     ("coopc.ir", "coopc.rewrite", "coopc.passes", "coopc.emit", "coopc.sim"),
-    ("coopc.run", "coopc.validate", "coopc.testing"),
+    ("coopc.run", "coopc.validate", "coopc.generate"),
     ("coopc.pipeline", "coopc.pipelines", "coopc.universe", "coopc.compiler"),
     ("coopc.tools", "coopc.__init__"),  # the latter imports on first use
 )

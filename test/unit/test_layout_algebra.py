@@ -13,8 +13,7 @@ from coopc.layout.algebra import (
     product,
     pseudo_invert,
 )
-from coopc.layout.gf2 import Echelon
-from coopc.layout.linear import LinearLayout
+from coopc.layout.linear import Echelon, LinearLayout
 
 
 @st.composite

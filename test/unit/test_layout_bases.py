@@ -1,18 +1,17 @@
-"""The laws that coopc/layout/bases.py states."""
+"""The laws that coopc/layout/family.py states."""
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from coopc.layout.bases import linear_of
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.layout.distribution import Distribution
 from coopc.layout.dpas import DpasEncoding
+from coopc.layout.family import linear_of
 from coopc.layout.linear_distribution import LinearDistribution
 from coopc.layout.row_slice import RowSlices
-from coopc.layout.strided import StridedLayout
-from coopc.layout.strided_distribution import StridedDistribution
+from coopc.layout.strided import StridedDistribution, StridedLayout
 
 POWERS = st.sampled_from([1, 2, 4, 8, 16, 32])
 LANES = st.sampled_from([4, 8, 16])

@@ -9,18 +9,12 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 
 from coopc.dialects import layout
-from coopc.dialects.coopmatrix.enums import Use
-from coopc.dialects.coopmatrix.types import MatrixType
-from coopc.dialects.layout.matrices import distribution_of
+from coopc.dialects.coopmatrix.elements import distribution_of
+from coopc.dialects.coopmatrix.types import MatrixType, Use
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.layout.distribution import Distribution
 from coopc.layout.dpas import DpasEncoding
-from coopc.layout.family import (
-    CoopmatrixFamily,
-    DpasFamily,
-    RowSliceFamily,
-    Rule,
-)
+from coopc.layout.family import CoopmatrixFamily, DpasFamily, RowSliceFamily, Rule
 from coopc.layout.linear import LinearLayout
 from coopc.layout.row_slice import RowSlices
 from coopc.layout.strided import StridedLayout

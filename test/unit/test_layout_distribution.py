@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 from coopc.layout.algebra import product
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout, Use
 from coopc.layout.distribution import Distribution
-from coopc.layout.gf2 import Echelon
-from coopc.layout.linear import LinearLayout
+from coopc.layout.linear import Echelon, LinearLayout
 from coopc.layout.linear_distribution import LinearDistribution
 from coopc.layout.row_slice import RowSlices
-from coopc.layout.strided import StridedLayout
-from coopc.layout.strided_distribution import StridedDistribution
+from coopc.layout.strided import StridedDistribution, StridedLayout
 
 row_slices = st.builds(
     RowSlices, st.integers(1, 20), st.integers(1, 20), st.integers(1, 64)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout.dimensions import sublayout
+from coopc.layout.algebra import sublayout
 from coopc.layout.dpas import DpasEncoding, Operand
 from coopc.layout.encoding import Bases
 

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout.dimensions import sublayout
+from coopc.layout.algebra import sublayout
 from coopc.layout.encoding import Bases, cga_bases, check_shape, fit, identity_nd
-from coopc.layout.gf2 import Echelon
-from coopc.layout.linear import LinearLayout
+from coopc.layout.linear import Echelon, LinearLayout
 
 shapes = st.tuples(*[st.sampled_from([1, 2, 4, 8, 16])] * 2)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout.dimensions import rename_outs, sublayout
+from coopc.layout.algebra import rename_outs, sublayout
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encoding import INPUTS, Encoding, cga_bases
 from coopc.layout.encodings import (

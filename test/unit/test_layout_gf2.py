@@ -1,9 +1,9 @@
-"""The laws that coopc/layout/gf2.py states, on any columns."""
+"""The laws that coopc/layout/linear.py states, on any columns."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout.gf2 import Echelon, image
+from coopc.layout.linear import Echelon, image
 
 columns_of_9_bits = st.lists(st.integers(0, 511), max_size=7)
 vectors = st.integers(0, 511)

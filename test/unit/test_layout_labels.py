@@ -1,4 +1,4 @@
-"""The laws that coopc/layout/labels.py states."""
+"""The laws that coopc/layout/picture.py states."""
 
 import re
 from dataclasses import dataclass
@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.layout.distribution import Distribution
-from coopc.layout.labels import CHARACTER, LINE, Box, Label, Summary, labels
-from coopc.layout.picture import tensor_picture
+from coopc.layout.picture import (
+    CHARACTER,
+    LINE,
+    Box,
+    Label,
+    Summary,
+    labels,
+    tensor_picture,
+)
 from coopc.layout.placement import Placement
 from coopc.layout.row_slice import RowSlices
 

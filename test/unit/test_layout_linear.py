@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout.dimensions import (
+from coopc.layout.algebra import (
     is_zero,
     rename_ins,
     rename_outs,

@@ -1,10 +1,10 @@
-"""The laws that coopc/layout/palette.py states."""
+"""The laws that coopc/layout/picture.py states."""
 
 from itertools import pairwise
 
 import pytest
 
-from coopc.layout.palette import MOST, colours, hexadecimal, luminance
+from coopc.layout.picture import MOST, colours, hexadecimal, luminance
 
 LANES = (1, 2, 4, 8, 16, 32, 64)
 

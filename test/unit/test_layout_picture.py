@@ -12,11 +12,17 @@ from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encoding import cga_bases
 from coopc.layout.encodings import BlockedEncoding, DotOperandEncoding, SliceEncoding
-from coopc.layout.labels import Box
-from coopc.layout.picture import Picture, Region, hardware_picture, tensor_picture
-from coopc.layout.picture_grids import NOTHING, subgroups
+from coopc.layout.picture import (
+    NOTHING,
+    Box,
+    Picture,
+    Region,
+    hardware_picture,
+    render,
+    subgroups,
+    tensor_picture,
+)
 from coopc.layout.placement import Placement
-from coopc.layout.render import render
 from coopc.layout.row_slice import RowSlices
 
 SEED = DpasEncoding(8, 8, 16, 2, 16, (8, 4), (4, 2))

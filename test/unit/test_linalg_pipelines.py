@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from coopc.compiler import new_context
-from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
-from coopc.interface_call import pack
+from coopc.generate.gemms import Gemm
+from coopc.interface import PACKING_ENTRY, SECOND_ENTRY, pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.cpu import Program
@@ -17,7 +17,6 @@ from coopc.run.execute import on_cpu
 from coopc.run.tiles import Tiles, best, has
 from coopc.sim.simulate import simulate
 from coopc.source import Source
-from coopc.testing.gemms import Gemm
 from coopc.tools.coopc_run import interfaces, with_kernels
 from coopc.universe import everything
 

@@ -18,9 +18,7 @@ import numpy.typing as npt
 import pytest
 
 import coopc
-from coopc.interface import Interface
-from coopc.interface_call import pack
-from coopc.interface_fields import Given
+from coopc.interface import Given, Interface, pack
 from coopc.rounding import FORMATS
 from coopc.run.native import Native
 

@@ -13,11 +13,11 @@ from xdsl.traits import is_side_effect_free
 
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
+from coopc.generate.random_programs import random_program
 from coopc.parsing import parse
 from coopc.passes.generic.normalize import NormalizePass
 from coopc.pipeline import Run, read_passes, verify
 from coopc.source import Source
-from coopc.testing.random_programs import random_program
 from coopc.universe import everything
 from coopc.validate.step import first_mismatch
 

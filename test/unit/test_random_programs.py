@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.native import run_native
 from xdsl.utils.exceptions import PassFailedException
 
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
-from coopc.interface_call import pack
+from coopc.generate.programs import module_of
+from coopc.generate.random_programs import Program, random_program
+from coopc.interface import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run import opencl, toolchain, vulkan
@@ -23,9 +26,6 @@ from coopc.run.tiles import Tiles, best
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
-from coopc.testing.native import run_native
-from coopc.testing.programs import module_of
-from coopc.testing.random_programs import Program, random_program
 from coopc.universe import everything
 from coopc.validate.compare import compare
 

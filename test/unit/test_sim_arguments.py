@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from coopc.generate.programs import module_of
 from coopc.sim.errors import SimulationError
-from coopc.sim.formats import to_bf16
+from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of
 
 
 def test_read_only_arrays() -> None:

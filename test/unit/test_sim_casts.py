@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from coopc.rounding import FORMATS, wrap
-from coopc.sim.errors import UndefinedBehaviour
-from coopc.testing.lane_values import (
+from support.lane_values import (
     BITS,
     FLOATS,
     STORED,
@@ -23,6 +20,9 @@ from coopc.testing.lane_values import (
     same,
     stored,
 )
+
+from coopc.rounding import FORMATS, wrap
+from coopc.sim.errors import UndefinedBehaviour
 
 few = settings(max_examples=10, deadline=None)
 """Each example is of many numbers, and many operations are tried on it."""

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coopc.generate.programs import module_of, on_matrix
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.matrices import row_slices
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of, on_matrix
 
 few = settings(max_examples=15, deadline=None)
 RANDOM = np.random.default_rng(0)

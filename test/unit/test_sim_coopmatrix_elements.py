@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from coopc.generate.programs import on_matrix
 from coopc.rounding import wrap
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import on_matrix
 
 RANDOM = np.random.default_rng(0)
 BINARY: dict[str, Callable[[int, int], int]] = {

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coopc.generate.programs import kernel, module_of
 from coopc.sim.errors import UndefinedBehaviour
-from coopc.sim.formats import to_bf16
+from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import kernel, module_of
 
 few = settings(max_examples=40, deadline=None)
 RANDOM = np.random.default_rng(0)

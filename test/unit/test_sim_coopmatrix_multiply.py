@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coopc.generate.programs import kernel
 from coopc.rounding import FORMATS, wrap
 from coopc.sim.errors import UndefinedBehaviour
-from coopc.sim.formats import from_bf16, to_bf16
+from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import kernel
 
 few = settings(max_examples=30, deadline=None)
 WIDTHS = {"i4": 4, "i8": 8, "i16": 16, "i32": 32, "i64": 64}

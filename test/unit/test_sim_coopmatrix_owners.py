@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from coopc.dialects.coopmatrix import DISTRIBUTION
+from coopc.generate.programs import kernel, on_matrix
 from coopc.layout.distribution import Distribution
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.matrices import Provider, coopmatrix_layout, row_slices
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import kernel, on_matrix
 
 few = settings(max_examples=15, deadline=None)
 RANDOM = np.random.default_rng(0)

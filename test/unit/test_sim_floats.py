@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from coopc.rounding import FORMATS
-from coopc.testing.lane_values import (
+from support.lane_values import (
     FLOATS,
     LANES,
     STORED,
@@ -20,6 +18,8 @@ from coopc.testing.lane_values import (
     run,
     same,
 )
+
+from coopc.rounding import FORMATS
 
 few = settings(max_examples=10, deadline=None)
 """Each example is of many numbers, and many operations are tried on it."""

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as numpy_strategies
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
 
 from coopc.rounding import FORMATS
-from coopc.sim.formats import (
+from coopc.sim.numerics import (
     float_bits,
     float_of_bits,
     from_bf16,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.lane_values import LANES, built, integers, run, stored
 
 from coopc.rounding import wrap
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.simulate import simulate
-from coopc.testing.lane_values import LANES, built, integers, run, stored
 
 few = settings(max_examples=10, deadline=None)
 """Each example is of many numbers, and many operations are tried on it."""

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from coopc.rounding import wrap
-from coopc.sim.errors import UndefinedBehaviour
-from coopc.sim.simulate import simulate
-from coopc.testing.lane_values import (
+from support.lane_values import (
     BITS,
     LANES,
     STORED,
@@ -20,6 +16,10 @@ from coopc.testing.lane_values import (
     run,
     stored,
 )
+
+from coopc.rounding import wrap
+from coopc.sim.errors import UndefinedBehaviour
+from coopc.sim.simulate import simulate
 
 few = settings(max_examples=10, deadline=None)
 """Each example is of many numbers, and many operations are tried on it."""

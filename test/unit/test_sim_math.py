@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from coopc.generate.programs import lane_kernel
 from coopc.rounding import FORMATS
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import lane_kernel
 
 LANES = 64
 SPECIAL = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 1.0, -1.0, 10.0, 3.0]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from coopc.generate.programs import kernel
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import kernel
 
 SHARED = "memref<32xi32, #simt.memory<workgroup>>"
 MATRIX = "!coopmatrix.matrix<4x8xi32, acc>"

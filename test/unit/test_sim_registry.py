@@ -9,14 +9,13 @@ from xdsl.ir import Dialect, Operation
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.mixed_matmul import Linalg
 from coopc.dialects.simt import Simt
+from coopc.generate.programs import module_of
 from coopc.sim.errors import SimulationError
 from coopc.sim.launch import Launch
 from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices, row_slices
 from coopc.sim.numerics import Numerics
-from coopc.sim.registry import FUNCTIONS, functions_of
-from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of
+from coopc.sim.simulate import FUNCTIONS, functions_of, simulate
 
 DIALECTS = (
     arith.Arith,

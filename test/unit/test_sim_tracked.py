@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32
 
+from coopc.generate.programs import kernel, lane_kernel
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs, Tracked, errors_of, product_bound
-from coopc.testing.programs import kernel, lane_kernel
 
 few = settings(max_examples=25, deadline=None)
 DTYPES: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}

@@ -12,15 +12,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.sim.float_functions import FLOAT_FUNCTIONS
 from coopc.sim.launch import Launch
 from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices, row_slices
-from coopc.sim.numerics import Numerics
-from coopc.sim.registry import FUNCTIONS, functions_of
-from coopc.sim.simulate import simulate
+from coopc.sim.numerics import FLOAT_FUNCTIONS, Numerics
+from coopc.sim.simulate import FUNCTIONS, functions_of, simulate, with_functions
 from coopc.sim.tracked import Inputs
-from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 

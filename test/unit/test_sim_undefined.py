@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
+from coopc.generate.programs import kernel
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import kernel
 
 SHARED = "memref<64xi32, #simt.memory<workgroup>>"
 OWN = "memref<4xi32>"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coopc.generate.programs import kernel, module_of
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import kernel, module_of
 
 few = settings(max_examples=25, deadline=None)
 

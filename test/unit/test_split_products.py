@@ -19,11 +19,11 @@ from coopc.device import (
     Device,
 )
 from coopc.dialects import coopmatrix
+from coopc.generate.programs import module_of
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass, cut
 from coopc.rewrite.matrix_tiling import Refusal, plan_tiling
-from coopc.sim.formats import from_bf16, to_bf16
+from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of
 from coopc.validate.step import first_mismatch
 
 Array = np.ndarray[Any, Any]

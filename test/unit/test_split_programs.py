@@ -11,9 +11,9 @@ from coopc.device import (
     Device,
 )
 from coopc.dialects import coopmatrix
+from coopc.generate.programs import module_of
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
 from coopc.sim.simulate import simulate
-from coopc.testing.programs import module_of
 from coopc.validate.step import first_mismatch
 
 BODIES = {

@@ -14,7 +14,8 @@ from xdsl.dialects.memref import AllocaOp
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
-from coopc.interface_call import pack
+from coopc.generate.gemms import Gemm
+from coopc.interface import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.execute import on_vulkan
@@ -22,7 +23,6 @@ from coopc.run.toolchain import validate_spirv
 from coopc.run.vulkan import Session
 from coopc.sim.simulate import simulate
 from coopc.source import Source
-from coopc.testing.gemms import Gemm
 from coopc.universe import everything
 
 SMALL = "group=16,16 subgroup=8,8 step=16"

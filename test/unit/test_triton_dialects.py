@@ -27,10 +27,15 @@ from xdsl.utils.test_value import create_ssa_value
 
 from coopc.compiler import new_context
 from coopc.dialects import tt, ttg, ttig
-from coopc.dialects.tt.enums import CacheModifier, Padding, ProgramAxis
-from coopc.dialects.tt.types import PtrType, TensorDescType
-from coopc.dialects.ttg.exchange import Domain
-from coopc.dialects.ttig.blocks import MemoryLayout
+from coopc.dialects.tt.types import (
+    CacheModifier,
+    Padding,
+    ProgramAxis,
+    PtrType,
+    TensorDescType,
+)
+from coopc.dialects.ttg import Domain
+from coopc.dialects.ttig import MemoryLayout
 from coopc.parsing import parse
 from coopc.source import Source
 from coopc.universe import everything

@@ -9,8 +9,7 @@ from xdsl.ir import Operation
 
 from coopc.compiler import new_context
 from coopc.dialects import tt, ttg
-from coopc.dialects.tt.layouts import dpas_of, layout_of
-from coopc.dialects.tt.names import ModuleFacts, block_io
+from coopc.dialects.tt.types import ModuleFacts, block_io, dpas_of, layout_of
 from coopc.parsing import parse
 from coopc.pipeline import verify
 from coopc.source import Source

@@ -1,4 +1,4 @@
-"""Laws of `coopc.dialects.tt.layouts`, and that encodings are values."""
+"""Laws of `coopc.dialects.tt.types`, and that encodings are values."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,8 @@ from xdsl.parser import Parser
 
 from coopc.compiler import new_context
 from coopc.dialects import ttg, ttig
-from coopc.dialects.tt.layouts import (
+from coopc.dialects.tt.types import (
+    ModuleFacts,
     dpas_of,
     encoding_in,
     encoding_of,
@@ -19,7 +20,6 @@ from coopc.dialects.tt.layouts import (
     transposed,
     wrong_layout,
 )
-from coopc.dialects.tt.names import ModuleFacts
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encoding import Encoding
 from coopc.layout.encodings import (

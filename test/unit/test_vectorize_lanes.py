@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from support.vectorized import LANES, kernel, same
 from xdsl.dialects.builtin import ModuleOp
-
-from coopc.testing.vectorized import LANES, kernel, same
 
 
 def names(module: ModuleOp) -> list[str]:

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from support.vectorized import LANES, kernel, same, vectorized
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
-
-from coopc.testing.vectorized import LANES, kernel, same, vectorized
 
 A = np.arange(64, dtype=np.int32) * 37 % 29 - 7
 OUT = np.full(64, -99, np.int32)

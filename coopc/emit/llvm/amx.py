@@ -18,11 +18,9 @@ from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import SSAValue
 
 from coopc.dialects import amx
-from coopc.dialects.amx.types import TileType, tile_type
-from coopc.emit.llvm.emission import Emission
-from coopc.emit.llvm.handlers import Handlers
-from coopc.emit.llvm.view import View, id_of
-from coopc.emit.structured import Refusal
+from coopc.dialects.amx import TileType, tile_type
+from coopc.emit.llvm.emission import Emission, Handlers, View, id_of
+from coopc.emit.walker import Refusal
 from coopc.llvm.types import I16, Named
 from coopc.llvm.values import Value, integer
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coopc.emit.intel_names import mangled
+from coopc.emit.xe_rules import mangled
 from coopc.llvm.types import FLOAT as FLOAT
 from coopc.llvm.types import I32 as I32
 from coopc.llvm.types import Float, Int, Type, component, width

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import math
+from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import Float16Type
 from xdsl.ir import Operation, SSAValue
 
-from coopc.emit.elements import element_of
-from coopc.emit.llvm.arith_integer import no_i1
-from coopc.emit.llvm.emission import PURE, Emission
-from coopc.emit.llvm.floats import each_float, is_bf16, narrowed, to_odd, widened
-from coopc.emit.llvm.handlers import Handlers
+from coopc.emit.llvm.arith import each_float, is_bf16, narrowed, no_i1, to_odd, widened
+from coopc.emit.llvm.emission import PURE, Emission, Handlers
 from coopc.emit.llvm.mangling import builtin
-from coopc.emit.structured import Refusal
+from coopc.emit.walker import Refusal, element_of
 from coopc.llvm.types import DOUBLE, FLOAT, HALF, I1, I32, Type, component, like
 from coopc.llvm.values import Value, integer
 
@@ -198,3 +195,16 @@ def ones(e: Emission, op: math.CtPopOp) -> None:
     no_i1(op)
     x = e.value(op.operand)
     e.set(op.result, e.intrinsic("ctpop", x.type, [x]))
+
+
+# `llvm.frem`: the remainder of floats, for which `arith` of xDSL has no operation.
+
+
+@handlers.on(llvm.FRemOp)
+def remainder(e: Emission, op: llvm.FRemOp) -> None:
+    """The remainder with the sign of the dividend, which is exact."""
+
+    def make(a: Value, b: Value) -> Value:
+        return e.f.binary("frem", a, b)
+
+    each_float(e, op.res, (op.lhs, op.rhs), make)

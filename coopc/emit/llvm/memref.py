@@ -5,19 +5,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from xdsl.dialects import memref
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
-from coopc.emit.llvm.emission import Emission
-from coopc.emit.llvm.handlers import Handlers
-from coopc.emit.llvm.memref_atomic import atomic_load, atomic_store, is_atomic
-from coopc.emit.llvm.view import View, filled, id_of
+from coopc.dialects.coopmatrix import Ordering, Scope
+from coopc.dialects.narrow import is_vector
+from coopc.emit.llvm.arith import (
+    is_bf16,
+    narrowed,
+    number_extreme,
+    strict_extreme,
+    widened,
+)
+from coopc.emit.llvm.emission import Emission, Handlers, View, filled, id_of
 from coopc.emit.memrefs import (
     Form,
+    Update,
     allocated,
     cast_form,
     first_element,
@@ -26,9 +36,14 @@ from coopc.emit.memrefs import (
     memref_type,
     mixed,
     space_of,
+    update_of,
+    updates,
 )
-from coopc.emit.structured import Refusal
-from coopc.llvm.types import Array
+from coopc.emit.walker import Refusal
+from coopc.llvm.module import Typed, arrive
+from coopc.llvm.types import I1, I32, I64, Array, Int, Struct, Type
+from coopc.llvm.values import Value, integer
+from coopc.plan.atomics import WORD, Access, AtomicForm, atomic_form
 
 handlers = Handlers()
 
@@ -207,3 +222,293 @@ def _no_heap(e: Emission, op: Operation) -> None:
 
 handlers.add(memref.AllocOp, _no_heap)
 handlers.add(memref.DeallocOp, _no_heap)
+
+
+# `llvm`: reads through an opaque pointer, as a fill by pointer becomes.
+
+
+@handlers.on(llvm.LoadOp)
+def load_pointer(e: Emission, op: llvm.LoadOp) -> None:
+    """A number that a pointer points to."""
+    if op.ordering.value.data != 0:
+        raise Refusal("expected a load that is not atomic")
+    type = op.dereferenced_value.type
+    size = e.types.bytes_of(type)
+    align = size if op.alignment is None else op.alignment.value.data
+    found = e.f.load(e.types.in_memory(type), e.value(op.ptr), align)
+    e.set(op.dereferenced_value, e.from_memory(type, found))
+
+
+# `memref`: atomic accesses to one element.
+#
+# `memref.atomic_rmw`, and loads and stores that have an ordering (`simt.ordering`).  An
+# update without one is relaxed; who sees it as atomic (`simt.ordering_scope`) is the
+# device.
+
+_SCOPES = {
+    Scope.CROSS_DEVICE: "",
+    Scope.DEVICE: "device",
+    Scope.WORKGROUP: "workgroup",
+    Scope.SUBGROUP: "subgroup",
+    Scope.INVOCATION: "singlethread",
+}
+"""Who sees an update as atomic, as LLVM's SPIR-V back end calls them; everybody where
+nothing is said."""
+
+_ORDERS = {
+    Ordering.RELAXED: "monotonic",
+    Ordering.ACQUIRE: "acquire",
+    Ordering.RELEASE: "release",
+    Ordering.ACQUIRE_RELEASE: "acq_rel",
+    Ordering.SEQUENTIALLY_CONSISTENT: "seq_cst",
+}
+
+
+def is_atomic(op: Operation) -> bool:
+    """Whether a load or a store has an ordering."""
+    return simt.ORDERING in op.attributes
+
+
+def atomic_load(e: Emission, op: memref.LoadOp) -> None:
+    """`load atomic`, of an integer."""
+    word = _word(e, op.memref, op.indices, "access")
+    e.set(op.res, load_in_word(e, word, _how(e, op)))
+
+
+def atomic_store(e: Emission, op: memref.StoreOp) -> None:
+    """`store atomic`, of an integer."""
+    word = _word(e, op.memref, op.indices, "access")
+    store_in_word(e, word, _how(e, op), e.value(op.value))
+
+
+@handlers.on(memref.AtomicRMWOp)
+def update(e: Emission, op: memref.AtomicRMWOp) -> None:
+    """The instruction of the kind, or a loop."""
+    view, value, how = e.view(op.memref), e.value(op.value), _how(e, op)
+    kind = update_of(UPDATES, op.kind.value.data, view.element)
+    if _form(e, view, kind.access) != "native":
+        word = _word(e, op.memref, op.indices, kind.access)
+
+        def combine(old: Value) -> Value:
+            return combined(e, kind, view.element, old, value)
+
+        e.set(op.result, update_in_word(e, word, how, combine))
+        return
+    pointer = e.pointer(view, e.index.linear(view, e.nums(op.indices)))
+    tail = f" {how.scope}{how.order}, align {e.types.bytes_of(view.element)}"
+    parts = (f"atomicrmw {kind.instruction} ", Typed(pointer), ", ", Typed(value), tail)
+    e.set(op.result, e.f.emit(value.type, *parts))
+
+
+def _word(
+    e: Emission, memory: SSAValue, indices: Sequence[SSAValue], access: Access
+) -> Word:
+    """The integer for an element that is accessed."""
+    view = e.view(memory)
+    bits = 8 * e.types.bytes_of(view.element)
+    pointer = e.pointer(view, e.index.linear(view, e.nums(indices)))
+    form = _form(e, view, access)
+    if form == "native":  # the integer, for loads and stores are of integers here
+        form = "integer"
+    return word_of(e, pointer, e.types.in_memory(view.element), bits, form)
+
+
+def _form(e: Emission, view: View, access: Access) -> AtomicForm:
+    """How elements of a memref are accessed atomically.
+
+    Raises:
+        Refusal: they are no numbers of whole bytes.
+    """
+    if is_vector(view.element) or view.element == IntegerType(1):
+        raise Refusal(
+            "expected elements of 8, 16, 32 or 64 bits, which can be accessed "
+            f"atomically, got {view.element}"
+        )
+    is_index = isinstance(view.element, IndexType)
+    return atomic_form("i64" if is_index else str(view.element), access, e.facts.device)
+
+
+def _how(e: Emission, op: Operation) -> Ordered:
+    """The scope and the ordering of an access."""
+    return Ordered(_scope(e, op), _order(op))
+
+
+def _scope(e: Emission, op: Operation) -> str:
+    """Return who sees an update as atomic; a processor has no such scopes."""
+    found = _SCOPES.get(Scope(_text(op, simt.ORDERING_SCOPE, Scope.DEVICE)))
+    if found is None:
+        raise Refusal("expected a scope of OpenCL, got the one of a queue family")
+    return f'syncscope("{found}") ' if found and e.facts.gpu else ""
+
+
+def _order(op: Operation) -> str:
+    """Return what other accesses see of an update."""
+    return _ORDERS[Ordering(_text(op, simt.ORDERING, Ordering.RELAXED))]
+
+
+def _text(op: Operation, name: str, otherwise: str) -> str:
+    found = op.attributes.get(name)
+    return found.data if isinstance(found, StringAttr) else otherwise
+
+
+# Atomic updates by integers, where a target has no instruction for an element.
+#
+# `coopc.plan.atomics` says when, and what the loop is.
+
+Combine = Callable[[Value], Value]
+"""From the element that is there to the one that is to be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """How an access is ordered, in LLVM's words."""
+
+    scope: str
+    """`syncscope(..) `, or nothing."""
+    order: str
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The integer that stands for an element, or that an element is a part of."""
+
+    pointer: Value
+    type: Int
+    element: Type
+    bits: int
+    """Of the element."""
+    shift: Value | None
+    """Bits of it below the element; None where that is all of it."""
+
+
+def word_of(
+    e: Emission, pointer: Value, element: Type, bits: int, form: AtomicForm
+) -> Word:
+    """Emit where the integer for an element is."""
+    if form == "integer":
+        return Word(pointer, Int(bits), element, bits, None)
+    address = e.f.cast("ptrtoint", pointer, I64)
+    aligned = e.f.binary("and", address, integer(I64, -4))
+    part = e.f.cast("trunc", e.f.binary("and", address, integer(I64, 3)), I32)
+    shift = e.f.binary("shl", part, integer(I32, 3))
+    place = e.f.cast("inttoptr", aligned, pointer.type)
+    return Word(place, Int(WORD), element, bits, shift)
+
+
+def load_in_word(e: Emission, word: Word, how: Ordered) -> Value:
+    """Emit the atomic load of an element."""
+    return _element(e, word, _load(e, word, how.scope, how.order))
+
+
+def store_in_word(e: Emission, word: Word, how: Ordered, value: Value) -> None:
+    """Emit the atomic store of an element."""
+    if word.shift is not None:
+        update_in_word(e, word, how, lambda _: value)
+        return
+    bits = e.f.cast("bitcast", value, word.type)
+    tail = f" {how.scope}{how.order}, align {word.bits // 8}"
+    e.f.do("store atomic ", Typed(bits), ", ", Typed(word.pointer), tail)
+
+
+def update_in_word(e: Emission, word: Word, how: Ordered, combine: Combine) -> Value:
+    """Emit an atomic update of an element; the element that was there before."""
+    first, before = _load(e, word, how.scope, "monotonic"), e.flow.here()
+    again, done = e.flow.label("exchange"), e.flow.label("exchanged")
+    e.flow.jump(again)
+    e.flow.begin(again)
+    old, phi = e.f.phi(word.type)
+    arrive(phi, first, before)
+    new = _with(e, word, old, combine(_element(e, word, old)))
+    pair = e.f.emit(
+        Struct((word.type, I1)),
+        *("cmpxchg ", Typed(word.pointer), ", ", Typed(old), ", ", Typed(new)),
+        f" {how.scope}{how.order} monotonic, align {word.type.bits // 8}",
+    )
+    seen = e.f.emit(word.type, "extractvalue ", Typed(pair), ", 0")
+    same = e.f.emit(I1, "extractvalue ", Typed(pair), ", 1")
+    arrive(phi, seen, e.flow.here())
+    e.flow.branch(same, done, again)
+    e.flow.begin(done)
+    return _element(e, word, seen)
+
+
+def _load(e: Emission, word: Word, scope: str, order: str) -> Value:
+    tail = f" {scope}{order}, align {word.type.bits // 8}"
+    return e.f.emit(word.type, f"load atomic {word.type}, ", Typed(word.pointer), tail)
+
+
+def _element(e: Emission, word: Word, found: Value) -> Value:
+    """An element of what a word is."""
+    if word.shift is not None:
+        found = e.f.binary("lshr", found, word.shift)
+        found = e.f.cast("trunc", found, Int(word.bits))
+    return e.f.cast("bitcast", found, word.element)
+
+
+def _with(e: Emission, word: Word, old: Value, element: Value) -> Value:
+    """A word with another element in it."""
+    bits = e.f.cast("bitcast", element, Int(word.bits))
+    if word.shift is None:
+        return bits
+    mask = integer(word.type, (1 << word.bits) - 1)
+    placed = e.f.binary("shl", e.f.cast("zext", bits, word.type), word.shift)
+    hole = e.f.binary("shl", mask, word.shift)
+    kept = e.f.binary("and", old, e.f.binary("xor", hole, integer(word.type, -1)))
+    return e.f.binary("or", kept, placed)
+
+
+# What an atomic update makes of an element: see `coopc.emit.memrefs`.
+
+Make: TypeAlias = Callable[[Emission, Value, Value], Value]
+
+
+def _binary(opcode: str) -> Make:
+    return lambda e, old, value: e.f.binary(opcode, old, value)
+
+
+def _least(predicate: str) -> Make:
+    """The old one where a comparison holds of both, else the value."""
+
+    def make(e: Emission, old: Value, value: Value) -> Value:
+        return e.f.select(e.f.compare(f"icmp {predicate}", old, value), old, value)
+
+    return make
+
+
+def _extreme(greater: bool, *, strict: bool) -> Make:
+    emit = strict_extreme if strict else number_extreme
+    return lambda e, old, value: emit(e, old, value, greater)
+
+
+UPDATES: dict[int, Update[Make]] = updates(
+    {
+        0: (_binary("fadd"), "fadd"),
+        1: (_binary("add"), "add"),
+        2: (lambda e, old, value: value, "xchg"),
+        3: (_extreme(True, strict=True), ""),
+        4: (_least("sgt"), "max"),
+        5: (_least("ugt"), "umax"),
+        6: (_extreme(False, strict=True), ""),
+        7: (_least("slt"), "min"),
+        8: (_least("ult"), "umin"),
+        9: (_binary("fmul"), ""),
+        10: (_binary("mul"), ""),
+        11: (_binary("or"), "or"),
+        12: (_binary("and"), "and"),
+        13: (_extreme(True, strict=False), "fmax"),
+        14: (_extreme(False, strict=False), "fmin"),
+        15: (_binary("xor"), "xor"),
+    }
+)
+
+
+def combined(
+    e: Emission, kind: Update[Make], type: Attribute, old: Value, value: Value
+) -> Value:
+    """Emit what an update makes of an element; bf16 through f32."""
+    if kind.access == "bits":
+        return kind.make(e, old, value)
+    if is_bf16(type):
+        wide = kind.make(e, widened(e, old), widened(e, value))
+        return narrowed(e, wide)
+    return kind.make(e, old, value)

@@ -2,28 +2,279 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import func
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from xdsl.dialects import cf, func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
-from coopc.emit.facts import Facts as SpirvFacts
 from coopc.emit.interface import interface_of, name_of, settled
-from coopc.emit.llvm.cfg import body
-from coopc.emit.llvm.emission import Emission
-from coopc.emit.llvm.facts import Facts
-from coopc.emit.llvm.func import finish, taken
-from coopc.emit.llvm.handlers import emit
-from coopc.emit.llvm.view import from_flat
-from coopc.emit.llvm.whole import ModuleEmission
-from coopc.emit.structured import Refusal
-from coopc.llvm.module import Function, Metadata, Module, Signature
-from coopc.llvm.types import I32, VOID, Type
-from coopc.llvm.values import integer
+from coopc.emit.llvm.emission import (
+    Became,
+    Emission,
+    Facts,
+    Handlers,
+    ModuleEmission,
+    emit,
+    flat,
+    from_flat,
+)
+from coopc.emit.memrefs import Form
+from coopc.emit.walker import Facts as SpirvFacts
+from coopc.emit.walker import Refusal
+from coopc.llvm import module as llvm
+from coopc.llvm.module import Function, Metadata, Module, Signature, Typed
+from coopc.llvm.types import I32, VOID, Struct, Type
+from coopc.llvm.values import Value, integer, poison
 from coopc.passes.check_bounds import check_bounds
 from coopc.passes.check_uniformity import check_uniformity
+
+handlers = Handlers()
+
+
+@handlers.on(func.CallOp)
+def call(e: Emission, op: func.CallOp) -> None:
+    """A call; spir64 has no recursion, and no functions of elsewhere."""
+    name = op.callee.root_reference.data
+    callee = e.whole.functions.get(name)
+    if callee is None or (callee.is_declaration and e.facts.gpu):
+        raise Refusal(f"expected a function @{name} with a body in the module")
+    if e.facts.gpu:
+        _check_recursion(e, name, (e.f.signature.name,))
+    signature = e.whole.want(callee, e.subgroup_size)
+    if callee.is_declaration:
+        e.declare(signature)
+    arguments = flattened(e, op.arguments)
+    found = tuple(argument.type for argument in arguments)
+    if found != signature.parameters:
+        raise Refusal(
+            f"expected arguments of @{name} in the memory that its type says, "
+            f"({', '.join(map(str, signature.parameters))}), got "
+            f"({', '.join(map(str, found))})"
+        )
+    made = e.f.call(signature, arguments)
+    parts: Iterator[Value] = iter(())
+    if isinstance(signature.result, Struct):
+        assert made is not None, op
+        fields = enumerate(signature.result.fields)
+        parts = iter(
+            [
+                e.f.emit(type, "extractvalue ", Typed(made), f", {at}")
+                for at, type in fields
+            ]
+        )
+    elif made is not None:
+        parts = iter((made,))
+    for result in op.results:
+        e.set(result, taken(result, parts))
+
+
+def _check_recursion(e: Emission, name: str, calling: tuple[str, ...]) -> None:
+    if name in calling:
+        raise Refusal(f"expected no recursion, which OpenCL has not, got @{name}")
+    callee = e.whole.functions.get(name)
+    for op in callee.walk() if callee is not None else ():
+        if isinstance(op, func.CallOp):
+            _check_recursion(e, op.callee.root_reference.data, (*calling, name))
+
+
+def taken(value: SSAValue, parts: Iterator[Value]) -> Became:
+    """What an argument or a result became, from the values that it was passed as."""
+    if is_memref(value.type):
+        return from_flat(value.type, parts)
+    return next(parts)
+
+
+def flattened(e: Emission, values: Sequence[SSAValue]) -> list[Value]:
+    """The values that some arguments or results are passed as."""
+    found: list[Value] = []
+    for value in values:
+        if is_memref(value.type):
+            found += flat(e.view(value), Form.of(value.type))
+        else:
+            found.append(e.value(value))
+    return found
+
+
+def finish(e: Emission, values: Sequence[SSAValue]) -> None:
+    """End a function with its results.
+
+    Raises:
+        Refusal: a memref is not in the memory that its type says.
+    """
+    parts = flattened(e, values)
+    type = e.f.signature.result
+    if not parts:
+        e.f.do("ret void")
+        return
+    expected = type.fields if isinstance(type, Struct) else (type,)
+    found = tuple(part.type for part in parts)
+    if found != expected:
+        raise Refusal(
+            "expected results in the memory that their types say, "
+            f"({', '.join(map(str, expected))}), got ({', '.join(map(str, found))})"
+        )
+    whole: Value = parts[0]
+    if isinstance(type, Struct):
+        whole = poison(type)
+        for at, part in enumerate(parts):
+            pieces = (Typed(whole), ", ", Typed(part), f", {at}")
+            whole = e.f.emit(type, "insertvalue ", *pieces)
+    e.f.do("ret ", Typed(whole))
+
+
+# Bodies of several blocks: `cf.br`, `cf.cond_br` and `cf.switch`, as LLVM has them.
+#
+# Blocks are emitted in reverse postorder, so that what is used was emitted, but for
+# what
+# comes back around a loop; arguments of blocks are phis.  Blocks that nothing reaches
+# are left out.
+
+Edge = tuple[llvm.Block, list[Became]]
+"""From where a block is reached, and what its arguments are then."""
+
+
+def body(e: Emission, region: Region, finish: Callable[[Operation], None]) -> None:
+    """Emit the body of a function.
+
+    Args:
+        e: of which the arguments are set.
+        region: its body.
+        finish: ends the function, given its terminator.
+
+    Raises:
+        Refusal: a block ends otherwise than in a branch or a return.
+    """
+    if len(region.blocks) == 1:
+        finish(e.walker.block(region.block))
+    else:
+        _Blocks(e, region, finish).emit()
+
+
+class _Blocks:
+    """The blocks of one function."""
+
+    def __init__(
+        self, e: Emission, region: Region, finish: Callable[[Operation], None]
+    ) -> None:
+        self.e = e
+        self.finish = finish
+        self.order = _reverse_postorder(region.blocks[0])
+        self.labels = {block: e.flow.label("block") for block in self.order}
+        self.edges: dict[Block, list[Edge]] = defaultdict(list)
+        self.phis: dict[Block, list[Became]] = {}
+        self.bridges: list[tuple[llvm.Block, Block, Sequence[SSAValue]]] = []
+        """Blocks of branches that are still to be emitted."""
+
+    def emit(self) -> None:
+        """Emit all blocks."""
+        first, *rest = self.order
+        self._block(first)
+        for block in rest:
+            self.e.flow.begin(self.labels[block])
+            self._arguments(block)
+            self._block(block)
+
+    def _arguments(self, block: Block) -> None:
+        """Make the phis of a block that some block before it has reached."""
+        edges, flow = self.edges[block], self.e.flow
+        _, values = edges[0]
+        phis = [
+            flow.phi(arg, value) for arg, value in zip(block.args, values, strict=True)
+        ]
+        for source, arrived in edges:
+            for phi, value in zip(phis, arrived, strict=True):
+                flow.arrive(phi, value, source)
+        for arg, phi in zip(block.args, phis, strict=True):
+            self.e.set(arg, phi)
+        self.phis[block] = phis
+
+    def _block(self, block: Block) -> None:
+        """Emit the operations of a block, and its terminator."""
+        flow, last = self.e.flow, self.e.walker.block(block)
+        match last:
+            case cf.BranchOp():
+                self._reach(last.successor, last.arguments)
+                flow.jump(self.labels[last.successor])
+            case cf.ConditionalBranchOp():
+                self._branch(last)
+            case cf.SwitchOp():
+                self._switch(last)
+            case _:
+                self.finish(last)
+
+    def _branch(self, op: cf.ConditionalBranchOp) -> None:
+        condition = self.e.value(op.cond)
+        yes = self._edge(op.then_block, op.then_arguments)
+        no = self._edge(op.else_block, op.else_arguments)
+        self.e.flow.branch(condition, yes, no)
+        self._bridges()
+
+    def _switch(self, op: cf.SwitchOp) -> None:
+        values = () if op.case_values is None else op.case_values.get_values()
+        cases = [
+            (int(value), self._edge(block, arguments))
+            for value, block, arguments in zip(
+                values, op.case_blocks, op.case_operand, strict=True
+            )
+        ]
+        default = self._edge(op.default_block, op.default_operands)
+        self.e.flow.switch(self.e.value(op.flag), cases, default)
+        self._bridges()
+
+    def _edge(self, block: Block, values: Sequence[SSAValue]) -> llvm.Block:
+        """Where a branch of several goes: arguments pass through a block of their own.
+
+        Two branches of one terminator to one block would arrive in its phis with two
+        values from one place.
+        """
+        if not values:
+            self._reach(block, values)
+            return self.labels[block]
+        bridge = self.e.flow.label("edge")
+        self.bridges.append((bridge, block, values))
+        return bridge
+
+    def _bridges(self) -> None:
+        bridges, self.bridges = self.bridges, []
+        for bridge, block, values in bridges:
+            self.e.flow.begin(bridge)
+            self._reach(block, values)
+            self.e.flow.jump(self.labels[block])
+
+    def _reach(self, block: Block, values: Sequence[SSAValue]) -> None:
+        """Say that the block being emitted goes to another."""
+        if block is self.order[0]:
+            raise Refusal("expected no branch to the entry of a function, as LLVM has")
+        edge = self.e.flow.here(), self.e.walker.given(values)
+        self.edges[block].append(edge)
+        for phi, value in zip(self.phis.get(block, ()), edge[1], strict=False):
+            self.e.flow.arrive(phi, value, edge[0])
+
+
+def _reverse_postorder(entry: Block) -> list[Block]:
+    """The blocks that are reached, each behind those that dominate it."""
+    found: list[Block] = []
+    seen = {entry}
+    stack = [(entry, iter(_successors(entry)))]
+    while stack:
+        block, rest = stack[-1]
+        following = next((each for each in rest if each not in seen), None)
+        if following is None:
+            found.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(_successors(following))))
+    return found[::-1]
+
+
+def _successors(block: Block) -> Sequence[Block]:
+    return () if block.last_op is None else block.last_op.successors
 
 
 def emit_module(source: ModuleOp, facts: Facts) -> Module:

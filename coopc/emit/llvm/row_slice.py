@@ -23,10 +23,9 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.narrow import is_vector
-from coopc.emit.llvm.emission import Emission
-from coopc.emit.llvm.handlers import Handlers
-from coopc.emit.llvm.matrix import sizes, suffix
-from coopc.emit.structured import Refusal
+from coopc.emit.llvm.coopmatrix import sizes, suffix
+from coopc.emit.llvm.emission import Emission, Handlers
+from coopc.emit.walker import Refusal
 from coopc.llvm.module import Signature
 from coopc.llvm.types import I32, I64, VOID, component, width
 from coopc.llvm.values import integer

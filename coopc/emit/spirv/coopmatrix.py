@@ -16,20 +16,25 @@ What has no instruction is refused: `legalize-coopmatrix-khr` turns it into what
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, IntegerType
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 
-from coopc.device import Device
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import BFloat16Type, IndexType, IntegerType, SymbolRefAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
+from coopc.dialects.coopmatrix import Operand as MatrixOperand
 from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv import address
-from coopc.emit.spirv.arith_convert import converted
-from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.matrix_rules import DEVICE_USES
-from coopc.emit.spirv.view import Num, View
-from coopc.emit.structured import Refusal
-from coopc.spirv.instruction import Id, Operand
+from coopc.emit.spirv.arith import converted, relaxed
+from coopc.emit.spirv.emission import Emission, Handlers, Kept, Num, View
+from coopc.emit.spirv.types import DEVICE_USES
+from coopc.emit.walker import Facts, Refusal
+from coopc.rewrite.uniformity import Variation
+from coopc.spirv.instruction import Id, Instruction, Operand
 
 handlers = Handlers()
 
@@ -258,3 +263,564 @@ def length(e: Emission, op: coopmatrix.LengthOp) -> None:
 def is_integer(matrix: MatrixType) -> bool:
     """Whether a matrix has integers."""
     return isinstance(matrix.element_type, IndexType | IntegerType)
+
+
+# `coopmatrix` arithmetic: multiplication, and what works on whole matrices.
+#
+# The extension has negation, +, -, *, /, matrix times scalar, conversions that keep the
+# use, and bitcasts.  A device may lack them all (`Device.whole_arithmetic`).
+
+_FLAGS = {
+    MatrixOperand.A: "MatrixASignedComponentsKHR",
+    MatrixOperand.B: "MatrixBSignedComponentsKHR",
+    MatrixOperand.C: "MatrixCSignedComponentsKHR",
+    MatrixOperand.RESULT: "MatrixResultSignedComponentsKHR",
+}
+
+_BINARY: dict[type[Operation], tuple[str, str, str]] = {
+    coopmatrix.AddOp: ("OpFAdd", "OpIAdd", "OpIAdd"),
+    coopmatrix.SubOp: ("OpFSub", "OpISub", "OpISub"),
+    coopmatrix.MulOp: ("OpFMul", "OpIMul", "OpIMul"),
+    coopmatrix.DivOp: ("OpFDiv", "OpSDiv", "OpUDiv"),
+}
+"""Of floats, of signed and of unsigned integers."""
+
+
+@handlers.on(coopmatrix.MulAddOp)
+def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
+    """OpCooperativeMatrixMulAddKHR, of a shape that the device has."""
+    for matrix in op.matrices.values():
+        if isinstance(matrix.use_name, SymbolRefAttr):
+            raise Refusal(
+                "expected known uses in a multiplication, as SPIR-V's validator takes "
+                f"no other, got {matrix}"
+            )
+    known, key = e.whole.shapes, _key(op)
+    if key not in known:
+        known[key] = listed_shape(op, e)
+    shape = known[key]
+    if e.facts.device.family == "opencl-cpu" and shape and "bf16" in shape.elements:
+        raise Refusal(
+            f"{e.facts.device.name} multiplies bf16 only with a flag that SPIR-V's "
+            "validator does not know"
+        )
+    flags = [_FLAGS[operand] for operand in signed_operands(op, shape, e.facts)]
+    if op.saturating is not None:
+        flags.append("SaturatingAccumulationKHR")
+    type = e.types.matrix(matrix_type(op.result))
+    operands = ["|".join(flags)] if flags else []
+    ids = e.id(op.a), e.id(op.b), e.id(op.c)
+    id = e.emit("OpCooperativeMatrixMulAddKHR", *ids, *operands, type=type)
+    e.set(op.result, (id,))
+
+
+def _key(op: coopmatrix.MulAddOp) -> Hashable:
+    """What the shape of a multiplication depends on."""
+    types = op.a.type, op.b.type, op.c.type, op.result.type
+    return *types, op.signed, op.saturating
+
+
+def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:
+    """The element types of a, b, c and the result, as devices name them."""
+    a, b, c, result = (
+        _element_name(type, op.is_signed(operand))
+        for operand, type in op.matrices.items()
+    )
+    return a, b, c, result
+
+
+def _element_name(type: MatrixType, signed: bool) -> str:
+    name = str(type.element_type)
+    if not is_integer(type):
+        return name
+    return ("s" if signed else "u") + name.removeprefix("i")
+
+
+def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:
+    """The multiplication of the device that this is; None if its sizes are open.
+
+    Open sizes have defaults, which the device must multiply too: drivers run shapes
+    that they do not list and give wrong numbers.
+
+    Raises:
+        Refusal: the device has none.
+    """
+    matrices, device = op.matrices, e.facts.device
+    is_open = not all(type.is_static for type in matrices.values())
+    a, b = (
+        e.types.by_default(matrices[each])
+        for each in (MatrixOperand.A, MatrixOperand.B)
+    )
+    (m, k), (_, n) = a.shape, b.shape
+    names = element_names(op)
+    found = device.multiplications(*names, op.saturating is not None)
+    for shape in found:
+        if (shape.m, shape.n, shape.k) == (m, n, k):
+            return None if is_open else shape
+    sizes = sorted({f"{s.m}x{s.n}x{s.k}" for s in found})
+    of = f"{names[0]} * {names[1]} + {names[2]} -> {names[3]}"
+    of += ", saturating" if op.saturating is not None else ""
+    if not sizes:
+        raise Refusal(f"{device.name} does not multiply {of}")
+    raise Refusal(
+        f"expected M x N x K = {', '.join(sizes)}, which {device.name} multiplies for "
+        f"{of}, got {m}x{n}x{k}"
+        + (" by default" if is_open else ": split-coopmatrix cuts it")
+    )
+
+
+def signed_operands(
+    op: coopmatrix.MulAddOp, shape: MatrixShape | None, facts: Facts
+) -> list[MatrixOperand]:
+    """Which operands are said to be signed.
+
+    Of c and the result the sign changes nothing where they have one width and do not
+    saturate.  A Vulkan driver lists it all the same; under OpenCL it is left out, since
+    Intel's run-time for CPUs then takes a and b for signed too.
+    """
+    found = [operand for operand in _FLAGS if op.is_signed(operand)]
+    c, result = (op.matrices[each] for each in (MatrixOperand.C, MatrixOperand.RESULT))
+    if shape is None or op.saturating is not None:
+        return found
+    if c.element_type != result.element_type or not is_integer(c):
+        return found
+    found = [each for each in found if each in (MatrixOperand.A, MatrixOperand.B)]
+    if facts.vulkan:
+        listed = ((MatrixOperand.C, shape.c), (MatrixOperand.RESULT, shape.result))
+        found += [each for each, name in listed if name.startswith("s")]
+    return found
+
+
+# --- whole matrices ------------------------------------------------------------
+
+
+def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
+    """Refuse arithmetic that the device, or the type, has none of."""
+    device = e.facts.device
+    if not device.whole_arithmetic:
+        raise Refusal(
+            f"{device.name} has no arithmetic on whole matrices: {LEGALIZE} makes it "
+            "a loop over elements"
+        )
+    if isinstance(matrix.element_type, BFloat16Type):
+        raise Refusal(f"SPIR-V has no arithmetic on matrices of {matrix.element_type}")
+
+
+def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
+    matrix = matrix_type(op.result)
+    _check(e, op, matrix)
+    of_floats, of_signed, of_unsigned = _BINARY[type(op)]
+    if not is_integer(matrix):
+        opcode = of_floats
+    elif isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None:
+        opcode = of_signed
+    else:
+        opcode = of_unsigned
+    id = e.emit(opcode, e.id(op.lhs), e.id(op.rhs), type=e.types.matrix(matrix))
+    e.set(op.result, (relaxed(e, opcode, id, arith.FastMathFlagsAttr("none")),))
+
+
+for _op in _BINARY:
+    handlers.add(_op, _binary)
+
+
+@handlers.on(coopmatrix.NegOp)
+def negate(e: Emission, op: coopmatrix.NegOp) -> None:
+    """OpFNegate or OpSNegate."""
+    matrix = matrix_type(op.result)
+    _check(e, op, matrix)
+    opcode = "OpSNegate" if is_integer(matrix) else "OpFNegate"
+    e.set(op.result, (e.emit(opcode, e.id(op.value), type=e.types.matrix(matrix)),))
+
+
+@handlers.on(coopmatrix.ScaleOp)
+def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
+    """OpMatrixTimesScalar."""
+    matrix = matrix_type(op.result)
+    _check(e, op, matrix)
+    operands = e.id(op.value), e.id(op.scalar)
+    type = e.types.matrix(matrix)
+    e.whole.strict |= not is_integer(matrix)
+    e.set(op.result, (e.emit("OpMatrixTimesScalar", *operands, type=type),))
+
+
+@handlers.on(coopmatrix.ConvertOp)
+def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
+    """A conversion of elements that keeps the use."""
+    source, result = matrix_type(op.value), matrix_type(op.result)
+    if source.use != result.use:
+        raise Refusal(
+            f"expected a result of use {source.use.data}, as SPIR-V converts elements "
+            f"only, got {result.use.data}: {LEGALIZE} changes uses"
+        )
+    if source == result:
+        e.set(op.result, (e.id(op.value),))
+        return
+    if not e.facts.device.whole_arithmetic:
+        _check(e, op, source)
+    opcode = conversion(source, result, op.signed is not None)
+    id = e.id(op.value)
+    if opcode is not None:
+        id = _converted(e, opcode, id, source, result)
+    e.set(op.result, (id,))
+
+
+def _converted(
+    e: Emission, opcode: str, id: Id, source: MatrixType, result: MatrixType
+) -> Id:
+    """A conversion; of signed integers by way of types that say that they are.
+
+    Drivers (lavapipe 26.2.6, tried) go by the sign of the component type, not by that
+    of the instruction.
+    """
+    if opcode in ("OpConvertSToF", "OpSConvert"):
+        id = e.emit("OpBitcast", id, type=e.types.signed_matrix(source))
+    if opcode not in ("OpConvertFToS", "OpSConvert"):
+        return e.emit(opcode, id, type=e.types.matrix(result))
+    id = e.emit(opcode, id, type=e.types.signed_matrix(result))
+    return e.emit("OpBitcast", id, type=e.types.matrix(result))
+
+
+def conversion(source: MatrixType, result: MatrixType, signed: bool) -> str | None:
+    """The instruction that converts elements; None where the type stays."""
+    match is_integer(source), is_integer(result):
+        case True, True:
+            same = source.element_type == result.element_type
+            return None if same else ("OpSConvert" if signed else "OpUConvert")
+        case True, False:
+            return "OpConvertSToF" if signed else "OpConvertUToF"
+        case False, True:
+            return "OpConvertFToS" if signed else "OpConvertFToU"
+        case _:
+            return "OpFConvert"
+
+
+@handlers.on(coopmatrix.BitcastOp)
+def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
+    """OpBitcast."""
+    result = matrix_type(op.result)
+    if op.value.type == op.result.type:
+        e.set(op.result, (e.id(op.value),))
+        return
+    if not e.facts.device.whole_arithmetic:
+        _check(e, op, result)
+    type: Id = e.types.matrix(result)
+    e.set(op.result, (e.emit("OpBitcast", e.id(op.value), type=type),))
+
+
+# Which matrices live in a variable while work-items change single elements of them.
+#
+# A chain of insertions through loops and branches, each of which replaces the matrix
+# that
+# it was made from, is one variable, changed in place:
+#
+#     %r = scf.for ... iter_args(%m = %a) {        W := %a
+#       %n = coopmatrix.insert %e, %m[%i]          W[%i] := %e
+#       scf.yield %n                               %r is what W holds after the loop
+#     }
+#
+# So no matrix *object* is made in control flow that differs between lanes, which the
+# extension forbids, and no loop copies a matrix.
+
+
+@dataclass(slots=True)
+class Chain:
+    """Values that are one variable, one after the other."""
+
+    root: SSAValue
+    """What the variable holds at first."""
+    inserts: list[coopmatrix.InsertOp] = field(
+        default_factory=list[coopmatrix.InsertOp]
+    )
+    values: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Results and block arguments that the variable is."""
+
+
+def chains(op: scf.ForOp | scf.IfOp) -> list[tuple[SSAValue, Chain]]:
+    """The chains that an operation carries, each with the result that it ends in."""
+    found: list[tuple[SSAValue, Chain]] = []
+    for position, result in enumerate(op.results):
+        if not isinstance(result.type, MatrixType):
+            continue
+        root = _root(op, position)
+        if root is None:
+            continue
+        chain = Chain(root)
+        if _follow(result, root, chain) and chain.inserts and _in_order(chain):
+            found.append((result, chain))
+    return found
+
+
+def _root(op: scf.ForOp | scf.IfOp, position: int) -> SSAValue | None:
+    """What a result is made from: a value from before the operation."""
+    if isinstance(op, scf.ForOp):
+        return op.iter_args[position]
+    roots = {_outside(_yielded(region, position), op) for region in op.regions}
+    (root,) = roots if len(roots) == 1 else (None,)
+    return root
+
+
+def _outside(value: SSAValue, op: Operation) -> SSAValue | None:
+    """The value from before `op` that a chain in it begins with."""
+    while _is_inside(value, op):
+        match value.owner:
+            case coopmatrix.InsertOp() as insert:
+                value = insert.matrix
+            case scf.ForOp() as loop:
+                value = loop.iter_args[_position(value, loop)]
+            case scf.IfOp() as branch:
+                value = _yielded(branch.true_region, _position(value, branch))
+            case _:
+                return None
+    return value
+
+
+def _is_inside(value: SSAValue, op: Operation) -> bool:
+    owner = value.owner
+    around = owner.parent_op() if isinstance(owner, Block) else owner
+    return around is not None and around is not op and op.is_ancestor(around)
+
+
+def _position(value: SSAValue, op: Operation) -> int:
+    return list(op.results).index(value)  # pyright: ignore[reportArgumentType]
+
+
+def _yielded(region: Region, position: int) -> SSAValue:
+    last = region.block.last_op
+    assert last is not None, region
+    return last.operands[position]
+
+
+def _follow(value: SSAValue, root: SSAValue, chain: Chain) -> bool:
+    """Add what lies between a value and the root; whether that is a chain."""
+    if value is root or value in chain.values:
+        return True
+    chain.values.append(value)
+    match value.owner:
+        case coopmatrix.InsertOp() as insert:
+            chain.inserts.append(insert)
+            return _follow(insert.matrix, root, chain)
+        case scf.IfOp() as branch if branch.false_region.blocks:
+            at = _position(value, branch)
+            return all(
+                _follow(_yielded(region, at), root, chain) for region in branch.regions
+            )
+        case scf.ForOp() as loop:
+            at = _position(value, loop)
+            argument = loop.body.block.args[at + 1]
+            chain.values.append(argument)
+            return _follow(_yielded(loop.body, at), argument, chain) and _follow(
+                loop.iter_args[at], root, chain
+            )
+        case _:
+            return False
+
+
+def _in_order(chain: Chain) -> bool:
+    """Whether nobody reads a matrix after an insertion has replaced it."""
+    passing = (scf.YieldOp, scf.ForOp, coopmatrix.InsertOp)
+    for insert in chain.inserts:
+        if insert.matrix is chain.root:
+            continue
+        for use in insert.matrix.uses:
+            reader = use.operation
+            if isinstance(reader, coopmatrix.ExtractOp):
+                if not _precedes(reader, insert):
+                    return False
+            elif not isinstance(reader, passing) or (
+                reader is not insert and not _exclusive(reader, insert)
+            ):
+                return False
+    return True
+
+
+def _meeting(one: Operation, other: Operation) -> tuple[Operation, Operation] | None:
+    """The operations of one block that hold two operations; None if there are none."""
+    above: dict[Block | None, Operation] = {}
+    at: Operation | None = one
+    while at is not None:
+        above[at.parent] = at
+        at = at.parent_op()
+    at = other
+    while at is not None:
+        if (found := above.get(at.parent)) is not None:
+            return found, at
+        at = at.parent_op()
+    return None
+
+
+def _precedes(reader: Operation, insert: Operation) -> bool:
+    """Whether a reader ran before an insertion, or never runs with it."""
+    met = _meeting(reader, insert)
+    if met is None:
+        return False
+    first, second = met
+    if first is second:
+        return isinstance(first, scf.IfOp)
+    return first.is_before_in_block(second)
+
+
+def _exclusive(one: Operation, other: Operation) -> bool:
+    """Whether two operations are in different branches."""
+    met = _meeting(one, other)
+    return met is not None and met[0] is met[1] and isinstance(met[0], scf.IfOp)
+
+
+# `coopmatrix.extract` and `insert`: the elements of a work-item, by access chains.
+#
+# An access chain needs a variable.  A matrix that is read is stored to one right after
+# it
+# is made, where all work-items are together; so single elements can be read in control
+# flow that differs between lanes.  Chains of insertions are a variable of their own:
+# see
+# `coopc.emit.spirv.coopmatrix`.
+
+
+@handlers.on(coopmatrix.ExtractOp)
+def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
+    """OpAccessChain and OpLoad; of a constant slot OpCompositeExtract."""
+    _check_position(e, op)
+    type = e.types.number(matrix_type(op.matrix).element_type)
+    found, slot = e.value(op.matrix), e.index.num(e.num(op.index))
+    if isinstance(found, Kept):
+        variable = found.variable
+    elif isinstance(slot, int) and slot >= 0 and _by_composite(e, op):
+        e.set(
+            op.result,
+            (e.emit("OpCompositeExtract", e.id(op.matrix), slot, type=type),),
+        )
+        return
+    else:
+        variable = _spilled(e, op.matrix)
+    pointer = _element(e, variable, op.index, type)
+    e.set(op.result, (e.emit("OpLoad", pointer, type=type),))
+
+
+@handlers.on(coopmatrix.InsertOp)
+def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
+    """OpAccessChain and OpStore; of a constant slot OpCompositeInsert."""
+    _check_position(e, op)
+    matrix = matrix_type(op.result)
+    type = e.types.number(matrix.element_type)
+    kept = e.flow.kept.get(op.result)
+    if kept is not None:
+        e.do("OpStore", _element(e, kept.variable, op.index, type), e.id(op.value))
+        e.set(op.result, kept)
+        return
+    _together(e, op)
+    slot, whole = e.index.num(e.num(op.index)), e.types.matrix(matrix)
+    if isinstance(slot, int) and slot >= 0 and _by_composite(e, op):
+        ids = e.id(op.value), e.id(op.matrix)
+        made = e.emit("OpCompositeInsert", *ids, slot, type=whole)
+    else:
+        variable = _variable(e, whole)
+        e.do("OpStore", variable, e.id(op.matrix))
+        e.do("OpStore", _element(e, variable, op.index, type), e.id(op.value))
+        made = e.emit("OpLoad", variable, type=whole)
+    e.set(op.result, (made,))
+
+
+def _check_position(e: Emission, op: Operation) -> None:
+    """Refuse elements where the device has no way to one."""
+    if not e.facts.device.element_access:
+        raise Refusal(
+            f"{e.facts.device.name} has no access to single elements of a matrix"
+        )
+
+
+def _by_composite(e: Emission, op: Operation) -> bool:
+    """Whether a matrix may be an operand here: all work-items are together."""
+    return e.facts.vulkan and isinstance(op.parent_op(), func.FuncOp)
+
+
+def _together(e: Emission, op: coopmatrix.InsertOp) -> None:
+    """Refuse a matrix object that is made where lanes differ."""
+    if isinstance(op.parent_op(), func.FuncOp):
+        return
+    if e.whole.uniformity.around(op) > Variation.SUBGROUPS:
+        raise Refusal(
+            "expected an insertion that is yielded on to where all lanes are together, "
+            "in a chain from one matrix through scf.if and scf.for, as matrices are "
+            f"made by all lanes: {LEGALIZE} has no other form of it"
+        )
+
+
+def _variable(e: Emission, matrix: Id) -> Id:
+    return e.function.local_variable(e.types.pointer("Function", matrix))
+
+
+def _element(e: Emission, variable: Id, index: SSAValue, type: Id) -> Id:
+    """A pointer to an element."""
+    to = e.types.pointer("Function", type)
+    return e.emit("OpAccessChain", variable, e.id(index), type=to)
+
+
+def _spilled(e: Emission, value: SSAValue) -> Id:
+    """A variable that holds a matrix from where it is made on."""
+    id = e.id(value)
+    if (found := e.spilled.get(id)) is not None:
+        return found
+    variable = e.spilled[id] = _variable(e, id.type)
+    body = e.function.body
+    at = _after_definition(body, id)
+    if at is None:
+        e.at_entry(lambda: e.do("OpStore", variable, id))
+    else:
+        e.do("OpStore", variable, id)
+        body.insert(at, body.pop())
+    return variable
+
+
+def _after_definition(body: list[Instruction], id: Id) -> int | None:
+    """Where what follows the definition of an id begins; None if it is at the entry."""
+    for at in range(len(body) - 1, -1, -1):
+        if body[at] is not id.definition:
+            continue
+        at += 1
+        while at < len(body) and body[at].facts.name in ("OpPhi", "OpLine"):
+            at += 1
+        return at
+    return None
+
+
+def begin_control(e: Emission, op: Operation) -> None:
+    """Put the matrices whose elements an operation changes into variables."""
+    if not isinstance(op, scf.ForOp | scf.IfOp) or not op.results:
+        return
+    for result, chain in chains(op):
+        if result in e.flow.kept:
+            continue
+        variable = _variable(e, e.types.matrix(matrix_type(result)))
+        e.do("OpStore", variable, e.id(chain.root))
+        for value in chain.values:
+            e.flow.kept[value] = Kept(variable)
+
+
+def end_control(e: Emission, op: Operation) -> None:
+    """Take matrices out of their variables again."""
+    for result in op.results:
+        kept = e.value(result)
+        if not isinstance(kept, Kept):
+            continue
+        users = [use.operation for use in result.uses]
+        if _stays(result, e):
+            continue
+        if all(isinstance(user, coopmatrix.ExtractOp) for user in users):
+            continue
+        type = e.types.matrix(matrix_type(result))
+        e.set(result, (e.emit("OpLoad", kept.variable, type=type),))
+
+
+def _stays(result: SSAValue, e: Emission) -> bool:
+    """Whether the chain goes on outside the operation."""
+    return any(
+        value in e.flow.kept
+        for use in result.uses
+        for value in use.operation.results
+        if isinstance(use.operation, coopmatrix.InsertOp | scf.ForOp)
+    ) or any(
+        isinstance(use.operation, scf.YieldOp)
+        and (around := use.operation.parent_op()) is not None
+        and around.results[use.index] in e.flow.kept
+        for use in result.uses
+    )

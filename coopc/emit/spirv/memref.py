@@ -31,13 +31,11 @@ from coopc.emit.spirv.address import (
     linear,
     memory_operands,
     strides,
+    variable_of,
 )
-from coopc.emit.spirv.emission import Emission
-from coopc.emit.spirv.handlers import Handlers
-from coopc.emit.spirv.memref_atomic import atomic_load, atomic_store, is_atomic
-from coopc.emit.spirv.view import View, filled, is_wide
-from coopc.emit.spirv.words import variable_of
-from coopc.emit.structured import Refusal
+from coopc.emit.spirv.atomics import atomic_load, atomic_store, is_atomic
+from coopc.emit.spirv.emission import Emission, Handlers, View, filled, is_wide
+from coopc.emit.walker import Refusal
 from coopc.spirv.instruction import Id
 
 handlers = Handlers()

@@ -41,10 +41,16 @@ from coopc import device as devices
 from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.llvm_target import AssumeOp
-from coopc.dialects.tt.enums import Padding, ProgramAxis
-from coopc.dialects.tt.layouts import encoding_of
-from coopc.dialects.tt.names import NUM_CTAS, NUM_WARPS, ModuleFacts
-from coopc.dialects.tt.types import TensorDescType, is_tensor
+from coopc.dialects.tt.types import (
+    NUM_CTAS,
+    NUM_WARPS,
+    ModuleFacts,
+    Padding,
+    ProgramAxis,
+    TensorDescType,
+    encoding_of,
+    is_tensor,
+)
 from coopc.ir.builder import Built
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE

@@ -18,9 +18,8 @@ from coopc import device as devices
 from coopc.device import Device
 from coopc.dialects import simt, tt, xe
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.layouts import dpas_of
-from coopc.dialects.tt.types import shape_of
-from coopc.dialects.xe.dpas import EXECUTION_SIZES, accumulators
+from coopc.dialects.tt.types import dpas_of, shape_of
+from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.ir.transaction import Refused
 from coopc.layout.dpas import DpasEncoding, Operand
 from coopc.passes.xe.register_layout import RegisterLayout, precision_of, registers_of

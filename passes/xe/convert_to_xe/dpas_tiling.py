@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import VectorType
 from coopc.device import Device
 from coopc.dialects import coopmatrix, xe
 from coopc.dialects.coopmatrix import MatrixType
-from coopc.dialects.layout.matrices import matrix_of
+from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding, Operand
 from coopc.passes.xe.register_layout import RegisterLayout, precision_of
 from coopc.rewrite.matrix_size import why_too_large

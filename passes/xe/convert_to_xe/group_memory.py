@@ -46,8 +46,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, ttg
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.tt.layouts import transposed
-from coopc.dialects.tt.types import bits_of
+from coopc.dialects.tt.types import bits_of, transposed
 from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.entry import Entry

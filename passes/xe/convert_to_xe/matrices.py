@@ -21,7 +21,7 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, xe
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.xe.dpas import EXECUTION_SIZES, accumulators
+from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.ir.builder import Builder, Built
 from coopc.ir.transaction import Refused
 from coopc.layout.coopmatrix import CoopmatrixLayout

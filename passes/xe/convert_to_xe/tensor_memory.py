@@ -29,8 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.dialects import tt, ttig, xe
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.tt.names import block_io
-from coopc.dialects.tt.types import bits_of, is_tensor
+from coopc.dialects.tt.types import bits_of, block_io, is_tensor
 from coopc.ir.builder import Builder, Built
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix

@@ -20,8 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.enums import Rounding
-from coopc.dialects.tt.types import is_tensor
+from coopc.dialects.tt.types import Rounding, is_tensor
 from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.exchanges import Exchanges, why_not_convert

@@ -30,7 +30,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_vector
-from coopc.dialects.xe.attributes import CHANNEL_BITS, SYSTOLIC_DEPTH
+from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.passes.xe.emulate.values import element_bits, element_of, replaced, resized
 from coopc.rewrite.lane_values import shuffled

@@ -4,15 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from coopc.testing.arith_values import (
-    FLOATS,
-    INTEGERS,
-    Array,
-    check,
-    integers,
-    unsigned,
-)
+from support.arith_values import FLOATS, INTEGERS, Array, check, integers, unsigned
 
 
 @pytest.mark.parametrize("bits", INTEGERS)

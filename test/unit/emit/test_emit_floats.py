@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from coopc.testing.arith_values import FLOATS, Array, binary, check, floats
+from support.arith_values import FLOATS, Array, binary, check, floats
 
 FLOAT: dict[str, Callable[[Array, Array], Array]] = {
     "addf": lambda a, b: a + b,

@@ -11,8 +11,8 @@ from xdsl.ir import Dialect, Operation
 import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import simt
-from coopc.emit.spirv.handlers import MODULES, handler_of
-from coopc.emit.structured import Refusal
+from coopc.emit.spirv.emission import MODULES, handler_of
+from coopc.emit.walker import Refusal
 
 REFUSED = {"math.ipowi"}
 """What neither instruction set has."""

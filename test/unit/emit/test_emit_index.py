@@ -13,9 +13,8 @@ from xdsl.dialects.builtin import (
     f16,
 )
 
-from coopc.emit.index import IndexArithmetic
-from coopc.emit.memrefs import Form, kept_dimensions, known_dimension
-from coopc.emit.structured import Refusal
+from coopc.emit.memrefs import Form, IndexArithmetic, kept_dimensions, known_dimension
+from coopc.emit.walker import Refusal
 
 
 @dataclass

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from coopc.testing.arith_values import (
+from support.arith_values import (
     INTEGERS,
     Array,
     binary,

@@ -50,11 +50,9 @@ from coopc.device import DEVICES, device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
-from coopc.emit.elements import count_of, element_of
-from coopc.emit.facts import Facts
-from coopc.emit.llvm.facts import Facts as LlvmFacts
-from coopc.emit.structured import Refusal
-from coopc.interface_fields import DTYPES
+from coopc.emit.llvm.emission import Facts as LlvmFacts
+from coopc.emit.walker import Facts, Refusal, count_of, element_of
+from coopc.interface import DTYPES
 from coopc.llvm.text import text
 from coopc.run.arguments import encode
 from coopc.run.toolchain import validate_spirv
@@ -628,18 +626,19 @@ class Target:
     def emit(self, module: ModuleOp, sweep: Sweep) -> bytes | str:
         """What is emitted of a module: a binary, or the text of LLVM IR."""
         if self.emitter == "spirv":
-            from coopc.emit.spirv import entry, handlers
+            from coopc.emit.spirv import emission
+            from coopc.emit.spirv import module as spirv_module
             from coopc.emit.spirv.module import emit_module
 
             found = device(self.device)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(entry, "emit", sweep.leaf(handlers.emit))
+                patch.setattr(spirv_module, "emit", sweep.leaf(emission.emit))
                 return binary(emit_module(module, Facts(found.flavours[0], found)))
-        from coopc.emit.llvm import handlers
+        from coopc.emit.llvm import emission
         from coopc.emit.llvm import module as llvm_module
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(llvm_module, "emit", sweep.leaf(handlers.emit))
+            patch.setattr(llvm_module, "emit", sweep.leaf(emission.emit))
             matrix = self.emitter == "matrix"
             facts = LlvmFacts(device(self.device), matrix=matrix)
             return text(llvm_module.emit_module(module, facts))
@@ -720,7 +719,7 @@ def test_every_operation_is_swept(emitter: str) -> None:
         for kernel in (*map(kernel_of, ELEMENTS), others(), matrices("nvidia"))
         for op in kernel.block.ops
     }
-    modules = import_module(f"coopc.emit.{emitter}.handlers").MODULES
+    modules = import_module(f"coopc.emit.{emitter}.emission").MODULES
     tables = [
         import_module(f"coopc.emit.{emitter}.{module}").handlers.table
         for dialect in ("arith", "math", "vector", "memref", "simt", "coopmatrix")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.sim.formats import to_bf16
+from coopc.sim.numerics import to_bf16
 from coopc.validate.compare import compare
 
 VALUES = np.array([1.0, -0.0, np.inf, np.nan, 3.5], np.float32)

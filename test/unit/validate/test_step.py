@@ -11,8 +11,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix
+from coopc.generate.programs import module_of
 from coopc.sim.tracked import Inputs
-from coopc.testing.programs import module_of
 from coopc.validate.step import Mismatch, allowed, first_mismatch, validate_step
 
 GEMM = (Path(__file__).parents[3] / "examples" / "gemm.mlir").read_text()

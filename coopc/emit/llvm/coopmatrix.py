@@ -1,0 +1,351 @@
+"""`coopmatrix` as `llvm.experimental.matrix` calls, the text of `llvm-ir{matrix=true}`.
+
+A matrix of R x C elements is a value <R*C x T>, row after row.
+
+| operation         | intrinsic, after `llvm.experimental.matrix.`                     |
+|-------------------|------------------------------------------------------------------|
+| fill              | fill(value, R, C, layout, scope, use)                            |
+| load              | load(pointer, stride, volatile, R, C, layouts, scope, use)       |
+| store             | store(matrix, pointer, stride, volatile, R, C, layouts, ..)      |
+| mul_add           | mad, sumad, usmad or uumad(a, b, c, M, K, N, scope, types)       |
+| length            | wi.slice.length(any matrix, R, C, layout, scope, use)            |
+| extract           | wi.slice.extractelement(matrix, R, C, index, layout, scope, use) |
+| insert            | wi.slice.insertelement(matrix, R, C, value, index, layout, ..)   |
+| extract_row_slice | extract.row.slice(matrix, row, column, count, R, C, layout)      |
+| insert_row_slice  | insert.row.slice(matrix, slice, row, column, count, R, C, layout)|
+
+R, C, counts, rows and columns are i32, indices and strides i64.  Source: Intel's SYCL
+matrix implementation design; where it shows no call (load, store, mad), the calls of
+the compiler that it describes.  A pointer's fill has the overload `p0` where the
+document writes the element's: two functions of one name cannot be declared.
+
+Elements of a row slice beyond the matrix are 0, and dropped when they are inserted, as
+the operations have it; the document leaves open what the intrinsics do with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BFloat16Type
+from xdsl.ir import Attribute, Operation
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
+from coopc.dialects.narrow import is_integer, is_memref
+from coopc.emit.llvm.emission import Emission, Handlers, id_of
+from coopc.emit.walker import Refusal
+from coopc.llvm.types import I1, I32, I64, Named, Type, Vector, overload
+from coopc.llvm.values import Constant, Value, integer, poison
+
+handlers = Handlers()
+
+METADATA = Named("metadata")
+_LAYOUTS = {
+    Layout.ROW_MAJOR: "matrix.rowmajor",
+    Layout.COL_MAJOR: "matrix.columnmajor",
+    Layout.PACKED: "matrix.packed",
+}
+_SCOPES = {Scope.SUBGROUP: "scope.subgroup", Scope.WORKGROUP: "scope.workgroup"}
+_USES = {
+    Use.A: "matrix.use.a",
+    Use.B: "matrix.use.b",
+    Use.ACC: "matrix.use.accumulator",
+    Use.NONE: "matrix.use.unnecessary",
+}
+_MADS = {
+    (True, True): "mad",
+    (True, False): "sumad",
+    (False, True): "usmad",
+    (False, False): "uumad",
+}
+"""By whether a, and b, are signed; floats are signed."""
+
+
+def word(text: str) -> Constant:
+    """A string of metadata as an argument."""
+    return Constant(METADATA, f'!"{text}"')
+
+
+def sizes(type: MatrixType) -> list[Value]:
+    """Rows and columns."""
+    return [integer(I32, size) for size in type.shape]
+
+
+def scope_of(type: MatrixType) -> Constant:
+    """Who holds the matrix.
+
+    Raises:
+        Refusal: neither a subgroup nor a work-group.
+    """
+    scope = type.scope
+    found = _SCOPES.get(scope.data) if isinstance(scope, coopmatrix.ScopeAttr) else None
+    if found is None:
+        raise Refusal(f"expected a matrix of a subgroup or a work-group, got {type}")
+    return word(found)
+
+
+def facts_of(type: MatrixType) -> list[Value]:
+    """The layout of the value, which is row after row, the scope, and the use."""
+    layout = word(_LAYOUTS[Layout.ROW_MAJOR])
+    return [layout, scope_of(type), word(_USES[type.use.data])]
+
+
+def matrix_call(
+    e: Emission,
+    name: str,
+    result: Type | None,
+    arguments: Sequence[Value],
+    overloads: Sequence[Type],
+) -> Value | None:
+    """Call an intrinsic on matrices."""
+    name = f"experimental.matrix.{name}"
+    if result is None:
+        e.do_intrinsic(name, arguments, overloads)
+        return None
+    return e.intrinsic(name, result, arguments, overloads)
+
+
+def _matrix(
+    e: Emission, name: str, type: Type, arguments: Sequence[Value], also: Sequence[Type]
+) -> Value:
+    made = matrix_call(e, name, type, arguments, [type, *also])
+    assert made is not None, name
+    return made
+
+
+@handlers.on(coopmatrix.FillOp)
+def fill(e: Emission, op: coopmatrix.FillOp) -> None:
+    """A matrix of one value, or of what a pointer points to."""
+    type = coopmatrix.matrix_type(op.result)
+    if is_memref(op.value.type):
+        view = e.view(op.value)
+        value = e.pointer(view, view.offset)
+    else:
+        value = e.value(op.value)
+    arguments = [value, *sizes(type), *facts_of(type)]
+    e.set(op.result, _matrix(e, "fill", e.type(type), arguments, [value.type]))
+
+
+@handlers.on(coopmatrix.LoadOp)
+def load(e: Emission, op: coopmatrix.LoadOp) -> None:
+    """A matrix from memory."""
+    type = coopmatrix.matrix_type(op.result)
+    pointer, *others = _access(e, op)
+    made = _matrix(e, "load", e.type(type), [pointer, *others], [pointer.type])
+    e.set(op.result, made)
+
+
+@handlers.on(coopmatrix.StoreOp)
+def store(e: Emission, op: coopmatrix.StoreOp) -> None:
+    """A matrix to memory."""
+    matrix = e.value(op.value)
+    pointer, *others = _access(e, op)
+    overloads = [matrix.type, pointer.type]
+    matrix_call(e, "store", None, [matrix, pointer, *others], overloads)
+
+
+def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Value]:
+    """The arguments that a load and a store share, from the pointer on."""
+    type, layout = op.matrix, op.layout.data
+    if op.checked is not None:
+        raise Refusal(
+            "expected an access without checked, which the matrix intrinsics have not"
+        )
+    if op.memory_type.element_type != type.element_type:
+        raise Refusal(
+            f"expected a memref of {type.element_type}, the matrix's elements, got "
+            f"{op.memory_type}"
+        )
+    view = e.view(op.memory)
+    *_, outer, inner = e.index.strides(view)
+    if layout == Layout.COL_MAJOR and inner != 1 and outer == 1:
+        # In a memref of columns without gaps, column-major is by rows.
+        outer, inner, layout = inner, outer, Layout.ROW_MAJOR
+    if inner != 1:
+        raise Refusal(
+            "expected a memref whose last stride is 1, since the matrix intrinsics "
+            f"have one stride, got {op.memory_type}"
+        )
+    pointer = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
+    volatile = integer(I1, int(op.volatile is not None))
+    first, scope, use = facts_of(type)
+    memory = word(_LAYOUTS[layout])
+    return [pointer, id_of(outer), volatile, *sizes(type), first, memory, scope, use]
+
+
+@handlers.on(coopmatrix.MulAddOp)
+def multiply(e: Emission, op: coopmatrix.MulAddOp) -> None:
+    """The product of two matrices added to a third."""
+    types = op.matrices
+    if op.saturating is not None:
+        raise Refusal("expected a product that does not saturate, as matrix.mad is")
+    if types[Operand.C] != types[Operand.RESULT]:
+        raise Refusal(
+            "expected a result of the type of c, as matrix.mad has it, got "
+            f"{types[Operand.RESULT]}"
+        )
+    floats = not is_integer(types[Operand.A].element_type)
+    signs = [floats or op.is_signed(each) for each in (Operand.A, Operand.B)]
+    a, b, c = (e.value(each) for each in (op.a, op.b, op.c))
+    (m, k), n = types[Operand.A].shape, types[Operand.B].shape[1]
+    arguments = [a, b, c, *(integer(I32, size) for size in (m, k, n))]
+    arguments += [scope_of(types[Operand.A])]
+    arguments += [word("matrix.reinterpret.type.none")] * 4
+    name = _MADS[signs[0], signs[1]]
+    e.set(op.result, _matrix(e, name, c.type, arguments, [a.type, b.type]))
+
+
+@handlers.on(coopmatrix.LengthOp)
+def length(e: Emission, op: coopmatrix.LengthOp) -> None:
+    """How many elements a work-item has: of any matrix of the type."""
+    type = op.matrix_type
+    vector = e.type(type)
+    arguments = [poison(vector), *sizes(type), *facts_of(type)]
+    made = matrix_call(e, "wi.slice.length", I64, arguments, [vector])
+    assert made is not None, op
+    e.set(op.result, made)
+
+
+@handlers.on(coopmatrix.ExtractOp)
+def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
+    """An element of a work-item's."""
+    type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
+    arguments = [matrix, *sizes(type), e.value(op.index), *facts_of(type)]
+    name, overloads = "wi.slice.extractelement", [matrix.type, I64]
+    made = matrix_call(e, name, e.type(op.result.type), arguments, overloads)
+    assert made is not None, op
+    e.set(op.result, made)
+
+
+@handlers.on(coopmatrix.InsertOp)
+def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
+    """The matrix with one of the work-item's elements replaced."""
+    type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
+    element = [e.value(op.value), e.value(op.index)]
+    arguments = [matrix, *sizes(type), *element, *facts_of(type)]
+    made = _matrix(e, "wi.slice.insertelement", matrix.type, arguments, [I64])
+    e.set(op.result, made)
+
+
+@handlers.on(coopmatrix.ExtractRowSliceOp)
+def extract_row_slice(e: Emission, op: coopmatrix.ExtractRowSliceOp) -> None:
+    """Consecutive elements."""
+    slice = e.type(op.result.type)
+    place = _place(e, coopmatrix.matrix_type(op.matrix), e.value(op.offset), slice)
+    e.set(op.result, _row_slice(e, e.value(op.matrix), place, slice))
+
+
+def _row_slice(
+    e: Emission, matrix: Value, place: Sequence[Value], slice: Type
+) -> Value:
+    arguments = [matrix, *place]
+    return _matrix(e, "extract.row.slice", slice, arguments, [matrix.type])
+
+
+@handlers.on(coopmatrix.InsertRowSliceOp)
+def insert_row_slice(e: Emission, op: coopmatrix.InsertRowSliceOp) -> None:
+    """The matrix with consecutive elements replaced, or those that a mask allows."""
+    matrix, slice = e.value(op.matrix), e.value(op.value)
+    place = _place(e, coopmatrix.matrix_type(op.matrix), e.value(op.offset), slice.type)
+    if op.mask is not None:
+        old = _row_slice(e, matrix, place, slice.type)
+        slice = e.f.select(e.value(op.mask), slice, old)
+    arguments = [matrix, slice, *place]
+    made = _matrix(e, "insert.row.slice", matrix.type, arguments, [slice.type])
+    e.set(op.result, made)
+
+
+def _place(e: Emission, type: MatrixType, offset: Value, slice: Type) -> list[Value]:
+    """Where a row slice begins, and its count, from the number of its first element.
+
+    Raises:
+        Refusal: the slice is a number, of one lane.
+    """
+    if not isinstance(slice, Vector):
+        raise Refusal("expected a row slice of 2 elements or more, got one")
+    cols = integer(I32, type.shape[1])
+    if isinstance(number := e.index.num(offset), int):
+        row, col = divmod(number, type.shape[1])
+        place: list[Value] = [integer(I32, row), integer(I32, col)]
+    else:
+        short = e.f.cast("trunc", offset, I32)
+        place = [e.f.binary("udiv", short, cols), e.f.binary("urem", short, cols)]
+    layout = word(_LAYOUTS[Layout.ROW_MAJOR])
+    return [*place, integer(I32, slice.length), *sizes(type), layout]
+
+
+def suffix(*types: Type) -> str:
+    """What the name of a builtin ends with: `.v144i32.i64`."""
+    return "".join(f".{overload(type)}" for type in types)
+
+
+# `coopmatrix` arithmetic on matrices that are vectors: LLVM's own, element by element.
+#
+# | operation       | integers   | floats |
+# |-----------------|------------|--------|
+# | add, sub, mul   | the same   | f...   |
+# | div             | sdiv, udiv | fdiv   |
+# | neg             | sub of 0   | fneg   |
+# | and, or, xor    | the same   |        |
+# | scale           | mul        | fmul   |
+#
+# Others are refused by name: the element loop, over `length`, says them all.
+
+_BINARY: dict[type[Operation], tuple[str, str]] = {
+    coopmatrix.AddOp: ("add", "fadd"),
+    coopmatrix.SubOp: ("sub", "fsub"),
+    coopmatrix.MulOp: ("mul", "fmul"),
+    coopmatrix.AndOp: ("and", ""),
+    coopmatrix.OrOp: ("or", ""),
+    coopmatrix.XorOp: ("xor", ""),
+}
+"""Opcodes for integers and for floats."""
+
+
+def _check(type: Attribute) -> None:
+    if isinstance(type, BFloat16Type):
+        raise Refusal("expected arithmetic of f32 or f16 as LLVM has it, got bf16")
+
+
+def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
+    element = op.matrix.element_type
+    _check(element)
+    opcode = _BINARY[type(op)][0 if is_integer(element) else 1]
+    e.set(op.result, e.f.binary(opcode, e.value(op.lhs), e.value(op.rhs)))
+
+
+for _op in _BINARY:
+    handlers.add(_op, _binary)
+
+
+@handlers.on(coopmatrix.DivOp)
+def divide(e: Emission, op: coopmatrix.DivOp) -> None:
+    """A division, of integers with their sign."""
+    element = op.matrix.element_type
+    _check(element)
+    opcode = "sdiv" if op.signed is not None else "udiv"
+    opcode = opcode if is_integer(element) else "fdiv"
+    e.set(op.result, e.f.binary(opcode, e.value(op.lhs), e.value(op.rhs)))
+
+
+@handlers.on(coopmatrix.NegOp)
+def negate(e: Emission, op: coopmatrix.NegOp) -> None:
+    """The sign changed, of zeros and NaNs too."""
+    element, value = op.matrix.element_type, e.value(op.value)
+    _check(element)
+    if is_integer(element):
+        e.set(op.result, e.f.binary("sub", integer(value.type, 0), value))
+    else:
+        e.set(op.result, e.f.unary("fneg", value))
+
+
+@handlers.on(coopmatrix.ScaleOp)
+def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
+    """Each element times a number."""
+    element, matrix = op.matrix.element_type, e.value(op.value)
+    _check(element)
+    assert isinstance(matrix.type, Vector), matrix
+    factor = e.splat(e.value(op.scalar), matrix.type.length)
+    opcode = "mul" if is_integer(element) else "fmul"
+    e.set(op.result, e.f.binary(opcode, matrix, factor))

@@ -1,0 +1,500 @@
+"""Walks the operations of a function and makes blocks of `scf`, for any target.
+
+A target provides a `Flow`: labels, branches, phis and two instructions on index values.
+The walker keeps what each SSA value became, turns `scf` into blocks, and hands every
+other operation to the target.
+
+| operation          | blocks                                                      |
+|--------------------|-------------------------------------------------------------|
+| scf.for            | for (phis, test) -> body -> again (step) -> for; done       |
+| scf.while          | while (phis) -> before (test) -> after -> again -> while;   |
+|                    | done                                                        |
+| scf.if             | then, else -> done (phis)                                   |
+| scf.index_switch   | a block a case, default -> done (phis)                      |
+| scf.execute_region | none: the operations of its block                           |
+
+The blocks are in an order in which definitions dominate uses, and every construct has
+one entry and one exit, as SPIR-V's structured control flow asks: `open_loop` and
+`open_selection` say where it ends before it is entered.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    UnregisteredOp,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.device import Device
+from coopc.device.model import Bfloat16, Flavour
+from coopc.dialects.narrow import is_vector
+
+Label = TypeVar("Label")
+Value = TypeVar("Value")
+
+
+MOST_EMITTED = 50_000
+"""Operations of a function, which take some 5 seconds of a processor."""
+
+
+class Refusal(Exception):
+    """Why a target cannot say what an operation says; the walker names that."""
+
+
+class Flow(ABC, Generic[Label, Value]):
+    """The control flow of one function in some target."""
+
+    @abstractmethod
+    def label(self, name: str) -> Label:
+        """A label of a block to come."""
+
+    @abstractmethod
+    def begin(self, label: Label) -> None:
+        """Begin the block of a label; the one before it has ended."""
+
+    @abstractmethod
+    def here(self) -> Label:
+        """The label of the block that is being emitted."""
+
+    @abstractmethod
+    def jump(self, target: Label) -> None:
+        """End the block with a branch."""
+
+    @abstractmethod
+    def branch(self, condition: Value, yes: Label, no: Label) -> None:
+        """End the block with a branch on an i1."""
+
+    @abstractmethod
+    def switch(
+        self, selector: Value, cases: Sequence[tuple[int, Label]], default: Label
+    ) -> None:
+        """End the block with a branch on an index."""
+
+    @abstractmethod
+    def open_loop(self, done: Label, again: Label) -> None:
+        """Say, just before the header ends, where its loop ends and repeats."""
+
+    @abstractmethod
+    def open_selection(self, done: Label) -> None:
+        """Say, just before a block branches, where the branches meet."""
+
+    @abstractmethod
+    def phi(self, value: SSAValue, like: Value) -> Value:
+        """What a value is that is chosen by where control comes from.
+
+        Args:
+            value: of the IR, with its type and its name.
+            like: one of those that it may be.
+        """
+
+    @abstractmethod
+    def arrive(self, phi: Value, value: Value, source: Label) -> None:
+        """Say what a phi is when control comes from a block.
+
+        Raises:
+            Refusal: the values cannot be chosen between at run time.
+        """
+
+    @abstractmethod
+    def less_than(self, left: Value, right: Value) -> Value:
+        """Whether one signed integer is less than another."""
+
+    @abstractmethod
+    def plus(self, left: Value, right: Value) -> Value:
+        """The sum of two integers."""
+
+    def begin_control(self, op: Operation) -> None:
+        """An operation of `scf` begins."""
+        return
+
+    def end_control(self, op: Operation) -> None:
+        """It ends; its results are known."""
+        return
+
+    def enter(self) -> None:
+        """A region begins: what is defined from here on is not seen after it."""
+        return
+
+    def leave(self) -> None:
+        """The region ends."""
+        return
+
+
+class Walker(Generic[Label, Value]):
+    """The operations of one function, and what their results became."""
+
+    def __init__(
+        self, flow: Flow[Label, Value], leaf: Callable[[Operation], None]
+    ) -> None:
+        """Make a walker.
+
+        Args:
+            flow: of the function that is emitted.
+            leaf: emits an operation without control flow, and sets its results.
+        """
+        self.flow = flow
+        self.leaf = leaf
+        self.values: dict[SSAValue, Value] = {}
+        self.emitted = 0
+        """Operations so far; those of a function that is emitted in place count."""
+
+    def region(self, region: Region) -> Operation:
+        """Emit the operations of a region of one block; return its terminator."""
+        if len(region.blocks) != 1:
+            raise Refusal(f"expected a region of one block, got {len(region.blocks)}")
+        self.flow.enter()
+        last = self.block(region.block)
+        self.flow.leave()
+        return last
+
+    def block(self, block: Block) -> Operation:
+        """Emit the operations of a block; return its terminator, not emitted."""
+        last = block.last_op
+        for op in block.ops:
+            if op is last and op.has_trait(IsTerminator):
+                return op
+            self.emitted += 1
+            try:
+                if self.emitted > MOST_EMITTED:
+                    raise Refusal(
+                        f"expected a function of at most {MOST_EMITTED} operations, "
+                        "with those of the functions that it calls in place of calls"
+                    )
+                control = _CONTROL.get(type(op))
+                if control is None:
+                    self.leaf(op)
+                else:
+                    self.flow.begin_control(op)
+                    control(self, op)
+                    self.flow.end_control(op)
+            except Refusal as refusal:
+                op.emit_error(str(refusal), PassFailedException(str(refusal)))
+        raise Refusal("expected a block that ends in a terminator")
+
+    def results(self, op: Operation, values: Sequence[Value]) -> None:
+        """Set what the results of an operation became."""
+        for result, value in zip(op.results, values, strict=True):
+            self.values[result] = value
+
+    def phi(self, value: SSAValue, first: Value, source: Label) -> Value:
+        """A phi for an SSA value, of which one choice is known."""
+        phi = self.flow.phi(value, first)
+        self.flow.arrive(phi, first, source)
+        self.values[value] = phi
+        return phi
+
+    def given(self, values: Sequence[SSAValue]) -> list[Value]:
+        """What SSA values became."""
+        return [self.values[value] for value in values]
+
+    def loop(self, region: Region, phis: Sequence[Value], again: Label) -> None:
+        """Emit a loop's last region; its phis take what it yields, from `again` on."""
+        last = self.region(region)
+        self.flow.jump(again)
+        self.flow.begin(again)
+        for phi, value in zip(phis, self.given(last.operands), strict=True):
+            self.flow.arrive(phi, value, again)
+
+    def branches(
+        self, op: Operation, arms: Sequence[tuple[Label, Region]], done: Label
+    ) -> None:
+        """Emit regions that each end at `done`, and choose the operation's results."""
+        phis: list[Value] = []
+        arrivals: list[tuple[list[Value], Label]] = []
+        for label, region in arms:
+            self.flow.begin(label)
+            last = self.region(region)
+            arrivals.append((self.given(last.operands), self.flow.here()))
+            self.flow.jump(done)
+        self.flow.begin(done)
+        if op.results:
+            first, _ = arrivals[0]
+            phis = [
+                self.flow.phi(result, value)
+                for value, result in zip(first, op.results, strict=True)
+            ]
+        for values, source in arrivals:
+            for phi, value in zip(phis, values, strict=True):
+                self.flow.arrive(phi, value, source)
+        self.results(op, phis)
+
+
+def _for(walker: Walker[Any, Any], op: scf.ForOp) -> None:
+    flow = walker.flow
+    lower, upper, step, *inits = walker.given((op.lb, op.ub, op.step, *op.iter_args))
+    header, body, again, done = map(flow.label, ("for", "body", "again", "done"))
+    before = flow.here()
+    flow.jump(header)
+    flow.begin(header)
+    index, *carried = (
+        walker.phi(arg, first, before)
+        for arg, first in zip(op.body.block.args, (lower, *inits), strict=True)
+    )
+    more = flow.less_than(index, upper)
+    flow.open_loop(done, again)
+    flow.branch(more, body, done)
+    flow.begin(body)
+    walker.loop(op.body, carried, again)
+    flow.arrive(index, flow.plus(index, step), again)
+    flow.jump(header)
+    flow.begin(done)
+    walker.results(op, carried)
+
+
+def _while(walker: Walker[Any, Any], op: scf.WhileOp) -> None:
+    flow = walker.flow
+    header, test, body, again, done = map(
+        flow.label, ("while", "before", "after", "again", "done")
+    )
+    before = flow.here()
+    firsts = walker.given(op.arguments)
+    flow.jump(header)
+    flow.begin(header)
+    carried = [
+        walker.phi(arg, first, before)
+        for arg, first in zip(op.before_region.block.args, firsts, strict=True)
+    ]
+    flow.open_loop(done, again)
+    flow.jump(test)
+    flow.begin(test)
+    # What the first region defines is seen in the second and after the loop.
+    last = walker.block(op.before_region.block)
+    condition, *passed = walker.given(last.operands)
+    flow.branch(condition, body, done)
+    flow.begin(body)
+    for arg, value in zip(op.after_region.block.args, passed, strict=True):
+        walker.values[arg] = value
+    walker.loop(op.after_region, carried, again)
+    flow.jump(header)
+    flow.begin(done)
+    walker.results(op, passed)
+
+
+def _if(walker: Walker[Any, Any], op: scf.IfOp) -> None:
+    flow = walker.flow
+    (condition,) = walker.given((op.cond,))
+    arms = [(flow.label("then"), op.true_region)]
+    done = flow.label("done")
+    if op.false_region.blocks:
+        arms.append((flow.label("else"), op.false_region))
+    flow.open_selection(done)
+    flow.branch(condition, arms[0][0], arms[1][0] if len(arms) > 1 else done)
+    walker.branches(op, arms, done)
+
+
+def _index_switch(walker: Walker[Any, Any], op: scf.IndexSwitchOp) -> None:
+    flow = walker.flow
+    (selector,) = walker.given((op.arg,))
+    done, default = flow.label("done"), flow.label("default")
+    numbers = [int(number) for number in op.cases.get_values()]
+    cases = [(number, flow.label(f"case{number}")) for number in numbers]
+    flow.open_selection(done)
+    flow.switch(selector, cases, default)
+    labels = [label for _, label in cases]
+    arms = list(zip(labels, op.case_regions, strict=True))
+    walker.branches(op, [*arms, (default, op.default_region)], done)
+
+
+def _execute_region(walker: Walker[Any, Any], op: scf.ExecuteRegionOp) -> None:
+    if len(op.region.blocks) != 1:
+        raise Refusal(f"expected a region of one block, got {len(op.region.blocks)}")
+    walker.results(op, walker.given(walker.block(op.region.block).operands))
+
+
+_CONTROL: dict[type[Operation], Callable[[Walker[Any, Any], Any], None]] = {
+    scf.ForOp: _for,
+    scf.WhileOp: _while,
+    scf.IfOp: _if,
+    scf.IndexSwitchOp: _index_switch,
+    scf.ExecuteRegionOp: _execute_region,
+}
+
+
+# Handlers: what an emitter does with each operation, found by the operation's type.
+#
+#     handlers = Handlers[Emission]()
+#
+#     @handlers.on(simt.BarrierOp)
+#     def barrier(e: Emission, op: simt.BarrierOp) -> None: ...
+#
+# A handler gets the emission of a function and the operation, and sets what its results
+# became.  It raises `Refusal` where the target has no way to say it.  The modules of an
+# emitter that have such `handlers` are imported when one of their dialects is met.
+
+Emission = TypeVar("Emission")
+"""Of a function, in some target."""
+Op = TypeVar("Op", bound=Operation)
+Handler: TypeAlias = Callable[[Emission, Any], None]
+
+
+class Handlers(Generic[Emission]):
+    """The handlers of some operations."""
+
+    def __init__(self) -> None:
+        self.table: dict[type[Operation], Handler[Emission]] = {}
+
+    def on(
+        self, *ops: type[Op]
+    ) -> Callable[[Callable[[Emission, Op], None]], Callable[[Emission, Op], None]]:
+        """Make a function the handler of operations."""
+
+        def register(
+            handler: Callable[[Emission, Op], None],
+        ) -> Callable[[Emission, Op], None]:
+            for op in ops:
+                self.add(op, handler)
+            return handler
+
+        return register
+
+    def add(self, op: type[Operation], handler: Handler[Emission]) -> None:
+        """Make a function the handler of an operation."""
+        assert op not in self.table, f"{op.name} has two handlers"
+        self.table[op] = handler
+
+
+class Emitter(Generic[Emission]):
+    """All handlers of a target, imported when they are needed."""
+
+    def __init__(
+        self, what: str, package: str, modules: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Know where handlers are.
+
+        Args:
+            what: is emitted, for the message: SPIR-V, LLVM IR.
+            package: of the modules.
+            modules: by the name of the dialect that they emit.
+        """
+        self.what = what
+        self.package = package
+        self.modules = modules
+        self._known: dict[type[Operation], Handler[Emission]] = {}
+
+    def handler_of(self, op: Operation) -> Handler[Emission]:
+        """The handler of an operation.
+
+        Raises:
+            Refusal: there is none.
+        """
+        if (handler := self._known.get(type(op))) is None:
+            for module in self.modules.get(op.dialect_name(), ()):
+                found = import_module(f"{self.package}.{module}").handlers
+                self._known.update(found.table)
+            handler = self._known.get(type(op))
+        if handler is None:
+            name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+            raise Refusal(f"{self.what} emission has no form of {name}")
+        return handler
+
+
+# A flavour on a device: what emission asks before it says something.
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a module is emitted for."""
+
+    flavour: Flavour
+    device: Device
+    addresses: bool = False
+    """Whether kernels get addresses of physical storage buffers under Vulkan, not
+    bound ones."""
+
+    def __post_init__(self) -> None:
+        if self.addresses and self.flavour != "vulkan":
+            raise ValueError(
+                "expected the flavour vulkan, which has physical storage buffers, "
+                f"got {self.flavour}"
+            )
+        if self.flavour not in self.device.flavours:
+            has = " or ".join(self.device.flavours) or "no flavour of SPIR-V"
+            raise ValueError(
+                f"expected {has}, which {self.device.name} has, got {self.flavour}"
+            )
+
+    @property
+    def vulkan(self) -> bool:
+        """Whether it is Vulkan's flavour: Logical addressing, 32-bit index."""
+        return self.flavour == "vulkan"
+
+    @property
+    def bf16(self) -> Bfloat16 | None:
+        """What the device has for bf16: a type, conversions of 16 bits, or nothing."""
+        return self.device.bfloat16
+
+
+def as_flavour(name: str) -> Flavour:
+    """A flavour by its name.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    match name:
+        case "vulkan":
+            return "vulkan"
+        case "opencl":
+            return "opencl"
+        case _:
+            raise ValueError(f"expected the flavour vulkan or opencl, got {name!r}")
+
+
+# Elements of numbers and vectors, as both emitters see them.
+
+
+def element_of(type: Attribute) -> Attribute:
+    """The type of one component of a number or a vector of them."""
+    return type.element_type if is_vector(type) else type
+
+
+def count_of(type: Attribute) -> int:
+    """How many components a number or a vector of them has."""
+    return type.element_count() if is_vector(type) else 1
+
+
+def float_bytes(type: Attribute, value: float) -> bytes:
+    """The bits of a float of a type, little-endian; too great a number is infinite."""
+    if isinstance(type, Float64Type):
+        return struct.pack("<d", value)
+    from coopc.rounding import FORMATS
+
+    rounded = FORMATS[str(type)].round(value)
+    if isinstance(type, BFloat16Type):
+        return struct.pack("<f", rounded)[2:]
+    return struct.pack("<e" if isinstance(type, Float16Type) else "<f", rounded)
+
+
+NUMBERS = "integers, index, f16, bf16, f32 or f64"
+"""What numbers are, for messages: there are narrower floats."""
+
+
+def check_combining(kind: str, element: Attribute) -> None:
+    """Check that elements can be combined into one.
+
+    Args:
+        kind: of `vector.reduction` or `memref.atomic_rmw`.
+        element: the type of what is combined.
+
+    Raises:
+        Refusal: it is of integers, and they are floats, or the other way round.
+    """
+    is_whole = isinstance(element, IndexType | IntegerType)
+    if kind in ("add", "mul", "assign") or kind.endswith("f") != is_whole:
+        return
+    wanted = "floats" if is_whole else "integers"
+    raise Refusal(f"expected {wanted} for {kind}, got {element}")

@@ -1,0 +1,139 @@
+"""Multiplications as functions of linalg, with arguments and what numpy makes of them.
+
+Sizes, orders of dimensions in memory, types, and what C is before are free:
+
+    gemm = Gemm((64, 32, 16), b="nk", types=("i8", "i32"), extended=("extsi", "extsi"))
+    gemm.text           # func.func @gemm of a linalg.generic
+    gemm.arrays()       # small integers, whose sums are exact in every type
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from coopc.sim.numerics import bf16_from_bits, to_bf16
+
+Array: TypeAlias = npt.NDArray[Any]
+
+NUMPY = {
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "f32": np.float32,
+    "i8": np.int8,
+    "i32": np.int32,
+}
+"""The numpy type of an element type; of bf16 that of its bits."""
+
+BATCH = 2
+FILL = 3
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """A multiplication, `C = A * B + 3` or `C += A * B`."""
+
+    sizes: tuple[int, int, int]
+    """M, N and K."""
+    a: str = "mk"
+    """The dimensions of A in memory, a `b` in front for a batch of 2."""
+    b: str = "kn"
+    c: str = "mn"
+    types: tuple[str, str] = ("f16", "f32")
+    """Of A and B, and of C."""
+    extended: tuple[str, str] = ("extsi", "extsi")
+    """How integers of A and of B are extended: extsi or extui."""
+    fill: bool = True
+    """Whether C is 3 at first, rather than what it was."""
+    dynamic: bool = False
+    """Whether sizes are known when it is run."""
+
+    def shape(self, dimensions: str) -> tuple[int, ...]:
+        """Return the sizes of some dimensions."""
+        sizes = dict(zip("mnkb", (*self.sizes, BATCH), strict=True))
+        return tuple(sizes[x] for x in dimensions)
+
+    def memref(self, dimensions: str, element: str) -> str:
+        """Return the type of an operand."""
+        sizes = "".join(
+            "?x" if self.dynamic else f"{size}x" for size in self.shape(dimensions)
+        )
+        return f"memref<{sizes}{element}>"
+
+    @property
+    def text(self) -> str:
+        """The function, @gemm."""
+        ab, c = self.types
+        types = [self.memref(self.a, ab), self.memref(self.b, ab)]
+        out, f = self.memref(self.c, c), "f" if c[0] == "f" else "i"
+        loops = "bmnk" if "b" in self.a else "mnk"
+        names = (", ".join(x) for x in (self.a, self.b, self.c))
+        maps = ", ".join(f"affine_map<({', '.join(loops)}) -> ({x})>" for x in names)
+        kinds = ", ".join('"reduction"' if x == "k" else '"parallel"' for x in loops)
+        three = f"{FILL}.0" if f == "f" else str(FILL)
+        fill = f"linalg.fill ins(%three : {c}) outs(%c : {out})" if self.fill else ""
+        x, y = ("%x", "%y") if ab == c else ("%xe", "%ye")
+        return f"""
+func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
+  %three = arith.constant {three} : {c}
+  {fill}
+  linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+      ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {out}) {{
+  ^bb0(%x: {ab}, %y: {ab}, %z: {c}):
+{self._extensions()}
+    %p = arith.mul{f} {x}, {y} : {c}
+    %s = arith.add{f} %z, %p : {c}
+    linalg.yield %s : {c}
+  }}
+  func.return
+}}"""
+
+    def _extensions(self) -> str:
+        """Return what makes elements of A and B as wide as those of C."""
+        ab, c = self.types
+        if ab == c:
+            return ""
+        how = ("extf", "extf") if c[0] == "f" else self.extended
+        pairs = zip("xy", how, strict=True)
+        return "\n".join(f"    %{x}e = arith.{y} %{x} : {ab} to {c}" for x, y in pairs)
+
+    def arrays(self, seed: int = 0, *, random: bool = False) -> list[Array]:
+        """Return the arguments: whole numbers, or with `random` normal ones in A and B.
+
+        Integers are all that there are of 8 bits, random or not.
+        """
+        generator = np.random.default_rng(seed)
+        ab, c = self.types
+        low, high = (-128, 128) if ab == "i8" else (-4, 5)
+        found: list[Array] = []
+        for dimensions, element in ((self.a, ab), (self.b, ab), (self.c, c)):
+            shape = self.shape(dimensions)
+            if random and ab != "i8" and dimensions is not self.c:
+                values: Array = generator.standard_normal(shape, np.float32)
+            else:
+                values = generator.integers(low, high, shape)
+            bits = element == "bf16"
+            values = to_bf16(values.astype(np.float32)) if bits else values
+            found.append(values.astype(NUMPY[element]))
+        return found
+
+    def values(self, array: Array, operand: int) -> Array:
+        """Return the numbers of A or B (operand 0 or 1), as f64."""
+        if self.types[0] == "bf16":
+            return bf16_from_bits(array).astype(np.float64)
+        if self.types[0] == "i8" and self.extended[operand] == "extui":
+            array = array.view(np.uint8)
+        return array.astype(np.float64)
+
+    def expected(self, a: Array, b: Array, c: Array) -> Array:
+        """Return C as numpy computes it, in f64, of the type of C."""
+        named = f"{self.a},{self.b}->{self.c}"
+        pair = self.values(a, 0), self.values(b, 1)
+        product = np.einsum(named, *pair, optimize=True)
+        total = product + (FILL if self.fill else c.astype(np.float64))
+        if c.dtype == np.int32:
+            return total.astype(np.int64).astype(np.int32)
+        return total.astype(c.dtype)

@@ -1,0 +1,474 @@
+"""Random kernels of coopmatrix that are legal in the dialect, each from a seed.
+
+A program is built around a few of the `AXES`: types and uses, scopes, orders in memory,
+pointees that are not the component, sizes that no tile divides, sizes with names,
+conditions, accesses to elements, and matrices through every kind of control flow.
+Its result depends on no element's owner.  Numbers are small integers, so that most
+results are exact; the simulator bounds the errors of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from coopc.sim.numerics import to_bf16
+
+Array: TypeAlias = npt.NDArray[Any]
+
+AXES = (
+    "product",
+    "elementwise",
+    "convert",
+    "reduce",
+    "apply",
+    "elements",
+    "atomic",
+    "for",
+    "if",
+    "while",
+    "call",
+    "select",
+    "ragged",
+    "checked",
+    "columns",
+    "offset",
+    "vectors",
+    "pointee",
+    "work-group",
+    "named",
+    "condition",
+    "use",
+    "type",
+    "barrier",
+)
+"""What a program may be about."""
+BITS = {
+    **{"f16": 16, "bf16": 16, "f32": 32, "f64": 64},
+    **{f"i{bits}": bits for bits in (8, 16, 32, 64)},
+}
+"""Element types, and their widths."""
+USES = ("a", "b", "acc", "none")
+WHOLE = (8, 16, 32)
+"""Sizes that devices multiply."""
+PRODUCTS = (
+    ("f16", "f32"),
+    ("f16", "f16"),
+    ("bf16", "f32"),
+    ("i8", "i32"),
+    ("f32", "f32"),
+    ("f64", "f64"),
+    ("i16", "i32"),
+)
+"""Types of A and B, and of C."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel @k, and what it is called with."""
+
+    text: str
+    arrays: tuple[Array, ...]
+    axes: frozenset[str]
+
+    def copies(self) -> list[Array]:
+        """Return arguments that may be changed."""
+        return [array.copy() for array in self.arrays]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A value of the program."""
+
+    name: str
+    rows: int
+    cols: int
+    element: str
+    use: str = "acc"
+    scope: str = "subgroup"
+    names: tuple[str, str] | None = None
+    """Of its sizes, where they have any."""
+
+    @property
+    def type(self) -> str:
+        """As text."""
+        scope = "" if self.scope == "subgroup" else f", scope = {self.scope}"
+        if self.names is not None:
+            m, n = self.names
+            return (
+                f"!coopmatrix.matrix<@{m} x @{n} x {self.element}, {self.use}{scope}>"
+            )
+        size = f"{self.rows}x{self.cols}x{self.element}"
+        return f"!coopmatrix.matrix<{size}, {self.use}{scope}>"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its elements are floats."""
+        return "f" in self.element
+
+
+def random_program(seed: int) -> Program:
+    """Return the program of a seed."""
+    return _Writer(np.random.default_rng(seed)).program()
+
+
+def contents(
+    random: np.random.Generator, shape: tuple[int, ...], element: str
+) -> Array:
+    """Return small integers as an array of an element type."""
+    numbers = random.integers(-2, 4, shape)
+    if element == "bf16":
+        return to_bf16(numbers.astype(np.float64))
+    kind = "f" if element.startswith("f") else "i"
+    return numbers.astype(f"{kind}{BITS[element] // 8}")
+
+
+@dataclass
+class _Writer:
+    """A program that is being written."""
+
+    random: np.random.Generator
+    lines: list[str] = field(default_factory=list[str])
+    functions: list[str] = field(default_factory=list[str])
+    arguments: list[str] = field(default_factory=list[str])
+    arrays: list[Array] = field(default_factory=list[Array])
+    attributes: list[str] = field(default_factory=list[str])
+    count: int = 0
+
+    def program(self) -> Program:
+        """Write a program."""
+        number = int(self.random.integers(1, 5))
+        self.axes = set(map(str, self.random.choice(AXES, number, replace=False)))
+        self.scope = "workgroup" if "work-group" in self.axes else "subgroup"
+        element = self.element()
+        rows, cols = self.size(), self.size()
+        names = ("M", "N") if "named" in self.axes else None
+        use = self.use()
+        base = Matrix("", rows, cols, element, use, self.scope, names)
+        found = self.load(base)
+        if "product" in self.axes:
+            found = self.product(found)
+        for name in ("elementwise", "convert", "use", "reduce", "apply", "elements"):
+            if name in self.axes:
+                found = self.operation(name, found)
+        for name in ("for", "if", "while", "call", "select"):
+            if name in self.axes:
+                found = self.flow(name, found)
+        if "atomic" in self.axes:
+            self.atomic(found)
+        if "barrier" in self.axes:
+            self.lines.append("simt.barrier workgroup")
+        self.store(found)
+        return self.finished(names, rows, cols)
+
+    def finished(self, names: tuple[str, str] | None, rows: int, cols: int) -> Program:
+        """Return the program."""
+        body = "\n  ".join(self.lines)
+        constants = ""
+        if names is not None:
+            sizes = zip(names, (rows, cols), strict=True)
+            constants = "".join(
+                f"coopmatrix.spec_constant @{name} = {size} : i32\n"
+                for name, size in sizes
+            )
+        numbers = "\n  ".join(
+            f"%c{n} = arith.constant {n} : index" for n in (0, 1, 2, 3, 4)
+        )
+        extra = "".join(f", {each}" for each in self.attributes)
+        dynamic = sum(text.count("?") for text in self.arguments)
+        sizes = ", ".join(f"s{n}" for n in range(dynamic))
+        text = (
+            f"{constants}"
+            f"func.func @k({', '.join(self.arguments)}) attributes {{simt.kernel, "
+            f"simt.grid = affine_map<({sizes}) -> (1)>{extra}}} {{\n  {numbers}\n"
+            f"  {body}\n  func.return\n}}\n" + "".join(self.functions)
+        )
+        return Program(text, tuple(self.arrays), frozenset(self.axes))
+
+    def one_of(self, values: Any) -> Any:
+        """Return one of some values."""
+        return values[int(self.random.integers(len(values)))]
+
+    def fresh(self) -> str:
+        """Return a name of a value."""
+        self.count += 1
+        return f"%v{self.count}"
+
+    def element(self) -> str:
+        """Choose an element type."""
+        if "type" in self.axes:
+            return self.one_of(tuple(BITS))
+        return self.one_of(("f16", "f32", "i8", "i32"))
+
+    def use(self) -> str:
+        """Choose a use."""
+        return self.one_of(USES) if "use" in self.axes else "acc"
+
+    def size(self) -> int:
+        """Choose a number of rows or columns."""
+        if "ragged" in self.axes:
+            return int(self.random.integers(1, 25))
+        return self.one_of(WHOLE)
+
+    def memory(self, matrix: Matrix) -> tuple[str, str, str]:
+        """Add a memref that a matrix fits into; return its name, type and access."""
+        order = "col_major" if "columns" in self.axes else "row_major"
+        shape = (matrix.rows, matrix.cols)
+        rows, cols = shape[::-1] if order == "col_major" else shape
+        row = col = 0
+        if "offset" in self.axes:
+            row, col = map(int, self.random.integers(0, 4, 2))
+        pointee, width = matrix.element, 1
+        if "checked" in self.axes:
+            pass  # memory has the elements of the matrix
+        elif "vectors" in self.axes:
+            pointee, width = f"vector<4x{matrix.element}>", 4
+        elif "pointee" in self.axes:
+            pointee, width = self.pointee(matrix.element)
+        if width > 1 and cols % width:
+            pointee, width = matrix.element, 1
+        cols //= width
+        checked = ""
+        if "checked" in self.axes:
+            axes = ["rows", "cols"] if self.random.integers(2) else ["rows"]
+            short = int(self.random.integers(0, 3))
+            checked = f" checked({', '.join(axes)})"
+            if order == "row_major" or "cols" in axes:
+                rows = max(1, rows - short)
+        more = int(self.random.integers(0, 2))
+        dims = (rows + row, cols + col + more)
+        if "condition" in self.axes:
+            text = f"memref<?x?x{pointee}>"
+            argument = len(self.arguments)
+            self.condition(argument, dims[0])
+        else:
+            text = f"memref<{dims[0]}x{dims[1]}x{pointee}>"
+        name = f"%m{len(self.arguments)}"
+        self.arguments.append(f"{name}: {text}")
+        inner = (width,) if pointee.startswith("vector") else ()
+        of = matrix.element if inner or width == 1 else pointee
+        array = contents(self.random, (*dims, *inner), of)
+        if not inner and width > 1:
+            # What other types see in these bits are small numbers again.
+            own = contents(self.random, (dims[0], dims[1] * width), matrix.element)
+            array = own.view(array.dtype)
+        self.arrays.append(array)
+        return name, text, f"{name}[%c{row}, %c{col}] {order}{checked}"
+
+    def condition(self, argument: int, rows: int) -> None:
+        """Say what a size is a multiple of."""
+        step = next(n for n in (8, 4, 2, 1) if rows % n == 0)
+        text = (
+            f'{{argument = {argument} : i64, what = "size", dimension = 0 : i64, '
+            f'multiple_of = {step} : i64, why = "rows"}}'
+        )
+        known = [x for x in self.attributes if x.startswith("simt.conditions")]
+        if known:
+            self.attributes.remove(known[0])
+            text = known[0].removeprefix("simt.conditions = [")[:-1] + ", " + text
+        self.attributes.append(f"simt.conditions = [{text}]")
+
+    def pointee(self, element: str) -> tuple[str, int]:
+        """Choose another type of memory, and how many elements are in one of it."""
+        wider = [x for x, bits in BITS.items() if bits > BITS[element] and x != "bf16"]
+        if not wider:
+            return element, 1
+        found = self.one_of(wider)
+        return found, BITS[found] // BITS[element]
+
+    def load(self, matrix: Matrix) -> Matrix:
+        """Load a matrix of a type."""
+        _, text, access = self.memory(matrix)
+        return self.put(f"coopmatrix.load {access} : {text} -> {matrix.type}", matrix)
+
+    def put(self, text: str, like: Matrix) -> Matrix:
+        """Add an operation with one result, which is like another matrix."""
+        found = replace(like, name=self.fresh())
+        self.lines.append(f"{found.name} = {text}")
+        return found
+
+    def store(self, matrix: Matrix) -> None:
+        """Store a matrix to memory of its own."""
+        _, text, access = self.memory(matrix)
+        self.lines.append(
+            f"coopmatrix.store {matrix.name}, {access} : {matrix.type}, {text}"
+        )
+
+    def product(self, given: Matrix) -> Matrix:
+        """Multiply two matrices, and add to one like the given one."""
+        types, result = self.one_of(PRODUCTS)
+        depth = self.size()
+        names_a = names_b = None
+        a = self.load(Matrix("", given.rows, depth, types, "a", self.scope, names_a))
+        b = self.load(Matrix("", depth, given.cols, types, "b", self.scope, names_b))
+        c = self.load(Matrix("", given.rows, given.cols, result, "acc", self.scope))
+        signed = " signed(a, b, c, result)" if types.startswith("i") else ""
+        text = f"{a.type}, {b.type}, {c.type}"
+        return self.put(
+            f"coopmatrix.mul_add {a.name}, {b.name}, {c.name}{signed} : {text}", c
+        )
+
+    def operation(self, name: str, x: Matrix) -> Matrix:
+        """Add an operation on a matrix."""
+        match name:
+            case "elementwise":
+                return self.elementwise(x)
+            case "convert":
+                to = self.one_of([e for e in BITS if e != x.element])
+                y = Matrix("", x.rows, x.cols, to, x.use, x.scope, x.names)
+                word = "" if x.is_float and y.is_float else "signed "
+                text = f"coopmatrix.convert {word}{x.name} : {x.type} -> {y.type}"
+                return self.put(text, y)
+            case "use":
+                use = self.one_of([u for u in USES if u != x.use])
+                y = Matrix("", x.rows, x.cols, x.element, use, x.scope, x.names)
+                text = f"coopmatrix.convert {x.name} : {x.type} -> {y.type}"
+                return self.put(text, y)
+            case "reduce" if x.names is None:
+                axis, kind = self.one_of(("rows", "cols")), self.one_of(("add", "max"))
+                rows, cols = (x.rows, 1) if axis == "rows" else (1, x.cols)
+                y = Matrix("", rows, cols, x.element, x.use, x.scope)
+                word = "" if x.is_float or kind == "add" else "signed "
+                text = f"coopmatrix.reduce {kind} {axis} {word}{x.name}"
+                return self.put(f"{text} : {x.type} -> {y.type}", y)
+            case "apply":
+                return self.apply(x)
+            case "elements":
+                return self.elements(x)
+            case _:
+                return x
+
+    def elementwise(self, x: Matrix) -> Matrix:
+        """Add an operation on each element."""
+        kinds = ["add", "sub", "mul", "min", "max", "neg", "abs", "scale", "div", "rem"]
+        if not x.is_float:
+            kinds += ["and", "or", "xor", "not", "shl", "shr"]
+        kind = self.one_of(kinds)
+        if kind in ("neg", "abs", "not"):
+            return self.put(f"coopmatrix.{kind} {x.name} : {x.type}", x)
+        number = self.fresh()
+        value = f"{float(2)}" if x.is_float else "2"
+        self.lines.append(f"{number} = arith.constant {value} : {x.element}")
+        if kind == "scale":
+            text = f"coopmatrix.scale {x.name}, {number} : {x.type}, {x.element}"
+            return self.put(text, x)
+        other = x
+        if kind in ("div", "rem", "shl", "shr", "min"):
+            fill = f"coopmatrix.fill {number} : {x.element} -> {x.type}"
+            other = self.put(fill, x)
+        needs = kind in ("div", "rem", "shr", "min", "max") and not x.is_float
+        word = "signed " if needs else ""
+        return self.put(f"coopmatrix.{kind} {word}{x.name}, {other.name} : {x.type}", x)
+
+    def apply(self, x: Matrix) -> Matrix:
+        """Change each element by where it is."""
+        i, j, v, near, w, y = (self.fresh() for _ in range(6))
+        add = "addf" if x.is_float else "addi"
+        found = self.put(
+            f"coopmatrix.apply ({i}, {j}, {v}) in {x.name} : {x.type} {{", x
+        )
+        self.lines += [
+            f"  {near} = arith.cmpi ule, {i}, {j} : index",
+            f"  {w} = arith.{add} {v}, {v} : {x.element}",
+            f"  {y} = arith.select {near}, {w}, {v} : {x.element}",
+            f"  coopmatrix.yield {y} : {x.element}",
+            "}",
+        ]
+        return found
+
+    def elements(self, x: Matrix) -> Matrix:
+        """Change the elements that each work-item owns, by where they are."""
+        length, slot, now, v, i, j, at, w, y, new = (self.fresh() for _ in range(10))
+        add = "addf" if x.is_float else "addi"
+        self.lines.append(f"{length} = coopmatrix.length {x.type} : index")
+        found = self.put(
+            f"scf.for {slot} = %c0 to {length} step %c1 iter_args({now} = {x.name}) "
+            f"-> ({x.type}) {{",
+            x,
+        )
+        self.lines += [
+            f"  {v} = coopmatrix.extract {now}[{slot}] : {x.type}",
+            f"  {i}, {j} = coopmatrix.coord {now}[{slot}] : {x.type}",
+            f"  {at} = arith.cmpi ult, {i}, %c3 : index",
+            f"  {w} = arith.{add} {v}, {v} : {x.element}",
+            f"  {y} = arith.select {at}, {w}, {v} : {x.element}",
+            f"  {new} = coopmatrix.insert {y}, {now}[{slot}] : {x.type}",
+            f"  scf.yield {new} : {x.type}",
+            "}",
+        ]
+        return found
+
+    def flow(self, name: str, x: Matrix) -> Matrix:
+        """Pass a matrix through control flow, which adds it to itself."""
+        i, now, new, more, go = (self.fresh() for _ in range(5))
+        add = f"{new} = coopmatrix.add {now}, {now} : {x.type}"
+        steps = self.one_of(("%c0", "%c1", "%c2"))
+        if name == "for":
+            found = self.put(
+                f"scf.for {i} = %c0 to {steps} step %c1 iter_args({now} = {x.name}) "
+                f"-> ({x.type}) {{",
+                x,
+            )
+            self.lines += [f"  {add}", f"  scf.yield {new} : {x.type}", "}"]
+            return found
+        if name == "while":
+            old = self.fresh()
+            found = self.put("", x)
+            self.lines[-1] = (
+                f"{i}, {found.name} = scf.while ({i}0 = %c0, {old} = {x.name}) : "
+                f"(index, {x.type}) -> (index, {x.type}) {{"
+            )
+            self.lines += [
+                f"  {go} = arith.cmpi ult, {i}0, {steps} : index",
+                f"  scf.condition({go}) {i}0, {old} : index, {x.type}",
+                "} do {",
+                f"^bb0({i}1: index, {now}: {x.type}):",
+                f"  {more} = arith.addi {i}1, %c1 : index",
+                f"  {add}",
+                f"  scf.yield {more}, {new} : index, {x.type}",
+                "}",
+            ]
+            return found
+        if name == "call":
+            function = f"f{len(self.functions)}"
+            self.functions.append(
+                f"func.func private @{function}({now}: {x.type}) -> {x.type} {{\n"
+                f"  {add}\n  func.return {new} : {x.type}\n}}\n"
+            )
+            text = f"func.call @{function}({x.name}) : ({x.type}) -> {x.type}"
+            return self.put(text, x)
+        group, is_first = self.fresh(), self.fresh()
+        self.lines += [
+            f"{group} = simt.workgroup_id x : index",
+            f"{is_first} = arith.cmpi eq, {group}, {steps} : index",
+        ]
+        if name == "if":
+            found = self.put(f"scf.if {is_first} -> ({x.type}) {{", x)
+            self.lines += [
+                f"  {add.replace(now, x.name)}",
+                f"  scf.yield {new} : {x.type}",
+                "} else {",
+                f"  scf.yield {x.name} : {x.type}",
+                "}",
+            ]
+            return found
+        other = self.put(f"coopmatrix.add {x.name}, {x.name} : {x.type}", x)
+        return self.put(
+            f"arith.select {is_first}, {other.name}, {x.name} : {x.type}", x
+        )
+
+    def atomic(self, x: Matrix) -> None:
+        """Add a matrix to memory."""
+        kept, self.axes = self.axes, self.axes - {"vectors", "pointee"}
+        _, text, access = self.memory(x)
+        self.axes = kept
+        old = self.fresh()
+        kind = self.one_of(("add", "max"))
+        word = "signed " if kind == "max" and not x.is_float else ""
+        self.lines.append(
+            f"{old} = coopmatrix.atomic_{kind} {word}{x.name}, {access} relaxed : "
+            f"{x.type}, {text} -> {x.type}"
+        )

@@ -1,1 +1,0 @@
-"""Generators of kernels and data, for the tests of coopc and of projects on it."""

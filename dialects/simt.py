@@ -1,0 +1,1387 @@
+"""The `simt` dialect: kernels of work-items, and what the lanes of a subgroup do."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from enum import auto
+from math import prod
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    AnyFloat,
+    ArrayAttr,
+    BFloat16Type,
+    DenseArrayBase,
+    DictionaryAttr,
+    FixedBitwidthType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+    UnitAttr,
+    VectorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import (
+    Attribute,
+    Dialect,
+    ParametrizedAttribute,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+)
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    VarConstraint,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from coopc.diagnostic import near_match
+from coopc.dialects.layout import rule_in
+from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
+from coopc.interface import Condition
+from coopc.layout.distribution import Distribution
+from coopc.layout.exchange import Layout, components, sources, subgroup_size
+from coopc.layout.linear import LinearLayout
+
+
+def scalar_type(type: Attribute) -> Attribute:
+    """Return the element type of a vector type; another type as it is."""
+    return type.get_element_type() if is_vector(type) else type
+
+
+def verify_number(type: Attribute) -> None:
+    """Check that a type is a number's or a vector's."""
+    if not isinstance(scalar_type(type), IntegerType | IndexType | AnyFloat):
+        raise VerifyException(f"expected a number or a vector of numbers, got {type}")
+
+
+# The attributes of `simt`: what a kernel is, where memory is, what is compiled for.
+
+KERNEL = "simt.kernel"
+"""On a func.func: it is an entry point (unit)."""
+WORK_GROUP_SIZE = "simt.work_group_size"
+"""On a kernel: work-items of a work-group along x, y, z (array<i32: ...>)."""
+SUBGROUP_SIZE = "simt.subgroup_size"
+"""On a kernel: lanes of a subgroup (i32)."""
+CONDITIONS = "simt.conditions"
+"""On a kernel: what must hold of its arguments (an array of dictionaries, each with
+`what`, value, size, stride, offset, address or bytes, `argument`, `dimension` of a size
+or a stride, and `multiple_of`, `at_least`, `less_than`, `at_least_argument` and `why`
+where they apply)."""
+EQUAL_SIZES = "simt.equal_sizes"
+"""On a kernel: which dimensions of its memrefs are equally long (an array of
+array<i64: argument, dimension, argument, dimension>)."""
+GRID = "simt.grid"
+"""On a kernel: an affine map from its sizes to the number of work-groups along x, y, z.
+
+The sizes are the dynamic sizes of its memrefs and its index arguments, in the order of
+the arguments."""
+TARGET = "simt.target"
+"""On a module: what it is compiled for (`TargetAttr`)."""
+
+ORDERING = "simt.ordering"
+"""On an access to an element of a memref: it is atomic, with this ordering (a string of
+`coopmatrix.ordering`)."""
+ORDERING_SCOPE = "simt.ordering_scope"
+"""On such an access: who sees it as atomic (a string of `coopmatrix.scope`)."""
+VOLATILE = "simt.volatile"
+"""On an access to an element of a memref: it is done as often as it says (unit)."""
+
+UNROLL = "simt.unroll"
+"""On a loop: whether the driver is to write it out (true) or not to (false); without
+it, the driver does as it likes."""
+
+
+class Dimension(StrEnum):
+    """An axis of the grid and of the work-group."""
+
+    X = auto()
+    Y = auto()
+    Z = auto()
+
+
+class MemorySpace(StrEnum):
+    """Where a memref is, where it is not in global memory."""
+
+    GLOBAL = auto()
+    WORKGROUP = auto()
+    """Shared by the work-items of a work-group (SLM, shared memory)."""
+    PRIVATE = auto()
+    """A work-item's own."""
+
+
+class Flavour(StrEnum):
+    """Which of SPIR-V's environments a module is for."""
+
+    OPENCL = auto()
+    """Physical64, kernels."""
+    VULKAN = auto()
+    """Logical, VulkanMemoryModel, compute shaders."""
+
+
+class ShuffleMode(StrEnum):
+    """Which lane a lane takes a value from, given an offset."""
+
+    IDX = auto()
+    """Lane `offset`."""
+    XOR = auto()
+    """Lane `lane ^ offset`."""
+    UP = auto()
+    """Lane `lane - offset`."""
+    DOWN = auto()
+    """Lane `lane + offset`."""
+
+
+class ReduceKind(StrEnum):
+    """How two values become one."""
+
+    ADD = auto()
+    MUL = auto()
+    MAX = auto()
+    MIN = auto()
+    AND = auto()
+    OR = auto()
+    XOR = auto()
+
+
+class FenceScope(StrEnum):
+    """Who waits at a barrier."""
+
+    WORKGROUP = auto()
+    SUBGROUP = auto()
+
+
+@irdl_attr_definition
+class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
+    """A `Dimension`, as in `#simt<dim x>`."""
+
+    name = "simt.dim"
+
+
+@irdl_attr_definition
+class MemoryAttr(ParametrizedAttribute):
+    """A `MemorySpace`, as in `memref<16xf16, #simt.memory<workgroup>>`."""
+
+    name = "simt.memory"
+
+    space: StringAttr
+
+    @classmethod
+    def of(cls, space: MemorySpace) -> MemoryAttr:
+        """Return the attribute of a memory space."""
+        return MemoryAttr(StringAttr(str(space)))
+
+    @property
+    def data(self) -> MemorySpace:
+        """The memory space."""
+        return MemorySpace(self.space.data)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<workgroup>`."""
+        with parser.in_angle_brackets():
+            return (StringAttr(str(parser.parse_str_enum(MemorySpace))),)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print `<workgroup>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.space.data)
+
+    def verify(self) -> None:
+        """Check that there is such a memory space."""
+        if self.space.data not in list(MemorySpace):
+            raise VerifyException(
+                f"expected {', '.join(MemorySpace)}, got {self.space.data}"
+            )
+
+
+DEVICE_NAME = re.compile(r"[A-Za-z_][\w$.]*(-[A-Za-z_][\w$.]*)*", re.ASCII)
+"""The names of devices that need no quotes: identifiers, joined by dashes."""
+
+
+def _parse_device(parser: AttrParser) -> str:
+    """Parse `lavapipe`, `intel-cpu` or, for any other name, `"16 lanes"`."""
+    if (name := parser.parse_optional_str_literal()) is not None:
+        return name
+    parts = [parser.parse_identifier(": a device, as in lavapipe or intel-cpu")]
+    while parser.parse_optional_punctuation("-") is not None:
+        parts.append(parser.parse_identifier(": the rest of the device's name"))
+    return "-".join(parts)
+
+
+@irdl_attr_definition
+class TargetAttr(ParametrizedAttribute):
+    """What a module is compiled for, as in `#simt.target<opencl, intel-cpu>`.
+
+    Pipelines write it, emission reads it.  The device is a name in
+    `coopc.device.DEVICES`.
+    """
+
+    name = "simt.target"
+
+    flavour: StringAttr
+    device: StringAttr
+
+    @classmethod
+    def of(cls, flavour: Flavour, device: str) -> TargetAttr:
+        """Return the attribute from plain values."""
+        return TargetAttr(StringAttr(str(flavour)), StringAttr(device))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<vulkan, lavapipe>`."""
+        with parser.in_angle_brackets():
+            flavour = StringAttr(str(parser.parse_str_enum(Flavour)))
+            parser.parse_punctuation(",")
+            device = _parse_device(parser)
+        return flavour, StringAttr(device)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print `<vulkan, lavapipe>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.flavour.data}, ")
+            if DEVICE_NAME.fullmatch(self.device.data):
+                printer.print_string(self.device.data)
+            else:
+                printer.print_string_literal(self.device.data)
+
+    def verify(self) -> None:
+        """Check that there is such a flavour, and that the device has a name."""
+        if self.flavour.data not in list(Flavour):
+            raise VerifyException(
+                f"expected {' or '.join(Flavour)}, got {self.flavour.data}"
+            )
+        if not self.device.data:
+            raise VerifyException("expected the name of a device, got nothing")
+
+
+@irdl_attr_definition
+class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
+    """A `ShuffleMode`, as in `#simt<shuffle_mode xor>`."""
+
+    name = "simt.shuffle_mode"
+
+
+@irdl_attr_definition
+class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
+    """A `ReduceKind`, as in `#simt<reduce_kind add>`."""
+
+    name = "simt.reduce_kind"
+
+
+@irdl_attr_definition
+class FenceScopeAttr(EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
+    """A `FenceScope`, as in `#simt<fence_scope workgroup>`."""
+
+    name = "simt.fence_scope"
+
+
+# What must hold of a kernel's arguments: what its callers have to see to.
+#
+#     simt.conditions = [{what = "size", argument = 0, dimension = 1, multiple_of = 16,
+#                         why = "whole tiles"}]
+#
+# says that dimension 1 of argument 0 is a multiple of 16.  The entries are those of
+# `coopc.interface.Condition`.  Which sizes are equal is `simt.equal_sizes`.
+
+_NUMBERS = (
+    *("argument", "dimension", "multiple_of", "at_least", "less_than"),
+    "at_least_argument",
+)
+_TEXTS = ("what", "why")
+_OF_SCALARS = "value"
+_OF_DIMENSIONS = ("size", "stride")
+_OF_MEMORY = ("address", "bytes", "offset")
+
+
+def conditions(func: FuncOp) -> tuple[Condition, ...]:
+    """Return what must hold of a function's arguments.
+
+    Raises:
+        VerifyException: where the attribute says something that is no condition, or
+            is about what the argument does not have.
+    """
+    found = func.attributes.get(CONDITIONS)
+    if found is None:
+        return ()
+    if not isinstance(found, ArrayAttr):
+        raise VerifyException(f"expected {CONDITIONS} to be an array, got {found}")
+    types = func.function_type.inputs.data
+    return tuple(
+        _read_condition(each, types) for each in cast("ArrayAttr[Attribute]", found)
+    )
+
+
+def _read_condition(attr: Attribute, types: Sequence[Attribute]) -> Condition:
+    """Return a condition on arguments of some types."""
+    if not isinstance(attr, DictionaryAttr):
+        raise VerifyException(
+            f"expected {CONDITIONS} to hold dictionaries, as in "
+            '{what = "size", argument = 0, dimension = 0, multiple_of = 16}, '
+            f"got {attr}"
+        )
+    known: dict[str, Any] = {}
+    for name, value in attr.data.items():
+        match value:
+            case IntegerAttr(value=number) if name in _NUMBERS:
+                known[name] = number.data
+            case StringAttr(data=text) if name in _TEXTS:
+                known[name] = text
+            case _:
+                raise VerifyException(_unknown(name, value))
+    for name in ("what", "argument"):
+        if name not in known:
+            raise VerifyException(f"expected {name} in a condition, got {attr}")
+    condition = Condition(**known)
+    if (reason := _why_wrong(condition, types)) is not None:
+        raise VerifyException(f"expected {reason} in {CONDITIONS}, got {attr}")
+    return condition
+
+
+def _unknown(name: str, value: Attribute) -> str:
+    """Return what is wrong with an entry of a condition."""
+    if name in _NUMBERS:
+        return f"expected {name} in {CONDITIONS} to be an integer, got {value}"
+    if name in _TEXTS:
+        return f"expected {name} in {CONDITIONS} to be a string, got {value}"
+    names = (*_TEXTS, *_NUMBERS)
+    return (
+        f"expected {CONDITIONS} to have entries of {', '.join(names)}, "
+        f"got {name}{near_match(name, names)}"
+    )
+
+
+def _why_wrong(condition: Condition, types: Sequence[Attribute]) -> str | None:
+    """Return what a condition should be of instead, or None."""
+    other = condition.at_least_argument
+    for argument in (condition.argument, *(() if other is None else (other,))):
+        if not 0 <= argument < len(types):
+            return f"an argument below {len(types)}"
+    type = types[condition.argument]
+    is_number = isinstance(type, IndexType) or is_integer(type)
+    if other is not None:
+        least = types[other]
+        if not (isinstance(least, IndexType) or is_integer(least)):
+            return "at_least_argument to be an integer"
+    if condition.multiple_of < 1:
+        return "a positive multiple_of"
+    if condition.what == _OF_SCALARS:
+        return None if is_number else "the value of an integer"
+    if condition.what in _OF_DIMENSIONS:
+        rank = type.get_num_dims() if is_memref(type) else 0
+        inside = 0 <= condition.dimension < rank
+        return None if inside else f"the {condition.what} of a dimension of a memref"
+    if condition.what in _OF_MEMORY:
+        return f"the {condition.what} of a memref" if is_number else None
+    wanted = (_OF_SCALARS, *_OF_DIMENSIONS, *_OF_MEMORY)
+    return f"what to be one of {', '.join(wanted)}"
+
+
+# Which sizes of a kernel's memrefs are the same: what its callers have to see to.
+#
+#     simt.equal_sizes = [array<i64: 1, 0, 0, 1>]
+#
+# says that dimension 0 of argument 1 is as long as dimension 1 of argument 0.
+
+
+@dataclass(frozen=True, slots=True)
+class EqualSizes:
+    """Two dimensions that are equally long."""
+
+    argument: int
+    """The position of a memref among the arguments, from 0."""
+    dimension: int
+    """Its dimension, from 0."""
+    like_argument: int
+    """The position of the memref that it is compared with."""
+    like_dimension: int
+    """The dimension of that one."""
+
+
+def equal_sizes(func: FuncOp) -> tuple[EqualSizes, ...]:
+    """Return which sizes of a function's arguments are the same.
+
+    Raises:
+        VerifyException: where the attribute does not name dimensions of memrefs.
+    """
+    found = func.attributes.get(EQUAL_SIZES)
+    if found is None:
+        return ()
+    if not isinstance(found, ArrayAttr):
+        raise VerifyException(f"expected {EQUAL_SIZES} to be an array, got {found}")
+    types = func.function_type.inputs.data
+    return tuple(
+        _read_equal_sizes(each, types) for each in cast("ArrayAttr[Attribute]", found)
+    )
+
+
+def equal_sizes_attr(sizes: Iterable[EqualSizes]) -> ArrayAttr[DenseArrayBase]:
+    """Return the attribute that says which sizes are the same."""
+    return ArrayAttr([DenseArrayBase.from_list(i64, astuple(each)) for each in sizes])
+
+
+def forget_sizes(func: FuncOp, argument: int) -> None:
+    """Say no more of the sizes of an argument, which is to be another memref."""
+    sizes = equal_sizes(func)
+    kept = [x for x in sizes if argument not in (x.argument, x.like_argument)]
+    if kept:
+        func.attributes[EQUAL_SIZES] = equal_sizes_attr(kept)
+    elif sizes:
+        del func.attributes[EQUAL_SIZES]
+
+
+def _read_equal_sizes(attr: Attribute, types: tuple[Attribute, ...]) -> EqualSizes:
+    """Return two dimensions of arguments of some types."""
+    numbers: tuple[int, ...] = ()
+    if isinstance(attr, DenseArrayBase):
+        array = cast("DenseArrayBase[IntegerType]", attr)
+        if isinstance(array.elt_type, IntegerType):  # pyright: ignore[reportUnnecessaryIsInstance]
+            numbers = array.get_values()
+    if len(numbers) != 4:
+        raise VerifyException(
+            f"expected {EQUAL_SIZES} to hold argument, dimension, argument, dimension, "
+            f"as in array<i64: 1, 0, 0, 1>, got {attr}"
+        )
+    for argument, dimension in (numbers[:2], numbers[2:]):
+        type = types[argument] if 0 <= argument < len(types) else None
+        rank = type.get_num_dims() if type is not None and is_memref(type) else 0
+        if not 0 <= dimension < rank:
+            raise VerifyException(
+                f"expected {EQUAL_SIZES} to name dimensions of memrefs, got dimension "
+                f"{dimension} of argument {argument}"
+            )
+    return EqualSizes(*numbers)
+
+
+# What the attributes of kernels and modules say, checked and as plain values.
+
+MAX_SUBGROUP_SIZE = 128
+"""Lanes of the widest subgroup that a driver has (Vulkan's maxSubgroupSize)."""
+MAX_WORK_ITEMS = (1 << 31) - 1
+"""Of a work-group: their numbers are i32."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSize:
+    """A number that is known when a kernel is called, and that its grid depends on."""
+
+    argument: int
+    """The position of the kernel's argument, from 0."""
+    dimension: int | None
+    """The dynamic dimension of the memref, from 0; None for an index argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel: a function, and how many work-items run it together."""
+
+    name: str
+    func: FuncOp
+    work_group_size: tuple[int, int, int]
+    """Work-items along x, y, z; one subgroup along x where the kernel does not say."""
+    subgroup_size: int | None
+    """Lanes; None where the kernel leaves it to the device."""
+    grid: AffineMap | None
+    """From the kernel's sizes to work-groups: see `GRID` and `kernel_sizes`."""
+    equal_sizes: tuple[EqualSizes, ...] = ()
+    """Which sizes of its memrefs are the same."""
+    conditions: tuple[Condition, ...] = ()
+    """What must hold of its arguments otherwise."""
+
+    @property
+    def work_items(self) -> int:
+        """Work-items of a work-group."""
+        return prod(self.work_group_size)
+
+    @property
+    def subgroups(self) -> int:
+        """Subgroups of a work-group."""
+        return self.work_items // self.subgroup_size if self.subgroup_size else 1
+
+
+def kernels(module: ModuleOp) -> Iterator[Kernel]:
+    """Yield the kernels of a module, in order.
+
+    Raises:
+        VerifyException: where the attributes of one are wrong: see `kernel_of`.
+    """
+    for op in module.ops:
+        if isinstance(op, FuncOp) and KERNEL in op.attributes:
+            yield kernel_of(op)
+
+
+def kernel_of(func: FuncOp) -> Kernel:
+    """Return what the attributes of a kernel say.
+
+    Raises:
+        VerifyException: where they are of a wrong type or contradict each other.  It
+            is the function's: a tool says where that is.
+    """
+    try:
+        return verify_kernel(func)
+    except VerifyException as error:
+        func.emit_error(str(error), error)
+
+
+def kernel_sizes(func: FuncOp) -> tuple[KernelSize, ...]:
+    """Return the sizes that a kernel's grid depends on, in the order of its operands.
+
+    They are the dynamic sizes of its memrefs and its index arguments, in the order of
+    the arguments.
+    """
+    sizes: list[KernelSize] = []
+    for argument, type in enumerate(func.function_type.inputs):
+        if isinstance(type, IndexType):
+            sizes.append(KernelSize(argument, None))
+        elif is_memref(type):
+            sizes += (
+                KernelSize(argument, dimension)
+                for dimension, size in enumerate(type.get_shape())
+                if size == DYNAMIC_INDEX
+            )
+    return tuple(sizes)
+
+
+def target_of(module: ModuleOp) -> TargetAttr | None:
+    """Return what a module is compiled for, if it says so.
+
+    Raises:
+        VerifyException: where the module's attribute is not a target.
+    """
+    found = module.attributes.get(TARGET)
+    if found is None or isinstance(found, TargetAttr):
+        return found
+    error = VerifyException(
+        f"expected {TARGET} to be a flavour and a device, as in "
+        f"#simt.target<vulkan, lavapipe>, got {found}"
+    )
+    module.emit_error(str(error), error)
+
+
+def verify_kernel(func: FuncOp) -> Kernel:
+    """Return what the attributes of a kernel say.
+
+    Raises:
+        VerifyException: where they are of a wrong type or contradict each other.
+    """
+    if not isinstance(found := func.attributes.get(KERNEL), UnitAttr):
+        raise VerifyException(f"expected {KERNEL} to be a unit attribute, got {found}")
+    if func.is_declaration:
+        raise VerifyException("expected a kernel with a body, got a declaration")
+    if func.function_type.outputs.data:
+        raise VerifyException(
+            "expected a kernel without results: it writes to memory, "
+            f"got {func.function_type}"
+        )
+    subgroup_size = _subgroup_size(func)
+    work_group_size = _work_group_size(func, subgroup_size)
+    if subgroup_size is not None and prod(work_group_size) % subgroup_size:
+        raise VerifyException(
+            f"expected a work-group size that is a multiple of the subgroup size "
+            f"{subgroup_size}, so that all subgroups are full, "
+            f"got {prod(work_group_size)} work-items"
+        )
+    if (items := prod(work_group_size)) > MAX_WORK_ITEMS:
+        raise VerifyException(
+            f"expected at most {MAX_WORK_ITEMS} work-items in a work-group, got {items}"
+        )
+    return Kernel(
+        func.sym_name.data,
+        func,
+        work_group_size,
+        subgroup_size,
+        _grid(func),
+        equal_sizes(func),
+        conditions(func),
+    )
+
+
+def _subgroup_size(func: FuncOp) -> int | None:
+    """Return the subgroup size: a power of two, or nothing."""
+    match func.attributes.get(SUBGROUP_SIZE):
+        case None:
+            return None
+        case IntegerAttr(value=value) if (
+            1 <= (size := value.data) <= MAX_SUBGROUP_SIZE and size & (size - 1) == 0
+        ):
+            return size
+        case found:
+            raise VerifyException(
+                f"expected {SUBGROUP_SIZE} to be a power of two up to "
+                f"{MAX_SUBGROUP_SIZE}, got {found}"
+            )
+
+
+def _work_group_size(func: FuncOp, subgroup_size: int | None) -> tuple[int, int, int]:
+    """Return the work-group size, with ones for the dimensions that are left out."""
+    found = func.attributes.get(WORK_GROUP_SIZE)
+    if found is None:
+        return (subgroup_size or 1, 1, 1)
+    sizes = _integers(found)
+    if sizes is not None and 1 <= len(sizes) <= 3 and min(sizes) >= 1:
+        x, y, z = (*sizes, 1, 1)[:3]
+        return x, y, z
+    raise VerifyException(
+        f"expected {WORK_GROUP_SIZE} to be one to three positive integers, "
+        f"as in array<i32: 16, 4>, got {found}"
+    )
+
+
+def _integers(attr: Attribute) -> tuple[int, ...] | None:
+    """Return the numbers of an array of integers; None for another attribute."""
+    if not isinstance(attr, DenseArrayBase):
+        return None
+    array = cast("DenseArrayBase[IntegerType]", attr)
+    if not isinstance(array.elt_type, IntegerType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return None
+    return array.get_values()
+
+
+def _grid(func: FuncOp) -> AffineMap | None:
+    """Return the map from sizes to work-groups."""
+    match func.attributes.get(GRID):
+        case None:
+            return None
+        case AffineMapAttr(data=map) if 1 <= len(map.results) <= 3:
+            pass
+        case found:
+            raise VerifyException(
+                f"expected {GRID} to be an affine map to one to three numbers of "
+                f"work-groups, got {found}"
+            )
+    if map.num_symbols:
+        raise VerifyException(
+            f"expected {GRID} to be a map of dimensions only, got {map.num_symbols} "
+            "symbols"
+        )
+    sizes = len(kernel_sizes(func))
+    if map.num_dims != sizes:
+        raise VerifyException(
+            f"expected {GRID} to be a map of {sizes} sizes, the dynamic sizes of the "
+            f"kernel's memrefs and its index arguments, got {map.num_dims}"
+        )
+    return map
+
+
+# Operations of `simt` that say where a work-item is, and among how many.
+
+
+class DimensionOp(IRDLOperation, ABC):
+    """A position or a size along one dimension."""
+
+    dimension = prop_def(DimensionAttr)
+    result = result_def(IndexType())
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$dimension attr-dict `:` type($result)"
+
+    def __init__(self, dimension: Dimension) -> None:
+        super().__init__(
+            properties={"dimension": DimensionAttr(dimension)},
+            result_types=[IndexType()],
+        )
+
+
+class IdOp(IRDLOperation, ABC):
+    """A position or a size that has no dimensions."""
+
+    result = result_def(IndexType())
+
+    traits = traits_def(Pure())
+
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[IndexType()])
+
+
+@irdl_op_definition
+class WorkgroupIdOp(DimensionOp):
+    """The position of the work-group in the grid.
+
+    ```mlir
+    %x = simt.workgroup_id x : index
+    ```
+    """
+
+    name = "simt.workgroup_id"
+
+
+@irdl_op_definition
+class NumWorkgroupsOp(DimensionOp):
+    """The number of work-groups in the grid.
+
+    ```mlir
+    %x = simt.num_workgroups x : index
+    ```
+    """
+
+    name = "simt.num_workgroups"
+
+
+@irdl_op_definition
+class LocalIdOp(DimensionOp):
+    """The position of the work-item in its work-group.
+
+    ```mlir
+    %x = simt.local_id x : index
+    ```
+    """
+
+    name = "simt.local_id"
+
+
+@irdl_op_definition
+class WorkgroupSizeOp(DimensionOp):
+    """The number of work-items of a work-group.
+
+    ```mlir
+    %x = simt.workgroup_size x : index
+    ```
+    """
+
+    name = "simt.workgroup_size"
+
+
+@irdl_op_definition
+class SubgroupIdOp(IdOp):
+    """The number of the subgroup in its work-group.
+
+    ```mlir
+    %x = simt.subgroup_id : index
+    ```
+    """
+
+    name = "simt.subgroup_id"
+
+
+@irdl_op_definition
+class NumSubgroupsOp(IdOp):
+    """The number of subgroups of the work-group.
+
+    ```mlir
+    %x = simt.num_subgroups : index
+    ```
+    """
+
+    name = "simt.num_subgroups"
+
+
+@irdl_op_definition
+class LaneIdOp(IdOp):
+    """The number of the lane in its subgroup.
+
+    ```mlir
+    %x = simt.lane_id : index
+    ```
+    """
+
+    name = "simt.lane_id"
+
+
+@irdl_op_definition
+class SubgroupSizeOp(IdOp):
+    """The number of lanes of a subgroup.
+
+    ```mlir
+    %x = simt.subgroup_size : index
+    ```
+    """
+
+    name = "simt.subgroup_size"
+
+
+# Operations of `simt` at which work-items wait for each other.
+#
+# No access to memory moves across them.
+
+
+class WaitingOp(IRDLOperation, ABC):
+    """An operation that every work-item of a scope executes, to wait for the others."""
+
+    scope = prop_def(FenceScopeAttr)
+
+    traits = traits_def(Collective(), ReadsAndWrites())
+
+    assembly_format = "$scope attr-dict"
+
+    def __init__(self, scope: FenceScope = FenceScope.WORKGROUP) -> None:
+        super().__init__(properties={"scope": FenceScopeAttr(scope)})
+
+
+@irdl_op_definition
+class BarrierOp(WaitingOp):
+    """Wait for every work-item of the scope, and see what they wrote.
+
+    Every work-item of the scope must execute it.  What was written before it, in global
+    and in work-group memory, is seen after it.
+
+    With `memory`, only what was written in that memory is.
+
+    ```mlir
+    simt.barrier workgroup
+    simt.barrier workgroup memory = <workgroup>
+    ```
+    """
+
+    name = "simt.barrier"
+
+    memory = opt_prop_def(MemoryAttr)
+
+    assembly_format = "$scope (`memory` `=` $memory^)? attr-dict"
+
+    def __init__(
+        self,
+        scope: FenceScope = FenceScope.WORKGROUP,
+        memory: MemorySpace | None = None,
+    ) -> None:
+        super().__init__(scope)
+        self.memory = None if memory is None else MemoryAttr.of(memory)
+
+    def verify_(self) -> None:
+        """Check that others see the memory."""
+        if self.memory is not None and self.memory.data is MemorySpace.PRIVATE:
+            raise VerifyException(
+                "expected memory that others see, global or workgroup, got private"
+            )
+
+
+@irdl_op_definition
+class BarrierArriveOp(WaitingOp):
+    """The first half of a barrier: say that this work-item is there, and go on.
+
+    Every work-item of the scope must execute it, and then the other half.  What was
+    written before it, in global and in work-group memory, is seen after the other half.
+
+    ```mlir
+    simt.barrier_arrive workgroup
+    ```
+    """
+
+    name = "simt.barrier_arrive"
+
+
+@irdl_op_definition
+class BarrierWaitOp(WaitingOp):
+    """The second half of a barrier: wait for those who have not arrived.
+
+    Every work-item of the scope must execute it, after the first half.  What was
+    written before the first half, in global and in work-group memory, is seen after it.
+
+    ```mlir
+    simt.barrier_wait workgroup
+    ```
+    """
+
+    name = "simt.barrier_wait"
+
+
+# Operations of `simt` that exchange values between the lanes of a subgroup.
+
+
+class LaneOp(IRDLOperation, ABC):
+    """An exchange of values between the lanes of a subgroup, all of them active."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    value = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Collective(), ReadsLanes())
+
+    def verify_(self) -> None:
+        """Check that values are numbers or vectors of them."""
+        verify_number(self.value.type)
+
+
+@irdl_op_definition
+class BroadcastOp(LaneOp):
+    """The value that one lane has, in all lanes; `lane` is the same in all of them.
+
+    ```mlir
+    %v, %lane = "test.op"() : () -> (f32, index)
+    %w = simt.broadcast %v, %lane : f32
+    ```
+    """
+
+    name = "simt.broadcast"
+
+    value = operand_def(LaneOp.T)
+    lane = operand_def(IndexType())
+
+    assembly_format = "$value `,` $lane attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue, lane: SSAValue) -> None:
+        super().__init__(operands=[value, lane], result_types=[value.type])
+
+
+@irdl_op_definition
+class ShuffleOp(LaneOp):
+    """The value that another lane has; undefined where that lane does not exist.
+
+    ```mlir
+    %v, %offset = "test.op"() : () -> (i32, index)
+    %w = simt.shuffle xor %v, %offset : i32
+    ```
+    """
+
+    name = "simt.shuffle"
+
+    value = operand_def(LaneOp.T)
+    offset = operand_def(IndexType())
+    mode = prop_def(ShuffleModeAttr)
+
+    assembly_format = "$mode $value `,` $offset attr-dict `:` type($value)"
+
+    def __init__(self, mode: ShuffleMode, value: SSAValue, offset: SSAValue) -> None:
+        super().__init__(
+            operands=[value, offset],
+            properties={"mode": ShuffleModeAttr(mode)},
+            result_types=[value.type],
+        )
+
+
+@irdl_op_definition
+class ReduceOp(LaneOp):
+    """Values of all lanes reduced to one, which all lanes get.
+
+    The order is open.  `signed` orders integers in `max` and `min`; of a number and a
+    NaN they take the number.
+
+    ```mlir
+    %v, %n = "test.op"() : () -> (f32, i32)
+    %sum = simt.reduce add %v : f32
+    %most = simt.reduce max signed %n : i32
+    ```
+    """
+
+    name = "simt.reduce"
+
+    kind = prop_def(ReduceKindAttr)
+    signed = opt_prop_def(UnitAttr)
+
+    assembly_format = "$kind (`signed` $signed^)? $value attr-dict `:` type($value)"
+
+    def __init__(self, kind: ReduceKind, value: SSAValue, signed: bool = False) -> None:
+        super().__init__(
+            operands=[value],
+            properties={
+                "kind": ReduceKindAttr(kind),
+                "signed": UnitAttr() if signed else None,
+            },
+            result_types=[value.type],
+        )
+
+    def verify_(self) -> None:
+        """Check the type against the kind and the sign."""
+        super().verify_()
+        type = scalar_type(self.value.type)
+        bitwise = (ReduceKind.AND, ReduceKind.OR, ReduceKind.XOR)
+        if self.kind.data in bitwise and not is_integer(type):
+            raise VerifyException(
+                f"expected integers, as {self.kind.data} needs, got {type}"
+            )
+        ordered = (ReduceKind.MAX, ReduceKind.MIN)
+        if self.signed is not None and (
+            self.kind.data not in ordered or not is_integer(type)
+        ):
+            raise VerifyException(
+                "expected max or min of integers, which can be signed, "
+                f"got {self.kind.data} of {type}"
+            )
+
+
+@irdl_op_definition
+class ExchangeOp(IRDLOperation):
+    """The same elements in another layout, which lanes read of each other.
+
+    | value   | components, those of all vectors counted through                      |
+    |---------|----------------------------------------------------------------------|
+    | values  | what a lane holds by the layout `source`; more are left over          |
+    | results | what it holds by `target`; padding, and what is left over, is poison  |
+
+    A layout is that of one matrix, `#layout.coopmatrix<..>` or `#layout.row_slice<..>`,
+    or `#layout.linear<..>` from register, lane and perhaps warp: then the number of the
+    subgroup says where elements are, too.  What a lane wants is held in its subgroup.
+
+    ```mlir
+    %v = "test.op"() : () -> vector<2xf16>
+    %w = simt.exchange %v
+           from #layout.coopmatrix<2x2, lanes = 2> to #layout.row_slice<2x2, lanes = 2>
+           : vector<2xf16> -> vector<2xf16>
+    ```
+    """
+
+    name = "simt.exchange"
+
+    values = var_operand_def(VectorType)
+    outputs = var_result_def(VectorType)
+    source = prop_def()
+    target = prop_def()
+
+    traits = traits_def(Collective(), ReadsLanes())
+
+    assembly_format = (
+        "$values `from` $source `to` $target attr-dict `:` "
+        "type($values) `->` type($outputs)"
+    )
+
+    def __init__(
+        self,
+        values: Sequence[SSAValue],
+        source: Attribute,
+        target: Attribute,
+        result_types: Sequence[Attribute],
+    ) -> None:
+        super().__init__(
+            operands=[values],
+            properties={"source": source, "target": target},
+            result_types=[result_types],
+        )
+
+    @property
+    def layouts(self) -> tuple[Layout, Layout]:
+        """Source and target."""
+        return _layout(self.source), _layout(self.target)
+
+    def verify_(self) -> None:
+        """Check vectors against layouts, and that a subgroup holds what it wants."""
+        for layout, values, what in zip(
+            self.layouts,
+            (self.values, self.outputs),
+            ("values", "results"),
+            strict=True,
+        ):
+            held, wanted = 0, components(layout)
+            for value in values:
+                assert is_vector(value.type)
+                verify_number(value.type)
+                held += value.type.element_count()
+            if held < wanted:
+                raise VerifyException(
+                    f"expected {what} of {wanted} components, as the layout has for "
+                    f"each lane, got {held}"
+                )
+        elements = {scalar_type(x.type) for x in (*self.values, *self.outputs)}
+        if len(elements) > 1:
+            names = " and ".join(sorted(map(str, elements)))
+            raise VerifyException(f"expected elements of one type, got {names}")
+        source, target = self.layouts
+        sizes = [subgroup_size(x) for x in (source, target)]
+        if sizes[0] != sizes[1]:
+            raise VerifyException(
+                f"expected layouts of subgroups of one size, got {sizes[0]} and "
+                f"{sizes[1]} lanes"
+            )
+        try:
+            found = sources(source, target, sizes[0])
+        except ValueError as error:
+            raise VerifyException(str(error)) from error
+        if found is None:
+            raise VerifyException(
+                "expected each subgroup to hold the elements that its lanes want, got "
+                "one that another subgroup holds"
+            )
+
+
+def _layout(attr: Attribute) -> Layout:
+    rule = rule_in(attr)
+    if not isinstance(rule, Distribution | LinearLayout):
+        raise VerifyException(
+            "expected the layout of one matrix, as #layout.coopmatrix<8x16, lanes = 16>"
+            f" or #layout.linear<..>, got {attr}"
+        )
+    return rule
+
+
+# Operations of `simt` with which a subgroup reads and writes memory together.
+
+BLOCK_LENGTHS = (1, 2, 4, 8, 16)
+"""Components of a block read, as SPV_INTEL_subgroups has them."""
+
+
+@irdl_op_definition
+class BlockReadOp(IRDLOperation):
+    """Read consecutive elements with the whole subgroup.
+
+    Lane l gets, as component c of its vector, element `position + c * S + l` along the
+    last dimension of the memref, S the number of lanes.  A single element is a scalar.
+
+    ```mlir
+    %m, %i = "test.op"() : () -> (memref<?xi32, strided<[1]>>, index)
+    %v = simt.block_read %m[%i] : memref<?xi32, strided<[1]>> -> vector<4xi32>
+    ```
+    """
+
+    name = "simt.block_read"
+
+    memory = operand_def(MemRefType)
+    positions = var_operand_def(IndexType())
+    result = result_def()
+
+    traits = traits_def(Collective(), MemoryReadEffect())
+
+    assembly_format = (
+        "$memory `[` $positions `]` attr-dict `:` type($memory) `->` type($result)"
+    )
+
+    def __init__(
+        self, memory: SSAValue, positions: Sequence[SSAValue], result: Attribute
+    ) -> None:
+        super().__init__(operands=[memory, positions], result_types=[result])
+
+    def verify_(self) -> None:
+        """Check the memref, the positions and the length of the vector."""
+        verify_block(self.memory.type, len(self.positions), self.result.type)
+
+
+@irdl_op_definition
+class BlockWriteOp(IRDLOperation):
+    """Write consecutive elements with the whole subgroup, as `block_read` reads them.
+
+    ```mlir
+    %m, %i, %v = "test.op"() : () -> (memref<?x64xf16>, index, vector<2xf16>)
+    simt.block_write %v, %m[%i, %i] : vector<2xf16>, memref<?x64xf16>
+    ```
+    """
+
+    name = "simt.block_write"
+
+    value = operand_def()
+    memory = operand_def(MemRefType)
+    positions = var_operand_def(IndexType())
+
+    traits = traits_def(Collective(), MemoryWriteEffect())
+
+    assembly_format = (
+        "$value `,` $memory `[` $positions `]` attr-dict "
+        "`:` type($value) `,` type($memory)"
+    )
+
+    def __init__(
+        self, value: SSAValue, memory: SSAValue, positions: Sequence[SSAValue]
+    ) -> None:
+        super().__init__(operands=[value, memory, positions])
+
+    def verify_(self) -> None:
+        """Check the memref, the positions and the length of the vector."""
+        verify_block(self.memory.type, len(self.positions), self.value.type)
+
+
+def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
+    """Check the types and the number of positions of a block read or write."""
+    assert is_memref(memory), memory
+    if positions != memory.get_num_dims():
+        raise VerifyException(
+            f"expected {memory.get_num_dims()} positions, one for each dimension of "
+            f"the memref, got {positions}"
+        )
+    strides = memory.get_strides()
+    if not strides or strides[-1] != 1:
+        raise VerifyException(
+            "expected a memref whose last stride is 1: a block is contiguous, "
+            f"got {memory}"
+        )
+    element_type = memory.get_element_type()
+    if not _has_blocks(element_type):
+        raise VerifyException(
+            "expected a memref of f16, bf16, f32, f64 or integers of 8, 16, 32 or 64 "
+            f"bits, which blocks have, got {element_type}"
+        )
+    if scalar_type(value) != element_type:
+        raise VerifyException(
+            f"expected a value of {element_type}, the element type of the memref, "
+            f"got {value}"
+        )
+    if is_vector(value) and (
+        value.get_num_dims() != 1 or value.get_shape()[0] not in BLOCK_LENGTHS
+    ):
+        *most, last = map(str, BLOCK_LENGTHS)
+        raise VerifyException(
+            f"expected a vector of rank 1 with {', '.join(most)} or {last} components, "
+            f"got {value}"
+        )
+
+
+def _has_blocks(element_type: Attribute) -> bool:
+    """Whether blocks of elements of a type can be read and written."""
+    if is_integer(element_type):
+        return element_type.width.data in (8, 16, 32, 64)
+    return isinstance(
+        element_type, Float16Type | BFloat16Type | Float32Type | Float64Type
+    )
+
+
+# The operation of `simt` that sees memory as elements of another type.
+
+
+@irdl_op_definition
+class ViewElementsOp(IRDLOperation):
+    """Memory from a position on, as elements of another type.
+
+    Element (i, j) of the result is number j of those that follow each other from `i`
+    further along the second to last dimension of the memref on: its stride is that of
+    the memref, counted in elements, and the last one is 1.  What the memref holds,
+    numbers or vectors of them, is a whole number of elements.
+
+    ```mlir
+    %m, %i = "test.op"() : () -> (memref<8x2xvector<4xf32>>, index)
+    %e = simt.view_elements %m[%i, %i] : memref<8x2xvector<4xf32>>
+        -> memref<4x8xf32, strided<[8, 1], offset: ?>>
+    ```
+    """
+
+    name = "simt.view_elements"
+
+    memory = operand_def(MemRefType)
+    positions = var_operand_def(IndexType())
+    result = result_def(MemRefType)
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$memory `[` $positions `]` attr-dict `:` type($memory) `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        memory: SSAValue,
+        positions: Sequence[SSAValue],
+        shape: tuple[int, int],
+        element: Attribute,
+    ) -> None:
+        assert is_memref(memory.type), memory.type
+        layout = StridedLayoutAttr([_stride(memory.type, element), 1], None)
+        space = memory.type.memory_space
+        type = MemRefType(element, shape, layout, space)
+        super().__init__(operands=[memory, positions], result_types=[type])
+
+    @property
+    def per_pointee(self) -> int:
+        """How many elements are one of what the memref holds."""
+        assert is_memref(self.memory.type)
+        assert is_memref(self.result.type)
+        return per_pointee(self.memory.type.element_type, self.result.type.element_type)
+
+    def verify_(self) -> None:
+        """Check the positions, and the result against the memref."""
+        memory, result = self.memory.type, self.result.type
+        assert is_memref(memory), memory
+        assert is_memref(result), result
+        if len(self.positions) != memory.get_num_dims() or len(self.positions) < 2:
+            raise VerifyException(
+                f"expected a memref of rank 2 or more, and a position for each "
+                f"dimension, got {memory} and {len(self.positions)}"
+            )
+        if not per_pointee(memory.element_type, result.element_type):
+            raise VerifyException(
+                f"expected {memory.element_type} to be a whole number of "
+                f"{result.element_type}"
+            )
+        if not isinstance(memory.layout, NoneAttr | StridedLayoutAttr):
+            raise VerifyException(f"expected a memref with strides, got {memory}")
+        stride = _stride(memory, result.element_type)
+        expected = StridedLayoutAttr([stride, 1], None)
+        if result.get_num_dims() != 2 or result.layout != expected:
+            raise VerifyException(
+                f"expected a result of rank 2 with the layout {expected}, got {result}"
+            )
+        if result.memory_space != memory.memory_space:
+            raise VerifyException(
+                f"expected a result in the memory space {memory.memory_space}, got "
+                f"{result.memory_space}"
+            )
+
+
+def per_pointee(pointee: Attribute, element: Attribute) -> int:
+    """Return how many elements what memory holds is; 0 if it is no whole number.
+
+    >>> from xdsl.dialects.builtin import VectorType, f16, f32
+    >>> per_pointee(VectorType(f32, [4]), f16), per_pointee(f16, f32)
+    (8, 0)
+    """
+    bits, element_bits = bits_of(pointee), bits_of(element)
+    return 0 if bits % element_bits else bits // element_bits
+
+
+def bits_of(type: Attribute) -> int:
+    """Return the width of a number, or of all components of a vector, in bits."""
+    width = 1
+    if is_vector(type):
+        type, width = type.get_element_type(), type.element_count()
+    assert isinstance(type, FixedBitwidthType), type
+    return width * type.bitwidth
+
+
+def _stride(memory: MemRefType, element: Attribute) -> int | None:
+    """Return the second to last stride of a memref in elements; None if dynamic."""
+    strides = memory.get_strides()
+    assert strides is not None, memory
+    stride = strides[-2]
+    if stride is None or stride == DYNAMIC_INDEX:
+        return None
+    return stride * per_pointee(memory.element_type, element)
+
+
+Simt = Dialect(
+    "simt",
+    [
+        BarrierArriveOp,
+        BarrierOp,
+        BarrierWaitOp,
+        BlockReadOp,
+        BlockWriteOp,
+        BroadcastOp,
+        ExchangeOp,
+        LaneIdOp,
+        LocalIdOp,
+        NumSubgroupsOp,
+        NumWorkgroupsOp,
+        ReduceOp,
+        ShuffleOp,
+        SubgroupIdOp,
+        SubgroupSizeOp,
+        ViewElementsOp,
+        WorkgroupIdOp,
+        WorkgroupSizeOp,
+    ],
+    [
+        DimensionAttr,
+        FenceScopeAttr,
+        MemoryAttr,
+        ReduceKindAttr,
+        ShuffleModeAttr,
+        TargetAttr,
+    ],
+)

@@ -1,0 +1,775 @@
+"""The `ttig` dialect: what Intel's compiler adds to Triton GPU IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import (
+    I32,
+    BoolAttr,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Data, Dialect, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    VarConstraint,
+    eq,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.traits import FillsCache, ReadsAndWrites
+from coopc.dialects.tt.descriptors import (
+    descriptor_type,
+    parse_indexed,
+    print_indexed,
+    verify_indices,
+)
+from coopc.dialects.tt.pointers import (
+    ACCESSED,
+    CachedOp,
+    parse_accessed,
+    parse_named,
+    parse_operands,
+    print_named,
+    print_operands,
+    resolve,
+)
+from coopc.dialects.tt.types import (
+    WORKGROUP,
+    CacheModifier,
+    ElidedDesc,
+    EnumConstraint,
+    EvictionPolicy,
+    PtrType,
+    TensorDescType,
+    TritonEnum,
+    block_io,
+    expect_element,
+    expect_like,
+    is_tensor,
+    mask_of,
+    member,
+    pointee_of,
+    sizes,
+)
+from coopc.dialects.ttg import (
+    BlockedEncodingAttr,
+    DotOperandEncodingAttr,
+    EncodingAttr,
+    LinearEncodingAttr,
+    SliceEncodingAttr,
+    dictionary,
+    numbers,
+    parse_fields,
+    read_integer,
+    read_integers,
+    table_of,
+)
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encoding import Encoding
+from coopc.layout.encodings import (
+    BlockedEncoding,
+    DotOperandEncoding,
+    LinearEncoding,
+    SliceEncoding,
+)
+
+
+@irdl_attr_definition
+class DpasEncodingAttr(EncodingAttr[DpasEncoding]):
+    """How tensors of a product are spread for DPAS; see `coopc.layout.dpas`."""
+
+    name = "ttig.dpas"
+
+    @classmethod
+    def read(cls, parser: AttrParser) -> DpasEncoding:
+        """Parse `<{repeatCount = 8, ..}>`."""
+        keys = ("repeatCount", "systolicDepth", "executionSize", "opsPerChan")
+        table = table_of(read_integer, *keys, "threadsPerWarp", "fp4KPack")
+        grids = ("warpsPerCTA", "repCluster")
+        derived = ("A", "B", "C")
+        table |= table_of(read_integers, *grids, *derived)
+        optional = (*derived, "fp4KPack")
+        found = parse_fields(parser, "#ttig.dpas", table, optional)
+        values = [found[key] for key in (*keys, "threadsPerWarp", *grids)]
+        return DpasEncoding(*values, fp4_k_pack=found.get("fp4KPack"))
+
+
+@dataclass(frozen=True, slots=True)
+class Warp:
+    """`#ttig.warp`: a tile of each lane, and of a subgroup. It has no layout here."""
+
+    size_per_thread: tuple[int, ...]
+    """Elements along each dimension that a lane holds together."""
+    threads_per_warp: tuple[int, ...]
+    """Lanes along each dimension."""
+    order: tuple[int, ...]
+    """The dimensions, fastest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgroup2DBlock:
+    """`#ttig.subgroup_2d_block`: a tile as 2D loads fill it. It has no layout here."""
+
+    warps_per_cta: tuple[int, ...]
+    """Subgroups along each dimension."""
+    instr_shape: tuple[int, ...]
+    """Rows and columns of one block."""
+    num_blocks: int
+    """Blocks of one load, side by side."""
+    order: tuple[int, ...]
+    """The dimensions, that with the least stride first."""
+    k_width: int
+    """Elements packed along K."""
+    threads_per_warp: int
+    """Lanes of a subgroup."""
+
+
+@irdl_attr_definition
+class WarpEncodingAttr(Data[Warp]):
+    """A `Warp`."""
+
+    name = "ttig.warp"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Warp:
+        """Parse `<{sizePerThread = [..], threadsPerWarp = [..], order = [..]}>`."""
+        keys = ("sizePerThread", "threadsPerWarp", "order")
+        table = table_of(read_integers, *keys)
+        found = parse_fields(parser, "#ttig.warp", table)
+        return Warp(*(found[key] for key in keys))
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print the dictionary."""
+        warp = self.data
+        items = [
+            ("sizePerThread", numbers(warp.size_per_thread)),
+            ("threadsPerWarp", numbers(warp.threads_per_warp)),
+            ("order", numbers(warp.order)),
+        ]
+        printer.print_string(dictionary(items))
+
+
+@irdl_attr_definition
+class Subgroup2DBlockEncodingAttr(Data[Subgroup2DBlock]):
+    """A `Subgroup2DBlock`."""
+
+    name = "ttig.subgroup_2d_block"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Subgroup2DBlock:
+        """Parse `<{warpsPerCTA = [..], instrShape = [..], numBlocks = 2, ..}>`."""
+        table: dict[str, Any] = {
+            "warpsPerCTA": read_integers,
+            "instrShape": read_integers,
+            "numBlocks": read_integer,
+            "order": read_integers,
+            "kWidth": read_integer,
+            "threadsPerWarp": read_integer,
+        }
+        found = parse_fields(parser, "#ttig.subgroup_2d_block", table)
+        return Subgroup2DBlock(*(found[key] for key in table))
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print the dictionary."""
+        block = self.data
+        items = [
+            ("warpsPerCTA", numbers(block.warps_per_cta)),
+            ("instrShape", numbers(block.instr_shape)),
+            ("numBlocks", str(block.num_blocks)),
+            ("order", numbers(block.order)),
+            ("kWidth", str(block.k_width)),
+            ("threadsPerWarp", str(block.threads_per_warp)),
+        ]
+        printer.print_string(dictionary(items))
+
+
+ATTRIBUTES: dict[type[Encoding], type[EncodingAttr[Any]]] = {
+    BlockedEncoding: BlockedEncodingAttr,
+    SliceEncoding: SliceEncodingAttr,
+    LinearEncoding: LinearEncodingAttr,
+    DotOperandEncoding: DotOperandEncodingAttr,
+    DpasEncoding: DpasEncodingAttr,
+}
+"""The attribute that holds each kind of encoding."""
+
+
+def attribute_of(encoding: Encoding) -> Attribute:
+    """Return the attribute that holds an encoding.
+
+    >>> str(attribute_of(SliceEncoding(0, LinearEncoding.of((), ((0, 1),), ((1, 0),)))))
+    '#ttg.slice<{dim = 0, parent = #ttg.linear<{register = [], lane = [[0, 1]], warp = \
+[[1, 0]], block = []}>}>'
+    """
+    return ATTRIBUTES[type(encoding)](encoding)
+
+
+# Operations of `ttig` that load by 2D blocks, as Intel's compiler lowers loads to.
+
+
+class MemoryLayout(TritonEnum):
+    """The order of a matrix in memory, seen from the tensor."""
+
+    ROW_MAJOR = 0
+    COLUMN_MAJOR = 1
+
+
+LAYOUT = "memory_layout"
+PAD_NAN = "pad_nan"
+
+
+def parse_layout(parser: Parser) -> dict[str, Attribute]:
+    """Parse `{row_major}` or `{column_major, pad_nan}`."""
+    members = {each.keyword: each for each in MemoryLayout}
+    found: dict[str, Attribute] = {}
+    parser.parse_punctuation("{")
+    found[LAYOUT] = members[parser.parse_keyword_in(members)].attribute
+    if parser.parse_optional_punctuation(",") is not None:
+        parser.parse_keyword(PAD_NAN)
+        found[PAD_NAN] = UnitAttr()
+    parser.parse_punctuation("}")
+    return found
+
+
+def print_layout(printer: Printer, layout: MemoryLayout, *, pad_nan: bool) -> None:
+    """Print what `parse_layout` reads."""
+    printer.print_string(f" {{{layout.keyword}{', pad_nan' if pad_nan else ''}}}")
+
+
+@irdl_op_definition
+class BlockLoad2DOp(IRDLOperation):
+    """Load a tensor from a matrix in memory by 2D block loads.
+
+    | value        | type              | unit                   |
+    |--------------|-------------------|------------------------|
+    | base         | !tt.ptr<T>        |                        |
+    | width, pitch | i32               | bytes                  |
+    | height       | i32               | rows                   |
+    | x            | i32               | elements               |
+    | y            | i32               | rows                   |
+    | result       | tensor<M x N x T> |                        |
+
+    Width, height, pitch, x and y are those of memory: with `column_major` the result is
+    what they say, transposed.  What is outside is zero, or NaN with `pad_nan`.
+
+    ```mlir
+    %p, %w, %i = "test.op"() : () -> (!tt.ptr<f16>, i32, i32)
+    %x = ttig.2d_block_load %p, %w, %i, %w[%i, %i] {row_major, pad_nan}
+         : !tt.ptr<f16> -> tensor<64x32xf16>
+    ```
+    """
+
+    name = "ttig.2d_block_load"
+
+    base = operand_def(PtrType)
+    width = operand_def(i32)
+    height = operand_def(i32)
+    pitch = operand_def(i32)
+    x = operand_def(i32)
+    y = operand_def(i32)
+    memory_layout = prop_def(EnumConstraint(MemoryLayout))
+    pad_nan = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(
+        self,
+        base: SSAValue,
+        surface: tuple[SSAValue, SSAValue, SSAValue],
+        position: tuple[SSAValue, SSAValue],
+        layout: MemoryLayout,
+        result_type: Attribute,
+        *,
+        pad_nan: bool = False,
+    ) -> None:
+        super().__init__(
+            operands=[base, *surface, *position],
+            properties={
+                LAYOUT: layout.attribute,
+                PAD_NAN: UnitAttr() if pad_nan else None,
+            },
+            result_types=[result_type],
+        )
+
+    @property
+    def layout(self) -> MemoryLayout:
+        """The order in memory."""
+        return member(MemoryLayout, self.memory_layout)
+
+    def verify_(self) -> None:
+        """Check the rank and the elements of the result."""
+        base = self.base.type
+        assert isinstance(base, PtrType), base
+        verify_loaded(self.result)
+        expect_element(
+            "the result", self.result.type, base.pointee, "as base points to"
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BlockLoad2DOp:
+        """Parse `%base, %width, %height, %pitch[%x, %y] {row_major} {..} : T -> T`."""
+        position = parser.pos
+        operands = parse_operands(parser, most=4)
+        if len(operands) != 4:
+            parser.raise_error(
+                f"expected base, width, height and pitch, got {len(operands)} operands",
+                position,
+                parser.pos,
+            )
+        operands += parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
+        )
+        layout = parse_layout(parser)
+        named = parse_named(parser, cls, clauses=False)
+        parser.parse_punctuation(":")
+        base_type = parser.parse_type()
+        parser.parse_punctuation("->")
+        result_type = parser.parse_type()
+        types = (base_type, i32, i32, i32, i32, i32)
+        return cls.build(
+            operands=parser.resolve_operands(operands, types, position),
+            result_types=[result_type],
+            properties=layout | named.properties,
+            attributes=named.attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        printer.print_string(" ")
+        printer.print_list(self.operands[:4], printer.print_ssa_value)
+        with printer.in_square_brackets():
+            printer.print_list(self.operands[4:], printer.print_ssa_value)
+        print_layout(printer, self.layout, pad_nan=self.pad_nan is not None)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.base.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+
+@irdl_op_definition
+class BlockLoad2DFromPtrOp(IRDLOperation):
+    """Load a tensor by 2D block loads from where a tensor of pointers points.
+
+    | value   | type                      | unit  |
+    |---------|---------------------------|-------|
+    | ptr     | tensor<M x N x !tt.ptr<T>> |      |
+    | pitch   | i32                       | bytes |
+    | mask    | tensor<M x N x i1>        |       |
+    | other   | tensor<M x N x T>         |       |
+    | result  | tensor<M x N x T>         |       |
+
+    Pointer (i, j) is base + i stride + j, which is not checked.  `base_width` (bytes)
+    and `base_height` (rows) are the surface of one load.
+
+    ```mlir
+    %p, %pitch = "test.op"() : () -> (tensor<64x32x!tt.ptr<f16>>, i32)
+    %x = ttig.2d_block_load_from_ptr %p, %pitch {row_major}
+         {base_height = 8 : i32, base_width = 64 : i32}
+         : (tensor<64x32x!tt.ptr<f16>>, i32) -> tensor<64x32xf16>
+    ```
+    """
+
+    name = "ttig.2d_block_load_from_ptr"
+
+    ptr = operand_def(TensorType)
+    pitch = operand_def(i32)
+    mask = opt_operand_def()
+    other = opt_operand_def()
+    memory_layout = prop_def(EnumConstraint(MemoryLayout))
+    base_width = prop_def(IntegerAttr[I32])
+    base_height = prop_def(IntegerAttr[I32])
+    result = result_def(TensorType)
+
+    PRINTED_APART: ClassVar = (LAYOUT, "operandSegmentSizes")
+
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        ptr: SSAValue,
+        pitch: SSAValue,
+        masked: tuple[SSAValue, SSAValue] | None,
+        layout: MemoryLayout,
+        surface: tuple[int, int],
+    ) -> None:
+        mask, other = ((), ()) if masked is None else ((masked[0],), (masked[1],))
+        loaded = pointee_of(ptr.type)
+        if loaded is None:
+            raise ValueError(f"expected {ACCESSED}, got {ptr.type}")
+        super().__init__(
+            operands=[ptr, pitch, mask, other],
+            properties={
+                LAYOUT: layout.attribute,
+                "base_width": IntegerAttr(surface[0], i32),
+                "base_height": IntegerAttr(surface[1], i32),
+            },
+            result_types=[loaded],
+        )
+
+    @property
+    def layout(self) -> MemoryLayout:
+        """The order in memory."""
+        return member(MemoryLayout, self.memory_layout)
+
+    def verify_(self) -> None:
+        """Check that mask, other and result fit the pointers."""
+        loaded = pointee_of(self.ptr.type)
+        if loaded is None:
+            raise VerifyException(f"expected a tensor of pointers, got {self.ptr.type}")
+        if (self.mask is None) != (self.other is None):
+            have, lack = ("mask", "other") if self.other is None else ("other", "mask")
+            raise VerifyException(f"expected {lack}, as there is {have}, got none")
+        verify_loaded(self.result)
+        mask_type = mask_of(self.ptr.type)
+        for name, value, wanted in (
+            ("mask", self.mask, mask_type),
+            ("other", self.other, loaded),
+            ("the result", self.result, loaded),
+        ):
+            if value is not None and value.type != wanted:
+                raise VerifyException(
+                    f"expected {name} to be {wanted}, as ptr points to, "
+                    f"got {value.type}"
+                )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BlockLoad2DFromPtrOp:
+        """Parse `%ptr, %pitch, %mask, %other {row_major} {..} : (..) -> T`."""
+        position = parser.pos
+        operands = parse_operands(parser, most=4)
+        layout = parse_layout(parser)
+        named = parse_named(parser, cls, clauses=False)
+        parser.parse_punctuation(":")
+        type = parser.parse_function_type()
+        values = parser.resolve_operands(operands, type.inputs.data, position)
+        return cls.build(
+            operands=[values[0], values[1:2], values[2:3], values[3:]],
+            result_types=[type.outputs.data],
+            properties=layout | named.properties,
+            attributes=named.attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        print_operands(printer, self)
+        print_layout(printer, self.layout, pad_nan=False)
+        rest = {
+            name: attr
+            for name, attr in self.properties.items()
+            if name not in self.PRINTED_APART
+        }
+        printer.print_op_attributes(rest | self.attributes)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+
+def verify_loaded(result: SSAValue) -> None:
+    """Check that a tensor has two dimensions or more.
+
+    Raises:
+        VerifyException: it has fewer.
+    """
+    type = result.type
+    assert is_tensor(type), type
+    if len(shape := type.get_shape()) < 2:
+        raise VerifyException(
+            f"expected a result of rank 2 or more, got {sizes(shape)}"
+        )
+
+
+@irdl_op_definition
+class ExtractDescOp(IRDLOperation):
+    """One of the numbers of a descriptor of rank r.
+
+    Fields 0 to r - 1 are the shape (i64), r to 2 r - 1 the strides (i64), 2 r is the
+    base.
+
+    ```mlir
+    %d = "test.op"() : () -> !tt.tensordesc<64x32xf16>
+    %columns = ttig.extract_desc %d[1] : <64x32xf16> -> i64
+    %base = ttig.extract_desc %d[4] : <64x32xf16> -> !tt.ptr<f16>
+    ```
+    """
+
+    name = "ttig.extract_desc"
+
+    desc = operand_def(TensorDescType)
+    index = prop_def(IntegerAttr[I32])
+    result = result_def()
+
+    traits = traits_def(Pure())
+    custom_directives = (ElidedDesc,)
+    assembly_format = (
+        "$desc `[` $index `]` attr-dict `:` custom<ElidedDesc>(type($desc)) "
+        "`->` type($result)"
+    )
+
+    def __init__(self, desc: SSAValue, index: int) -> None:
+        type = descriptor_type(desc)
+        result_type = PtrType.of(type.element) if index == 2 * type.rank else i64
+        super().__init__(
+            operands=[desc],
+            properties={"index": IntegerAttr(index, i32)},
+            result_types=[result_type],
+        )
+
+    def verify_(self) -> None:
+        """Check the number of the field, and its type."""
+        type = descriptor_type(self.desc)
+        last, index = 2 * type.rank, self.index.value.data
+        if not 0 <= index <= last:
+            raise VerifyException(
+                f"expected field 0 to {last} of a descriptor of rank {type.rank}, "
+                f"got {index}"
+            )
+        wanted = PtrType.of(type.element) if index == last else i64
+        if self.result.type != wanted:
+            raise VerifyException(
+                f"expected field {index} to be {wanted}, got {self.result.type}"
+            )
+
+
+# Operations of `ttig` that fetch into a cache, and that exchange between lanes.
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Fetch what pointers point to into a cache, where a mask is true.
+
+    | value | type                                             |
+    |-------|--------------------------------------------------|
+    | ptr   | !tt.ptr<T>, tensor of them, or a block pointer   |
+    | mask  | i1, in that shape                                |
+
+    ```mlir
+    %p, %m = "test.op"() : () -> (tensor<64x32x!tt.ptr<f16>>, tensor<64x32xi1>)
+    ttig.prefetch %p, %m {cache = 1 : i32, evict = 1 : i32, isVolatile = false,
+      ttig.block_io = "row_major"} : tensor<64x32x!tt.ptr<f16>>
+    ```
+    """
+
+    name = "ttig.prefetch"
+
+    ptr = operand_def()
+    mask = opt_operand_def()
+    cache = prop_def(EnumConstraint(CacheModifier))
+    evict = prop_def(EnumConstraint(EvictionPolicy))
+    is_volatile = prop_def(BoolAttr, prop_name="isVolatile")
+
+    traits = traits_def(FillsCache())
+
+    def __init__(
+        self,
+        ptr: SSAValue,
+        mask: SSAValue | None = None,
+        cache: CacheModifier = CacheModifier.NONE,
+        evict: EvictionPolicy = EvictionPolicy.EVICT_NORMAL,
+    ) -> None:
+        super().__init__(
+            operands=[ptr, () if mask is None else (mask,)],
+            properties={
+                "cache": cache.attribute,
+                "evict": evict.attribute,
+                "isVolatile": IntegerAttr.from_bool(False),
+            },
+        )
+
+    @property
+    def cache_modifier(self) -> CacheModifier:
+        """Which caches are filled."""
+        return member(CacheModifier, self.cache)
+
+    def verify_(self) -> None:
+        """Check that there are pointers, and a mask for what they point to."""
+        block_io(self)
+        accessed = pointee_of(self.ptr.type)
+        if accessed is None:
+            raise VerifyException(f"expected ptr to be {ACCESSED}, got {self.ptr.type}")
+        if self.mask is not None:
+            if element_of(self.mask.type) != i1:
+                raise VerifyException(f"expected a mask of i1, got {self.mask.type}")
+            expect_like("mask", self.mask.type, "ptr", accessed)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PrefetchOp:
+        """Parse `%ptr, %mask {cache = 1 : i32, ..} : type`."""
+        operands = parse_operands(parser, most=2)
+        named = parse_named(parser, cls, clauses=False)
+        parser.parse_punctuation(":")
+        type, _ = parse_accessed(parser, ACCESSED)
+        values = resolve(parser, operands, (type, mask_of(type)))
+        return cls.build(
+            operands=[values[:1], values[1:]],
+            properties=named.properties,
+            attributes=named.attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        print_operands(printer, self)
+        print_named(printer, self, clauses=False)
+        printer.print_string(" : ")
+        printer.print_attribute(self.ptr.type)
+
+
+@irdl_op_definition
+class DescriptorPrefetchOp(CachedOp):
+    """Fetch a block of the tensor that a descriptor describes into a cache.
+
+    | value   | type                        | unit     |
+    |---------|-----------------------------|----------|
+    | desc    | !tt.tensordesc<M x N x T>   |          |
+    | indices | i32 for each dimension      | elements |
+
+    ```mlir
+    %d, %i = "test.op"() : () -> (!tt.tensordesc<64x32xf16>, i32)
+    ttig.descriptor_prefetch %d[%i, %i] cacheModifier = ca : !tt.tensordesc<64x32xf16>
+    ```
+    """
+
+    name = "ttig.descriptor_prefetch"
+
+    desc = operand_def()
+    indices = var_operand_def(eq(i32))
+
+    traits = traits_def(FillsCache())
+
+    def __init__(
+        self,
+        desc: SSAValue,
+        indices: Sequence[SSAValue],
+        cache: CacheModifier = CacheModifier.NONE,
+    ) -> None:
+        super().__init__(
+            operands=[desc, indices], properties={"cache": cache.attribute}
+        )
+
+    def verify_(self) -> None:
+        """Check the number of indices."""
+        block_io(self)
+        verify_indices(descriptor_type(self.desc), self.indices)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DescriptorPrefetchOp:
+        """Parse `%desc[%i, %j] cacheModifier = ca {..} : type`."""
+        desc, indices = parse_indexed(parser)
+        named = parse_named(parser, cls, clauses=True)
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        return cls.build(
+            operands=[
+                parser.resolve_operand(desc, type),
+                [parser.resolve_operand(index, i32) for index in indices],
+            ],
+            properties=named.properties,
+            attributes=named.attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        print_indexed(printer, self.desc, self.indices)
+        print_named(printer, self, clauses=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.desc.type)
+
+
+@irdl_op_definition
+class SubGroupTransposeOp(IRDLOperation):
+    """Exchange a square between the lanes of a subgroup, through shared memory.
+
+    | value        | type                       |
+    |--------------|----------------------------|
+    | local_buffer | !tt.ptr<T, 3>              |
+    | src, result  | tensor<L x L x T>, L lanes |
+
+    ```mlir
+    %p, %x = "test.op"() : () -> (!tt.ptr<f16, 3>, tensor<16x16xf16>)
+    %y = ttig.sub_group_transpose %p, %x : tensor<16x16xf16>
+    ```
+    """
+
+    name = "ttig.sub_group_transpose"
+
+    local_buffer = operand_def(PtrType)
+    src = operand_def(VarConstraint("T", AnyAttr()))
+    result = result_def(VarConstraint("T", AnyAttr()))
+
+    traits = traits_def(ReadsAndWrites())
+
+    def __init__(self, local_buffer: SSAValue, src: SSAValue) -> None:
+        super().__init__(operands=[local_buffer, src], result_types=[src.type])
+
+    def verify_(self) -> None:
+        """Check that the tensor is square, and the buffer shared memory for it."""
+        type, buffer = self.src.type, self.local_buffer.type
+        shape = type.get_shape() if is_tensor(type) else ()
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise VerifyException(
+                f"expected src of as many rows as columns, got {type}"
+            )
+        wanted = PtrType.of(element_of(type), WORKGROUP)
+        if buffer != wanted:
+            raise VerifyException(
+                f"expected local_buffer to be {wanted}, for {sizes(shape)} elements, "
+                f"got {buffer}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SubGroupTransposeOp:
+        """Parse `%local_buffer, %src {..} : type`."""
+        position = parser.pos
+        operands = parse_operands(parser, most=2)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        types = (PtrType.of(element_of(type), WORKGROUP), type)
+        buffer, src = parser.resolve_operands(operands, types, position)
+        transpose = cls(buffer, src)
+        transpose.attributes |= attributes
+        return transpose
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        print_operands(printer, self)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.src.type)
+
+
+Ttig = Dialect(
+    "ttig",
+    [
+        BlockLoad2DFromPtrOp,
+        BlockLoad2DOp,
+        DescriptorPrefetchOp,
+        ExtractDescOp,
+        PrefetchOp,
+        SubGroupTransposeOp,
+    ],
+    [DpasEncodingAttr, Subgroup2DBlockEncodingAttr, WarpEncodingAttr],
+)

@@ -1,0 +1,1177 @@
+"""The `xe` dialect: what one lane of an Intel Xe subgroup does with its matrix engine.
+
+Operands are vectors, not matrices: the share of one lane.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    I32,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    VectorType,
+    bf16,
+    f16,
+    f32,
+    i1,
+    i16,
+    i32,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import (
+    Attribute,
+    Data,
+    Dialect,
+    ParametrizedAttribute,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+    TypeAttribute,
+)
+from xdsl.irdl import (
+    IRDLOperation,
+    VarConstraint,
+    base,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
+
+from coopc.dialects import simt
+from coopc.dialects.layout import (
+    basis_text,
+    named_text,
+    numbers_text,
+    parse_basis,
+    parse_list,
+    parse_named,
+)
+from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
+from coopc.layout.linear import LinearLayout
+from coopc.plan.block2d import BlockPlan
+from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.prefetch import PrefetchPlan
+
+CHANNEL_BITS = 32
+SYSTOLIC_DEPTH = 8
+"""Channels of K that one DPAS multiplies."""
+
+
+class Precision(StrEnum):
+    """What the bits of an operand of DPAS are."""
+
+    S8 = "s8"
+    U8 = "u8"
+    S4 = "s4"
+    U4 = "u4"
+    F16 = "f16"
+    BF16 = "bf16"
+    TF32 = "tf32"
+
+    @property
+    def bits(self) -> int:
+        """Width of an element."""
+        return {"8": 8, "4": 4, "6": 16, "2": 32}[self.value[-1]]
+
+    @property
+    def ops_per_channel(self) -> int:
+        """Elements that a channel of 32 bits packs."""
+        return CHANNEL_BITS // self.bits
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether elements are integers."""
+        return self.value[0] in "su"
+
+    @property
+    def k(self) -> int:
+        """K of one DPAS."""
+        return SYSTOLIC_DEPTH * self.ops_per_channel
+
+
+class CacheControl(StrEnum):
+    """What a cache does with an access, as SPV_INTEL_cache_controls names it."""
+
+    DEFAULT = "default"
+    UNCACHED = "uncached"
+    CACHED = "cached"
+    STREAMING = "streaming"
+    INVALIDATE_AFTER_READ = "invalidate_after_read"
+    CONST_CACHED = "const_cached"
+    WRITE_THROUGH = "write_through"
+    WRITE_BACK = "write_back"
+
+
+LOAD_CONTROLS = (
+    CacheControl.DEFAULT,
+    CacheControl.UNCACHED,
+    CacheControl.CACHED,
+    CacheControl.STREAMING,
+    CacheControl.INVALIDATE_AFTER_READ,
+    CacheControl.CONST_CACHED,
+)
+STORE_CONTROLS = (
+    CacheControl.DEFAULT,
+    CacheControl.UNCACHED,
+    CacheControl.WRITE_THROUGH,
+    CacheControl.WRITE_BACK,
+    CacheControl.STREAMING,
+)
+
+
+@irdl_attr_definition
+class PrecisionAttr(EnumAttribute[Precision], SpacedOpaqueSyntaxAttribute):
+    """A `Precision`, as in `#xe<precision f16>`."""
+
+    name = "xe.precision"
+
+
+@irdl_attr_definition
+class BlockAttr(Data[BlockShape]):
+    """A `BlockShape`, as in `#xe.block<16, 32x16x2, transform>`: bits, shape, mode."""
+
+    name = "xe.block"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> BlockShape:
+        """Parse `<16, 32x16x2, transform>`."""
+        return parse_shape(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print `<16, 32x16x2, transform>`."""
+        print_shape(printer, self.data)
+
+
+@irdl_attr_definition
+class PayloadType(Data[BlockShape], TypeAttribute):
+    """The address of blocks of a shape, as in `!xe.payload<32, 16x8x1, transpose>`.
+
+    It is a register that is written in place: whoever holds it sees what `set_x` and
+    `set_y` wrote, as with a memref.
+    """
+
+    name = "xe.payload"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> BlockShape:
+        """Parse `<32, 16x8x1, transpose>`."""
+        return parse_shape(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print `<32, 16x8x1, transpose>`."""
+        print_shape(printer, self.data)
+
+
+def parse_shape(parser: AttrParser) -> BlockShape:
+    """Parse `<16, 32x16x2, transform>`: element bits, height x width x count, mode."""
+    with parser.in_angle_brackets():
+        position = parser.pos
+        bits = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        parser.parse_punctuation(",")
+        sizes = parser.parse_dimension_list()
+        mode = BlockMode.PLAIN
+        if parser.parse_optional_punctuation(",") is not None:
+            mode = _parse_mode(parser)
+        if len(sizes) != 3:
+            parser.raise_error(
+                f"expected height x width x count, got {len(sizes)} sizes", position
+            )
+        try:
+            return BlockShape(bits, sizes[0], sizes[1], sizes[2], mode)
+        except ValueError as error:
+            parser.raise_error(str(error), position)
+
+
+def _parse_mode(parser: AttrParser) -> BlockMode:
+    """Parse `transform` or its kin."""
+    for mode in BlockMode:
+        if parser.parse_optional_keyword(mode.value) is not None:
+            return mode
+    names = " or ".join(mode.value for mode in BlockMode)
+    parser.raise_error(f"expected {names}")
+
+
+def print_shape(printer: Printer, shape: BlockShape) -> None:
+    """Print `<16, 32x16x2, transform>`."""
+    with printer.in_angle_brackets():
+        size = f"{shape.height}x{shape.width}x{shape.count}"
+        printer.print_string(f"{shape.bits}, {size}")
+        if shape.mode is not BlockMode.PLAIN:
+            printer.print_string(f", {shape.mode.value}")
+
+
+@irdl_attr_definition
+class CacheAttr(ParametrizedAttribute):
+    """What the caches do with an access: `#xe.cache<l1 = cached, l3 = cached>`."""
+
+    name = "xe.cache"
+
+    l1: StringAttr
+    l3: StringAttr
+
+    @classmethod
+    def of(
+        cls,
+        l1: CacheControl = CacheControl.DEFAULT,
+        l3: CacheControl = CacheControl.DEFAULT,
+    ) -> CacheAttr:
+        """Return the attribute from plain values."""
+        return CacheAttr(StringAttr(l1.value), StringAttr(l3.value))
+
+    @property
+    def levels(self) -> tuple[CacheControl, CacheControl]:
+        """The controls of L1 and L3."""
+        return CacheControl(self.l1.data), CacheControl(self.l3.data)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<l1 = cached, l3 = cached>`."""
+        with parser.in_angle_brackets():
+            parser.parse_keyword("l1")
+            parser.parse_punctuation("=")
+            l1 = parser.parse_str_enum(CacheControl)
+            parser.parse_punctuation(",")
+            parser.parse_keyword("l3")
+            parser.parse_punctuation("=")
+            l3 = parser.parse_str_enum(CacheControl)
+        return StringAttr(l1.value), StringAttr(l3.value)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print `<l1 = cached, l3 = cached>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(f"l1 = {self.l1.data}, l3 = {self.l3.data}")
+
+
+# Plans of 2D block messages as attributes: what `plan-block-io` decides, in the IR.
+#
+#     #xe.block_load_plan<<16, 32x16x2>, bits = [0, 1, 2, 3, 4, 5], element_bits = 16,
+#       rows = 0, cols = 1, of (register = [[1, 0], ..], lane = [..], warp = [..])
+#       -> (dim0 = 256, dim1 = 32)>
+#
+# `row_step` and `swaps` are left out where they are 1 and nothing.  A plan proves
+# itself
+# whenever it is read; a text that is no plan is an error where it stands.
+
+PLAN = "xe.plan"
+"""The attribute of an access that is moved by 2D block messages."""
+REFUSAL = "xe.no_plan"
+"""The attribute of one that is not: the reason, a string."""
+
+_NUMBERS = ("element_bits", "rows", "cols", "row_step")
+
+
+class PlanAttr(Data[BlockPlan]):
+    """A `BlockPlan`: what plans of loads and of stores have in common."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> BlockPlan:
+        """Parse `<<16, 32x16x2>, bits = [..], .., of (..) -> (..)>`."""
+        position = parser.pos
+        with parser.in_angle_brackets():
+            shape = parse_shape(parser)
+            bits: tuple[int, ...] = ()
+            swaps: tuple[tuple[int, ...], ...] = ()
+            numbers = {"row_step": 1}
+            while True:
+                parser.parse_punctuation(",")
+                name = parser.parse_identifier()
+                if name == "of":
+                    break
+                parser.parse_punctuation("=")
+                if name == "bits":
+                    bits = parse_basis(parser)
+                elif name == "swaps":
+                    swaps = parse_list(parser, lambda: parse_basis(parser))
+                elif name in _NUMBERS:
+                    numbers[name] = parser.parse_integer(allow_boolean=False)
+                else:
+                    parser.raise_error(f"expected a part of a plan, got '{name}'")
+            layout = _parse_layout(parser)
+        try:
+            return BlockPlan(
+                layout=layout,
+                shape=shape,
+                bits=bits,
+                swaps=tuple((swap[0], swap[1]) for swap in swaps),
+                **numbers,
+            )
+        except (ValueError, TypeError, IndexError, AssertionError) as error:
+            what = f"expected a plan that is right, got one that is not: {error}"
+            parser.raise_error(what, position, parser.pos)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print what `parse_parameter` reads."""
+        plan = self.data
+        with printer.in_angle_brackets():
+            print_shape(printer, plan.shape)
+            numbers = {
+                "element_bits": plan.element_bits,
+                "rows": plan.rows,
+                "cols": plan.cols,
+            }
+            if plan.row_step != 1:
+                numbers["row_step"] = plan.row_step
+            text = f", bits = {basis_text(plan.bits)}, {numbers_text(numbers)}"
+            if plan.swaps:
+                text += f", swaps = [{', '.join(map(basis_text, plan.swaps))}]"
+            text += f", {_layout_text(plan.layout)}"
+            printer.print_string(text)
+
+
+@irdl_attr_definition
+class BlockLoadPlanAttr(PlanAttr):
+    """The messages that load a tensor: `#xe.block_load_plan<..>`."""
+
+    name = "xe.block_load_plan"
+
+
+@irdl_attr_definition
+class BlockStorePlanAttr(PlanAttr):
+    """The messages that store a tensor: `#xe.block_store_plan<..>`."""
+
+    name = "xe.block_store_plan"
+
+
+@irdl_attr_definition
+class BlockPrefetchPlanAttr(Data[PrefetchPlan]):
+    """The messages that fetch a tile: `#xe.block_prefetch_plan<..>`."""
+
+    name = "xe.block_prefetch_plan"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> PrefetchPlan:
+        """Parse `<<16, 8x32x1>, of (..) -> (..)>`."""
+        position = parser.pos
+        with parser.in_angle_brackets():
+            shape = parse_shape(parser)
+            parser.parse_punctuation(",")
+            parser.parse_keyword("of")
+            layout = _parse_layout(parser)
+        try:
+            return PrefetchPlan(layout, shape)
+        except ValueError as error:
+            parser.raise_error(str(error), position, parser.pos)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print what `parse_parameter` reads."""
+        with printer.in_angle_brackets():
+            print_shape(printer, self.data.shape)
+            printer.print_string(f", {_layout_text(self.data.layout)}")
+
+
+def _layout_text(layout: LinearLayout) -> str:
+    """Return `of (register = [..], ..) -> (dim0 = 4, ..)`."""
+    bases = {x: [*map(basis_text, layout.bases(x))] for x in layout.in_names}
+    return f"of {named_text(bases)} -> ({numbers_text(layout.out_sizes)})"
+
+
+def _parse_layout(parser: AttrParser) -> LinearLayout:
+    """Parse `(register = [..], ..) -> (dim0 = 4, ..)`."""
+    position = parser.pos
+    bases = parse_named(parser, lambda: parse_list(parser, lambda: parse_basis(parser)))
+    parser.parse_punctuation("->")
+    sizes = parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
+    try:
+        return LinearLayout.of(bases, sizes)
+    except ValueError as error:
+        parser.raise_error(str(error), position, parser.pos)
+
+
+# Operations of `xe` that move 2D blocks between memory and the registers of lanes.
+#
+# A surface is a base, a width and a pitch in bytes and a height in rows, all of them
+# the
+# same in every lane, as are x (in elements of the block) and y (in rows), which are
+# signed.  Elements outside the surface are 0 in a load and not written by a store.
+# What
+# is placed where is `coopc.plan.block_shape`'s to say.
+
+MAX_COMPONENTS = 16
+"""SPIR-V's longest vector."""
+SUBGROUP_SIZES = (8, 16, 32)
+
+_ACCESS = (
+    "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "
+    "`block` $block (`cache` $cache^)? "
+)
+
+
+class BlockOp(IRDLOperation, ABC):
+    """What each of them has: a surface, a position, a block and cache controls."""
+
+    base = operand_def(MemRefType)
+    x = operand_def(i32)
+    y = operand_def(i32)
+    width = operand_def(i32)
+    height = operand_def(i32)
+    pitch = operand_def(i32)
+    block = prop_def(BlockAttr)
+    cache = opt_prop_def(CacheAttr)
+
+    @classmethod
+    def controls(cls) -> tuple[CacheControl, ...]:
+        """Return what the caches can do with such an access."""
+        return LOAD_CONTROLS
+
+    def verify_(self) -> None:
+        """Check the cache controls."""
+        verify_cache(self.name, self.cache, self.controls())
+
+
+@irdl_op_definition
+class BlockLoad2DOp(BlockOp):
+    """Load a block; each result is a piece, a run of the slots of each lane.
+
+    | value  | what                                                               |
+    |--------|--------------------------------------------------------------------|
+    | base   | any memref: where the surface begins                               |
+    | x, y   | column in elements of the block, row                               |
+    | pieces | equal vectors of integers, at most 16 long: a lane's slots in order |
+
+    ```mlir
+    %p, %x, %y, %w, %h, %pitch = "test.op"() : () ->
+      (memref<f16>, i32, i32, i32, i32, i32)
+    %a0, %a1 = xe.block_load_2d %p[%x, %y] surface(%w, %h, %pitch)
+      block <16, 16x16x1> : memref<f16> -> vector<8xi16>, vector<8xi16>
+    %b = xe.block_load_2d %p[%x, %y] surface(%w, %h, %pitch)
+      block <16, 16x16x1, transform> cache <l1 = cached, l3 = uncached> :
+      memref<f16> -> vector<8xi32>
+    ```
+    """
+
+    name = "xe.block_load_2d"
+
+    pieces = var_result_def(VectorType)
+
+    traits = traits_def(Collective(), MemoryReadEffect())
+
+    assembly_format = _ACCESS + "attr-dict `:` type($base) `->` type($pieces)"
+
+    def __init__(
+        self,
+        base: SSAValue,
+        position: tuple[SSAValue, SSAValue],
+        surface: tuple[SSAValue, SSAValue, SSAValue],
+        block: BlockAttr,
+        pieces: Sequence[Attribute],
+        cache: CacheAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[base, *position, *surface],
+            properties={"block": block, "cache": cache},
+            result_types=[pieces],
+        )
+
+    def verify_(self) -> None:
+        """Check that the pieces are what the lanes get."""
+        super().verify_()
+        verify_pieces(self.block.data, [piece.type for piece in self.pieces])
+
+
+@irdl_op_definition
+class BlockStore2DOp(BlockOp):
+    """Store a block; the pieces are the slots of each lane, in order.
+
+    ```mlir
+    %p, %x, %y, %w, %h, %pitch = "test.op"() : () ->
+      (memref<f32>, i32, i32, i32, i32, i32)
+    %c = "test.op"() : () -> vector<8xi32>
+    xe.block_store_2d %c into %p[%x, %y] surface(%w, %h, %pitch)
+      block <32, 8x16x1> : vector<8xi32> into memref<f32>
+    ```
+    """
+
+    name = "xe.block_store_2d"
+
+    pieces = var_operand_def(VectorType)
+
+    traits = traits_def(Collective(), MemoryWriteEffect())
+
+    assembly_format = (
+        "$pieces `into` " + _ACCESS + "attr-dict `:` type($pieces) `into` type($base)"
+    )
+
+    def __init__(
+        self,
+        pieces: Sequence[SSAValue],
+        base: SSAValue,
+        position: tuple[SSAValue, SSAValue],
+        surface: tuple[SSAValue, SSAValue, SSAValue],
+        block: BlockAttr,
+        cache: CacheAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[pieces, base, *position, *surface],
+            properties={"block": block, "cache": cache},
+        )
+
+    @classmethod
+    def controls(cls) -> tuple[CacheControl, ...]:
+        """Return what the caches can do with a store."""
+        return STORE_CONTROLS
+
+    def verify_(self) -> None:
+        """Check that the pieces are what the lanes hold, and the block a store's."""
+        super().verify_()
+        if self.block.data.mode is not BlockMode.PLAIN or self.block.data.count != 1:
+            raise VerifyException(
+                "expected one plain block, the only kind that can be stored, "
+                f"got {self.block.data}"
+            )
+        verify_pieces(self.block.data, [piece.type for piece in self.pieces])
+
+
+@irdl_op_definition
+class BlockPrefetch2DOp(BlockOp):
+    """Bring a block nearer to the registers; a hint without a result.
+
+    ```mlir
+    %p, %x, %y, %w, %h, %pitch = "test.op"() : () ->
+      (memref<f16>, i32, i32, i32, i32, i32)
+    xe.block_prefetch_2d %p[%x, %y] surface(%w, %h, %pitch)
+      block <16, 32x16x2> cache <l1 = cached, l3 = cached> : memref<f16>
+    ```
+    """
+
+    name = "xe.block_prefetch_2d"
+
+    traits = traits_def(Collective(), FillsCache())
+
+    assembly_format = _ACCESS + "attr-dict `:` type($base)"
+
+    def __init__(
+        self,
+        base: SSAValue,
+        position: tuple[SSAValue, SSAValue],
+        surface: tuple[SSAValue, SSAValue, SSAValue],
+        block: BlockAttr,
+        cache: CacheAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[base, *position, *surface],
+            properties={"block": block, "cache": cache},
+        )
+
+    def verify_(self) -> None:
+        """Check that nothing is rearranged: nothing arrives."""
+        super().verify_()
+        if self.block.data.mode is not BlockMode.PLAIN:
+            raise VerifyException(
+                f"expected a plain block to prefetch, got {self.block.data}"
+            )
+
+
+def verify_cache(
+    name: str, cache: CacheAttr | None, allowed: Sequence[CacheControl]
+) -> None:
+    """Check that an operation of that name can ask that of the caches."""
+    for control in cache.levels if cache is not None else ():
+        if control not in allowed:
+            raise VerifyException(
+                f"expected one of {', '.join(allowed)}, which {name} can ask of a "
+                f"cache, got {control}"
+            )
+
+
+def verify_pieces(shape: BlockShape, types: Sequence[Attribute]) -> None:
+    """Check that pieces are equal vectors of integers that the block fills."""
+    first = types[0] if types else None
+    if (
+        not isa(first, VectorType[IntegerType])
+        or first.get_num_dims() != 1
+        or first.get_shape()[0] > MAX_COMPONENTS
+    ):
+        raise VerifyException(
+            f"expected pieces that are vectors of at most {MAX_COMPONENTS} integers, "
+            f"got {first}"
+        )
+    for type in types:
+        if type != first:
+            raise VerifyException(f"expected pieces of one type, {first}, got {type}")
+    slot_bits = first.get_element_type().bitwidth
+    lane_bits = len(types) * first.get_shape()[0] * slot_bits
+    expected = [
+        shape.bytes * 8 // lanes
+        for lanes in SUBGROUP_SIZES
+        if shape.bytes * 8 % lanes == 0
+    ]
+    if lane_bits not in expected or slot_bits < shape.slot_bits:
+        raise VerifyException(
+            f"expected {' or '.join(map(str, expected))} bits a lane in slots of at "
+            f"least {shape.slot_bits}, which {SUBGROUP_SIZES} lanes get of {shape}, "
+            f"got {lane_bits} in slots of {slot_bits}"
+        )
+
+
+# The operation of `xe` that loads slots of lanes which follow each other in memory.
+
+BLOCK_LENGTHS = (1, 2, 4, 8)
+"""Slots of a lane, as SPV_INTEL_subgroups has them."""
+SLOT_BITS = (8, 16, 32)
+ALIGNMENT = 4
+"""Bytes that every address is a multiple of."""
+
+
+@irdl_op_definition
+class BlockLoadOp(IRDLOperation):
+    """Load slots of 8, 16 or 32 bits that follow each other, with the whole subgroup.
+
+    | value  | what                                                             |
+    |--------|------------------------------------------------------------------|
+    | base   | any memref of global memory: where it begins                     |
+    | offset | bytes from there, without sign, a multiple of 4; uniform         |
+    | guard  | whether anything is read: else all slots are 0; uniform          |
+    | result | 1, 2, 4 or 8 slots a lane: slot c of lane l is c S + l           |
+
+    S is the number of lanes.  It needs no surface: devices without 2D blocks have it,
+    too.  An offset of 32 bits is what messages to memory of less than 4 GiB take.
+
+    ```mlir
+    %p, %offset, %inside = "test.op"() : () -> (memref<f16>, i32, i1)
+    %a = xe.block_load %p[%offset] : memref<f16> -> vector<8xi32>
+    %b = xe.block_load %p[%offset] where %inside : memref<f16> -> vector<2xi16>
+    ```
+    """
+
+    name = "xe.block_load"
+
+    base = operand_def(MemRefType)
+    offset = operand_def(i32)
+    guard = opt_operand_def(i1)
+    result = result_def(VectorType)
+
+    traits = traits_def(Collective(), MemoryReadEffect())
+
+    assembly_format = (
+        "$base `[` $offset `]` (`where` $guard^)? attr-dict "
+        "`:` type($base) `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        base: SSAValue,
+        offset: SSAValue,
+        slots: int,
+        slot_bits: int = 32,
+        guard: SSAValue | None = None,
+    ) -> None:
+        type = VectorType(IntegerType(slot_bits), [slots])
+        super().__init__(operands=[base, offset, guard], result_types=[type])
+
+    @property
+    def slots(self) -> int:
+        """How many each lane gets."""
+        assert is_vector(self.result.type), self.result
+        return self.result.type.get_shape()[0]
+
+    @property
+    def slot_bits(self) -> int:
+        """The width of each."""
+        assert is_vector(self.result.type), self.result
+        element = self.result.type.get_element_type()
+        assert is_integer(element), element
+        return element.width.data
+
+    def verify_(self) -> None:
+        """Check that each lane gets as many slots as messages have."""
+        allowed = [
+            VectorType(IntegerType(bits), [length])
+            for bits in SLOT_BITS
+            for length in BLOCK_LENGTHS
+        ]
+        if self.result.type not in allowed:
+            raise VerifyException(
+                "expected a vector of 1, 2, 4 or 8 integers of 8, 16 or 32 bits, which "
+                f"block loads give a lane, got {self.result.type}"
+            )
+
+
+# Operations of `xe` that multiply: DPAS, and DPAS that two subgroups share.
+
+REPEAT_COUNTS = (1, 2, 4, 8)
+SPLIT_REPEAT_COUNTS = (2, 4, 8)
+SPLIT_LANES = 8
+"""The subgroup size of split DPAS, and its N."""
+EXECUTION_SIZES = ((8, 8), (16, 16), (32, 16))
+"""(lanes, N) of the devices: N is the execution size of the engine."""
+
+
+def accumulators(precision: Precision) -> tuple[Attribute, ...]:
+    """Return the element types that C and the result can have."""
+    if precision.is_integer:
+        return (i32,)
+    if precision is Precision.F16:
+        return f32, f16
+    if precision is Precision.BF16:
+        return f32, bf16
+    return (f32,)
+
+
+def operand_types(
+    precision: Precision, repeat: int, lanes: int, n: int
+) -> tuple[VectorType, VectorType, int]:
+    """Return the types of A and B and the length of C, for one lane.
+
+    A is M x K and B is K x N, packed in integers: 16 bits of A where N is 16, a channel
+    of 32 where it is 8, and channels of B.  Elements of tf32 are channels in A too.
+    """
+    channels = SYSTOLIC_DEPTH * CHANNEL_BITS // lanes
+    a = i32 if n == 8 or precision is Precision.TF32 else i16
+    a_length = max(1, repeat * channels // a.bitwidth)
+    b_length = channels * n // CHANNEL_BITS
+    return VectorType(a, [a_length]), VectorType(i32, [b_length]), repeat * n // lanes
+
+
+class SystolicOp(IRDLOperation, ABC):
+    """A multiplication on the systolic array: `result = a * b + c`."""
+
+    C: ClassVar = VarConstraint("C", base(VectorType))
+
+    a = operand_def(VectorType)
+    b = operand_def(VectorType)
+    c = operand_def(C)
+    result = result_def(C)
+    a_precision = prop_def(PrecisionAttr)
+    b_precision = prop_def(PrecisionAttr)
+    repeat = prop_def(IntegerAttr[I32])
+
+    traits = traits_def(Collective(), NoMemoryEffect())
+
+    assembly_format = (
+        "$a_precision `x` $b_precision `repeat` $repeat $a `,` $b `,` $c attr-dict "
+        "`:` type($a) `,` type($b) `,` type($c)"
+    )
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        c: SSAValue,
+        precisions: tuple[Precision, Precision],
+        repeat: int,
+    ) -> None:
+        super().__init__(
+            operands=[a, b, c],
+            properties=dpas_properties(precisions, repeat),
+            result_types=[c.type],
+        )
+
+    @property
+    def precisions(self) -> tuple[Precision, Precision]:
+        """What the bits of a and b are."""
+        return self.a_precision.data, self.b_precision.data
+
+
+@irdl_op_definition
+class DpasOp(SystolicOp):
+    """Multiply on the systolic array: `result = a * b + c`, K = 8 channels of 32 bits.
+
+    | value     | of the subgroup | of a lane, 16 lanes | 32 lanes    | 8 lanes   |
+    |-----------|-----------------|---------------------|-------------|-----------|
+    | a         | M x K           | M x i16             | M/2 x i16   | M x i32   |
+    | b         | K x N           | 8 x i32             | 4 x i32     | 8 x i32   |
+    | c, result | M x N           | M x T               | M/2 x T     | M x T     |
+
+    M is `repeat`; N is 8 on 8 lanes, else 16; a of tf32 is in i32.  T is i32 for
+    integers, f32 or f16 for f16, f32 or bf16 for bf16, f32 for tf32.
+
+    ```mlir
+    %a, %b, %c = "test.op"() : () -> (vector<8xi16>, vector<8xi32>, vector<8xf32>)
+    %d = xe.dpas f16 x f16 repeat 8 %a, %b, %c :
+         vector<8xi16>, vector<8xi32>, vector<8xf32>
+    ```
+    """
+
+    name = "xe.dpas"
+
+    def verify_(self) -> None:
+        """Check precisions, the repeat count, and the types of each lane's share."""
+        verify_precisions(self.precisions)
+        repeat = verify_repeat(self.repeat, REPEAT_COUNTS)
+        types = (self.a.type, self.b.type, self.c.type)
+        verify_accumulator(self.c.type, self.a_precision.data)
+        shares = [
+            operand_types(self.a_precision.data, repeat, lanes, n)
+            for lanes, n in EXECUTION_SIZES
+            if repeat * n >= lanes
+        ]
+        verify_shares(types, shares, f"M = {repeat}, {self.a_precision.data}")
+
+
+@irdl_op_definition
+class SplitDpasOp(SystolicOp):
+    """DPAS of two subgroups that multiply the same a: each gives half of its rows.
+
+    | value     | of the subgroup | of a lane |
+    |-----------|-----------------|-----------|
+    | a         | M/2 x K         | M/2 x i32 |
+    | b         | K x 8           | 8 x i32   |
+    | c, result | M x 8           | M x T     |
+
+    The first subgroup of the pair gives the first half of the rows, the second the
+    rest; each has its own b and c.  Both must execute it.  T is i32 for integers of 8
+    bits, f32 for f16 and bf16.
+
+    ```mlir
+    %a, %b, %c = "test.op"() : () -> (vector<4xi32>, vector<8xi32>, vector<8xf32>)
+    %d = xe.split_dpas f16 x f16 repeat 8 %a, %b, %c :
+         vector<4xi32>, vector<8xi32>, vector<8xf32>
+    ```
+    """
+
+    name = "xe.split_dpas"
+
+    def verify_(self) -> None:
+        """Check precisions, the repeat count, and the types of each lane's share."""
+        verify_precisions(self.precisions)
+        if self.a_precision.data.bits not in (8, 16):
+            raise VerifyException(
+                "expected s8, u8, f16 or bf16, which split DPAS multiplies, "
+                f"got {self.a_precision.data}"
+            )
+        repeat = verify_repeat(self.repeat, SPLIT_REPEAT_COUNTS)
+        verify_accumulator(self.c.type, self.a_precision.data)
+        if scalar(self.c.type) not in (f32, i32):
+            raise VerifyException(
+                f"expected f32 or i32 in c of split DPAS, got {self.c.type}"
+            )
+        types = (self.a.type, self.b.type, self.c.type)
+        share = (VectorType(i32, [repeat // 2]), VectorType(i32, [8]), repeat)
+        verify_shares(types, [share], f"M = {repeat} on 8 lanes")
+        verify_pairs(self)
+
+
+def verify_pairs(op: SplitDpasOp) -> None:
+    """Check that the kernel around an operation, if there is one, has pairs.
+
+    N is 8: the operation has no other subgroup size.  Which two subgroups are a pair is
+    a device's matter; that there are two is the kernel's.
+    """
+    around = op.parent_op()
+    while around is not None and not isinstance(around, FuncOp):
+        around = around.parent_op()
+    if around is None or simt.KERNEL not in around.attributes:
+        return
+    kernel = simt.kernel_of(around)
+    if kernel.subgroup_size not in (None, SPLIT_LANES):
+        raise VerifyException(
+            f"expected a subgroup of {SPLIT_LANES} lanes for split DPAS, got "
+            f"{kernel.subgroup_size}"
+        )
+    if kernel.subgroup_size is not None and kernel.subgroups % 2:
+        raise VerifyException(
+            f"expected pairs of subgroups for split DPAS, got {kernel.subgroups}"
+        )
+
+
+def dpas_properties(
+    precisions: tuple[Precision, Precision], repeat: int
+) -> dict[str, Attribute]:
+    """Return the properties of a multiplication."""
+    return {
+        "a_precision": PrecisionAttr(precisions[0]),
+        "b_precision": PrecisionAttr(precisions[1]),
+        "repeat": IntegerAttr(repeat, 32),
+    }
+
+
+def scalar(type: Attribute) -> Attribute:
+    """Return the element type of a vector."""
+    assert isa(type, VectorType), type
+    return type.get_element_type()
+
+
+def verify_precisions(precisions: tuple[Precision, Precision]) -> None:
+    """Check that a and b can be multiplied: integers of one width, or equal floats."""
+    a, b = precisions
+    if a != b and not (a.is_integer and b.is_integer and a.bits == b.bits):
+        raise VerifyException(
+            f"expected b to be {a}, or integers of the same width, got {b}"
+        )
+
+
+def verify_repeat(repeat: IntegerAttr[I32], allowed: Sequence[int]) -> int:
+    """Check the repeat count, and return it."""
+    if (count := repeat.value.data) not in allowed:
+        raise VerifyException(
+            f"expected a repeat count in {tuple(allowed)}, got {count}"
+        )
+    return count
+
+
+def verify_accumulator(type: Attribute, precision: Precision) -> None:
+    """Check the element type of c."""
+    found, allowed = scalar(type), accumulators(precision)
+    if found not in allowed:
+        raise VerifyException(
+            f"expected c of {' or '.join(map(str, allowed))}, as {precision} "
+            f"accumulates in, got {found}"
+        )
+
+
+def verify_shares(
+    types: tuple[Attribute, Attribute, Attribute],
+    shares: Sequence[tuple[VectorType, VectorType, int]],
+    what: str,
+) -> None:
+    """Check that a, b and c are a lane's share for one of the subgroup sizes."""
+    a, b, c = types
+    assert isinstance(c, VectorType)
+    for expected_a, expected_b, length in shares:
+        if a == expected_a and b == expected_b and c.get_shape() == (length,):
+            return
+    wanted = "; or ".join(f"{x}, {y} and {z} of c" for x, y, z in shares)
+    raise VerifyException(f"expected {wanted}, for {what}, got {a}, {b} and {c}")
+
+
+# Operations of `xe` on address payloads: blocks whose address stays in a register.
+#
+# A 2D block message takes its address, the payload, from one register: base, width,
+# height and pitch of the surface, x and y.  A compiler that sees only the message
+# builds
+# that register anew where it cannot prove that nothing changed, above all for a
+# prefetch
+# in a loop.  A payload that the program holds costs one move a step: x or y is set, the
+# rest stays.
+#
+# A payload is written in place, like memory: the operations that set x or y write it,
+# those that use it read it, and two that were made alike are two.
+
+
+@irdl_op_definition
+class PayloadCreateOp(IRDLOperation):
+    """Make the payload of blocks of a surface, at a position.
+
+    | value  | what                                                               |
+    |--------|--------------------------------------------------------------------|
+    | base   | any memref: where the surface begins                               |
+    | x, y   | column in elements of the block, row                               |
+    | result | the payload, of one shape of block                                 |
+
+    ```mlir
+    %m, %x, %y, %w, %h, %pitch = "test.op"() : () ->
+      (memref<f16>, i32, i32, i32, i32, i32)
+    %p = xe.payload_create %m[%x, %y] surface(%w, %h, %pitch)
+      : memref<f16> -> !xe.payload<32, 16x8x1, transpose>
+    ```
+    """
+
+    name = "xe.payload_create"
+
+    base = operand_def(MemRefType)
+    x = operand_def(i32)
+    y = operand_def(i32)
+    width = operand_def(i32)
+    height = operand_def(i32)
+    pitch = operand_def(i32)
+    result = result_def(PayloadType)
+
+    traits = traits_def(Collective(), ReadsAndWrites())
+
+    assembly_format = (
+        "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "
+        "attr-dict `:` type($base) `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        base: SSAValue,
+        position: tuple[SSAValue, SSAValue],
+        surface: tuple[SSAValue, SSAValue, SSAValue],
+        shape: BlockShape,
+    ) -> None:
+        super().__init__(
+            operands=[base, *position, *surface], result_types=[PayloadType(shape)]
+        )
+
+
+class PayloadSetOp(IRDLOperation, ABC):
+    """Set where a payload is, along one dimension."""
+
+    payload = operand_def(PayloadType)
+    position = operand_def(i32)
+
+    traits = traits_def(Collective(), MemoryWriteEffect())
+
+    assembly_format = "$payload `,` $position attr-dict `:` type($payload)"
+
+    def __init__(self, payload: SSAValue, position: SSAValue) -> None:
+        super().__init__(operands=[payload, position])
+
+
+@irdl_op_definition
+class PayloadSetXOp(PayloadSetOp):
+    """Set the column of a payload, in elements of its block.
+
+    ```mlir
+    %p, %x = "test.op"() : () -> (!xe.payload<16, 32x16x2>, i32)
+    xe.payload_set_x %p, %x : !xe.payload<16, 32x16x2>
+    ```
+    """
+
+    name = "xe.payload_set_x"
+
+
+@irdl_op_definition
+class PayloadSetYOp(PayloadSetOp):
+    """Set the row of a payload.
+
+    ```mlir
+    %p, %y = "test.op"() : () -> (!xe.payload<16, 32x16x2>, i32)
+    xe.payload_set_y %p, %y : !xe.payload<16, 32x16x2>
+    ```
+    """
+
+    name = "xe.payload_set_y"
+
+
+@irdl_op_definition
+class PayloadLoadOp(IRDLOperation):
+    """Load the block at a payload; each result is a piece, as of `block_load_2d`.
+
+    The numbers in brackets are added to x and y for this message alone.
+
+    ```mlir
+    %p = "test.op"() : () -> !xe.payload<32, 16x8x1, transpose>
+    %b = xe.payload_load %p[8, 16]
+      : !xe.payload<32, 16x8x1, transpose> -> vector<8xi32>
+    ```
+    """
+
+    name = "xe.payload_load"
+
+    payload = operand_def(PayloadType)
+    dx = prop_def(IntegerAttr[I32])
+    dy = prop_def(IntegerAttr[I32])
+    cache = opt_prop_def(CacheAttr)
+    pieces = var_result_def(VectorType)
+
+    traits = traits_def(Collective(), MemoryReadEffect())
+
+    assembly_format = (
+        "$payload `[` $dx `,` $dy `]` (`cache` $cache^)? attr-dict "
+        "`:` type($payload) `->` type($pieces)"
+    )
+
+    def __init__(
+        self,
+        payload: SSAValue,
+        offset: tuple[int, int],
+        pieces: Sequence[Attribute],
+        cache: CacheAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[payload],
+            properties={
+                "dx": IntegerAttr(offset[0], 32),
+                "dy": IntegerAttr(offset[1], 32),
+                "cache": cache,
+            },
+            result_types=[pieces],
+        )
+
+    def verify_(self) -> None:
+        """Check the cache controls, and that the pieces are what the lanes get."""
+        verify_cache(self.name, self.cache, LOAD_CONTROLS)
+        verify_pieces(shape_of(self.payload), [piece.type for piece in self.pieces])
+
+
+@irdl_op_definition
+class PayloadPrefetchOp(IRDLOperation):
+    """Bring the block at a payload nearer to the registers; a hint without a result.
+
+    The numbers in brackets are added to x and y for this message alone.
+
+    ```mlir
+    %p = "test.op"() : () -> !xe.payload<16, 32x16x2>
+    xe.payload_prefetch %p[0, 0] cache <l1 = cached, l3 = cached>
+      : !xe.payload<16, 32x16x2>
+    ```
+    """
+
+    name = "xe.payload_prefetch"
+
+    payload = operand_def(PayloadType)
+    dx = prop_def(IntegerAttr[I32])
+    dy = prop_def(IntegerAttr[I32])
+    cache = opt_prop_def(CacheAttr)
+
+    traits = traits_def(Collective(), FillsCache())
+
+    assembly_format = (
+        "$payload `[` $dx `,` $dy `]` (`cache` $cache^)? attr-dict `:` type($payload)"
+    )
+
+    def __init__(
+        self,
+        payload: SSAValue,
+        offset: tuple[int, int] = (0, 0),
+        cache: CacheAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[payload],
+            properties={
+                "dx": IntegerAttr(offset[0], 32),
+                "dy": IntegerAttr(offset[1], 32),
+                "cache": cache,
+            },
+        )
+
+    def verify_(self) -> None:
+        """Check the cache controls, and that nothing is rearranged."""
+        verify_cache(self.name, self.cache, LOAD_CONTROLS)
+        if (shape := shape_of(self.payload)).mode is not BlockMode.PLAIN:
+            raise VerifyException(f"expected a plain block to prefetch, got {shape}")
+
+
+def shape_of(payload: SSAValue) -> BlockShape:
+    """Return the shape of the blocks that a payload is for."""
+    assert isinstance(payload.type, PayloadType), payload.type
+    return payload.type.data
+
+
+Xe = Dialect(
+    "xe",
+    [
+        BlockLoad2DOp,
+        BlockLoadOp,
+        BlockPrefetch2DOp,
+        BlockStore2DOp,
+        DpasOp,
+        PayloadCreateOp,
+        PayloadLoadOp,
+        PayloadPrefetchOp,
+        PayloadSetXOp,
+        PayloadSetYOp,
+        SplitDpasOp,
+    ],
+    [
+        BlockAttr,
+        BlockLoadPlanAttr,
+        BlockPrefetchPlanAttr,
+        BlockStorePlanAttr,
+        CacheAttr,
+        PayloadType,
+        PrecisionAttr,
+    ],
+)

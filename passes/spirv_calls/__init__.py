@@ -1,0 +1,1 @@
+"""Reads SPIR-V-friendly LLVM, as SYCL's compiler writes it."""

@@ -1,0 +1,390 @@
+"""Read a function of several blocks: its branches become `scf.if` and `scf.while`.
+
+What a front end writes is reducible: each loop is entered at its first block.  A loop
+that is left from one block becomes an `scf.while`, its part up to there the region
+`before`; what one of two ways leads to becomes an `scf.if`, up to the block at which
+they meet.  Other graphs are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, cf, func, llvm, scf
+from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from coopc.passes.spirv_calls.reader import Place, Reader, Unreadable, Value
+
+MAX_BLOCKS = 1000
+"""Of a function; the time is quadratic in them."""
+
+Way = tuple[Block | None, Sequence[SSAValue]]
+"""Where a branch leads, None for the function's end, and what it gives."""
+Node = Block | None
+
+
+def read_blocks(reader: Reader) -> None:
+    """Read all blocks of the function of a reader, whose arguments are read.
+
+    Raises:
+        Unreadable: an operation is not read, or the branches are not as said above.
+    """
+    old = reader.old
+    if len(old.body.blocks) > MAX_BLOCKS:
+        reason = f"expected at most {MAX_BLOCKS} blocks, got {len(old.body.blocks)}"
+        raise Unreadable(old, reason)
+    branches = Branches(reader, old.body.blocks[0])
+    results = branches.run(old.body.blocks[0], None)
+    if any(isinstance(value, Place) for value in results):
+        raise Unreadable(old, "expected a number or a matrix to be returned")
+    reader.builder.insert(func.ReturnOp(*branches.parts(results, old, results)))
+
+
+class Branches:
+    """Reads the blocks of one function."""
+
+    def __init__(self, reader: Reader, entry: Block) -> None:
+        self.reader = reader
+        self.outer = immediate_dominators(entry, successors)
+        before = predecessors(self.outer)
+        self.joins = immediate_dominators(None, lambda node: before[node])
+        self.loops: dict[Block, set[Block]] = {}
+        """The blocks of each loop, by its first block."""
+        for block in self.outer:
+            for header in successors(block):
+                if block is not None and self.dominates(header, block):
+                    assert header is not None
+                    body = self.loops.setdefault(header, {header})
+                    body |= reaching(block, before, body)
+        self.open: set[Block] = set()
+        """The first blocks of the loops that are or were read."""
+        self.read: dict[Block, None] = {}
+        """The blocks that were, in order."""
+
+    def dominates(self, node: Node, block: Block) -> bool:
+        """Whether all ways to a block lead through a node."""
+        at: Node = block
+        while at is not node and self.outer[at] is not at:
+            at = self.outer[at]
+        return at is node
+
+    def run(self, block: Block, stop: Node) -> Sequence[Value]:
+        """Read from a block on, whose arguments are known, and return what `stop` gets.
+
+        Raises:
+            Unreadable: control goes elsewhere.
+        """
+        at: Node = block
+        first = True
+        given: Sequence[Value] = ()
+        while at is not stop or first:
+            if at is None:
+                raise Unreadable(last(block), "expected one place to return at")
+            block = at
+            if not first:
+                self.bind(block, given)
+            first = False
+            if block in self.loops and block not in self.open:
+                self.open.add(block)
+                at, given = self.loop(block)
+            else:
+                at, given = self.follow(block)
+        return given
+
+    def follow(self, block: Block) -> tuple[Node, Sequence[Value]]:
+        """Read a block, and what is decided at its end."""
+        self.operations(block)
+        end = last(block)
+        ways = ways_of(end)
+        if len(ways) == 1:
+            at, given = ways[0]
+            return at, self.known(given)
+        if block not in self.joins:
+            raise Unreadable(end, "expected a way to the end of the function")
+        join = self.joins[block]
+        arms: list[Region] = []
+        found: list[Sequence[Value]] = []
+        for at, given in ways:
+            with_block = Block()
+            outer = self.enter(with_block)
+            if at is join:
+                values = self.known(given)
+            else:
+                assert at is not None
+                self.bind(at, self.known(given))
+                values = self.run(at, join)
+            found.append(values)
+            self.put(scf.YieldOp(*self.parts(values, end, found[0])), end)
+            self.reader.builder = outer
+            arms.append(Region(with_block))
+        types = [x.type for x in last(arms[0].block).operands]
+        condition = self.reader.value(end.operands[0], end)
+        choice = scf.IfOp(condition, types, arms[0], arms[1])
+        self.put(choice, end)
+        return join, whole(found[0], choice.results)
+
+    def loop(self, header: Block) -> tuple[Node, Sequence[Value]]:
+        """Read a loop; return the block that follows, and what it gets."""
+        body = self.loops[header]
+        exits = [(x, to) for x in body for to in successors(x) if to not in body]
+        if len(exits) != 1 or (exits[0][0] is not header and exits[0][0] in self.loops):
+            reason = f"expected a loop that is left at one place, got {len(exits)}"
+            raise Unreadable(last(header), reason)
+        (place, after), end = exits[0], last(exits[0][0])
+        carried = self.known(header.args)
+        inputs = self.parts(carried, end, carried)
+        outer = self.reader.builder
+        before = Block(arg_types=[x.type for x in inputs])
+        self.enter(before)
+        self.bind(header, whole(carried, before.args))
+        known = len(self.read)
+        if place is header:
+            self.operations(header)
+        else:
+            self.bind(place, self.run(header, place))
+            self.operations(place)
+        # What is decided at its end.
+        ways = dict(ways_of(end))
+        inside = next(to for to in ways if to is not after)
+        assert inside is not None
+        condition = self.reader.value(end.operands[0], end)
+        if ways_of(end)[0][0] is after:
+            true = arith.ConstantOp(IntegerAttr(1, i1))
+            self.put(true, end)
+            negated = arith.XOrIOp(condition, true.result)
+            self.put(negated, end)
+            condition = negated.result
+        live = used_elsewhere(list(self.read)[known:])
+        passed = [self.known(ways[x]) for x in (inside, after)]
+        passed.append(self.known(live))
+        parts = [self.parts(values, end, values) for values in passed]
+        flat = [x for each in parts for x in each]
+        self.put(scf.ConditionOp(condition, *flat), end)
+        # The rest, up to the first block.
+        rest = Block(arg_types=[x.type for x in flat])
+        self.enter(rest)
+        given = self.split(passed, parts, rest.args)
+        self.name(live, given[2])
+        again = given[0]
+        if inside is not header:
+            self.bind(inside, again)
+            again = self.run(inside, header)
+        self.put(scf.YieldOp(*self.parts(again, end, carried)), end)
+        self.reader.builder = outer
+        types = [x.type for x in flat]
+        loop = scf.WhileOp(inputs, types, Region(before), Region(rest))
+        self.put(loop, end)
+        given = self.split(passed, parts, loop.results)
+        self.name(live, given[2])
+        return after, given[1]
+
+    # --- values ----------------------------------------------------------------
+
+    def known(self, values: Sequence[SSAValue]) -> Sequence[Value]:
+        """What values became."""
+        return [self.reader.values[value] for value in values]
+
+    def bind(self, block: Block, values: Sequence[Value]) -> None:
+        """Give a block its arguments."""
+        self.name(block.args, values)
+
+    def name(self, old: Sequence[SSAValue], new: Sequence[Value]) -> None:
+        """Say what values became."""
+        for value, found in zip(old, new, strict=True):
+            self.reader.values[value] = found
+            if isinstance(found, SSAValue) and found.name_hint is None:
+                found.name_hint = value.name_hint
+
+    def parts(
+        self, values: Sequence[Value], op: Operation, like: Sequence[Value]
+    ) -> list[SSAValue]:
+        """The values as those of `scf`: of a pointer, how many elements it is moved.
+
+        Raises:
+            Unreadable: pointers come from other arguments than those of `like`.
+        """
+        found: list[SSAValue] = []
+        for value, other in zip(values, like, strict=True):
+            if isinstance(value, Place):
+                base = other.base if isinstance(other, Place) else None
+                if value.base is not base:
+                    reason = "expected pointers that come from one argument"
+                    raise Unreadable(op, reason)
+                moved = value.offset
+                found.append(self.reader.number(0) if moved is None else moved)
+            else:
+                found.append(value)
+        return found
+
+    def split(
+        self,
+        lists: Sequence[Sequence[Value]],
+        parts: Sequence[Sequence[SSAValue]],
+        new: Sequence[SSAValue],
+    ) -> list[Sequence[Value]]:
+        """New values in place of some lists of values."""
+        found: list[Sequence[Value]] = []
+        start = 0
+        for values, each in zip(lists, parts, strict=True):
+            found.append(whole(values, new[start : start + len(each)]))
+            start += len(each)
+        return found
+
+    # --- operations ------------------------------------------------------------
+
+    def enter(self, block: Block) -> Builder:
+        """Write to a block from now on; return what was written to."""
+        outer = self.reader.builder
+        self.reader.builder = Builder(InsertPoint.at_end(block))
+        return outer
+
+    def put(self, op: Operation, like: Operation) -> None:
+        """Append an operation, which stands where another stood."""
+        op.location = like.location
+        self.reader.builder.insert(op)
+
+    def operations(self, block: Block) -> None:
+        """Read a block but for its end."""
+        if block in self.read:
+            reason = "expected loops that are entered at one block, as front ends write"
+            raise Unreadable(last(block), reason)
+        self.read[block] = None
+        self.reader.read_ops(op for op in block.ops if op is not block.last_op)
+
+
+def whole(like: Sequence[Value], parts: Sequence[SSAValue]) -> list[Value]:
+    """Values of some parts: pointers where others are pointers."""
+    return [
+        Place(old.base, old.element, part) if isinstance(old, Place) else part
+        for old, part in zip(like, parts, strict=True)
+    ]
+
+
+def last(block: Block) -> Operation:
+    """The operation at the end of a block."""
+    assert block.last_op is not None, block
+    return block.last_op
+
+
+def ways_of(end: Operation) -> list[Way]:
+    """Where the end of a block leads.
+
+    Raises:
+        Unreadable: it is no branch and no return.
+    """
+    match end:
+        case llvm.ReturnOp() | func.ReturnOp():
+            return [(None, end.operands)]
+        case llvm.BrOp() | cf.BranchOp():
+            return [(end.successor, end.arguments)]
+        case llvm.CondBrOp() | cf.ConditionalBranchOp():
+            return [
+                (end.then_block, end.then_arguments),
+                (end.else_block, end.else_arguments),
+            ]
+        case _:
+            raise Unreadable(end, f"expected a branch or a return, got {end.name}")
+
+
+def successors(node: Node) -> list[Node]:
+    """Where control goes next; None for the end of the function, which is the last."""
+    return [] if node is None else [to for to, _ in ways_of(last(node))]
+
+
+def predecessors(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
+    """Where control may have come from, for each node that is reached."""
+    found: dict[Node, list[Node]] = {None: []}
+    for node in nodes:
+        for to in successors(node):
+            found.setdefault(to, []).append(node)
+        found.setdefault(node, [])
+    return found
+
+
+def reaching(
+    block: Block, before: dict[Node, list[Node]], within: set[Block]
+) -> set[Block]:
+    """The blocks from which control reaches a block without those in `within`."""
+    found: set[Block] = set()
+    wanted: list[Node] = [block]
+    while wanted:
+        node = wanted.pop()
+        if node is not None and node not in found and node not in within:
+            found.add(node)
+            wanted += before[node]
+    return found
+
+
+def used_elsewhere(blocks: Sequence[Block]) -> list[SSAValue]:
+    """The values of some blocks that operations in other blocks use."""
+    found: list[SSAValue] = []
+    for block in blocks:
+        values = [*block.args, *(x for op in block.ops for x in op.results)]
+        region = block.parent
+        for value in values:
+            users = (around(use.operation, region) for use in value.uses)
+            if any(user not in blocks for user in users):
+                found.append(value)
+    return found
+
+
+def around(op: Operation, region: Region | None) -> Block:
+    """The block of a region in which an operation stands."""
+    block = op.parent
+    assert block is not None, op
+    while block.parent is not region:
+        outer = block.parent_op()
+        assert outer is not None, op
+        assert outer.parent is not None, op
+        block = outer.parent
+    return block
+
+
+def immediate_dominators(
+    root: Node, following: Callable[[Node], Sequence[Node]]
+) -> dict[Node, Node]:
+    """The last node through which all ways lead from the root to each node.
+
+    Source: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+    """
+    order = postorder(root, following)
+    number = {node: place for place, node in enumerate(order)}
+    found: dict[Node, Node] = {root: root}
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(order):
+            for to in following(node):
+                if to is root or node not in found:
+                    continue
+                one, other = node, found.get(to, node)
+                while one is not other:
+                    while number[one] < number[other]:
+                        one = found[one]
+                    while number[other] < number[one]:
+                        other = found[other]
+                if to not in found or found[to] is not one:
+                    found[to] = one
+                    changed = True
+    return found
+
+
+def postorder(root: Node, following: Callable[[Node], Sequence[Node]]) -> list[Node]:
+    """The nodes that are reached, each after those that it leads to."""
+    order: list[Node] = []
+    seen = {root}
+    open_nodes = [(root, iter(following(root)))]
+    while open_nodes:
+        node, rest = open_nodes[-1]
+        for to in rest:
+            if to not in seen:
+                seen.add(to)
+                open_nodes.append((to, iter(following(to))))
+                break
+        else:
+            open_nodes.pop()
+            order.append(node)
+    return order

@@ -1,0 +1,515 @@
+"""Reads a function of SPIR-V-friendly LLVM into a new function of coopc's dialects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, llvm
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from coopc.dialects import simt
+from coopc.dialects.coopmatrix import (
+    Layout,
+    MatrixType,
+    Operand,
+    Scope,
+    SignedAttr,
+    Use,
+)
+from coopc.dialects.coopmatrix.types import unsupported_element
+from coopc.dialects.llvm_target import TargetExtType
+from coopc.dialects.narrow import is_integer, is_memref
+
+BINARY: dict[type[Operation], Callable[..., Operation]] = {
+    llvm.AddOp: arith.AddiOp,
+    llvm.SubOp: arith.SubiOp,
+    llvm.MulOp: arith.MuliOp,
+    llvm.UDivOp: arith.DivUIOp,
+    llvm.SDivOp: arith.DivSIOp,
+    llvm.URemOp: arith.RemUIOp,
+    llvm.SRemOp: arith.RemSIOp,
+    llvm.AndOp: arith.AndIOp,
+    llvm.OrOp: arith.OrIOp,
+    llvm.XOrOp: arith.XOrIOp,
+    llvm.ShlOp: arith.ShLIOp,
+    llvm.LShrOp: arith.ShRUIOp,
+    llvm.AShrOp: arith.ShRSIOp,
+    llvm.FAddOp: arith.AddfOp,
+    llvm.FSubOp: arith.SubfOp,
+    llvm.FMulOp: arith.MulfOp,
+    llvm.FDivOp: arith.DivfOp,
+}
+"""Of two operands of one type."""
+
+CASTS: dict[type[Operation], type[Operation]] = {
+    llvm.TruncOp: arith.TruncIOp,
+    llvm.ZExtOp: arith.ExtUIOp,
+    llvm.SExtOp: arith.ExtSIOp,
+    llvm.SIToFPOp: arith.SIToFPOp,
+    llvm.FPExtOp: arith.ExtFOp,
+    llvm.FPTruncOp: arith.TruncFOp,
+    llvm.BitcastOp: arith.BitcastOp,
+}
+"""Of one operand, to the type of the result."""
+
+
+# Calls of SPIR-V-friendly LLVM: which builtin a name is, and what its constants say.
+#
+# Source: SPIRV-LLVM-Translator's SPIR-V representation in LLVM IR, and the enumerants
+# of
+# SPV_KHR_cooperative_matrix; layout 2 and the bit 64 are SPV_INTEL_joint_matrix's.
+#
+#     _Z34__spirv_CooperativeMatrixMulAddKHRPU3AS1..    CooperativeMatrixMulAddKHR
+#     __spirv_CooperativeMatrixLengthKHR                CooperativeMatrixLengthKHR
+
+MATRIX = "spirv.CooperativeMatrixKHR"
+_PREFIX = "__spirv_"
+_NAMES = (
+    "CooperativeMatrixLoadKHR",
+    "CooperativeMatrixStoreKHR",
+    "CooperativeMatrixMulAddKHR",
+    "CooperativeMatrixLengthKHR",
+    "CompositeConstruct",
+    "VectorExtractDynamic",
+    "VectorInsertDynamic",
+    "BuiltInWorkgroupId",
+    "BuiltInNumWorkgroups",
+    "BuiltInLocalInvocationId",
+    "BuiltInSubgroupId",
+    "BuiltInNumSubgroups",
+    "BuiltInSubgroupLocalInvocationId",
+    "BuiltInSubgroupSize",
+)
+_SCOPES = (
+    *(Scope.CROSS_DEVICE, Scope.DEVICE, Scope.WORKGROUP),
+    *(Scope.SUBGROUP, Scope.INVOCATION, Scope.QUEUE_FAMILY),
+)
+_USES = (Use.A, Use.B, Use.ACC)
+_LAYOUTS = (Layout.ROW_MAJOR, Layout.COL_MAJOR, Layout.PACKED)
+_SIGNS = ((1, Operand.A), (2, Operand.B), (4, Operand.C), (8, Operand.RESULT))
+_SATURATING = 16
+VOLATILE, ALIGNED, NONTEMPORAL = 1, 2, 4
+"""Bits of a memory operand; an alignment follows."""
+
+
+def builtin_of(callee: str) -> str | None:
+    """The builtin that a function is, without its prefix; None if it is none of SPIR-V.
+
+    A builtin that is not read is named as it is.
+
+    >>> builtin_of("_Z34__spirv_CooperativeMatrixMulAddKHRDv4_i")
+    'CooperativeMatrixMulAddKHR'
+    >>> builtin_of("__spirv_CooperativeMatrixLoadKHR_Rx"), builtin_of("f")
+    ('CooperativeMatrixLoadKHR', None)
+    """
+    if (mangled := re.match(r"_Z(\d+)(?=__spirv_)", callee)) is not None:
+        callee = callee[mangled.end() :][: int(mangled[1])]
+    if not callee.startswith(_PREFIX):
+        return None
+    name = callee[len(_PREFIX) :]
+    known = [each for each in _NAMES if name == each or name.startswith(f"{each}_")]
+    return known[0] if known else name
+
+
+def matrix_of(type: TargetExtType) -> MatrixType | str:
+    """The matrix that a target's type is, or why it is none."""
+    if type.target.data != MATRIX or len(type.types) != 1 or len(type.numbers) != 4:
+        return (
+            f'expected "{MATRIX}" with a type, scope, rows, columns and use, got {type}'
+        )
+    scope, rows, cols, use = (number.data for number in type.numbers)
+    element: Attribute = type.types.data[0]
+    if (reason := unsupported_element(element)) is not None:
+        return reason
+    if scope >= len(_SCOPES):
+        return f"expected a scope of SPIR-V, 0 to {len(_SCOPES) - 1}, got {scope}"
+    if use >= len(_USES):
+        return f"expected a use of SPIR-V, 0 to {len(_USES) - 1}, got {use}"
+    if min(rows, cols) < 1:
+        return f"expected rows and columns of 1 or more, got {rows} x {cols}"
+    return MatrixType.of(rows, cols, element, _USES[use], _SCOPES[scope])
+
+
+def layout_of(number: int) -> Layout | str:
+    """The layout of a number, or why it is none."""
+    if not 0 <= number < len(_LAYOUTS):
+        return f"expected a layout, 0, 1 or 2, got {number}"
+    return _LAYOUTS[number]
+
+
+def signs_of(bits: int) -> tuple[SignedAttr | None, UnitAttr | None] | str:
+    """What the operands of a multiplication say: who is signed, and saturation."""
+    if bits & ~31:
+        return (
+            "expected the bits of SPV_KHR_cooperative_matrix, signs and saturation, "
+            f"below 32, got {bits}"
+        )
+    signed = frozenset(operand for bit, operand in _SIGNS if bits & bit)
+    saturating = UnitAttr() if bits & _SATURATING else None
+    return (SignedAttr(signed) if signed else None), saturating
+
+
+# Read a function of SPIR-V-friendly LLVM: a new function of coopc's dialects.
+#
+# The old function stays as it is; what cannot be read raises `Unreadable` with the
+# operation, and nothing was changed.
+#
+# | in LLVM                      | becomes                                       |
+# |------------------------------|-----------------------------------------------|
+# | a pointer argument           | a memref of rank 0 of what is read through it |
+# | getelementptr                | an offset, in elements, from the argument     |
+# | matrices                     | `!coopmatrix.matrix`                          |
+# | integer and float arithmetic | `arith`                                       |
+# | `scf`, `arith`, `math`       | themselves                                    |
+
+KEPT = ("arith", "math", "scf", "vector")
+"""Dialects whose operations stay."""
+GLOBAL_SPACES, WORKGROUP_SPACE = (0, 1, 4), 3
+"""Address spaces of SPIR: memory that all see, by a private name of x86-64's, by
+CrossWorkgroup and by Generic; and the work-group's."""
+
+
+class Unreadable(Exception):
+    """An operation that is not read, and why."""
+
+    def __init__(self, op: Operation, reason: str) -> None:
+        """Name the operation."""
+        super().__init__(reason)
+        self.op = op
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Place:
+    """A pointer: element `offset` of what an argument points to."""
+
+    base: SSAValue
+    """A memref of rank 0."""
+    element: Attribute
+    offset: SSAValue | None
+    """An index; None for 0."""
+
+
+Value = SSAValue | Place
+
+
+class Reader:
+    """Reads one function."""
+
+    def __init__(
+        self,
+        old: llvm.FuncOp | func.FuncOp,
+        call: Callable[[Reader, llvm.CallOp], Sequence[Value]],
+    ) -> None:
+        """Begin a function.
+
+        Args:
+            old: the function, with a body.
+            call: reads a call.
+
+        Raises:
+            Unreadable: its arguments or results have no form here.
+        """
+        self.old = old
+        self._call = call
+        self.values: dict[SSAValue, Value] = {}
+        self.location = old.location
+        block = old.body.blocks[0]
+        types = [self._argument(arg) for arg in block.args]
+        self.block = Block(arg_types=types)
+        for arg, new in zip(block.args, self.block.args, strict=True):
+            new.name_hint = arg.name_hint
+            if is_memref(new.type) and _is_pointer(arg):
+                self.values[arg] = Place(new, new.type.element_type, None)
+            else:
+                self.values[arg] = new
+        self.builder = Builder(InsertPoint.at_end(self.block))
+
+    def read(self, body: Callable[[Reader], None]) -> func.FuncOp:
+        """Read the body, and return the new function.
+
+        Args:
+            body: reads the blocks where there are several.
+
+        Raises:
+            Unreadable: an operation is not read.
+        """
+        if len(self.old.body.blocks) > 1:
+            body(self)
+        else:
+            self.read_ops(self.old.body.block.ops)
+        last = self.block.last_op
+        results = [] if last is None else [value.type for value in last.operands]
+        inputs = [arg.type for arg in self.block.args]
+        name = self.old.sym_name.data
+        return func.FuncOp(name, (inputs, results), Region(self.block))
+
+    # --- values ----------------------------------------------------------------
+
+    def value(self, value: SSAValue, op: Operation) -> SSAValue:
+        """What a number or a matrix became.
+
+        Raises:
+            Unreadable: it is a pointer.
+        """
+        found = self.values[value]
+        if isinstance(found, Place):
+            raise Unreadable(op, "expected a number or a matrix, got a pointer")
+        return found
+
+    def place(self, value: SSAValue, op: Operation, element: Attribute) -> Place:
+        """What a pointer became, to elements of a type.
+
+        Raises:
+            Unreadable: it comes from elsewhere than an argument, or its elements are
+                others.
+        """
+        found = self.values[value]
+        if not isinstance(found, Place):
+            raise Unreadable(op, "expected a pointer that comes from an argument")
+        if found.element != element:
+            raise Unreadable(
+                op,
+                f"expected one type of elements behind an argument, {found.element}, "
+                f"got {element}",
+            )
+        return found
+
+    def add(self, op: Operation) -> SSAValue:
+        """Append an operation; return its first result."""
+        op.location = self.location
+        self.builder.insert(op)
+        return op.results[0]
+
+    def index(self, value: SSAValue, op: Operation) -> SSAValue:
+        """An integer as an index."""
+        new = self.value(value, op)
+        if isinstance(new.type, IndexType):
+            return new
+        if (number := constant(value)) is not None:
+            return self.number(number)
+        return self.add(arith.IndexCastOp(new, IndexType()))
+
+    def number(self, number: int) -> SSAValue:
+        """A constant index."""
+        return self.add(arith.ConstantOp(IntegerAttr(number, IndexType())))
+
+    def type(self, type: Attribute, op: Operation) -> Attribute:
+        """What a type becomes.
+
+        Raises:
+            Unreadable: it is a pointer, or a target's type that is no matrix.
+        """
+        if isinstance(type, TargetExtType):
+            found = matrix_of(type)
+            if isinstance(found, str):
+                raise Unreadable(op, found)
+            return found
+        if isinstance(type, llvm.LLVMPointerType):
+            raise Unreadable(op, "expected a pointer that comes from an argument")
+        return type
+
+    def _argument(self, arg: BlockArgument) -> Attribute:
+        if not _is_pointer(arg):
+            return self.type(arg.type, self.old)
+        assert isinstance(arg.type, llvm.LLVMPointerType)
+        space = arg.type.addr_space
+        number = space.data if isinstance(space, IntAttr) else 0
+        if number in GLOBAL_SPACES:
+            return MemRefType(self._pointee(arg), [])
+        if number != WORKGROUP_SPACE:
+            raise Unreadable(
+                self.old,
+                "expected pointers to global or work-group memory, address spaces 0, "
+                f"1, 3 and 4, got {number}",
+            )
+        space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+        return MemRefType(self._pointee(arg), [], memory_space=space)
+
+    def _pointee(self, arg: SSAValue) -> Attribute:
+        """The type of what is read or written through an argument."""
+        found = list(dict.fromkeys(_accessed(arg, set())))
+        if len(found) > 1:
+            raise Unreadable(
+                self.old,
+                "expected one type of elements behind an argument, got "
+                + " and ".join(sorted(map(str, found))),
+            )
+        if not found:
+            raise Unreadable(
+                self.old,
+                "expected a pointer argument to be read or written, so that the type "
+                "of its elements is known",
+            )
+        if isinstance(found[0], TargetExtType):
+            raise Unreadable(self.old, f"expected elements of a number, got {found[0]}")
+        return found[0]
+
+    # --- operations ------------------------------------------------------------
+
+    def read_ops(self, ops: Iterable[Operation]) -> None:
+        """Read operations, one after the other.
+
+        Raises:
+            Unreadable: one is not read.
+        """
+        for op in ops:
+            self.location = op.location
+            results = self._op(op)
+            for old, new in zip(op.results, results, strict=True):
+                self.values[old] = new
+                if isinstance(new, SSAValue) and new.name_hint is None:
+                    new.name_hint = old.name_hint
+
+    def _op(self, op: Operation) -> Sequence[Value]:
+        match op:
+            case llvm.CallOp():
+                return self._call(self, op)
+            case llvm.GEPOp():
+                return [self._address(op)]
+            case llvm.ConstantOp():
+                return [self._constant(op)]
+            case llvm.ReturnOp() | func.ReturnOp():
+                self.builder.insert(
+                    func.ReturnOp(*(self.value(each, op) for each in op.operands))
+                )
+                return []
+            case llvm.ICmpOp():
+                pair = (self.value(op.lhs, op), self.value(op.rhs, op))
+                return [self.add(arith.CmpiOp(*pair, op.predicate.value.data))]
+            case _:
+                return self._plain(op)
+
+    def _plain(self, op: Operation) -> Sequence[Value]:
+        """Arithmetic, and what stays as it is."""
+        operands = [self.value(each, op) for each in op.operands]
+        if (binary := BINARY.get(type(op))) is not None:
+            return [self.add(binary(*operands))]
+        if (cast := CASTS.get(type(op))) is not None:
+            types = [op.results[0].type]
+            return [self.add(cast.create(operands=operands, result_types=types))]
+        if op.dialect_name() not in KEPT:
+            raise Unreadable(op, f"expected an operation that is read, got {op.name}")
+        new = type(op).create(
+            operands=operands,
+            result_types=[self.type(each.type, op) for each in op.results],
+            properties=dict(op.properties),
+            attributes=dict(op.attributes),
+            regions=[self._region(region, op) for region in op.regions],
+        )
+        new.location = op.location
+        self.builder.insert(new)
+        return new.results
+
+    def _region(self, old: Region, op: Operation) -> Region:
+        """Read a region of one block."""
+        if not old.blocks:
+            return Region()
+        if len(old.blocks) > 1:
+            raise Unreadable(op, "expected regions of one block, as scf has them")
+        source = old.blocks[0]
+        block = Block(arg_types=[self.type(arg.type, op) for arg in source.args])
+        for arg, new in zip(source.args, block.args, strict=True):
+            self.values[arg], new.name_hint = new, arg.name_hint
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(block))
+        self.read_ops(source.ops)
+        self.builder = outer
+        return Region(block)
+
+    def _constant(self, op: llvm.ConstantOp) -> SSAValue:
+        type, value = op.result.type, op.value
+        if isinstance(value, IntegerAttr) and is_integer(type):
+            return self.add(arith.ConstantOp(IntegerAttr(value.value.data, type)))
+        if isinstance(value, FloatAttr):
+            return self.add(arith.ConstantOp(value))
+        raise Unreadable(op, f"expected a number, got a constant of {type}")
+
+    def _address(self, op: llvm.GEPOp) -> Place:
+        """A pointer, some elements, or bytes, further."""
+        base = self.values[op.ptr]
+        numbers = list(op.rawConstantIndices.iter_values())
+        if not isinstance(base, Place) or len(numbers) != 1:
+            raise Unreadable(
+                op, "expected one index, from a pointer that comes from an argument"
+            )
+        step = (
+            self.index(op.ssa_indices[0], op)
+            if op.ssa_indices
+            else self.number(numbers[0])
+        )
+        if op.elem_type != base.element:
+            size = _bytes(op.elem_type), _bytes(base.element)
+            if size[0] != 1 or size[1] == 0:
+                raise Unreadable(
+                    op,
+                    f"expected steps of {base.element}, which the pointer is to, or of "
+                    f"bytes, got {op.elem_type}",
+                )
+            step = self.add(arith.DivSIOp(step, self.number(size[1])))
+        if base.offset is not None:
+            step = self.add(arith.AddiOp(base.offset, step))
+        return Place(base.base, base.element, step)
+
+
+def constant(value: SSAValue) -> int | None:
+    """The integer that a value is; None where it is not known."""
+    owner = value.owner
+    if isinstance(owner, llvm.ConstantOp | arith.ConstantOp):
+        attr = owner.value
+        if isinstance(attr, IntegerAttr):
+            return attr.value.data
+    return None
+
+
+def _is_pointer(value: SSAValue) -> bool:
+    return isinstance(value.type, llvm.LLVMPointerType)
+
+
+def _bytes(type: Attribute) -> int:
+    """The size of a number; 0 where it is none, or less than a byte."""
+    bits = getattr(type, "bitwidth", 0)
+    return bits // 8
+
+
+def passed_on(end: Operation, operand: int) -> Iterator[SSAValue]:
+    """The arguments of blocks that an operand of a branch becomes."""
+    first = len(end.operands) - sum(len(block.args) for block in end.successors)
+    for block in end.successors:
+        if 0 <= operand - first < len(block.args):
+            yield block.args[operand - first]
+        first += len(block.args)
+
+
+def _accessed(pointer: SSAValue, seen: set[SSAValue]) -> Sequence[Attribute]:
+    """The types that are read or written through a pointer, in order."""
+    found: list[Attribute] = []
+    if pointer in seen:
+        return found
+    seen.add(pointer)
+    for use in pointer.uses:
+        op = use.operation
+        if isinstance(op, llvm.GEPOp):
+            found += _accessed(op.result, seen)
+        elif op.successors:
+            for passed in passed_on(op, use.index):
+                found += _accessed(passed, seen)
+        elif isinstance(op, llvm.CallOp):
+            matrices = [value.type for value in (*op.results, *op.operands)]
+            found += [
+                each.types.data[0]
+                for each in matrices
+                if isinstance(each, TargetExtType) and each.types.data
+            ]
+    return found
