@@ -34,6 +34,10 @@ PASSES: dict[str, str] = {
     "check-lowered": "coopc.passes.check_lowered:CheckLoweredPass",
     "set-target": "coopc.passes.set_target:SetTargetPass",
     "normalize": "coopc.passes.generic.normalize:NormalizePass",
+    "expand-arith": "coopc.passes.generic.expand_arith:ExpandArithPass",
+    "expand-bf16": "coopc.passes.generic.expand_bf16:ExpandBf16Pass",
+    "expand-math": "coopc.passes.generic.expand_math:ExpandMathPass",
+    "expand-vector": "coopc.passes.generic.expand_vector:ExpandVectorPass",
     "convert-linalg-to-coopmatrix": "coopc.passes.linalg.convert_linalg_to_coopmatrix"
     ":ConvertLinalgToCoopmatrixPass",
     "convert-spirv-calls-to-coopmatrix": "coopc.passes.spirv_calls"

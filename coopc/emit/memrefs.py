@@ -7,7 +7,7 @@ strides, of which those that its type fixes are constants; `Form` says which.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -346,55 +346,45 @@ class IndexArithmetic(ABC, Generic[Given, Found]):
 # The extremes of floats 13 and 14 are those that take the number of a number and a NaN,
 # 3 and 6 those that take the NaN.
 
-Make = TypeVar("Make")
-
-KINDS: dict[int, tuple[str, Access]] = {
-    0: ("addf", "add"),
-    1: ("addi", "add"),
-    2: ("assign", "bits"),
-    3: ("maximumf", "other"),
-    4: ("maxs", "min_max"),
-    5: ("maxu", "min_max"),
-    6: ("minimumf", "other"),
-    7: ("mins", "min_max"),
-    8: ("minu", "min_max"),
-    9: ("mulf", "other"),
-    10: ("muli", "other"),
-    11: ("ori", "bits"),
-    12: ("andi", "bits"),
-    13: ("maxnumf", "min_max"),
-    14: ("minnumf", "min_max"),
-    15: ("xori", "bits"),
-}
-"""Their names in MLIR, and what `coopc.plan.atomics` decides by."""
-
 
 @dataclass(frozen=True, slots=True)
-class Update(Generic[Make]):
-    """One kind of update, as an emitter writes it."""
+class Update:
+    """A kind of update."""
 
+    name: str
+    """In MLIR."""
     access: Access
-    make: Make
-    """Emits an element from what is there and a value, both of a type that has it."""
-    instruction: str = ""
-    """The atomic one, where the target has one."""
+    """What `coopc.plan.atomics` decides by."""
 
 
-def updates(rows: Mapping[int, tuple[Make, str]]) -> dict[int, Update[Make]]:
-    """Return an emitter's updates: what makes an element, and the instruction or ""."""
-    assert rows.keys() == KINDS.keys(), rows.keys() ^ KINDS.keys()
-    return {kind: Update(KINDS[kind][1], *row) for kind, row in rows.items()}
+KINDS: dict[int, Update] = {
+    0: Update("addf", "add"),
+    1: Update("addi", "add"),
+    2: Update("assign", "bits"),
+    3: Update("maximumf", "other"),
+    4: Update("maxs", "min_max"),
+    5: Update("maxu", "min_max"),
+    6: Update("minimumf", "other"),
+    7: Update("mins", "min_max"),
+    8: Update("minu", "min_max"),
+    9: Update("mulf", "other"),
+    10: Update("muli", "other"),
+    11: Update("ori", "bits"),
+    12: Update("andi", "bits"),
+    13: Update("maxnumf", "min_max"),
+    14: Update("minnumf", "min_max"),
+    15: Update("xori", "bits"),
+}
+"""By the number of a kind."""
 
 
-def update_of(
-    known: Mapping[int, Update[Make]], kind: int, element: Attribute
-) -> Update[Make]:
-    """Return an emitter's update of a kind.
+def update_of(kind: int, element: Attribute) -> Update:
+    """The update of a kind, by its number.
 
     Raises:
         Refusal: there is no such kind, or it is not one of the elements.
     """
-    if kind not in known:
+    if (found := KINDS.get(kind)) is None:
         raise Refusal(f"expected a kind of atomic update, got {kind}")
-    check_combining(KINDS[kind][0], element)
-    return known[kind]
+    check_combining(found.name, element)
+    return found

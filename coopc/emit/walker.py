@@ -175,16 +175,20 @@ class Walker(Generic[Label, Value]):
                         f"expected a function of at most {MOST_EMITTED} operations, "
                         "with those of the functions that it calls in place of calls"
                     )
-                control = _CONTROL.get(type(op))
-                if control is None:
-                    self.leaf(op)
-                else:
-                    self.flow.begin_control(op)
-                    control(self, op)
-                    self.flow.end_control(op)
+                self.emit(op)
             except Refusal as refusal:
                 op.emit_error(str(refusal), PassFailedException(str(refusal)))
         raise Refusal("expected a block that ends in a terminator")
+
+    def emit(self, op: Operation) -> None:
+        """Emit one operation, which may stand nowhere in the IR."""
+        control = _CONTROL.get(type(op))
+        if control is None:
+            self.leaf(op)
+            return
+        self.flow.begin_control(op)
+        control(self, op)
+        self.flow.end_control(op)
 
     def results(self, op: Operation, values: Sequence[Value]) -> None:
         """Set what the results of an operation became."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
-
 from xdsl.dialects import arith, ub
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -14,19 +11,14 @@ from xdsl.dialects.builtin import (
     IntegerType,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from coopc.dialects.narrow import is_memref
 from coopc.emit.llvm.emission import PURE, Emission, Handlers
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.walker import Refusal, count_of, element_of
 from coopc.llvm.types import (
-    DOUBLE,
-    FLOAT,
-    HALF,
     I1,
-    I16,
-    I32,
     Float,
     Int,
     Type,
@@ -39,8 +31,6 @@ from coopc.llvm.values import Constant, Value, composite, integer
 from coopc.llvm.values import poison as any_value
 
 handlers = Handlers()
-
-Division: TypeAlias = arith.FloorDivSIOp | arith.CeilDivSIOp
 
 _INTEGER_OPCODES: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -137,40 +127,6 @@ for _op in _EXTREMES:
     handlers.add(_op, _integer_extreme)
 
 
-def _rounded_division(up: bool) -> Callable[[Emission, Division], None]:
-    """Signed division that rounds up, or down: the quotient, corrected by one."""
-
-    def handler(e: Emission, op: Division) -> None:
-        no_i1(op)
-        a, b = e.value(op.lhs), e.value(op.rhs)
-        zero, one = integer(a.type, 0), integer(a.type, 1)
-        quotient = e.f.binary("sdiv", a, b)
-        rest = e.f.binary("srem", a, b)
-        inexact = e.f.compare("icmp ne", rest, zero)
-        # The rest has the sign of the dividend.
-        signs = e.f.binary("xor", rest, b)
-        wrong = e.f.compare("icmp sge" if up else "icmp slt", signs, zero)
-        by = e.f.select(e.f.binary("and", inexact, wrong), one, zero)
-        e.set(op.result, e.f.binary("add" if up else "sub", quotient, by))
-
-    return handler
-
-
-handlers.add(arith.FloorDivSIOp, _rounded_division(up=False))
-handlers.add(arith.CeilDivSIOp, _rounded_division(up=True))
-
-
-@handlers.on(arith.CeilDivUIOp)
-def ceil_div_unsigned(e: Emission, op: arith.CeilDivUIOp) -> None:
-    """Unsigned division that rounds up."""
-    no_i1(op)
-    a, b = e.value(op.lhs), e.value(op.rhs)
-    zero, one = integer(a.type, 0), integer(a.type, 1)
-    inexact = e.f.compare("icmp ne", e.f.binary("urem", a, b), zero)
-    by = e.f.select(inexact, one, zero)
-    e.set(op.result, e.f.binary("add", e.f.binary("udiv", a, b), by))
-
-
 @handlers.on(arith.CmpiOp)
 def compare_integers(e: Emission, op: arith.CmpiOp) -> None:
     """A comparison."""
@@ -185,16 +141,6 @@ def select(e: Emission, op: arith.SelectOp) -> None:
         raise Refusal("expected numbers or vectors: choose memrefs with scf.if")
     condition = e.value(op.cond)
     e.set(op.result, e.f.select(condition, e.value(op.lhs), e.value(op.rhs)))
-
-
-@handlers.on(arith.AddUIExtendedOp)
-def add_extended(e: Emission, op: arith.AddUIExtendedOp) -> None:
-    """The sum, and whether it wrapped around: it is then less than either operand."""
-    no_i1(op)
-    a = e.value(op.lhs)
-    sum = e.f.binary("add", a, e.value(op.rhs))
-    e.set(op.sum, sum)
-    e.set(op.overflow, e.f.compare("icmp ult", sum, a))
 
 
 @handlers.on(arith.MulUIExtendedOp, arith.MulSIExtendedOp)
@@ -247,11 +193,8 @@ _FLOAT_PREDICATES = (
 
 def _float_binary(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
     opcode, flags = _FLOAT_OPCODES[type(op)], fast(op.fastmath)
-
-    def make(a: Value, b: Value) -> Value:
-        return e.f.binary(opcode, a, b, flags)
-
-    each_float(e, op.result, (op.lhs, op.rhs), make)
+    a, b = e.value(op.lhs), e.value(op.rhs)
+    e.set(op.result, e.f.binary(opcode, a, b, flags))
 
 
 for _op in _FLOAT_OPCODES:
@@ -261,65 +204,34 @@ for _op in _FLOAT_OPCODES:
 @handlers.on(arith.NegfOp)
 def negate(e: Emission, op: arith.NegfOp) -> None:
     """The sign changed, of zeros and NaNs too."""
-
-    def make(x: Value) -> Value:
-        return e.f.unary("fneg", x)
-
-    each_float(e, op.result, (op.operand,), make)
+    e.set(op.result, e.f.unary("fneg", e.value(op.operand)))
 
 
 @handlers.on(arith.CmpfOp)
 def compare_floats(e: Emission, op: arith.CmpfOp) -> None:
     """A comparison; an ordered one is false of a NaN, an unordered one true."""
     a, b = e.value(op.lhs), e.value(op.rhs)
-    if is_bf16(op.lhs.type):
-        a, b = widened(e, a), widened(e, b)
     opcode = f"fcmp {_FLOAT_PREDICATES[op.predicate.value.data]}"
     e.set(op.result, e.f.compare(opcode, a, b))
 
 
-def number_extreme(e: Emission, a: Value, b: Value, greater: bool) -> Value:
-    """The greater or the smaller of two; of a number and a NaN, the number."""
-    return e.intrinsic("maxnum" if greater else "minnum", a.type, [a, b])
+_FLOAT_EXTREMES: dict[type[Operation], str] = {
+    arith.MaxnumfOp: "maxnum",
+    arith.MinnumfOp: "minnum",
+    arith.MaximumfOp: "maximum",
+    arith.MinimumfOp: "minimum",
+}
+"""Of a number and a NaN, the number; or the NaN, and -0 below +0."""
 
 
-def strict_extreme(e: Emission, a: Value, b: Value, greater: bool) -> Value:
-    """The greater or the smaller of two; a NaN of either, and -0 below +0.
-
-    LLVM has it, but its SPIR-V back end takes it for OpenCL's fmax.  There equal
-    operands differ at most in the sign of a zero: the bits of both together are the
-    smaller, those that both have the greater.
-    """
-    if not e.facts.gpu:
-        return e.intrinsic("maximum" if greater else "minimum", a.type, [a, b])
-    element = component(a.type)
-    assert isinstance(element, Float), a
-    bits = like(a.type, Int(element.bits))
-    x, y = (e.f.cast("bitcast", each, bits) for each in (a, b))
-    both = e.f.binary("and" if greater else "or", x, y)
-    merged = e.f.cast("bitcast", both, a.type)
-    equal = e.f.compare("fcmp oeq", a, b)
-    ordered = e.f.select(equal, merged, number_extreme(e, a, b, greater))
-    nan = e.f.binary("fadd", a, b)
-    return e.f.select(e.f.compare("fcmp uno", a, b), nan, ordered)
+def _float_extreme(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
+    """The smaller or the greater of two."""
+    a, b = e.value(op.lhs), e.value(op.rhs)
+    e.set(op.result, e.intrinsic(_FLOAT_EXTREMES[type(op)], a.type, [a, b]))
 
 
-def _float_extreme(
-    make: Callable[[Emission, Value, Value, bool], Value], greater: bool
-) -> Callable[[Emission, arith.FloatingPointLikeBinaryOperation], None]:
-    def handler(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
-        def extreme(a: Value, b: Value) -> Value:
-            return make(e, a, b, greater)
-
-        each_float(e, op.result, (op.lhs, op.rhs), extreme)
-
-    return handler
-
-
-handlers.add(arith.MaxnumfOp, _float_extreme(number_extreme, greater=True))
-handlers.add(arith.MinnumfOp, _float_extreme(number_extreme, greater=False))
-handlers.add(arith.MaximumfOp, _float_extreme(strict_extreme, greater=True))
-handlers.add(arith.MinimumfOp, _float_extreme(strict_extreme, greater=False))
+for _op in _FLOAT_EXTREMES:
+    handlers.add(_op, _float_extreme)
 
 
 # `arith` conversions: between widths, between integers and floats, of bits.
@@ -343,43 +255,39 @@ def resize(e: Emission, op: Operation) -> None:
     e.set(op.results[0], e.f.cast(opcode, x, to))
 
 
-@handlers.on(arith.SIToFPOp, arith.UIToFPOp)
-def integer_to_float(e: Emission, op: arith.SIToFPOp | arith.UIToFPOp) -> None:
-    """An integer as a float, rounded to nearest even."""
-    opcode = "sitofp" if isinstance(op, arith.SIToFPOp) else "uitofp"
-    x, target = e.value(op.input), op.result.type
-    if not is_bf16(target):
-        e.set(op.result, e.f.cast(opcode, x, e.type(target)))
-        return
-    element = component(x.type)
-    assert isinstance(element, Int), op
-    if element.bits > 32:
-        # Rounded to f64 and then to bf16, it could be the wrong neighbour.
-        raise Refusal(
-            f"expected an integer of at most 32 bits as bf16, got {op.input.type}"
-        )
-    if element.bits == 32:
-        number = to_odd(e, e.f.cast(opcode, x, like(x.type, DOUBLE)))
-    else:
-        number = e.f.cast(opcode, x, like(x.type, FLOAT))
-    e.set(op.result, narrowed(e, number))
+_CONVERSIONS: dict[type[Operation], str] = {
+    arith.SIToFPOp: "sitofp",
+    arith.UIToFPOp: "uitofp",
+    arith.FPToSIOp: "fptosi",
+    arith.FPToUIOp: "fptoui",
+}
 
 
-@handlers.on(arith.FPToSIOp, arith.FPToUIOp)
-def float_to_integer(e: Emission, op: arith.FPToSIOp | arith.FPToUIOp) -> None:
-    """A float as an integer, rounded towards zero."""
-    opcode = "fptosi" if isinstance(op, arith.FPToSIOp) else "fptoui"
-    x = e.value(op.input)
-    if is_bf16(op.input.type):
-        x = widened(e, x)
-    e.set(op.result, e.f.cast(opcode, x, e.type(op.result.type)))
+def _converted(e: Emission, op: Operation) -> None:
+    """An integer to nearest even, or a float rounded towards zero."""
+    (x,), (result,) = op.operands, op.results
+    opcode = _CONVERSIONS[type(op)]
+    e.set(result, e.f.cast(opcode, e.value(x), e.type(result.type)))
+
+
+for _op in _CONVERSIONS:
+    handlers.add(_op, _converted)
 
 
 @handlers.on(arith.ExtFOp, arith.TruncFOp)
 def resize_float(e: Emission, op: arith.ExtFOp | arith.TruncFOp) -> None:
-    """A float in another width."""
-    source, target = op.input.type, op.result.type
-    e.set(op.result, resized(e, e.value(op.input), source, target))
+    """A float in another width, to nearest even; of bf16 by Intel's builtins."""
+    x, to = e.value(op.input), e.type(op.result.type)
+    if is_bf16(op.input.type) or is_bf16(op.result.type):
+        end = "BF16ToF" if is_bf16(op.input.type) else "FToBF16"
+        name = builtin(f"__spirv_Convert{end}INTEL", (x.type,))
+        e.set(op.result, e.call(name, to, [x], attributes=PURE))
+        return
+    source, target = component(x.type), component(to)
+    assert isinstance(source, Float), op
+    assert isinstance(target, Float), op
+    opcode = "fpext" if source.bits < target.bits else "fptrunc"
+    e.set(op.result, e.f.cast(opcode, x, to))
 
 
 @handlers.on(arith.BitcastOp)
@@ -414,17 +322,7 @@ def _bits(type: Type) -> int:
     return element.bits * width(type)
 
 
-# Floats: bf16 is computed in f32, and what the IR allows to be relaxed is said.
-#
-# An operation on bf16 extends its operands to f32, computes there, and rounds: exactly
-# the bf16 operation for +, -, *, / and sqrt, since f32 has more than twice the bits and
-# two.  LLVM's own bfloat arithmetic does the same through library calls, which need not
-# be there, so on x86-64 the bits are moved here; Intel GPUs have instructions, as
-# builtins.
-#
-# A number of more bits than f32 is first rounded to odd: what is cut off is remembered
-# in
-# the last bit, so that rounding once more gives the nearest.
+# Floats: what the IR allows to be relaxed is said.
 
 _FLAGS = {
     FastMathFlag.NO_NANS: "nnan",
@@ -447,88 +345,6 @@ def fast(flags: arith.FastMathFlagsAttr | None) -> str:
 def is_bf16(type: Attribute) -> bool:
     """Whether a number or the components of a vector are bf16."""
     return isinstance(element_of(type), BFloat16Type)
-
-
-def widened(e: Emission, x: Value) -> Value:
-    """A bf16 as f32, exactly."""
-    to = like(x.type, FLOAT)
-    if e.facts.gpu:
-        name = builtin("__spirv_ConvertBF16ToFINTEL", (x.type,))
-        return e.call(name, to, [x], attributes=PURE)
-    word = like(x.type, I32)
-    bits = e.f.cast("zext", e.f.cast("bitcast", x, like(x.type, I16)), word)
-    shifted = e.f.binary("shl", bits, integer(word, 16))
-    return e.f.cast("bitcast", shifted, to)
-
-
-def narrowed(e: Emission, x: Value) -> Value:
-    """An f32 as bf16, to nearest even; a NaN stays one."""
-    if e.facts.gpu:
-        name = builtin("__spirv_ConvertFToBF16INTEL", (x.type,))
-        return e.call(name, like(x.type, I16), [x], attributes=PURE)
-    word = like(x.type, I32)
-    bits = e.f.cast("bitcast", x, word)
-    high = e.f.binary("lshr", bits, integer(word, 16))
-    odd = e.f.binary("and", high, integer(word, 1))
-    up = e.f.binary("add", odd, integer(word, 0x7FFF))
-    sum = e.f.binary("add", bits, up)
-    rounded = e.f.binary("lshr", sum, integer(word, 16))
-    quiet = e.f.binary("or", high, integer(word, 0x40))
-    nan = e.f.compare("fcmp uno", x, x)
-    short = e.f.cast("trunc", e.f.select(nan, quiet, rounded), like(x.type, I16))
-    return e.f.cast("bitcast", short, like(x.type, e.types.number(BFloat16Type())))
-
-
-def to_odd(e: Emission, x: Value) -> Value:
-    """An f64 as f32, rounded to odd."""
-    single, word = like(x.type, FLOAT), like(x.type, I32)
-    near = e.f.cast("fptrunc", x, single)
-    back = e.f.cast("fpext", near, x.type)
-    size, wanted = (e.intrinsic("fabs", x.type, [each]) for each in (back, x))
-    bits = e.f.cast("bitcast", near, word)
-    less = e.f.binary("sub", bits, integer(word, 1))
-    cut = e.f.select(e.f.compare("fcmp ogt", size, wanted), less, bits)
-    odd = e.f.binary("or", cut, integer(word, 1))
-    inexact = e.f.compare("fcmp one", back, x)
-    return e.f.cast("bitcast", e.f.select(inexact, odd, bits), single)
-
-
-def resized(e: Emission, x: Value, source: Attribute, target: Attribute) -> Value:
-    """A float in another width, rounded once, to nearest even."""
-    if is_bf16(source):
-        x = widened(e, x)
-    shape = x.type
-    if shape == like(shape, DOUBLE) and (is_bf16(target) or _is_half(e, target)):
-        x = to_odd(e, x)
-    if is_bf16(target):
-        return narrowed(e, _changed(e, x, like(shape, FLOAT)))
-    return _changed(e, x, like(shape, e.types.number(element_of(target))))
-
-
-def _is_half(e: Emission, target: Attribute) -> bool:
-    """Whether it is f16 where only a library converts f64 to it."""
-    return not e.facts.gpu and e.types.number(element_of(target)) == HALF
-
-
-def _changed(e: Emission, x: Value, to: Type) -> Value:
-    bits = {like(to, HALF): 16, like(to, FLOAT): 32, like(to, DOUBLE): 64}
-    opcode = "fpext" if bits[x.type] < bits[to] else "fptrunc"
-    return e.f.cast(opcode, x, to)
-
-
-def each_float(
-    e: Emission,
-    result: SSAValue,
-    operands: Sequence[SSAValue],
-    make: Callable[..., Value],
-) -> None:
-    """Set a float result to `make` of its operands; bf16 through f32."""
-    values = [e.value(operand) for operand in operands]
-    if is_bf16(result.type):
-        found = narrowed(e, make(*(widened(e, value) for value in values)))
-    else:
-        found = make(*values)
-    e.set(result, found)
 
 
 # `ub`: a value of which nothing is known.

@@ -31,6 +31,7 @@ from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.row_slice import TokenType
 from coopc.emit import walker
+from coopc.emit.expanded import expanded
 from coopc.emit.memrefs import Form, IndexArithmetic, space_of
 from coopc.emit.walker import (
     NUMBERS,
@@ -74,6 +75,7 @@ from coopc.llvm.types import (
     width,
 )
 from coopc.llvm.values import Constant, Local, Value, floating, integer, poison
+from coopc.passes.generic.expansion import Target
 
 if TYPE_CHECKING:
     pass
@@ -482,6 +484,7 @@ class ModuleEmission:
         """Make an empty LLVM module for a module of the IR."""
         self.source = source
         self.facts = facts
+        self.target = Target("spir64" if facts.gpu else "x86", facts.device)
         self.module = Module(facts.triple, facts.layout)
         self.types = Types(facts)
         self.functions = {
@@ -898,4 +901,5 @@ def emit(e: Emission, op: Operation) -> None:
             "expected no matrices, which convert-coopmatrix-to-amx makes tiles of and "
             f"llvm-ir{{matrix=true}} prints, got {op.name}"
         )
-    handler_of(op)(e, op)
+    if not expanded(e.walker, op, e.whole.target, e.set):
+        handler_of(op)(e, op)

@@ -7,27 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_vector
-from coopc.emit.llvm.arith import (
-    is_bf16,
-    narrowed,
-    number_extreme,
-    strict_extreme,
-    widened,
-)
+from coopc.emit.expanded import updated
 from coopc.emit.llvm.emission import Emission, Handlers, View, filled, id_of
 from coopc.emit.memrefs import (
     Form,
-    Update,
     allocated,
     cast_form,
     first_element,
@@ -37,7 +29,6 @@ from coopc.emit.memrefs import (
     mixed,
     space_of,
     update_of,
-    updates,
 )
 from coopc.emit.walker import Refusal
 from coopc.llvm.module import Typed, arrive
@@ -285,18 +276,19 @@ def atomic_store(e: Emission, op: memref.StoreOp) -> None:
 def update(e: Emission, op: memref.AtomicRMWOp) -> None:
     """The instruction of the kind, or a loop."""
     view, value, how = e.view(op.memref), e.value(op.value), _how(e, op)
-    kind = update_of(UPDATES, op.kind.value.data, view.element)
+    kind = update_of(op.kind.value.data, view.element)
     if _form(e, view, kind.access) != "native":
         word = _word(e, op.memref, op.indices, kind.access)
 
         def combine(old: Value) -> Value:
-            return combined(e, kind, view.element, old, value)
+            return updated(e.walker, op, kind, old)
 
         e.set(op.result, update_in_word(e, word, how, combine))
         return
     pointer = e.pointer(view, e.index.linear(view, e.nums(op.indices)))
     tail = f" {how.scope}{how.order}, align {e.types.bytes_of(view.element)}"
-    parts = (f"atomicrmw {kind.instruction} ", Typed(pointer), ", ", Typed(value), tail)
+    name = _INSTRUCTIONS[op.kind.value.data]
+    parts = (f"atomicrmw {name} ", Typed(pointer), ", ", Typed(value), tail)
     e.set(op.result, e.f.emit(value.type, *parts))
 
 
@@ -457,58 +449,18 @@ def _with(e: Emission, word: Word, old: Value, element: Value) -> Value:
     return e.f.binary("or", kept, placed)
 
 
-# What an atomic update makes of an element: see `coopc.emit.memrefs`.
-
-Make: TypeAlias = Callable[[Emission, Value, Value], Value]
-
-
-def _binary(opcode: str) -> Make:
-    return lambda e, old, value: e.f.binary(opcode, old, value)
-
-
-def _least(predicate: str) -> Make:
-    """The old one where a comparison holds of both, else the value."""
-
-    def make(e: Emission, old: Value, value: Value) -> Value:
-        return e.f.select(e.f.compare(f"icmp {predicate}", old, value), old, value)
-
-    return make
-
-
-def _extreme(greater: bool, *, strict: bool) -> Make:
-    emit = strict_extreme if strict else number_extreme
-    return lambda e, old, value: emit(e, old, value, greater)
-
-
-UPDATES: dict[int, Update[Make]] = updates(
-    {
-        0: (_binary("fadd"), "fadd"),
-        1: (_binary("add"), "add"),
-        2: (lambda e, old, value: value, "xchg"),
-        3: (_extreme(True, strict=True), ""),
-        4: (_least("sgt"), "max"),
-        5: (_least("ugt"), "umax"),
-        6: (_extreme(False, strict=True), ""),
-        7: (_least("slt"), "min"),
-        8: (_least("ult"), "umin"),
-        9: (_binary("fmul"), ""),
-        10: (_binary("mul"), ""),
-        11: (_binary("or"), "or"),
-        12: (_binary("and"), "and"),
-        13: (_extreme(True, strict=False), "fmax"),
-        14: (_extreme(False, strict=False), "fmin"),
-        15: (_binary("xor"), "xor"),
-    }
-)
-
-
-def combined(
-    e: Emission, kind: Update[Make], type: Attribute, old: Value, value: Value
-) -> Value:
-    """Emit what an update makes of an element; bf16 through f32."""
-    if kind.access == "bits":
-        return kind.make(e, old, value)
-    if is_bf16(type):
-        wide = kind.make(e, widened(e, old), widened(e, value))
-        return narrowed(e, wide)
-    return kind.make(e, old, value)
+_INSTRUCTIONS = {
+    0: "fadd",
+    1: "add",
+    2: "xchg",
+    4: "max",
+    5: "umax",
+    7: "min",
+    8: "umin",
+    11: "or",
+    12: "and",
+    13: "fmax",
+    14: "fmin",
+    15: "xor",
+}
+"""By the number of a kind, where there is one."""

@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import ReduceKind, ShuffleMode
-from coopc.emit.llvm.arith import each_float
 from coopc.emit.llvm.emission import PURE, Emission, Handlers, Num, View, id_of
 from coopc.emit.llvm.mangling import builtin, letter
 from coopc.emit.llvm.memref import view_elements
@@ -238,7 +237,7 @@ def reduce(e: Emission, op: simt.ReduceOp) -> None:
     def make(value: Value) -> Value:
         return e.gathered(value.type, [one(x) for x in e.components(value)])
 
-    each_float(e, op.result, (op.value,), make)
+    e.set(op.result, make(e.value(op.value)))
 
 
 # `simt.block_read` and `block_write`: consecutive elements by the whole subgroup.

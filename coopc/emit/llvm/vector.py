@@ -8,22 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType
 from xdsl.ir import Attribute
 
-from coopc.dialects.narrow import is_integer, is_vector
-from coopc.emit.llvm.arith import (
-    is_bf16,
-    narrowed,
-    number_extreme,
-    same_bits,
-    strict_extreme,
-    widened,
-)
+from coopc.dialects.narrow import is_vector
+from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers, Num, View, id_of
 from coopc.emit.walker import Refusal, check_combining, count_of
 from coopc.llvm.module import Block, arrive
-from coopc.llvm.types import I1, I32, I64, Int, Type, Vector, component, width
+from coopc.llvm.types import I1, I32, I64, Float, Int, Type, Vector, component, width
 from coopc.llvm.values import Value, composite, integer
 
 handlers = Handlers()
@@ -115,9 +107,8 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
 @handlers.on(vector.FMAOp)
 def fma(e: Emission, op: vector.FMAOp) -> None:
     """`lhs * rhs + acc`, rounded once."""
-    from coopc.emit.llvm.math import fused
-
-    fused(e, op.res, (op.lhs, op.rhs, op.acc))
+    xs = [e.value(x) for x in (op.lhs, op.rhs, op.acc)]
+    e.set(op.res, e.intrinsic("fma", xs[0].type, xs))
 
 
 @handlers.on(vector.BitcastOp)
@@ -288,63 +279,32 @@ def _if(
     return result
 
 
-# `vector.reduction`: LLVM's where it has one of that order, else one by one.
+# `vector.reduction`: what `expand-vector` leaves, of which LLVM has one in that order.
 
-_EXTREMES = {"minui": "umin", "minsi": "smin", "maxui": "umax", "maxsi": "smax"}
-_FLOAT_EXTREMES = {
+_REDUCTIONS = {
+    "minui": "umin",
+    "minsi": "smin",
+    "maxui": "umax",
+    "maxsi": "smax",
     "maxnumf": "fmax",
     "minnumf": "fmin",
     "maximumf": "fmaximum",
     "minimumf": "fminimum",
 }
+"""By their kinds, where they have other names."""
 
 
 @handlers.on(vector.ReductionOp)
 def reduction(e: Emission, op: vector.ReductionOp) -> None:
-    """All components as one, in order, after what they start from."""
+    """LLVM's reduction; that of sums and products of floats starts from a number."""
     kind, element = str(op.kind.data), op.dest.type
     check_combining(kind, element)
     whole = e.value(op.vector)
-    first = None if op.acc is None else e.value(op.acc)
-    direct = _is_whole(element) or isinstance(element, Float32Type | Float64Type)
-    if direct and not e.facts.gpu and isinstance(whole.type, Vector):
-        e.set(op.dest, _at_once(e, kind, element, whole, first))
-        return
-    found, *rest = [*([first] if first is not None else []), *e.components(whole)]
-    for scalar in rest:
-        found = _combined(e, kind, element, found, scalar)
+    assert isinstance(whole.type, Vector), op
+    name, to, arguments = _REDUCTIONS.get(kind, kind), whole.type.element, [whole]
+    if kind in ("add", "mul") and isinstance(to, Float):
+        name, neutral = f"f{kind}", -0.0 if kind == "add" else 1.0
+        start = e.real(to, neutral) if op.acc is None else e.value(op.acc)
+        arguments = [start, whole]
+    found = e.intrinsic(f"vector.reduce.{name}", to, arguments, [whole.type])
     e.set(op.dest, found)
-
-
-def _is_whole(element: Attribute) -> bool:
-    return isinstance(element, IndexType) or is_integer(element)
-
-
-def _at_once(
-    e: Emission, kind: str, element: Attribute, whole: Value, first: Value | None
-) -> Value:
-    """LLVM's reduction; that of sums and products of floats starts from a number."""
-    assert isinstance(whole.type, Vector), whole
-    to, over = whole.type.element, [whole.type]
-    if kind in ("add", "mul") and not _is_whole(element):
-        start = e.real(to, -0.0 if kind == "add" else 1.0) if first is None else first
-        return e.intrinsic(f"vector.reduce.f{kind}", to, [start, whole], over)
-    name = _EXTREMES.get(kind) or _FLOAT_EXTREMES.get(kind) or kind
-    found = e.intrinsic(f"vector.reduce.{name}", to, [whole], over)
-    return found if first is None else _combined(e, kind, element, first, found)
-
-
-def _combined(e: Emission, kind: str, element: Attribute, a: Value, b: Value) -> Value:
-    """Two components as one; bf16 is rounded each time."""
-    if is_bf16(element):
-        return narrowed(e, _of_numbers(e, kind, False, widened(e, a), widened(e, b)))
-    return _of_numbers(e, kind, _is_whole(element), a, b)
-
-
-def _of_numbers(e: Emission, kind: str, whole: bool, a: Value, b: Value) -> Value:
-    if kind in _EXTREMES:
-        return e.intrinsic(_EXTREMES[kind], a.type, [a, b])
-    if kind in _FLOAT_EXTREMES:
-        make = number_extreme if "num" in kind else strict_extreme
-        return make(e, a, b, kind.startswith("max"))
-    return e.f.binary(kind if whole else f"f{kind}", a, b)

@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IndexType, StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
-from coopc.emit.memrefs import Update, update_of, updates
+from coopc.emit.expanded import updated
+from coopc.emit.memrefs import update_of
 from coopc.emit.spirv import address
 from coopc.emit.spirv.address import element_pointer, linear, pointer
-from coopc.emit.spirv.arith import (
-    is_bf16,
-    narrowed,
-    number_extreme,
-    relaxed,
-    strict_extreme,
-    widened,
-)
 from coopc.emit.spirv.emission import PHYSICAL, Emission, Handlers, Num, View
 from coopc.emit.walker import Refusal
 from coopc.plan.atomics import LOGICAL, WORD, Access, AtomicForm, atomic_form
@@ -117,13 +109,13 @@ def update(e: Emission, op: memref.AtomicRMWOp) -> None:
     """The instruction of the kind, or a loop."""
     view = e.view(op.memref)
     how = _how(e, op, view)
-    kind = update_of(UPDATES, op.kind.value.data, view.element)
+    kind = update_of(op.kind.value.data, view.element)
     positions, value = e.nums(op.indices), e.id(op.value)
     e.whole.written.add(view.base)
     form = _form(e, view, kind.access)
     if view.storage == PRIVATE:
         old = _of_one(e, view, positions)
-        new = combined(e, kind, view.element, old, value)
+        (new,) = updated(e.walker, op, kind, (old,))
         e.do("OpStore", element_pointer(e, view, positions), new)
         e.set(op.result, (old,))
         return
@@ -131,12 +123,14 @@ def update(e: Emission, op: memref.AtomicRMWOp) -> None:
         place = element_pointer(e, view, positions)
         type = e.types.in_memory(view.element)
         operands = place, how.scope, how.semantics, value
-        e.set(op.result, (e.emit(kind.instruction, *operands, type=type),))
+        opcode = _INSTRUCTIONS[op.kind.value.data]
+        e.set(op.result, (e.emit(opcode, *operands, type=type),))
         return
     word = word_of(e, view, positions, form)
 
     def combine(old: Id) -> Id:
-        return combined(e, kind, view.element, old, value)
+        (new,) = updated(e.walker, op, kind, (old,))
+        return new
 
     e.set(op.result, (update_in_word(e, word, how, combine),))
 
@@ -357,68 +351,18 @@ def _with(e: Emission, word: Word, old: Id, element: Id) -> Id:
     return e.emit("OpBitwiseOr", kept, placed, type=word.type)
 
 
-# What an atomic update makes of an element: see `coopc.emit.memrefs`.
-
-Make: TypeAlias = Callable[[Emission, Id, Id], Id]
-
-
-def _binary(opcode: str) -> Make:
-    return lambda e, old, value: e.emit(opcode, old, value, type=old.type)
-
-
-def _float(opcode: str) -> Make:
-    def make(e: Emission, old: Id, value: Id) -> Id:
-        return relaxed(e, opcode, e.emit(opcode, old, value, type=old.type), None)
-
-    return make
-
-
-def _least(opcode: str) -> Make:
-    """The old one where a comparison holds of both, else the value."""
-
-    def make(e: Emission, old: Id, value: Id) -> Id:
-        keeps = e.emit(opcode, old, value, type=e.types.bool)
-        return e.emit("OpSelect", keeps, old, value, type=old.type)
-
-    return make
-
-
-def _extreme(greater: bool, *, strict: bool) -> Make:
-    def make(e: Emission, old: Id, value: Id) -> Id:
-        e.whole.strict = True
-        emit = strict_extreme if strict else number_extreme
-        return emit(e, old.type, old, value, greater)
-
-    return make
-
-
-UPDATES: dict[int, Update[Make]] = updates(
-    {
-        0: (_float("OpFAdd"), "OpAtomicFAddEXT"),
-        1: (_binary("OpIAdd"), "OpAtomicIAdd"),
-        2: (lambda e, old, value: value, "OpAtomicExchange"),
-        3: (_extreme(True, strict=True), ""),
-        4: (_least("OpSGreaterThan"), "OpAtomicSMax"),
-        5: (_least("OpUGreaterThan"), "OpAtomicUMax"),
-        6: (_extreme(False, strict=True), ""),
-        7: (_least("OpSLessThan"), "OpAtomicSMin"),
-        8: (_least("OpULessThan"), "OpAtomicUMin"),
-        9: (_float("OpFMul"), ""),
-        10: (_binary("OpIMul"), ""),
-        11: (_binary("OpBitwiseOr"), "OpAtomicOr"),
-        12: (_binary("OpBitwiseAnd"), "OpAtomicAnd"),
-        13: (_extreme(True, strict=False), "OpAtomicFMaxEXT"),
-        14: (_extreme(False, strict=False), "OpAtomicFMinEXT"),
-        15: (_binary("OpBitwiseXor"), "OpAtomicXor"),
-    }
-)
-
-
-def combined(
-    e: Emission, kind: Update[Make], type: Attribute, old: Id, value: Id
-) -> Id:
-    """Emit what an update makes of an element; bf16 through f32."""
-    if not is_bf16(type) or kind.access == "bits":
-        return kind.make(e, old, value)
-    wide = kind.make(e, widened(e, old), widened(e, value))
-    return narrowed(e, wide, old.type)
+_INSTRUCTIONS = {
+    0: "OpAtomicFAddEXT",
+    1: "OpAtomicIAdd",
+    2: "OpAtomicExchange",
+    4: "OpAtomicSMax",
+    5: "OpAtomicUMax",
+    7: "OpAtomicSMin",
+    8: "OpAtomicUMin",
+    11: "OpAtomicOr",
+    12: "OpAtomicAnd",
+    13: "OpAtomicFMaxEXT",
+    14: "OpAtomicFMinEXT",
+    15: "OpAtomicXor",
+}
+"""By the number of a kind, where there is one."""

@@ -27,9 +27,8 @@ from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
-from coopc.dialects.narrow import is_memref
 from coopc.emit.spirv import address
-from coopc.emit.spirv.arith import converted, relaxed
+from coopc.emit.spirv.arith import relaxed
 from coopc.emit.spirv.emission import Emission, Handlers, Kept, Num, View
 from coopc.emit.spirv.types import DEVICE_USES
 from coopc.emit.walker import Facts, Refusal
@@ -193,7 +192,7 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     """OpConstantComposite of a constant where the device has that, else a construct."""
     matrix, device = matrix_type(op.result), e.facts.device
     type = e.types.matrix(matrix)
-    value = _fill_value(e, op, matrix)
+    value = e.id(op.value)
     if device.fills == "zero" and not is_zero(value):
         raise Refusal(
             f"{device.name} fills matrices with zeros only: {LEGALIZE} inserts others"
@@ -218,24 +217,6 @@ def _hidden_zero(e: Emission, type: Id) -> Id:
         return e.emit("OpConvertUToF", bit, type=type)
 
     return e.once(("hidden zero", type), make)
-
-
-def _fill_value(e: Emission, op: coopmatrix.FillOp, matrix: MatrixType) -> Id:
-    """The number that a matrix is filled with."""
-    source = op.value.type
-    if is_memref(source):
-        view = e.view(op.value)
-        pointer = address.element_pointer(e, view, ())
-        access = address.memory_operands(e, view)
-        source = view.element
-        value = e.emit("OpLoad", pointer, *access, type=e.types.in_memory(source))
-    elif op.is_pointer:
-        raise Refusal(f"expected a number or a memref of rank 0, got {source}")
-    else:
-        value = e.id(op.value)
-    if is_zero(value):
-        return e.module.constant(e.types.number(matrix.element_type), 0)
-    return converted(e, value, source, matrix.element_type)
 
 
 def is_constant(id: Id) -> bool:

@@ -18,9 +18,11 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.emit import walker
+from coopc.emit.expanded import expanded
 from coopc.emit.memrefs import Form, IndexArithmetic, Strided
 from coopc.emit.spirv.types import Types
 from coopc.emit.walker import Facts, Flow, Refusal, Walker, element_of
+from coopc.passes.generic.expansion import Target
 from coopc.spirv.instruction import Id, Instruction, Operand
 from coopc.spirv.module import Function, Module
 
@@ -291,6 +293,7 @@ class ModuleEmission:
         """Make an empty SPIR-V module for a module of the IR."""
         self.source = source
         self.facts = facts
+        self.target = Target(facts.flavour, facts.device)
         self.module = Module(
             version=facts.device.spirv_version,
             addressing=_addressing(facts),
@@ -709,20 +712,32 @@ class Emission:
             one if width == 1 else self.module.constant_composite(type, [one] * width)
         )
 
-    def components(self, part: Id) -> list[Id]:
-        """The components of a scalar or vector."""
+    def components(self, part: Id, chosen: range | None = None) -> list[Id]:
+        """The components of a scalar or vector, or some of them."""
         width = self.types.width(part.type)
         if width == 1:
             return [part]
         element = self.types.component(part.type)
         return [
             self.emit("OpCompositeExtract", part, at, type=element)
-            for at in range(width)
+            for at in chosen or range(width)
         ]
 
     def scalars(self, value: SSAValue) -> list[Id]:
         """The components of a number or a vector, one by one."""
         return [one for part in self.parts(value) for one in self.components(part)]
+
+    def some_scalars(self, value: SSAValue, chosen: range) -> list[Id]:
+        """Some components of a number or a vector, which follow each other."""
+        found: list[Id] = []
+        start = 0
+        for part in self.parts(value):
+            width = self.types.width(part.type)
+            first, last = max(chosen.start - start, 0), min(chosen.stop - start, width)
+            if first < last:
+                found += self.components(part, range(first, last))
+            start += width
+        return found
 
     def gathered(self, type: Attribute, scalars: Sequence[Id]) -> tuple[Id, ...]:
         """A vector of these components."""
@@ -819,4 +834,5 @@ def emit(e: Emission, op: Operation) -> None:
             f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "
             "smaller vectors are fewer"
         )
-    handler_of(op)(e, op)
+    if not expanded(e.walker, op, e.whole.target, e.set):
+        handler_of(op)(e, op)

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.emit.spirv.address import linear, memory_operands, pointer
-from coopc.emit.spirv.arith import each_float, is_bf16, is_i1
+from coopc.emit.spirv.arith import is_bf16, is_i1
 from coopc.emit.spirv.emission import Emission, Handlers, Num, View
 from coopc.emit.spirv.memref import view_elements
 from coopc.emit.walker import Refusal, count_of, element_of
@@ -310,7 +310,7 @@ def reduce(e: Emission, op: simt.ReduceOp) -> None:
         # OpenCL has no reductions of vectors.
         return _componentwise(e, x, to, lambda each: one(each.type, each))
 
-    each_float(e, op.result, (op.value,), part)
+    e.each(op.result, (op.value,), part)
 
 
 def _reduction(e: Emission, op: simt.ReduceOp, type: Attribute) -> str:

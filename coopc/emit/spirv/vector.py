@@ -9,26 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IndexType, IntegerType, f32, i32
+from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import Attribute
 
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import is_vector
 from coopc.emit.spirv import address
 from coopc.emit.spirv.address import memory_operands, pointer
 from coopc.emit.spirv.arith import (
-    is_bf16,
     is_i1,
-    narrowed,
-    number_extreme,
-    relaxed,
     same_bits,
-    strict_extreme,
-    widened,
 )
 from coopc.emit.spirv.emission import Emission, Handlers, Num, View
 from coopc.emit.spirv.memref import is_true
 from coopc.emit.spirv.types import VECTOR_WIDTHS
-from coopc.emit.walker import Refusal, check_combining, count_of, element_of
+from coopc.emit.walker import Refusal, count_of, element_of
 from coopc.spirv.instruction import Id
 
 handlers = Handlers()
@@ -82,7 +76,7 @@ def extract(e: Emission, op: vector.ExtractOp) -> None:
     static = [int(n) for n in op.static_position.get_values()]
     at, count = e.index.place(op.vector.type, static, e.nums(op.dynamic_position))
     if isinstance(at, int):
-        scalars = e.scalars(op.vector)[at : at + count]
+        scalars = e.some_scalars(op.vector, range(at, at + count))
     elif count == 1 and _is_one_vector(e, op.vector.type):
         (part,) = e.parts(op.vector)
         type = e.element(op.result.type)
@@ -136,9 +130,12 @@ def _replaced(e: Emission, old: Sequence[Id], at: Id, new: Sequence[Id]) -> list
 @handlers.on(vector.FMAOp)
 def fma(e: Emission, op: vector.FMAOp) -> None:
     """`lhs * rhs + acc`, rounded once."""
-    from coopc.emit.spirv.math import fused
+    name = "Fma" if e.facts.vulkan else "fma"
 
-    fused(e, op.res, (op.lhs, op.rhs, op.acc))
+    def make(to: Id, *ids: Id) -> Id:
+        return e.ext(name, *ids, type=to)
+
+    e.each(op.res, (op.lhs, op.rhs, op.acc), make)
 
 
 @handlers.on(vector.BitcastOp)
@@ -224,70 +221,6 @@ def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
     for column in columns[1:]:
         found = [e.emit("OpLogicalAnd", a, b, type=bool) for a in found for b in column]
     e.set(op.mask_vector, e.gathered(type, found))
-
-
-_COMBINED: dict[str, str] = {
-    "add": "OpIAdd",
-    "mul": "OpIMul",
-    "and": "OpBitwiseAnd",
-    "or": "OpBitwiseOr",
-    "xor": "OpBitwiseXor",
-}
-_COMBINED_BOOLS: dict[str, str] = {
-    "add": "OpLogicalNotEqual",
-    "mul": "OpLogicalAnd",
-    "and": "OpLogicalAnd",
-    "or": "OpLogicalOr",
-    "xor": "OpLogicalNotEqual",
-    "minui": "OpLogicalAnd",
-    "maxui": "OpLogicalOr",
-    "minsi": "OpLogicalOr",
-    "maxsi": "OpLogicalAnd",
-}
-"""Of i1, of which 1 is -1 where it is signed."""
-_COMBINED_FLOATS = {"add": "OpFAdd", "mul": "OpFMul"}
-_COMBINED_BY_CALL: dict[str, tuple[str, str]] = {
-    "minui": ("u_min", "UMin"),
-    "minsi": ("s_min", "SMin"),
-    "maxui": ("u_max", "UMax"),
-    "maxsi": ("s_max", "SMax"),
-}
-"""In OpenCL.std and in GLSL.std.450."""
-
-
-@handlers.on(vector.ReductionOp)
-def reduction(e: Emission, op: vector.ReductionOp) -> None:
-    """All components as one, in order, after what they start from."""
-    element = op.dest.type
-    check_combining(str(op.kind.data), element)
-    scalars = e.scalars(op.vector)
-    if op.acc is not None:
-        scalars.insert(0, e.id(op.acc))
-    found, *rest = scalars
-    for scalar in rest:
-        found = _combined(e, op, element, found, scalar)
-    e.set(op.dest, (found,))
-
-
-def _combined(
-    e: Emission, op: vector.ReductionOp, element: Attribute, a: Id, b: Id
-) -> Id:
-    """Two components as one; bf16 is rounded each time."""
-    if is_bf16(element):
-        a, b, to = widened(e, a), widened(e, b), a.type
-        return narrowed(e, _combined(e, op, f32, a, b), to)
-    kind = str(op.kind.data)
-    if is_i1(element):
-        return e.emit(_COMBINED_BOOLS[kind], a, b, type=a.type)
-    if kind in _COMBINED_BY_CALL:
-        return e.ext(_COMBINED_BY_CALL[kind][e.facts.vulkan], a, b, type=a.type)
-    if kind in ("maxnumf", "minnumf", "maximumf", "minimumf"):
-        make = number_extreme if "num" in kind else strict_extreme
-        e.whole.strict = True
-        return make(e, a.type, a, b, kind.startswith("max"))
-    whole = isinstance(element, IndexType) or is_integer(element)
-    opcode = (_COMBINED if whole else _COMBINED_FLOATS)[kind]
-    return relaxed(e, opcode, e.emit(opcode, a, b, type=a.type), op.fastmath)
 
 
 # `vector` and memory: consecutive elements of a memref, some of them masked.

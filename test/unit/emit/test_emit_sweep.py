@@ -577,6 +577,9 @@ class Sweep:
         """What emits an operation, or leaves it out where it is refused."""
 
         def emit_or_leave_out(e: Any, op: Operation) -> None:
+            if op.parent_op() is None:  # of an expansion, which is refused as a whole
+                emit(e, op)
+                return
             if self.only is not None and op not in self.needed:
                 return
             if missing := [x for x in op.operands if x not in e.walker.values]:

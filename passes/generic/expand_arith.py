@@ -1,0 +1,323 @@
+"""`expand-arith`: divisions that round, arithmetic on i1, strict extremes of floats.
+
+Before: operations of `arith` that targets have no instruction for
+After:  operations of `arith` that they have
+Fails:  never; what has no expansion stays
+
+    %c = arith.floordivsi %a, %b : i32      a quotient, corrected by one where the rest
+                                            is not 0 and has another sign than %b
+
+An i1 is a bool in SPIR-V, so its arithmetic, which wraps around at 2, is logic: of two
+bools one is less than the other where it alone is 0, or 1 where 1 is -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    i1,
+    i32,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.narrow import is_memref
+from coopc.emit.walker import Refusal, element_of
+from coopc.passes.generic.expansion import (
+    Code,
+    ExpandPass,
+    Expansions,
+    Target,
+    bits_of,
+    in_vulkan,
+)
+
+table = Expansions()
+
+FREE = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+"""Of operations whose rounding is accounted for, or that do not round."""
+
+
+# Integers.
+
+
+def is_i1(value: SSAValue) -> bool:
+    """Whether a number or the components of a vector are i1."""
+    return element_of(value.type) == i1
+
+
+def refuse_i1(op: Operation) -> None:
+    """Refuse i1, which is not divided."""
+    if is_i1(op.operands[0]):
+        raise Refusal("expected integers of 8 bits or more, got i1")
+
+
+@table.on(arith.RemSIOp, when=in_vulkan)
+def rem_signed(code: Code, op: arith.RemSIOp) -> SSAValue:
+    """The remainder with the sign of the dividend.
+
+    Vulkan leaves OpSRem of negative numbers undefined.
+    """
+    refuse_i1(op)
+    quotient = code(arith.DivSIOp(op.lhs, op.rhs))
+    return code(arith.SubiOp(op.lhs, code(arith.MuliOp(quotient, op.rhs))))
+
+
+@table.on(arith.FloorDivSIOp)
+def floor_div(code: Code, op: arith.FloorDivSIOp) -> SSAValue:
+    """A signed quotient, rounded down."""
+    quotient, off = _signed(code, op, "slt")
+    return code(arith.SubiOp(quotient, off))
+
+
+@table.on(arith.CeilDivSIOp)
+def ceil_div(code: Code, op: arith.CeilDivSIOp) -> SSAValue:
+    """A signed quotient, rounded up."""
+    quotient, off = _signed(code, op, "sge")
+    return code(arith.AddiOp(quotient, off))
+
+
+def _signed(
+    code: Code, op: arith.FloorDivSIOp | arith.CeilDivSIOp, wrong: str
+) -> tuple[SSAValue, SSAValue]:
+    """A quotient, and 1 where it is inexact and of the sign that rounds wrong."""
+    refuse_i1(op)
+    a, b = op.lhs, op.rhs
+    quotient, rest = code(arith.DivSIOp(a, b)), code(arith.RemSIOp(a, b))
+    zero = code.like(a, 0)
+    inexact = code(arith.CmpiOp(rest, zero, "ne"))
+    # The rest has the sign of the dividend.
+    signs = code(arith.XOrIOp(rest, b))
+    off = code(arith.AndIOp(inexact, code(arith.CmpiOp(signs, zero, wrong))))
+    return quotient, code.select(off, code.like(a, 1), zero)
+
+
+@table.on(arith.CeilDivUIOp)
+def ceil_div_unsigned(code: Code, op: arith.CeilDivUIOp) -> SSAValue:
+    """An unsigned quotient, rounded up."""
+    refuse_i1(op)
+    quotient = code(arith.DivUIOp(op.lhs, op.rhs))
+    rest, zero = code(arith.RemUIOp(op.lhs, op.rhs)), code.like(op.lhs, 0)
+    inexact = code(arith.CmpiOp(rest, zero, "ne"))
+    by = code.select(inexact, code.like(op.lhs, 1), zero)
+    return code(arith.AddiOp(quotient, by))
+
+
+@table.on(arith.AddUIExtendedOp)
+def add_extended(code: Code, op: arith.AddUIExtendedOp) -> tuple[SSAValue, SSAValue]:
+    """The sum, and whether it wrapped around: it is then less than either operand."""
+    refuse_i1(op)
+    sum = code(arith.AddiOp(op.lhs, op.rhs))
+    return sum, code(arith.CmpiOp(sum, op.lhs, "ult"))
+
+
+# i1.
+
+LOGIC: dict[type[Operation], Callable[[SSAValue, SSAValue], Operation]] = {
+    arith.AddiOp: arith.XOrIOp,
+    arith.SubiOp: arith.XOrIOp,
+    arith.MuliOp: arith.AndIOp,
+    arith.MinUIOp: arith.AndIOp,
+    arith.MaxUIOp: arith.OrIOp,
+    arith.MinSIOp: arith.OrIOp,
+    arith.MaxSIOp: arith.AndIOp,
+}
+"""What arithmetic on i1 is, of which -1 is the least signed value."""
+
+ORDERS: dict[int, tuple[Callable[[SSAValue, SSAValue], Operation], int]] = {
+    2: (arith.AndIOp, 1),  # slt: 1 is -1
+    3: (arith.OrIOp, 1),
+    4: (arith.AndIOp, 0),
+    5: (arith.OrIOp, 0),
+    6: (arith.AndIOp, 0),  # ult
+    7: (arith.OrIOp, 0),
+    8: (arith.AndIOp, 1),
+    9: (arith.OrIOp, 1),
+}
+"""By the number of a predicate: what a comparison of i1 is, with one inverted."""
+
+
+def of_bools(op: Operation, target: Target) -> bool:
+    """Whether all operands are bools of SPIR-V."""
+    return target.is_spirv and all(map(is_i1, op.operands))
+
+
+def to_bool(op: Operation, target: Target) -> bool:
+    """Whether a number becomes a bool of SPIR-V."""
+    return target.is_spirv and is_i1(op.results[0]) and not is_i1(op.operands[0])
+
+
+def from_bool(op: Operation, target: Target) -> bool:
+    """Whether a bool of SPIR-V becomes a number."""
+    return target.is_spirv and is_i1(op.operands[0]) and not is_i1(op.results[0])
+
+
+@table.on(*LOGIC, when=of_bools)
+def logic(code: Code, op: Operation) -> SSAValue:
+    """Arithmetic that wraps around at 2."""
+    return code(LOGIC[type(op)](*op.operands))
+
+
+def of_ordered_bools(op: arith.CmpiOp, target: Target) -> bool:
+    """Whether a comparison asks which bool is less."""
+    return op.predicate.value.data in ORDERS and of_bools(op, target)
+
+
+@table.on(arith.CmpiOp, when=of_ordered_bools)
+def compare_bools(code: Code, op: arith.CmpiOp) -> SSAValue:
+    """One is set and the other is not, or may be, too."""
+    make, inverted = ORDERS[op.predicate.value.data]
+    pair = [op.lhs, op.rhs]
+    pair[inverted] = code(arith.XOrIOp(pair[inverted], code.like(op.lhs, -1)))
+    return code(make(*pair))
+
+
+@table.on(arith.ExtUIOp, arith.UIToFPOp, when=from_bool)
+def number_of_bool(code: Code, op: arith.ExtUIOp | arith.UIToFPOp) -> SSAValue:
+    """1 or 0."""
+    type = op.result.type
+    return code.select(op.input, code.number(type, 1), code.number(type, 0))
+
+
+@table.on(arith.ExtSIOp, arith.SIToFPOp, arith.IndexCastOp, when=from_bool)
+def signed_of_bool(
+    code: Code, op: arith.ExtSIOp | arith.SIToFPOp | arith.IndexCastOp
+) -> SSAValue:
+    """-1 or 0."""
+    type = op.result.type
+    return code.select(op.input, code.number(type, -1), code.number(type, 0))
+
+
+@table.on(arith.TruncIOp, arith.IndexCastOp, when=to_bool)
+def lowest_bit(code: Code, op: arith.TruncIOp | arith.IndexCastOp) -> SSAValue:
+    """Whether an integer is odd."""
+    low = code(arith.AndIOp(op.input, code.like(op.input, 1)))
+    return code(arith.CmpiOp(low, code.like(low, 0), "ne"))
+
+
+@table.on(arith.FPToSIOp, arith.FPToUIOp, when=to_bool)
+def whole_as_bool(code: Code, op: arith.FPToSIOp | arith.FPToUIOp) -> SSAValue:
+    """Whether a float is not 0, rounded towards zero."""
+    whole = code.cast(type(op), op.input, i32)
+    return code(arith.CmpiOp(whole, code.like(whole, 0), "ne"))
+
+
+# Floats.
+
+
+def is_settled(op: arith.CmpfOp, target: Target) -> bool:
+    """Whether a comparison is false or true of everything."""
+    return target.is_spirv and op.predicate.value.data in (0, 15)
+
+
+@table.on(arith.CmpfOp, when=is_settled)
+def settled(code: Code, op: arith.CmpfOp) -> SSAValue:
+    """Neither false nor true needs the operands."""
+    return code.number(op.result.type, -(op.predicate.value.data // 15))
+
+
+def has_no_strict_extreme(op: Operation, target: Target) -> bool:
+    """Whether a target has no extreme that takes a NaN.
+
+    LLVM has, but its SPIR-V back end takes it for OpenCL's fmax.
+    """
+    return target.language != "x86"
+
+
+def _strict(greater: bool) -> Callable[[Code, Any], SSAValue]:
+    """Of two floats the greater or the smaller, -0 below +0, or a NaN of either.
+
+    Equal operands differ at most in the sign of a zero: the bits of both together are
+    the smaller, those that both have the greater.
+    """
+    merge = arith.AndIOp if greater else arith.OrIOp
+    number = arith.MaxnumfOp if greater else arith.MinnumfOp
+
+    def make(code: Code, op: arith.MaximumfOp | arith.MinimumfOp) -> SSAValue:
+        a, b = op.lhs, op.rhs
+        element = element_of(a.type)
+        bits = IntegerType(bits_of(element))
+        x, y = (code.cast(arith.BitcastOp, each, bits) for each in (a, b))
+        merged = code.cast(arith.BitcastOp, code(merge(x, y)), element)
+        equal = code(arith.CmpfOp(a, b, "oeq"))
+        ordered = code.select(equal, merged, code(number(a, b)))
+        nan = code(arith.AddfOp(a, b, FREE))
+        return code.select(code(arith.CmpfOp(a, b, "uno")), nan, ordered)
+
+    return make
+
+
+table.on(arith.MaximumfOp, when=has_no_strict_extreme)(_strict(greater=True))
+table.on(arith.MinimumfOp, when=has_no_strict_extreme)(_strict(greater=False))
+
+
+# What `coopmatrix.fill` says beside filling: a load, and a conversion.
+
+
+def fills_with_other(op: coopmatrix.FillOp, target: Target) -> bool:
+    """Whether what fills a matrix is no number of its element type."""
+    element = coopmatrix.matrix_type(op.result).element_type
+    return target.is_spirv and op.value.type != element
+
+
+@table.on(coopmatrix.FillOp, when=fills_with_other)
+def fill(code: Code, op: coopmatrix.FillOp) -> SSAValue:
+    """Load the number, convert it, and fill."""
+    type, value = coopmatrix.matrix_type(op.result), op.value
+    if is_memref(value.type):
+        value = code(memref.LoadOp.get(value, []))
+    elif op.is_pointer:
+        raise Refusal(f"expected a number or a memref of rank 0, got {value.type}")
+    if is_zero(value):  # which needs no conversion, and is filled with in its own ways
+        value = code.number(type.element_type, 0)
+    else:
+        value = converted(code, value, type.element_type)
+    return code(op.create(operands=[value], result_types=[type]))
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Whether a number is the constant 0, of floats the positive one."""
+    op = value.owner
+    if not isinstance(op, arith.ConstantOp):
+        return False
+    match op.value:
+        case IntegerAttr(value=number):
+            return number.data == 0
+        case FloatAttr(value=number):
+            return str(number.data) == "0.0"
+        case _:
+            return False
+
+
+def converted(code: Code, value: SSAValue, target: Attribute) -> SSAValue:
+    """A number as one of another type, integers signed."""
+    source, whole = value.type, IndexType | IntegerType
+    if source == target:
+        return value
+    match isinstance(source, whole), isinstance(target, whole):
+        case True, True:
+            if IndexType() in (source, target):
+                return code(arith.IndexCastOp(value, target))
+            grows = bits_of(source) < bits_of(target)
+            return code.cast(arith.ExtSIOp if grows else arith.TruncIOp, value, target)
+        case True, False:
+            return code.cast(arith.SIToFPOp, value, target)
+        case False, True:
+            return code.cast(arith.FPToSIOp, value, target)
+        case _:
+            return code.as_float(value, target)
+
+
+class ExpandArithPass(ExpandPass):
+    """Expands what targets have no instruction of `arith` for."""
+
+    name = "expand-arith"
+    table = table

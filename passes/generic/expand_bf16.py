@@ -1,0 +1,191 @@
+"""`expand-bf16`: arithmetic on bf16 through f32, and its conversions.
+
+Before: operations on bf16, or on vectors of it
+After:  extensions to f32, the same operations on f32, and a rounding to bf16 each;
+        where the target does not convert bf16, the conversions are shifts of its bits
+Fails:  an integer that is rounded to bf16 by way of an f64 that the device lacks
+
+    %c = arith.addf %a, %b : bf16        %x = arith.extf %a : bf16 to f32
+                                         %y = arith.extf %b : bf16 to f32
+                                         %z = arith.addf %x, %y : f32
+                                         %c = arith.truncf %z : f32 to bf16
+
+That is exactly the operation on bf16 for +, -, *, / and sqrt: f32 has more than twice
+the bits and two.  A number of more bits than f32 is first rounded to odd: what is cut
+off is remembered in the last bit, so that rounding once more gives the nearest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    IndexType,
+    f16,
+    f32,
+    f64,
+    i16,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import simt
+from coopc.dialects.shaped_arith import shaped
+from coopc.emit.walker import Refusal, element_of
+from coopc.passes.generic.expansion import (
+    Code,
+    ExpandPass,
+    Expansions,
+    Target,
+    bits_of,
+)
+
+table = Expansions()
+
+MATH: tuple[type[Operation], ...] = tuple(
+    op
+    for op in math.Math.operations
+    if op not in (math.AbsIOp, math.CtPopOp, math.IPowIOp, math.FPowIOp)
+    and op not in (math.CountLeadingZerosOp, math.CountTrailingZerosOp)
+)
+"""Functions of floats."""
+
+COMPUTED: tuple[type[Operation], ...] = (
+    *(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp),
+    *(arith.MaxnumfOp, arith.MinnumfOp, arith.MaximumfOp, arith.MinimumfOp),
+    *(arith.CmpfOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp),
+    *(*MATH, math.FPowIOp, vector.FMAOp, llvm.FRemOp, simt.ReduceOp),
+)
+"""What is computed in f32."""
+
+
+def has(values: Any, element: type[Attribute]) -> bool:
+    """Whether one of some values is of an element type."""
+    return any(isinstance(element_of(value.type), element) for value in values)
+
+
+def is_bf16(op: Operation, target: Target) -> bool:
+    """Whether an operation computes in bf16."""
+    return has((*op.operands, *op.results), BFloat16Type)
+
+
+def is_bf16_of_wide_integer(op: Operation, target: Target) -> bool:
+    """Whether an integer of more bits than f32 holds becomes bf16."""
+    source = element_of(op.operands[0].type)
+    wide = isinstance(source, IndexType) or bits_of(source) > 16
+    return wide and has(op.results, BFloat16Type)
+
+
+@table.on(arith.SIToFPOp, arith.UIToFPOp, when=is_bf16_of_wide_integer)
+def integer_as_bf16(code: Code, op: arith.SIToFPOp | arith.UIToFPOp) -> SSAValue:
+    """By way of f64, which holds 32 bits; rounded to f32 it could be a wrong neighbour.
+
+    Raises:
+        Refusal: f64 does not hold it.
+    """
+    source = element_of(op.input.type)
+    if isinstance(source, IndexType) or bits_of(source) > 32:
+        raise Refusal(
+            f"expected an integer of at most 32 bits as bf16, got {op.input.type}"
+        )
+    wide = code.cast(type(op), op.input, f64)
+    return code.cast(arith.TruncFOp, wide, BFloat16Type())
+
+
+@table.on(*COMPUTED, when=is_bf16)
+def through_f32(code: Code, op: Operation) -> SSAValue:
+    """Extend, compute in f32, and round."""
+    return computed_in_f32(code, op, BFloat16Type)
+
+
+def computed_in_f32(code: Code, op: Operation, short: type[Attribute]) -> SSAValue:
+    """Insert an operation on f32 instead of shorter floats."""
+    operands = [
+        code.as_float(x, f32) if isinstance(element_of(x.type), short) else x
+        for x in op.operands
+    ]
+    (result,) = op.results
+    rounds = isinstance(element_of(result.type), short)
+    made = op.create(
+        operands=operands,
+        result_types=[shaped(result.type, f32) if rounds else result.type],
+        properties=op.properties.copy(),
+        attributes=op.attributes.copy(),
+    )
+    found = code(made)
+    return code(arith.TruncFOp(found, result.type)) if rounds else found
+
+
+def is_not_with_f32(op: Operation, target: Target) -> bool:
+    """Whether a float is converted in two steps, of which f32 is the middle.
+
+    So is bf16 to and from other floats than f32, and on x86-64 f64 to f16, since only a
+    library converts it there.
+    """
+    source, to = (element_of(x.type) for x in (*op.operands, *op.results))
+    if BFloat16Type() in (source, to):
+        extends = isinstance(op, arith.ExtFOp)
+        return (source, to) != (
+            (BFloat16Type(), f32) if extends else (f32, BFloat16Type())
+        )
+    return target.language == "x86" and (source, to) == (f64, f16)
+
+
+@table.on(arith.ExtFOp, arith.TruncFOp, when=is_not_with_f32)
+def by_f32(code: Code, op: arith.ExtFOp | arith.TruncFOp) -> SSAValue:
+    """By way of f32; what is rounded to odd in it rounds to what it is nearest to."""
+    source, to = element_of(op.input.type), element_of(op.result.type)
+    if source == f64 and to != f32:
+        return code.as_float(to_odd(code, op.input), to)
+    return code.as_float(code.as_float(op.input, f32), to)
+
+
+def to_odd(code: Code, x: SSAValue) -> SSAValue:
+    """An f64 as f32, rounded to odd."""
+    near = code.cast(arith.TruncFOp, x, f32)
+    back = code.as_float(near, f64)
+    size, wanted = (code(math.AbsFOp(each)) for each in (back, x))
+    bits = code.cast(arith.BitcastOp, near, i32)
+    less = code(arith.SubiOp(bits, code.like(bits, 1)))
+    cut = code.select(code(arith.CmpfOp(size, wanted, "ogt")), less, bits)
+    odd = code(arith.OrIOp(cut, code.like(bits, 1)))
+    inexact = code(arith.CmpfOp(back, x, "one"))
+    return code.cast(arith.BitcastOp, code.select(inexact, odd, bits), f32)
+
+
+def has_no_conversion(op: Operation, target: Target) -> bool:
+    """Whether bf16 is converted by its bits."""
+    return not target.converts_bf16 and is_bf16(op, target)
+
+
+@table.on(arith.ExtFOp, when=has_no_conversion)
+def bits_above(code: Code, op: arith.ExtFOp) -> SSAValue:
+    """The upper 16 bits of an f32."""
+    bits = code.cast(arith.BitcastOp, op.input, i16)
+    word = code.cast(arith.ExtUIOp, bits, i32)
+    high = code(arith.ShLIOp(word, code.like(word, 16)))
+    return code.cast(arith.BitcastOp, high, f32)
+
+
+@table.on(arith.TruncFOp, when=has_no_conversion)
+def rounded_bits(code: Code, op: arith.TruncFOp) -> SSAValue:
+    """The upper 16 bits of an f32, to nearest even: a NaN stays one, and gets quiet."""
+    word = code.cast(arith.BitcastOp, code.as_float(op.input, f32), i32)
+    high = code(arith.ShRUIOp(word, code.like(word, 16)))
+    odd = code(arith.AndIOp(high, code.like(word, 1)))
+    up = code(arith.AddiOp(odd, code.like(word, 0x7FFF)))
+    sum = code(arith.AddiOp(word, up))
+    near = code(arith.ShRUIOp(sum, code.like(word, 16)))
+    quiet = code(arith.OrIOp(high, code.like(word, 0x40)))
+    is_nan = code(arith.CmpfOp(op.input, op.input, "uno"))
+    short = code.cast(arith.TruncIOp, code.select(is_nan, quiet, near), i16)
+    return code.cast(arith.BitcastOp, short, BFloat16Type())
+
+
+class ExpandBf16Pass(ExpandPass):
+    """Computes bf16 in f32."""
+
+    name = "expand-bf16"
+    table = table

@@ -1,0 +1,334 @@
+"""`expand-math`: functions that GLSL.std.450 or x86-64 lacks, computed from others.
+
+Before: operations of `math`
+After:  operations of `math` and `arith` that the target has
+Fails:  never; what has no expansion stays
+
+GLSL's functions take f16 and f32, its counts of bits 32 bits.  What it lacks is
+computed to the same accuracy where that is known how.  On x86-64 f16 is computed in
+f32, and a power of an integer in f64.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    f64,
+    i32,
+)
+from xdsl.ir import Operation, SSAValue
+
+from coopc.emit.walker import element_of
+from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
+from coopc.passes.generic.expand_bf16 import MATH, computed_in_f32, is_bf16
+from coopc.passes.generic.expansion import (
+    Code,
+    ExpandPass,
+    Expansions,
+    Target,
+    bits_of,
+)
+
+table = Expansions()
+
+LOG10_2 = 0.3010299956639812
+"""The decimal logarithm of 2."""
+SMALL = 0.35
+"""Below it the series are used."""
+EXPM1_TERMS = 9
+"""The next term is below SMALL**9 / 10!, 2e-11 of the first."""
+LOG1P_TERM = 13
+"""The last exponent; the next term is below 0.22**14 / 15, 5e-11 of the first."""
+
+
+# Vulkan: functions of floats.
+
+
+class Floats:
+    """Arithmetic on floats like one of them, which a driver may fuse."""
+
+    def __init__(self, code: Code, x: SSAValue) -> None:
+        self.code = code
+        self.x = x
+
+    def number(self, value: float) -> SSAValue:
+        """A constant."""
+        return self.code.like(self.x, value)
+
+    def _operand(self, x: SSAValue | float) -> SSAValue:
+        return x if isinstance(x, SSAValue) else self.number(x)
+
+    def add(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        """A sum."""
+        return self.code(arith.AddfOp(a, self._operand(b), FREE))
+
+    def sub(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        """A difference."""
+        return self.code(arith.SubfOp(a, self._operand(b), FREE))
+
+    def mul(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        """A product."""
+        return self.code(arith.MulfOp(a, self._operand(b), FREE))
+
+    def div(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """A quotient."""
+        return self.code(arith.DivfOp(a, b, FREE))
+
+    def size(self, x: SSAValue) -> SSAValue:
+        """A magnitude."""
+        return self.code(math.AbsFOp(x))
+
+    def compare(self, a: SSAValue, predicate: str, b: float) -> SSAValue:
+        """Whether a comparison with a number holds."""
+        return self.code(arith.CmpfOp(a, self.number(b), predicate))
+
+    def signed(self, x: SSAValue, sign: SSAValue) -> SSAValue:
+        """The magnitude of one with the sign of the other."""
+        return self.code(math.CopySignOp(x, sign))
+
+
+def lacks(op: Operation, target: Target) -> bool:
+    """Whether GLSL lacks a function; bf16 is computed in f32 first."""
+    return target.language == "vulkan" and not is_bf16(op, target)
+
+
+def lacks_of_short(op: Operation, target: Target) -> bool:
+    """Whether GLSL lacks a function of f16 and f32; of f64 it has few others."""
+    wide = isinstance(element_of(op.results[0].type), Float64Type)
+    return lacks(op, target) and not wide
+
+
+@table.on(math.CopySignOp, when=lacks)
+def copysign(code: Code, op: math.CopySignOp) -> SSAValue:
+    """The magnitude of one with the sign of the other."""
+    element = element_of(op.lhs.type)
+    width = bits_of(element)
+    x, sign = (
+        code.cast(arith.BitcastOp, each, IntegerType(width))
+        for each in (op.lhs, op.rhs)
+    )
+    top = 1 << (width - 1)
+    magnitude = code(arith.AndIOp(x, code.like(x, top - 1)))
+    other = code(arith.AndIOp(sign, code.like(x, -top)))
+    return code.cast(arith.BitcastOp, code(arith.OrIOp(magnitude, other)), element)
+
+
+@table.on(math.CbrtOp, when=lacks_of_short)
+def cbrt(code: Code, op: math.CbrtOp) -> SSAValue:
+    """The cube root: a power of the magnitude, and a Newton step."""
+    f = Floats(code, op.operand)
+    magnitude = f.size(op.operand)
+    root = code(math.PowFOp(magnitude, f.number(1 / 3)))
+    rest = f.sub(f.div(magnitude, f.mul(root, root)), root)
+    better = f.add(root, f.mul(rest, 1 / 3))
+    # Of 0 and of infinities the step is no number.
+    positive = f.compare(magnitude, "ogt", 0.0)
+    finite = f.compare(magnitude, "olt", float("inf"))
+    steps = code(arith.AndIOp(positive, finite))
+    return f.signed(code.select(steps, better, magnitude), op.operand)
+
+
+@table.on(math.ExpM1Op, when=lacks_of_short)
+def expm1(code: Code, op: math.ExpM1Op) -> SSAValue:
+    """`exp(x) - 1`: where x is small x (1 + x/2 (1 + x/3 (1 + ...)))."""
+    f, x = Floats(code, op.operand), op.operand
+    series = f.number(1.0)
+    for term in range(EXPM1_TERMS, 1, -1):
+        series = f.add(f.mul(f.mul(x, 1 / term), series), 1.0)
+    direct = f.sub(code(math.ExpOp(x)), 1.0)
+    is_small = f.compare(f.size(x), "olt", SMALL)
+    return code.select(is_small, f.mul(x, series), direct)
+
+
+@table.on(math.Log1pOp, when=lacks_of_short)
+def log1p(code: Code, op: math.Log1pOp) -> SSAValue:
+    """`log(1 + x)`: where x is small 2 (s + s^3/3 + s^5/5 + ...), s = x / (2 + x)."""
+    f, x = Floats(code, op.operand), op.operand
+    s = f.div(x, f.add(x, 2.0))
+    square = f.mul(s, s)
+    series = f.number(2 / LOG1P_TERM)
+    for term in range(LOG1P_TERM - 2, 0, -2):
+        series = f.add(f.mul(series, square), 2 / term)
+    direct = code(math.LogOp(f.add(x, 1.0)))
+    is_small = f.compare(f.size(x), "olt", SMALL)
+    return code.select(is_small, f.mul(s, series), direct)
+
+
+@table.on(math.Log10Op, when=lacks_of_short)
+def log10(code: Code, op: math.Log10Op) -> SSAValue:
+    """The decimal logarithm."""
+    return Floats(code, op.operand).mul(code(math.Log2Op(op.operand)), LOG10_2)
+
+
+@table.on(math.RoundOp, when=lacks)
+def round_away(code: Code, op: math.RoundOp) -> SSAValue:
+    """The nearest whole number, halves away from zero."""
+    f, x = Floats(code, op.operand), op.operand
+    whole = code(math.TruncOp(x))
+    up = f.compare(f.size(f.sub(x, whole)), "oge", 0.5)
+    step = code.select(up, f.number(1.0), f.number(0.0))
+    return f.signed(f.add(whole, f.signed(step, x)), x)
+
+
+def lacks_powers(op: math.FPowIOp, target: Target) -> bool:
+    """Whether GLSL lacks a power, of an integer that can be one."""
+    return lacks_of_short(op, target) and not is_i1(op.rhs)
+
+
+@table.on(math.FPowIOp, when=lacks_powers)
+def power(code: Code, op: math.FPowIOp) -> SSAValue:
+    """A float to the power of an integer: of the magnitude, negative if n is odd."""
+    f, x, n = Floats(code, op.lhs), op.lhs, op.rhs
+    exponent = code.cast(arith.SIToFPOp, n, element_of(x.type))
+    power = code(math.PowFOp(f.size(x), exponent))
+    low, zero = code(arith.AndIOp(n, code.like(n, 1))), code.like(n, 0)
+    odd = code(arith.CmpiOp(low, zero, "ne"))
+    signed = code.select(odd, f.signed(power, x), power)
+    none = code(arith.CmpiOp(n, zero, "eq"))
+    return code.select(none, f.number(1.0), signed)
+
+
+# Vulkan: counts of bits, which it has of 32.
+
+
+Count: TypeAlias = math.CtPopOp | math.CountLeadingZerosOp | math.CountTrailingZerosOp
+
+
+def width_of(op: Count) -> int:
+    """The width of the integers of which bits are counted; Vulkan's index has 32."""
+    element = element_of(op.operand.type)
+    return 32 if isinstance(element, IndexType) else bits_of(element)
+
+
+def of_other_width(op: Count, target: Target) -> bool:
+    """Whether bits are counted of other integers than Vulkan has it for."""
+    return target.language == "vulkan" and width_of(op) != 32
+
+
+Bits = tuple[SSAValue, SSAValue | None]
+
+
+def _counts(code: Code, op: Count) -> Bits:
+    """The counts in 32 bits: of a narrower number, or of the low and the high half."""
+    refuse_i1(op)
+    x = op.operand
+
+    def count(word: SSAValue) -> SSAValue:
+        return code(type(op)(word))
+
+    if width_of(op) < 32:
+        return count(code.cast(arith.ExtUIOp, x, i32)), None
+    high = code(arith.ShRUIOp(x, code.like(x, 32)))
+    low, high = (code.cast(arith.TruncIOp, each, i32) for each in (x, high))
+    return count(low), count(high)
+
+
+def _back(code: Code, op: Count, found: SSAValue) -> SSAValue:
+    """A count in the type of what is counted."""
+    resize = arith.TruncIOp if width_of(op) < 32 else arith.ExtUIOp
+    return code.cast(resize, found, element_of(op.operand.type))
+
+
+def _joined(code: Code, first: SSAValue, second: SSAValue) -> SSAValue:
+    """The zeros of a half, and where it is empty those of the other half, too."""
+    empty = code(arith.CmpiOp(first, code.like(first, 32), "eq"))
+    beyond = code(arith.AddiOp(second, code.like(second, 32)))
+    return code.select(empty, beyond, first)
+
+
+@table.on(math.CtPopOp, when=of_other_width)
+def ones(code: Code, op: math.CtPopOp) -> SSAValue:
+    """How many bits are 1."""
+    low, high = _counts(code, op)
+    both = low if high is None else code(arith.AddiOp(low, high))
+    return _back(code, op, both)
+
+
+@table.on(math.CountLeadingZerosOp, when=of_other_width)
+def leading_zeros(code: Code, op: math.CountLeadingZerosOp) -> SSAValue:
+    """How many bits above the highest 1; all of them for 0."""
+    low, high = _counts(code, op)
+    if high is not None:
+        found = _joined(code, high, low)
+    else:
+        found = code(arith.SubiOp(low, code.like(low, 32 - width_of(op))))
+    return _back(code, op, found)
+
+
+@table.on(math.CountTrailingZerosOp, when=of_other_width)
+def trailing_zeros(code: Code, op: math.CountTrailingZerosOp) -> SSAValue:
+    """How many bits below the lowest 1; all of them for 0."""
+    low, high = _counts(code, op)
+    if high is not None:
+        found = _joined(code, low, high)
+    else:
+        found = code(arith.MinUIOp(low, code.like(low, width_of(op))))
+    return _back(code, op, found)
+
+
+# x86-64: f16 in f32, and what is exact in f64.
+
+
+def is_short_fma(op: math.FmaOp | vector.FMAOp, target: Target) -> bool:
+    """Whether a product of short floats is exact in f64."""
+    short = isinstance(element_of(op.results[0].type), Float16Type | BFloat16Type)
+    return target.language == "x86" and short
+
+
+def has_no_rsqrt(op: Operation, target: Target) -> bool:
+    """Whether only the root is there, of floats that it is computed of."""
+    return target.language == "x86" and not is_bf16(op, target)
+
+
+@table.on(math.FmaOp, vector.FMAOp, when=is_short_fma)
+def fma(code: Code, op: math.FmaOp | vector.FMAOp) -> SSAValue:
+    """In f64 the sum rounds once more at a bit that never decides."""
+    a, b, c = (code.as_float(x, f64) for x in op.operands)
+    wide = code(arith.AddfOp(code(arith.MulfOp(a, b)), c))
+    return code.cast(arith.TruncFOp, wide, element_of(op.results[0].type))
+
+
+def is_half(op: Operation, target: Target) -> bool:
+    """Whether a function of f16 is computed in f32."""
+    half = isinstance(element_of(op.results[0].type), Float16Type)
+    return target.language == "x86" and half
+
+
+@table.on(*(op for op in MATH if op is not math.FmaOp), when=is_half)
+def in_f32(code: Code, op: Operation) -> SSAValue:
+    """A function of f16, rounded from f32."""
+    return computed_in_f32(code, op, Float16Type)
+
+
+@table.on(math.RsqrtOp, when=has_no_rsqrt)
+def rsqrt(code: Code, op: math.RsqrtOp) -> SSAValue:
+    """One by the root."""
+    root = code(math.SqrtOp(op.operand))
+    return code(arith.DivfOp(code.like(root, 1.0), root))
+
+
+def is_power_of_i32(op: math.FPowIOp, target: Target) -> bool:
+    """Whether f64 holds an exponent exactly."""
+    return target.language == "x86" and element_of(op.rhs.type) == i32
+
+
+@table.on(math.FPowIOp, when=is_power_of_i32)
+def power_in_f64(code: Code, op: math.FPowIOp) -> SSAValue:
+    """A power of floats in f64."""
+    exponent = code.cast(arith.SIToFPOp, op.rhs, f64)
+    found = code(math.PowFOp(code.as_float(op.lhs, f64), exponent))
+    return code.cast(arith.TruncFOp, found, element_of(op.result.type))
+
+
+class ExpandMathPass(ExpandPass):
+    """Computes functions that the target lacks from others."""
+
+    name = "expand-math"
+    table = table

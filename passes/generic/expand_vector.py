@@ -1,0 +1,110 @@
+"""`expand-vector`: reductions of vectors, one component after another.
+
+Before: `vector.reduction`
+After:  `vector.extract` and operations of `arith`, from the first component on, after
+        what the reduction starts from; x86-64 keeps those that LLVM has in that order
+Fails:  a combination of integers on floats, or the other way round
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects.narrow import is_vector
+from coopc.emit.walker import check_combining, count_of
+from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
+
+table = Expansions()
+
+STRICT = arith.FastMathFlagsAttr("none")
+
+COMBINED: dict[str, Callable[..., Operation]] = {
+    "addf": arith.AddfOp,
+    "addi": arith.AddiOp,
+    "andi": arith.AndIOp,
+    "maximumf": arith.MaximumfOp,
+    "maxnumf": arith.MaxnumfOp,
+    "maxsi": arith.MaxSIOp,
+    "maxui": arith.MaxUIOp,
+    "minimumf": arith.MinimumfOp,
+    "minnumf": arith.MinnumfOp,
+    "minsi": arith.MinSIOp,
+    "minui": arith.MinUIOp,
+    "mulf": arith.MulfOp,
+    "muli": arith.MuliOp,
+    "ori": arith.OrIOp,
+    "xori": arith.XOrIOp,
+}
+"""What combines two elements, by its kind; `vector.reduction` and
+`memref.atomic_rmw` leave out the last letter of some."""
+
+
+def combined(
+    code: Code,
+    kind: str,
+    a: SSAValue,
+    b: SSAValue,
+    fastmath: arith.FastMathFlagsAttr = STRICT,
+) -> SSAValue:
+    """Two elements as one.
+
+    Args:
+        code: to insert into.
+        kind: of `vector.reduction` or `memref.atomic_rmw`.
+        a: the first one.
+        b: the second one.
+        fastmath: what may be relaxed, of floats.
+
+    Raises:
+        Refusal: the kind is of integers, and they are floats, or the other way round.
+    """
+    check_combining(kind, a.type)
+    if kind == "assign":
+        return b
+    if kind not in COMBINED:
+        kind += "i" if is_whole(a.type) else "f"
+    flags = () if is_whole(a.type) else (fastmath,)
+    return code(COMBINED[kind](a, b, *flags))
+
+
+def is_whole(element: Attribute) -> bool:
+    """Whether numbers are integers."""
+    return isinstance(element, IndexType | IntegerType)
+
+
+def is_one_by_one(op: vector.ReductionOp, target: Target) -> bool:
+    """Whether a target has no reduction in order, or no start for it."""
+    element = op.dest.type
+    if target.language != "x86" or count_of(op.vector.type) == 1:
+        return True
+    if not (is_whole(element) or isinstance(element, Float32Type | Float64Type)):
+        return True
+    starts = str(op.kind.data) in ("add", "mul") and not is_whole(element)
+    return op.acc is not None and not starts
+
+
+@table.on(vector.ReductionOp, when=is_one_by_one)
+def reduce(code: Code, op: vector.ReductionOp) -> SSAValue:
+    """Component by component, in order."""
+    assert is_vector(op.vector.type), op
+    found = op.acc
+    for position in product(*map(range, op.vector.type.get_shape())):
+        one = code(vector.ExtractOp(op.vector, position, op.dest.type))
+        if found is None:
+            found = one
+        else:
+            found = combined(code, str(op.kind.data), found, one, op.fastmath)
+    assert found is not None, op
+    return found
+
+
+class ExpandVectorPass(ExpandPass):
+    """Writes reductions as one operation a component."""
+
+    name = "expand-vector"
+    table = table

@@ -1,0 +1,259 @@
+"""What one operation means in terms of others, for targets that have no instruction.
+
+    table = Expansions()
+
+    @table.on(arith.CeilDivUIOp)
+    def ceil_div(code: Code, op: arith.CeilDivUIOp) -> SSAValue: ...
+
+An expansion inserts operations and returns what they give in place of the results.  It
+may use operations that are expanded in turn.  Two callers apply the tables: a pass
+(`ExpandPass`), which replaces operations in the IR, and emission
+(`coopc.emit.expanded`), which leaves the IR and emits what an expansion inserts.  So
+every expansion runs on the simulator, and emitters hold instructions only.
+
+A row says `when` it is needed, by the operation and the target.  Where it is not, the
+next row of the operation is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FixedBitwidthType,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    f32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc import device as devices
+from coopc.device import Device
+from coopc.dialects import shaped_arith, simt
+from coopc.dialects.narrow import is_vector
+from coopc.emit.walker import Refusal, as_flavour, element_of
+
+Language: TypeAlias = Literal["vulkan", "opencl", "spir64", "x86"]
+"""SPIR-V of a flavour, or LLVM IR for a GPU or a processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What operations are expanded for."""
+
+    language: Language
+    device: Device
+
+    @classmethod
+    def of(cls, module: ModuleOp, device: str | None) -> Target:
+        """The target that a module names; amx, which runs no SPIR-V, by its name.
+
+        Raises:
+            ValueError: there is none.
+        """
+        found = simt.target_of(module)
+        if device is not None:
+            known = devices.device(device)
+            if known.family != "amx":
+                raise ValueError(f"expected amx or simt.target, got {device}")
+            return cls("x86", known)
+        if found is None:
+            raise ValueError(f"expected {simt.TARGET} on the module, or device=amx")
+        language = as_flavour(found.flavour.data)
+        return cls(language, devices.device(found.device.data))
+
+    @property
+    def is_spirv(self) -> bool:
+        """Whether it is SPIR-V, where an i1 is no number."""
+        return self.language in ("vulkan", "opencl")
+
+    @property
+    def converts_bf16(self) -> bool:
+        """Whether there are instructions between bf16 and f32."""
+        if self.is_spirv:
+            return self.device.bfloat16 is not None
+        return self.language == "spir64"
+
+
+@dataclass(slots=True)
+class Code:
+    """Inserts operations on numbers, or on vectors of numbers of one shape."""
+
+    insert: Callable[[Operation], object]
+
+    def __call__(self, op: Operation) -> SSAValue:
+        """Insert an operation; return its first result."""
+        self.insert(op)
+        return op.results[0]
+
+    def number(self, type: Attribute, value: float) -> SSAValue:
+        """A constant: a number, or a vector of equal ones."""
+        element: Any = element_of(type)
+        attr: Any = FloatAttr
+        if isinstance(element_of(type), IndexType | IntegerType):
+            attr, value = IntegerAttr, int(value)
+        if is_vector(type):
+            dense: Any = DenseIntOrFPElementsAttr
+            return self(arith.ConstantOp(dense.from_list(type, [value])))
+        return self(arith.ConstantOp(attr(value, element)))
+
+    def like(self, value: SSAValue, number: float) -> SSAValue:
+        """A constant of the type of a value."""
+        return self.number(value.type, number)
+
+    def cast(
+        self, make: Callable[..., Operation], value: SSAValue, element: Attribute
+    ) -> SSAValue:
+        """A conversion of numbers to those of another type."""
+        if element_of(value.type) == element:
+            return value
+        return self(make(value, shaped_arith.shaped(value.type, element)))
+
+    def as_float(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """Floats as those of another type."""
+        bits, wanted = bits_of(element_of(value.type)), bits_of(element)
+        if bits == wanted and element_of(value.type) != element:
+            value, bits = self.as_float(value, f32), 32
+        return self.cast(
+            arith.ExtFOp if bits < wanted else arith.TruncFOp, value, element
+        )
+
+    def select(self, chosen: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
+        """One of two, component by component."""
+        return self(arith.SelectOp(chosen, yes, no))
+
+
+def bits_of(number: Attribute) -> int:
+    """The width of an integer or a float, in bits."""
+    assert isinstance(number, FixedBitwidthType), number
+    return number.bitwidth
+
+
+Rows: TypeAlias = "list[tuple[When, Expansion]]"
+When: TypeAlias = Callable[[Any, Target], bool]
+Expansion: TypeAlias = Callable[[Code, Any], SSAValue | Sequence[SSAValue]]
+Op = TypeVar("Op", bound=Operation)
+Made = TypeVar("Made", bound=SSAValue | Sequence[SSAValue])
+
+
+class Expansions:
+    """Expansions of operations, by their types."""
+
+    def __init__(self) -> None:
+        self.rows: dict[type[Operation], Rows] = {}
+
+    def on(
+        self, *ops: type[Op], when: Callable[[Op, Target], bool] | None = None
+    ) -> Callable[[Callable[[Code, Op], Made]], Callable[[Code, Op], Made]]:
+        """Make a function the expansion of operations."""
+
+        def register(make: Callable[[Code, Op], Made]) -> Callable[[Code, Op], Made]:
+            for op in ops:
+                self.rows.setdefault(op, []).append((when or always, make))
+            return make
+
+        return register
+
+    def of(self, op: Operation, target: Target) -> Expansion | None:
+        """The expansion that an operation needs, or None."""
+        for when, make in self.rows.get(type(op), ()):
+            if when(op, target):
+                return make
+        return None
+
+
+def always(op: Operation, target: Target) -> bool:
+    """Where every target needs an expansion."""
+    return True
+
+
+def in_vulkan(op: Operation, target: Target) -> bool:
+    """Where Vulkan does."""
+    return target.language == "vulkan"
+
+
+TABLES: dict[str, tuple[str, ...]] = {
+    "arith": ("expand_bf16", "expand_arith"),
+    "coopmatrix": ("expand_arith",),
+    "llvm": ("expand_bf16",),
+    "math": ("expand_math", "expand_bf16"),
+    "simt": ("expand_bf16",),
+    "vector": ("expand_math", "expand_bf16", "expand_vector"),
+}
+"""Dialects to the modules here that expand them, in this order."""
+
+_known: dict[str, list[Expansions]] = {}
+
+
+def expansion_of(op: Operation, target: Target) -> Expansion | None:
+    """The expansion that an operation needs on a target, of any table, or None."""
+    dialect = op.dialect_name()
+    if (tables := _known.get(dialect)) is None:
+        modules = TABLES.get(dialect, ())
+        tables = _known[dialect] = [
+            import_module(f"coopc.passes.generic.{module}").table for module in modules
+        ]
+    found = (table.of(op, target) for table in tables)
+    return next((make for make in found if make is not None), None)
+
+
+def results_of(made: SSAValue | Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """What an expansion returned, one for each result."""
+    return (made,) if isinstance(made, SSAValue) else made
+
+
+@dataclass(frozen=True)
+class ExpandPass(ModulePass):
+    """Replaces the operations of a table that the target needs replaced."""
+
+    table: ClassVar[Expansions]
+
+    device: str | None = None
+    """amx, for x86-64; otherwise the module says what it is compiled for."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Expand until nothing needs it."""
+        try:
+            target = Target.of(op, self.device)
+        except ValueError as error:
+            op.emit_error(str(error), PassFailedException(f"{self.name}: {error}"))
+        pattern = _Expand(self.table, target)
+        PatternRewriteWalker(GreedyRewritePatternApplier([pattern])).rewrite_module(op)
+
+
+@dataclass
+class _Expand(RewritePattern):
+    table: Expansions
+    target: Target
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Put an expansion in the place of an operation."""
+        if (make := self.table.of(op, self.target)) is None:
+            return
+
+        def insert(new: Operation) -> None:
+            new.location = op.location
+            rewriter.insert(new)
+
+        try:
+            found = results_of(make(Code(insert), op))
+        except Refusal as refusal:
+            op.emit_error(str(refusal), PassFailedException(str(refusal)))
+        rewriter.replace(op, [], found)
