@@ -46,13 +46,13 @@ def test_refused_operations_have_none():
 
 @pytest.mark.parametrize("dialect", sorted(MODULES))
 def test_modules_are_dialects(dialect: str):
-    """Each module named in the table has handlers of that dialect only."""
+    """Each module named in the table has handlers of that dialect."""
     from importlib import import_module
 
     for module in MODULES[dialect]:
         table = import_module(f"coopc.emit.spirv.{module}").handlers.table
-        assert table
-        assert {op.dialect_name() for op in table} == {dialect}
+        named = {name for name, some in MODULES.items() if module in some}
+        assert {op.dialect_name() for op in table} == named
 
 
 def test_xdsl_opt_has_the_targets(root: Path):

@@ -54,6 +54,7 @@ from coopc.emit.llvm.emission import Facts as LlvmFacts
 from coopc.emit.walker import Facts, Refusal, count_of, element_of
 from coopc.interface import DTYPES
 from coopc.llvm.text import text
+from coopc.passes.generic.expansion import TABLES
 from coopc.run.arguments import encode
 from coopc.run.toolchain import validate_spirv
 from coopc.sim.simulate import simulate
@@ -716,7 +717,8 @@ def takes(device_name: str, element: Attribute | None) -> bool:
 
 @pytest.mark.parametrize("emitter", ["spirv", "llvm"])
 def test_every_operation_is_swept(emitter: str) -> None:
-    """All that an emitter has a handler for, of these dialects."""
+    """All that an emitter has a handler or an expansion for, of these dialects."""
+    dialects = ("arith", "math", "vector", "memref", "simt", "coopmatrix")
     swept = {
         type(op)
         for kernel in (*map(kernel_of, ELEMENTS), others(), matrices("nvidia"))
@@ -725,10 +727,16 @@ def test_every_operation_is_swept(emitter: str) -> None:
     modules = import_module(f"coopc.emit.{emitter}.emission").MODULES
     tables = [
         import_module(f"coopc.emit.{emitter}.{module}").handlers.table
-        for dialect in ("arith", "math", "vector", "memref", "simt", "coopmatrix")
+        for dialect in dialects
         for module in modules[dialect]
     ]
-    missing = {op for table in tables for op in table} - swept
+    tables += [
+        import_module(f"coopc.passes.generic.{module}").table.rows
+        for dialect in dialects
+        for module in TABLES.get(dialect, ())
+    ]
+    found = {op for table in tables for op in table}
+    missing = {op for op in found if op.dialect_name() in dialects} - swept
     assert {op.name for op in missing} <= NOT_SWEPT
 
 
