@@ -173,10 +173,14 @@ class Expansions:
 
     def of(self, op: Operation, target: Target) -> Expansion | None:
         """The expansion that an operation needs, or None."""
-        for when, make in self.rows.get(type(op), ()):
-            if when(op, target):
-                return make
-        return None
+        return _first(self.rows.get(type(op), ()), op, target)
+
+
+def _first(
+    rows: Sequence[tuple[When, Expansion]], op: Operation, target: Target
+) -> Expansion | None:
+    """The expansion of the first row that applies."""
+    return next((make for when, make in rows if when(op, target)), None)
 
 
 def always(op: Operation, target: Target) -> bool:
@@ -199,19 +203,18 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 """Dialects to the modules here that expand them, in this order."""
 
-_known: dict[str, list[Expansions]] = {}
+_known: dict[type[Operation], Rows] = {}
+"""The rows of all tables, of operations that were met."""
 
 
 def expansion_of(op: Operation, target: Target) -> Expansion | None:
     """The expansion that an operation needs on a target, of any table, or None."""
-    dialect = op.dialect_name()
-    if (tables := _known.get(dialect)) is None:
-        modules = TABLES.get(dialect, ())
-        tables = _known[dialect] = [
-            import_module(f"coopc.passes.generic.{module}").table for module in modules
-        ]
-    found = (table.of(op, target) for table in tables)
-    return next((make for make in found if make is not None), None)
+    if (rows := _known.get(type(op))) is None:
+        modules = TABLES.get(op.dialect_name(), ())
+        found = (import_module(f"coopc.passes.generic.{each}") for each in modules)
+        rows = [row for module in found for row in module.table.rows.get(type(op), ())]
+        _known[type(op)] = rows
+    return _first(rows, op, target) if rows else None
 
 
 def results_of(made: SSAValue | Sequence[SSAValue]) -> Sequence[SSAValue]:

@@ -302,8 +302,10 @@ def _compared(e: Emission, opcode: str, bool: Id, a: Id, b: Id) -> Id:
     """One part of a comparison; Vulkan has no OpOrdered and no OpUnordered."""
     if not e.facts.vulkan or not opcode.endswith("rdered"):
         return e.emit(opcode, a, b, type=bool)
-    nans = (e.emit("OpIsNan", each, type=bool) for each in (a, b))
-    found = e.emit("OpLogicalOr", *nans, type=bool)
+    found = e.emit("OpIsNan", a, type=bool)
+    if b is not a:
+        other = e.emit("OpIsNan", b, type=bool)
+        found = e.emit("OpLogicalOr", found, other, type=bool)
     if opcode == "OpOrdered":
         found = e.emit("OpLogicalNot", found, type=bool)
     return found
