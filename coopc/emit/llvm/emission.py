@@ -171,7 +171,7 @@ def _needed(op: Operation) -> tuple[str, ...]:
 # | RxC matrix     | <R*C x T>, with `Facts.matrix` alone    |           |
 # | token          | i64, with `Facts.matrix` alone          |           |
 #
-# No arithmetic is done on bf16: `coopc.emit.llvm.arith`.  LLVM stops at vectors of
+# No arithmetic is done on bf16: `expand-bf16`.  LLVM stops at vectors of
 # bfloat, and at some arguments, on processors without AVX512-FP16: they are i16.
 
 _OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})

@@ -1,13 +1,12 @@
 """`arith` on integers and index values: constants, arithmetic, comparison, select.
 
-Integers of SPIR-V have no sign here; the instruction has it.  An i1 is a bool, so its
-arithmetic, which wraps around at 2, is logic.
+Integers of SPIR-V have no sign here; the instruction has it.  An i1 is a bool, of which
+there is logic.  `coopc.passes.generic` expands what has no instruction.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -27,8 +26,6 @@ from coopc.emit.walker import Refusal, count_of, element_of
 from coopc.spirv.instruction import Id
 
 handlers = Handlers()
-
-Division: TypeAlias = arith.FloorDivSIOp | arith.CeilDivSIOp
 
 _INTEGER_OPCODES: dict[type[Operation], str] = {
     arith.AddiOp: "OpIAdd",
@@ -262,7 +259,7 @@ _FLOAT_PREDICATES: dict[int, str] = {
     13: "OpFUnordNotEqual",
     14: "OpUnordered",
 }
-"""By arith's number; 0 and 15 are false and true."""
+"""By arith's number; 0 and 15, false and true, are expanded."""
 
 
 def _float_binary(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
