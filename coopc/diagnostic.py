@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
+from coopc.renamed import canonical_name
+
 MAX_SOURCE_COLUMNS = 120
 """A longer line of source is shown in part, around the caret."""
 
@@ -134,15 +136,27 @@ def indented(message: str) -> str:
     return "\n  ".join(message.rstrip().splitlines())
 
 
-def near_match(name: str, known: Iterable[str]) -> str:
+def near_match(name: str, known: Iterable[str], owner: str = "") -> str:
     """A question to append to "unknown ...": which known name is meant, if one is near.
+
+    Args:
+        name: What is not known.
+        known: What may be meant.
+        owner: The pass whose options these are.
 
     >>> near_match("canonicalise", ["canonicalize", "cse"])
     ", did you mean 'canonicalize'?"
+    >>> near_match("add-any-entry", ["add-fallback-entry"])
+    ", did you mean 'add-fallback-entry' (renamed)?"
     >>> near_match("x", ["canonicalize", "cse"])
     ''
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), n=1)
+    known = list(known)
+    scope = f"{owner}." if owner else ""
+    new = canonical_name(f"{scope}{name}").removeprefix(scope)
+    if new != name and new in known:
+        return f", did you mean '{new}' (renamed)?"
+    near = get_close_matches(name, known, n=1)
     return f", did you mean '{near[0]}'?" if near else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, dataclass, fields
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -25,12 +25,64 @@ _STRINGS = re.compile(r'"(?:\\.|[^"\\])*"')
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _NAMES = re.compile(r"(?:^|(?<=\s))[A-Za-z0-9_-]+")
 
-WORDS: dict[Any, str] = {
-    bool: "true or false",
-    float: "a number",
-    int: "a whole number",
-    str: "a word",
+KINDS: dict[Any, tuple[str, str]] = {
+    bool: ("true or false", "true|false"),
+    float: ("a number", "X"),
+    int: ("a whole number", "N"),
+    str: ("a word", "NAME"),
 }
+"""The types of options: what they take in words, and as help has it."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a pass or a target: a field of its class."""
+
+    field: str
+    """The name of the field."""
+    type: Any
+    """Its annotation, evaluated."""
+    default: ParameterListType | ParameterType | None
+
+    @property
+    def name(self) -> str:
+        """As users write it."""
+        return self.field.replace("_", "-")
+
+    @property
+    def usage(self) -> str:
+        """The option with what it takes: `unroll=true|false`.
+
+        >>> Option("tile", tuple[int, ...] | None, None).usage
+        'tile=N,..'
+        >>> Option("payload", Literal["none", "all"], "none").usage
+        'payload=none|all'
+        """
+        kinds = get_args(self.type) if NoneType in get_args(self.type) else (self.type,)
+        forms = (_form(kind) for kind in kinds if kind is not NoneType)
+        return f"{self.name}={'|'.join(dict.fromkeys(forms))}"
+
+    @property
+    def default_text(self) -> str:
+        """The default as users write it, empty where there is nothing to write."""
+        if self.default is None:
+            return ""
+        given = self.default if isinstance(self.default, tuple) else (self.default,)
+        return ",".join(map(_text, given))
+
+
+def options_of(made: type[Any]) -> tuple[Option, ...]:
+    """Return the options of a pass or a target."""
+    types = get_type_hints(made)
+    return tuple(
+        Option(
+            each.name,
+            types[each.name],
+            None if each.default is MISSING else each.default,
+        )
+        for each in fields(made)
+        if each.init
+    )
 
 
 def repeated(text: str) -> Iterator[tuple[int, str]]:
@@ -93,7 +145,16 @@ def _words(kind: Any) -> str:
         return f"{', '.join(most)} or {last}" if most else last
     if get_origin(kind) is tuple:
         return "numbers with commas between them"
-    return WORDS[kind]
+    return KINDS[kind][0]
+
+
+def _form(kind: Any) -> str:
+    """Return what an option takes, as help has it."""
+    if get_origin(kind) is Literal:
+        return "|".join(map(str, get_args(kind)))
+    if get_origin(kind) is tuple:
+        return f"{_form(get_args(kind)[0])},.."
+    return KINDS[kind][1] if kind in KINDS else str(kind)
 
 
 def _text(value: ParameterType) -> str:
@@ -169,16 +230,15 @@ def make(
     except Exception as error:
         message = f"{what} '{spec.name}' cannot be loaded: {error}"
         raise wrong(source, message, start, len(spec.name)) from error
-    expected = [field.name for field in fields(made) if field.init]
-    types = get_type_hints(made)
-    for option, values in spec.normalize_parameter_names().parameters.items():
-        if option not in expected:
+    options = {option.name: option for option in options_of(made)}
+    for written, values in spec.parameters.items():
+        option = written.replace("_", "-")
+        if option not in options:
             message = f"unknown option '{option}' of {spec.name}"
-            message += near_match(option, expected) or listed(expected)
+            message += near_match(option, options, spec.name) or listed(options)
             raise wrong(source, message, start, len(spec.name))
-        if reason := why_not(values, types[option]):
-            written = option.replace("_", "-")
-            message = f"option {written} of {spec.name}: {reason}"
+        if reason := why_not(values, options[option].type):
+            message = f"option {option} of {spec.name}: {reason}"
             raise wrong(source, message, start, len(spec.name))
     try:
         return made.from_spec(spec)

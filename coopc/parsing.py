@@ -42,7 +42,7 @@ from xdsl.utils.lexer import Input, Span
 
 from coopc.diagnostic import CompileError, near_match
 from coopc.explain import of_parser
-from coopc.renamed import current
+from coopc.renamed import canonical_name
 from coopc.source import Source
 from coopc.xdsl_gaps import (
     Lexer,
@@ -237,7 +237,7 @@ class LocatedParser(Parser):
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, *args: Any, **kwargs: Any
     ) -> Any:
-        end, name = self.pos, current(attr_name)
+        end, name = self.pos, canonical_name(attr_name)
         find = self.ctx.get_optional_type if is_type else self.ctx.get_optional_attr
         if not is_opaque and find(name) is None:
             self._refuse_name(name, is_type, self.source.text.rfind(attr_name, 0, end))
@@ -275,11 +275,11 @@ class LocatedParser(Parser):
 
     def _parse_attribute_entry(self) -> tuple[str, Attribute]:
         name, value = super()._parse_attribute_entry()
-        return current(name), value
+        return canonical_name(name), value
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         stack = self._parser_state.dialect_stack
-        found = self.ctx.get_optional_op(current(name), dialect_stack=stack)
+        found = self.ctx.get_optional_op(canonical_name(name), dialect_stack=stack)
         if found is not None:
             return found
         end = self.pos

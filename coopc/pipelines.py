@@ -1,7 +1,7 @@
 """The pipelines that coopc names: tuples of passes, a reason where order matters.
 
-`coopc-opt --list-pipelines` prints their steps.  Each ends with a check that it has
-left nothing that it is to lower.
+`coopc-opt --help NAME` prints their steps.  Each ends with a check that it has left
+nothing that it is to lower.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 
-from coopc.device import DEVICES, device
+from coopc.device import DEVICES, Flavour, device
 from coopc.passes.check_lowered import CheckLoweredPass
 from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
 from coopc.passes.expand_exchanges import ExpandExchangesPass
@@ -25,14 +25,20 @@ from coopc.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class CoopcKhrPass(Pipeline):
-    """To what drivers with SPV_KHR_cooperative_matrix have, ready for `-t spirv`."""
+    """Compile for SPV_KHR_cooperative_matrix, ready for `-t spirv`.
+
+    Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of any size.
+    After:  kernels of the operations on matrices that the device has as instructions,
+            with loops over elements and work-group memory for the rest.
+    Fails:  naming an operation that the device cannot do; for unknown devices.
+    """
 
     name = "coopc-khr"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; the module's `simt.target` without it."""
-    flavour: str | None = None
-    """opencl or vulkan; the device's, if it has only one."""
+    """A device of `--list devices`; the module's `simt.target` without it."""
+    flavour: Flavour | None = None
+    """Of SPIR-V; the device's, if it has only one."""
     tile: tuple[int, ...] = ()
     """m, n and k that a subgroup computes of a linalg.matmul; else the device's."""
     pack_b: bool = False
@@ -69,7 +75,13 @@ class CoopcKhrPass(Pipeline):
 
 @dataclass(frozen=True)
 class CoopcXePass(Pipeline):
-    """From Triton GPU IR, or matrices, to Intel Xe: 2D blocks, shuffles and DPAS."""
+    """Compile for Intel Xe: 2D block messages, shuffles and DPAS.
+
+    Before: Triton GPU IR, linalg.matmul on memrefs, or coopmatrix operations.
+    After:  kernels of one lane: loads and stores are messages of 2D blocks where there
+            is a plan, lane by lane where there is none; products are `xe.dpas`.
+    Fails:  naming an operation that cannot be converted; for devices without DPAS.
+    """
 
     name = "coopc-xe"
 
@@ -137,7 +149,7 @@ class CoopcXePass(Pipeline):
         shared = FuseSplitDpasPass(assumed=True, explain=self.explain)
         emulated = (EmulateXePass(), NormalizePass(), SetTargetPass("intel-cpu"))
         return (
-            SetTargetPass.of(self.name, self.device, self.device and "opencl"),
+            SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
             ConvertLinalgToCoopmatrixPass(),
             InlineTtCallsPass(),
             ExpandTtMathPass(),
@@ -159,16 +171,24 @@ class CoopcXePass(Pipeline):
 
 @dataclass(frozen=True)
 class CoopcLanesPass(Pipeline):
-    """To plain code of lanes, for any device with subgroups, ready for `-t spirv`."""
+    """Compile to plain code of lanes, for any device with subgroups.
+
+    Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
+            subgroup.
+    After:  kernels in which matrices are the vectors that each lane holds; no matrix
+            engine is used.
+    Fails:  for matrices of other scopes or of specialisation constants as sizes, and
+            for elements of other than 8, 16, 32 or 64 bits, naming the operation.
+    """
 
     name = "coopc-lanes"
 
     subgroup_size: int | None = None
     """Lanes; what kernels say, or else the device, without it."""
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; the module's `simt.target` without it."""
-    flavour: str | None = None
-    """opencl or vulkan; the device's, if it has only one."""
+    """A device of `--list devices`; the module's `simt.target` without it."""
+    flavour: Flavour | None = None
+    """Of SPIR-V; the device's, if it has only one."""
     unroll: bool = False
     """Whether loops over what a lane holds are written out."""
     explain: bool = False
@@ -205,7 +225,15 @@ CPU_TILE = (32, 32)
 
 @dataclass(frozen=True)
 class CoopcAmxPass(Pipeline):
-    """To functions on tiles of AMX that loop over work-groups, for `-t llvm-ir`."""
+    """Compile to functions on tiles of AMX, ready for `-t llvm-ir`.
+
+    Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
+            subgroup.
+    After:  functions that loop over a part of the work-groups of a grid; matrices are
+            tiles of AMX.
+    Fails:  naming an operation on types that AMX does not hold or multiply, or one that
+            has no form of vectors over lanes.
+    """
 
     name = "coopc-amx"
 
@@ -249,7 +277,14 @@ class CoopcAmxPass(Pipeline):
 
 @dataclass(frozen=True)
 class CoopcCpuPass(Pipeline):
-    """The same without tiles: matrices are vectors, for any x86-64 processor."""
+    """Compile to vector code for any x86-64 processor, ready for `-t llvm-ir`.
+
+    Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
+            subgroup.
+    After:  functions that loop over a part of the work-groups of a grid; matrices are
+            vectors.
+    Fails:  naming an operation that has no form of vectors over lanes.
+    """
 
     name = "coopc-cpu"
 

@@ -1,24 +1,28 @@
-"""Names of dialects, types and attributes that files from before a renaming have.
+"""Names that have changed: one table, old to new.
 
-Triton's dialects were called otherwise until 2025; kernels printed before are still
-around.  They are read under their names of today, and printed so.
+Old names of dialects and attributes are read as the new ones, since files outlive them
+(Triton's dialects had others until 2025), and printed so.  Old names of passes and
+options are refused, and the diagnostic says the new one.
 """
 
-DIALECTS = {"triton_gpu": "ttg", "triton_intel_gpu": "ttig"}
-"""From the old name of a dialect to the new one."""
+RENAMED = {
+    "triton_gpu": "ttg",
+    "triton_intel_gpu": "ttig",
+    "ttg.shared": "ttg.swizzled_shared",
+    "add-any-entry": "add-fallback-entry",
+}
+"""From the old name to the new one.  What belongs to a dialect, or to a pass as its
+options do, follows the new name of that and a dot."""
 
-NAMES = {"ttg.shared": "ttg.swizzled_shared"}
-"""From the old name of an attribute in a dialect of today to the new one."""
 
+def canonical_name(name: str) -> str:
+    """Return today's name of a dialect, a pass, or what belongs to one.
 
-def current(name: str) -> str:
-    """The name of today of an operation, a type, an attribute, or a key of one.
-
-    >>> current("triton_intel_gpu.dpas"), current("triton_gpu.num-warps")
-    ('ttig.dpas', 'ttg.num-warps')
-    >>> current("triton_gpu"), current("arith.addi")
-    ('ttg', 'arith.addi')
+    >>> canonical_name("triton_gpu"), canonical_name("triton_intel_gpu.dpas")
+    ('ttg', 'ttig.dpas')
+    >>> canonical_name("triton_gpu.shared"), canonical_name("arith.addi")
+    ('ttg.swizzled_shared', 'arith.addi')
     """
-    dialect, dot, rest = name.partition(".")
-    renamed = f"{DIALECTS.get(dialect, dialect)}{dot}{rest}"
-    return NAMES.get(renamed, renamed)
+    owner, dot, rest = name.partition(".")
+    found = f"{RENAMED.get(owner, owner)}{dot}{rest}"
+    return RENAMED.get(found, found)

@@ -99,7 +99,7 @@ PIPELINES: tuple[str, ...] = (
     "coopc-amx",
     "coopc-cpu",
 )
-"""Which of the passes are pipelines: what `coopc-opt --list-pipelines` lists."""
+"""Which of the passes are pipelines: what `coopc-opt --list pipelines` lists."""
 
 TARGETS: dict[str, str] = {
     "abi-json": "coopc.emit.targets:AbiJsonTarget",

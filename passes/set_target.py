@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
+from coopc.device import Flavour
 from coopc.dialects import simt
 
 
@@ -50,15 +51,15 @@ class SetTargetPass(ModulePass):
     name = "set-target"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; without it, the module's own target stays."""
-    flavour: str | None = None
-    """opencl or vulkan; the device's, if it has only one."""
+    """A device of `--list devices`; without it, the module's own target stays."""
+    flavour: Flavour | None = None
+    """Of SPIR-V; the device's, if it has only one."""
     asked: str = field(default=name, init=False, compare=False, repr=False)
     """Whose option `device` messages name."""
 
     @classmethod
     def of(
-        cls, pipeline: str, device: str | None, flavour: str | None = None
+        cls, pipeline: str, device: str | None, flavour: Flavour | None = None
     ) -> SetTargetPass:
         """Return it as a step of a pipeline that has the option `device`."""
         found = cls(device, flavour)

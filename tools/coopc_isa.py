@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
 from coopc.tools.driver import FAILED, ArgumentParser, run_tool, wrong_call
+from coopc.tools.help import add_list
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,6 +64,7 @@ def parser() -> ArgumentParser:
     add = found.add_argument
     add("file", help="IR, SPIR-V text or binary; - for the standard input")
     add("--device", default="bmg", metavar="NAMES", help="dg2,pvc,... (default: bmg)")
+    add_list(add, "devices", fits=lambda device: device.dpas is not None)
     add("-p", "--passes", default="", help="passes, as for coopc-opt")
     add("-t", "--target", help="the target, instead of the device's SPIR-V")
     add("--registers", type=int, help="general registers: 128, 256, ...")

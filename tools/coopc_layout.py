@@ -24,6 +24,7 @@ from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_m
 from coopc.dialects.layout import rule_in
 from coopc.source import read_source
 from coopc.tools.driver import ArgumentParser, run_tool, write_output
+from coopc.tools.help import add_list
 from coopc.tools.layout_output import (
     FORMATS,
     HEADER,
@@ -125,6 +126,7 @@ class LayoutArguments(ArgumentParser):
             metavar="NAME",
             help="whose messages there are, only of --plan (default: bmg)",
         )
+        add_list(add, "devices", fits=lambda device: device.block_io is not None)
 
     def error(self, message: str) -> NoReturn:
         """Raise the error that says `message`, with the usage."""

@@ -1,7 +1,7 @@
 """coopc-opt: run passes over a file of IR, xDSL's and coopc's, and print the result.
 
-xDSL's driver, with coopc's dialects, passes and targets, and with the manners of
-`coopc.tools.driver`: located diagnostics, status 1, whole outputs.
+It takes what xDSL's driver takes, with coopc's dialects, passes and targets, and with
+the manners of `coopc.tools.driver`: located diagnostics, status 1, whole outputs.
 """
 
 from __future__ import annotations
@@ -9,125 +9,66 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import IO, Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
-from xdsl.xdsl_opt_main import xDSLOptMain
 
 from coopc.compiler import emit, new_context, read_target
 from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.parsing import parse
-from coopc.pipeline import Observer, Pipeline, Run, flatten, read_passes
-from coopc.source import Source, decode, read_source
+from coopc.pipeline import Observer, Run, read_passes
+from coopc.source import Source, read_source
 from coopc.tools.driver import (
     FAILED,
     ArgumentParser,
     report,
     run_tool,
+    versions,
     whole_number,
     write_output,
     wrong_call,
 )
-from coopc.universe import PASSES, PIPELINES, TARGETS, everything, pipelines
+from coopc.tools.help import LISTS, ListAction, add_help, add_list
+from coopc.universe import everything
 
 TOOL = "coopc-opt"
 EXTENSIONS = ("mlir", "ttgir", "ttir")
 """Names of files that hold MLIR end in one of these."""
+USAGE = f"""\
+{TOOL} [FILE] [-p PASSES] [-t TARGET] [-o FILE] [option..]
+       {TOOL} --help [NAME]
+       {TOOL} --list {"|".join(LISTS)}"""
+
+Add: TypeAlias = Callable[..., argparse.Action]
+"""The method `add_argument` of a group of a parser."""
 
 
-class CoopcOptMain(xDSLOptMain):
-    """The driver; `run` does what the arguments ask for."""
+class CoopcOpt:
+    """One run of the tool."""
 
     output: list[str | bytes]
     """What will be written, if nothing goes wrong."""
     status: int
     """Not 0 where a piece of the input failed, and the others are written."""
 
-    def __init__(
-        self,
-        description: str = "Run passes over IR, coopc's and xDSL's, and print the "
-        "result, or what a target makes of it.",
-        args: Sequence[str] | None = None,
-    ):
-        # Instead of xDSL's, which looks for universes three times and exits in its own
-        # way when something is wrong.
-        self.universe = universe = everything()
-        self.ctx = new_context(universe)
-        self.available_passes = dict(universe.all_passes)
-        self.available_targets = dict(universe.all_targets)
-        self.available_frontends = {}
+    def __init__(self, args: Sequence[str] | None):
+        self.args = parser().read(args)
+        # Not as xDSL's driver, which looks for universes three times and exits in its
+        # own way when something is wrong.
+        self.universe = everything()
+        self.ctx = new_context(self.universe)
         self.output = []
         self.status = 0
-        self.register_all_frontends()
-        parser = ArgumentParser(
-            prog=TOOL,
-            description=textwrap.fill(description),
-            epilog=what_there_is(),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            conflict_handler="resolve",
-        )
-        self.register_all_arguments(parser)
-        self.args = parser.read(args)
         self.ctx.allow_unregistered = self.args.allow_unregistered_dialect
         if self.args.disable_verify:
             # As xDSL does: attributes are verified when they are made.
             Attribute.__post_init__ = unverified
-
-    def register_all_frontends(self) -> None:
-        """Register that all files are read by the locating parser."""
-
-        def read(stream: IO[bytes]) -> ModuleOp:
-            return self.parse(decode(stream.read(), self.get_input_name()))
-
-        self.available_frontends |= dict.fromkeys(EXTENSIONS, read)
-
-    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        """Add coopc's arguments to xDSL's."""
-        super().register_all_arguments(arg_parser)
-        add = arg_parser.add_argument
-        add(
-            "-t",
-            "--target",
-            default="mlir",
-            help="what to write: mlir (the default), a target of coopc, or of xDSL",
-        )
-        add(
-            "-p",
-            "--passes",
-            action="append",
-            default=[],
-            help="passes with options, as in 'set-target{device=bmg},canonicalize'; "
-            "those of several -p run in order",
-        )
-        add(
-            "-v",
-            "--version",
-            action="store_true",
-            help="Print the versions of coopc and of the tools it uses, and exit",
-        )
-        add(
-            "--list-pipelines",
-            action="store_true",
-            help="Print the pipelines with their steps, and exit",
-        )
-        add(
-            "--validate",
-            action="store_true",
-            help="Compare what each kernel does before and after each pass",
-        )
-        add(
-            "--validate-seed",
-            type=whole_number(),
-            metavar="N",
-            default=0,
-            help="Seed of the inputs of --validate (default: 0)",
-        )
 
     def run(self) -> None:
         """Do what the arguments ask for.
@@ -136,11 +77,7 @@ class CoopcOptMain(xDSLOptMain):
             CompileError: Something is wrong with the arguments or the input.
         """
         if self.args.version:
-            from coopc.tools.versions import versions
-
             self.output.append(versions(TOOL))
-        elif self.args.list_pipelines:
-            self.output += (listed(load()) for load in pipelines().values())
         elif self.args.shrink:
             self.shrink()
         else:
@@ -149,7 +86,7 @@ class CoopcOptMain(xDSLOptMain):
 
     def compile(self) -> None:
         """Append to the output what becomes of the input."""
-        steps = read_passes(",".join(self.args.passes), self.available_passes)
+        steps = read_passes(",".join(self.args.passes), self.universe.all_passes)
         target = self.read_target()
         self.check_extension()
         source = read_source(self.args.input_file)
@@ -205,8 +142,8 @@ class CoopcOptMain(xDSLOptMain):
         if path is None or path == "-" or self.args.frontend:
             return
         extension = os.path.splitext(path)[1].removeprefix(".")
-        if extension not in self.available_frontends:
-            names = ", ".join(f".{name}" for name in self.available_frontends)
+        if extension not in EXTENSIONS:
+            names = ", ".join(f".{name}" for name in EXTENSIONS)
             message = f"expected a file named {names} (or -f mlir), got '{path}'"
             raise wrong_call(TOOL, message)
 
@@ -247,40 +184,133 @@ def unverified(self: Attribute) -> None:
     """What attributes do when they are made and shall not be verified."""
 
 
-def what_there_is() -> str:
-    """The pipelines, passes and targets of coopc, as the help lists them."""
-    names = {
-        "pipelines": PIPELINES,
-        "passes": [name for name in PASSES if name not in PIPELINES],
-        "targets": TARGETS,
-    }
-    blocks = [
-        textwrap.fill(
-            f"{what}: {', '.join(of_coopc)}",
-            subsequent_indent="  ",
-            break_on_hyphens=False,
-        )
-        for what, of_coopc in names.items()
-    ]
-    return "\n\n".join([*blocks, "xdsl-opt --help lists those of xDSL."])
-
-
 def as_bytes(content: str | bytes) -> bytes:
     """`content`, in UTF-8 if it is text."""
     return content.encode("utf-8") if isinstance(content, str) else content
 
 
-def listed(pipeline: type[Pipeline]) -> str:
-    """The name and the steps of `pipeline` without options, a line each."""
-    made = pipeline()
-    return "\n  ".join((str(made), *map(str, flatten((made,))))) + "\n"
+def parser() -> ArgumentParser:
+    """Return the parser of the command line."""
+    found = ArgumentParser(
+        prog=TOOL,
+        usage=USAGE,
+        description="Run passes over IR, coopc's and xDSL's, and print the result, or "
+        "what a target makes of it.",
+        add_help=False,
+    )
+    add_input(found.add_argument_group("input").add_argument)
+    add_work(found.add_argument_group("compilation").add_argument)
+    add_checks(found.add_argument_group("checks").add_argument)
+    add_printing(found.add_argument_group("how IR is printed").add_argument)
+    add = found.add_argument_group("about the tool").add_argument
+    add_help(add)
+    add_list(add, *LISTS)
+    add(
+        "--list-pipelines",  # as it was once called
+        action=ListAction,
+        lists=LISTS,
+        nargs=0,
+        const="pipelines",
+        help=argparse.SUPPRESS,
+    )
+    add(
+        "-v",
+        "--version",
+        action="store_true",
+        help="print the versions of coopc and of the tools it uses, and exit",
+    )
+    return found
+
+
+def add_input(add: Add) -> None:
+    """Add what is read, and how."""
+    add(
+        "input_file",
+        nargs="?",
+        metavar="FILE",
+        help="IR, in a file named .mlir, .ttgir or .ttir (default: the standard input)",
+    )
+    add(
+        "-f",
+        "--frontend",
+        choices=EXTENSIONS,
+        metavar="KIND",
+        help="read a file of any name as mlir, ttgir or ttir",
+    )
+    flag = partial(add, action="store_true")
+    flag(
+        "--split-input-file",
+        help="process each piece between lines '// -----' by itself",
+    )
+    flag(
+        "--allow-unregistered-dialect",
+        help="accept operations of dialects that are not known",
+    )
+    flag(
+        "--no-implicit-module",
+        help="expect a builtin.module around all operations",
+    )
+
+
+def add_work(add: Add) -> None:
+    """Add what is done with it, and what is written."""
+    add(
+        "-p",
+        "--passes",
+        action="append",
+        default=[],
+        help="passes with options, as in 'set-target{device=bmg},canonicalize'; those "
+        "of several -p run in order",
+    )
+    add(
+        "-t",
+        "--target",
+        default="mlir",
+        help="what to write, with options, as in 'spirv{device=lavapipe}' (default: "
+        "mlir)",
+    )
+    add("-o", "--output-file", metavar="FILE", help="where to write it")
+
+
+def add_checks(add: Add) -> None:
+    """Add what is checked on the way, and what is said of it."""
+    flag = partial(add, action="store_true")
+    flag("--validate", help="compare what each kernel does before and after each pass")
+    add(
+        "--validate-seed",
+        type=whole_number(),
+        metavar="N",
+        default=0,
+        help="seed of the inputs of --validate (default: 0)",
+    )
+    flag("--disable-verify", help="verify neither the input nor what passes make of it")
+    flag(
+        "--verify-diagnostics",
+        help="write the diagnostic of a check, a pass or a target as output, status 0",
+    )
+    flag(
+        "--parsing-diagnostics",
+        help="write the diagnostic of the parser as output, status 0",
+    )
+    flag("--time-passes", help="print the time that each pass takes")
+    flag("--shrink", help="say to Shrink Ray whether a ShrinkException is raised")
+
+
+def add_printing(add: Add) -> None:
+    """Add how IR is printed."""
+    flag = partial(add, action="store_true")
+    flag("--print-between-passes", help="also after each pass")
+    flag("--print-op-generic", help="in the generic format")
+    flag("--print-no-properties", help="with properties among the attributes")
+    flag("--print-debuginfo", help="with locations")
+    flag("--syntax-highlight", help="in colours")
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on `args`, by default the command line's; return its status."""
 
     def body() -> int:
-        tool = CoopcOptMain(args=args)
+        tool = CoopcOpt(args)
         tool.run()
         return tool.status
 

@@ -37,6 +37,7 @@ from coopc.tools.driver import (
     write_output,
     wrong_call,
 )
+from coopc.tools.help import add_list
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -134,6 +135,7 @@ def add_places(parser: ArgumentParser) -> None:
     add("file", help="the kernel's module, as coopc-opt reads it")
     add("--on", choices=[*ON], default="sim", help="where it runs")
     add("--device", metavar="NAME", help="a device to compile for, as bmg or lavapipe")
+    add_list(add, "devices")
     add(
         "--tiles",
         choices=["auto", "amx", "emulated", "none"],

@@ -13,10 +13,13 @@ import argparse
 import gc
 import io
 import os
+import platform
 import stat
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
@@ -83,10 +86,21 @@ class StoreOnce(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+class HelpFormatter(argparse.HelpFormatter):
+    """Help for 80 columns, in which passes and options are not broken at hyphens."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **{"max_help_position": 30, **kwargs})
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """An argument parser whose errors are diagnostics."""
 
     def __init__(self, *args: Any, **kwargs: Any):
+        kwargs.setdefault("formatter_class", HelpFormatter)
         super().__init__(*args, **kwargs)
         self.register("action", None, StoreOnce)
         self.register("action", "store", StoreOnce)
@@ -224,3 +238,26 @@ def replace_file(path: str, content: bytes) -> None:
         if os.path.exists(partial):
             os.unlink(partial)
         raise
+
+
+def versions(tool: str) -> str:
+    """What `--version` prints: coopc, what it stands on, and the tools it found."""
+    from coopc.run.toolchain import version_report
+
+    rows = {
+        "xdsl": installed("xdsl"),
+        "numpy": installed("numpy"),
+        "python": platform.python_version(),
+    }
+    lines = [f"{tool} {installed('coopc')}"]
+    lines += [f"  {name} {number}" for name, number in rows.items()]
+    lines += [f"  {line}" for line in version_report()]
+    return "\n".join(lines) + "\n"
+
+
+def installed(package: str) -> str:
+    """The version of an installed Python package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"

@@ -19,6 +19,7 @@ def _tiles(amx: Amx, rows: range) -> tuple[MatrixShape, ...]:
 
 INTEL_CPU = Device(
     name="intel-cpu",
+    title="Intel's OpenCL run-time for CPUs",
     family="opencl-cpu",
     source=(
         "Intel's CPU OpenCL run-time 2026.2 with CL_CONFIG_CPU_TARGET_ARCH="
@@ -65,6 +66,7 @@ INTEL_CPU = Device(
 
 AMX = Device(
     name="amx",
+    title="x86-64 processors with AMX, as LLVM IR",
     family="amx",
     source=(
         "Intel Architecture Instruction Set Extensions, chapter on AMX: palette 1; "

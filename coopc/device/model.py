@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Literal, TypeAlias
 
 from coopc.device.block_io import BlockIO
@@ -130,6 +131,8 @@ class Device:
     """One device, or one driver of it, as far as the compiler is concerned."""
 
     name: str
+    title: str
+    """What it is called in print."""
     family: Family
     source: str
     """The document, or the measurement, that the figures are from."""
@@ -243,6 +246,18 @@ class Device:
                         f"{self.name}: expected a layout for {use}, "
                         f"{rows} x {cols} of {element} in {shape}, got none"
                     )
+
+    @property
+    def summary(self) -> str:
+        """One line: what it is, and what it multiplies."""
+        sizes = {(x.m, x.n, x.k) for x in self.matrix_shapes}
+        largest = max(sizes, key=lambda size: (prod(size), size))
+        up_to = "up to " if len(sizes) > 1 else ""
+        blocks = "" if self.block_io is None else ", 2D blocks"
+        return (
+            f"{self.title}: {self.family}, {self.subgroup_size} lanes, M x N x K "
+            f"{up_to}{' x '.join(map(str, largest))}{blocks}"
+        )
 
     def layouts(
         self, use: Use, element: str, rows: int, cols: int

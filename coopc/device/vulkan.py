@@ -15,6 +15,7 @@ _ANY_LAYOUT = (
 
 LAVAPIPE = Device(
     name="lavapipe",
+    title="Mesa's Vulkan driver for CPUs",
     family="vulkan",
     source=(
         "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR and "
@@ -55,6 +56,7 @@ LAVAPIPE = Device(
 
 NVIDIA = Device(
     name="nvidia",
+    title="NVIDIA's Vulkan driver",
     family="vulkan",
     source=(
         "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR and "

@@ -60,11 +60,12 @@ def _limits(local_kib: int) -> Limits:
 
 
 def _xe(
-    name: str, block_io: BlockIO, registers: tuple[int, ...] = (128, 256)
+    name: str, title: str, block_io: BlockIO, registers: tuple[int, ...] = (128, 256)
 ) -> Device:
     """Return a device whose DPAS is 16 lanes wide."""
     return Device(
         name=name,
+        title=title,
         family="xe",
         source=_SOURCE,
         flavours=("opencl",),
@@ -93,6 +94,7 @@ def _xe(
 
 DG2 = Device(
     name="dg2",
+    title="Intel Arc A-series (Alchemist)",
     family="xe",
     source=_SOURCE,
     flavours=("opencl",),
@@ -117,7 +119,12 @@ DG2 = Device(
     # A; it does not say which.  Neighbours run on fused EUs.
     split_pair=SplitPair("adjacent", assumed=True),
 )
-PVC = _xe("pvc", PVC_BLOCK_IO)
-BMG = _xe("bmg", XE2_BLOCK_IO)
-LNL = _xe("lnl", XE2_BLOCK_IO)
-PTL = _xe("ptl", XE2_BLOCK_IO, registers=(160, 128, 192, 256))
+PVC = _xe("pvc", "Intel Data Center GPU Max (Ponte Vecchio)", PVC_BLOCK_IO)
+BMG = _xe("bmg", "Intel Arc B-series (Battlemage)", XE2_BLOCK_IO)
+LNL = _xe("lnl", "Intel Core Ultra 200V (Lunar Lake)", XE2_BLOCK_IO)
+PTL = _xe(
+    "ptl",
+    "Intel Core Ultra 300 (Panther Lake)",
+    XE2_BLOCK_IO,
+    registers=(160, 128, 192, 256),
+)

@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.target import Target
 
+from coopc.device import Flavour
+
 if TYPE_CHECKING:
     from coopc.emit.walker import Facts
     from coopc.spirv.module import Module
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
 class DeviceTarget(Target):
     """A target that says what a module is emitted for, or leaves it to the module."""
 
-    flavour: str | None = None
-    """opencl or vulkan; with a device that has one, that one."""
+    flavour: Flavour | None = None
+    """Of SPIR-V; with a device that has one, that one."""
     device: str | None = None
-    """A name in `coopc.device.DEVICES`."""
+    """A device of `--list devices`."""
     addresses: bool = False
     """Whether Vulkan's kernels get addresses of physical storage buffers, not bound
     buffers."""

@@ -60,7 +60,7 @@ class SplitCoopmatrixPass(ModulePass):
     name = "split-coopmatrix"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; that of `simt.target` where it is absent."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide on all of `op`, then cut."""

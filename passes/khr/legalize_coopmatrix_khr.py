@@ -86,7 +86,7 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     name = "legalize-coopmatrix-khr"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; that of `simt.target` where it is absent."""
 
     products_only: bool = False
     """Whether only multiplications of types that the device lacks are rewritten: before

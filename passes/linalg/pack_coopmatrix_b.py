@@ -56,7 +56,7 @@ class PackCoopmatrixBPass(ModulePass):
     name = "pack-coopmatrix-b"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; that of `simt.target` where it is absent."""
     kernel: bool = False
     """Whether a kernel of its own packs all of B, not each work-group its part."""
 

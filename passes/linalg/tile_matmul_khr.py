@@ -36,7 +36,7 @@ class TileMatmulKhrPass(ModulePass):
     name = "tile-matmul-khr"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; the module's `simt.target` without it."""
+    """A device of `--list devices`; the module's `simt.target` without it."""
     group: tuple[int, ...] = ()
     """M and N of a work-group; the device's tiles without, and without `subgroup`."""
     subgroup: tuple[int, ...] = ()

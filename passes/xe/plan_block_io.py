@@ -279,7 +279,7 @@ class PlanBlockIoPass(ModulePass):
     name = "plan-block-io"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; that of `simt.target` where it is absent."""
+    """A device of `--list devices`; that of `simt.target` where it is absent."""
     explain: bool = False
     """Whether each decision is printed to the standard error."""
 

@@ -1,13 +1,14 @@
 // RUN: coopc-opt %s -p 'coopc-khr{device=lavapipe}' | filecheck %s
 // RUN: xdsl-opt %s -p 'coopc-khr{device=lavapipe}' | filecheck %s
-// RUN: coopc-opt --list-pipelines | filecheck %s --check-prefix STEPS
+// RUN: coopc-opt --help coopc-khr | filecheck %s --check-prefix STEPS
 
 // RUN: coopc-opt %s -p 'coopc-khr{device=lavapipe staged=true}' | filecheck %s --check-prefix STAGED
 
 // All matrices of one multiplication end in the device's shapes.
 
 // STEPS: coopc-khr
-// STEPS-NEXT: check-dominance
+// STEPS: Steps
+// STEPS: check-dominance
 // STEPS-NEXT: check-bounds
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target

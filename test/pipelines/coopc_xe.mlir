@@ -1,11 +1,12 @@
 // RUN: coopc-opt %root/test/inputs/ttgir/gemm_axb_32x32.ttgir -p 'coopc-xe{device=bmg}' | filecheck %s
-// RUN: coopc-opt --list-pipelines | filecheck %s --check-prefix STEPS
+// RUN: coopc-opt --help coopc-xe | filecheck %s --check-prefix STEPS
 
 // A tensor load is a message with a result for each operand of DPAS, x and y come from
 // the index and the number of the subgroup, and nothing is computed in the loop.
 
 // STEPS: coopc-xe
-// STEPS-NEXT: check-dominance
+// STEPS: Steps
+// STEPS: check-dominance
 // STEPS-NEXT: check-bounds
 // STEPS-NEXT: check-uniformity
 // STEPS-NEXT: set-target

@@ -21,8 +21,8 @@ class LlvmIrTarget(Target):
     name = "llvm-ir"
 
     device: str | None = None
-    """A name in `coopc.device.DEVICES`; by default of the module's simt.target, or amx
-    where there is none and there are no kernels."""
+    """A device of `--list devices`; by default that of `simt.target`, or amx where
+    there is none and there are no kernels."""
     cpu: str | None = None
     """What functions of x86-64 say as target-cpu, such as sapphirerapids."""
     matrix: bool = False

@@ -16,7 +16,7 @@ from coopc.tools import driver
 from coopc.tools.coopc_opt import main
 from coopc.universe import installed
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 VALID = """\
 func.func @f(%a : memref<?xf32>, %n : index) -> f32 {

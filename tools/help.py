@@ -1,0 +1,325 @@
+"""What the tools say of themselves: `--help NAME` and `--list WHAT`.
+
+All of it is read where it is written: what a pass takes and gives in its docstring
+(Before, After, Fails), its options in the fields of its class and their docstrings, the
+names in the tables of `coopc.universe` and `coopc.device`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NoReturn
+
+from coopc.device import DEVICES, Device
+from coopc.diagnostic import near_match
+from coopc.options import options_of
+from coopc.tools.driver import write_output
+from coopc.universe import DIALECTS, PASSES, PIPELINES, TARGETS, everything
+
+LISTS = ("passes", "pipelines", "dialects", "devices", "targets")
+"""What `--list` can list."""
+
+NAME_COLUMNS = 36
+"""Columns for names, at most; what a longer one is follows in the next line."""
+MIN_COLUMNS = 40
+"""Text is wrapped for terminals at least so wide."""
+
+NO_BREAK = "\u00a0"
+"""A space that is in no line's end."""
+HEADING = re.compile(r"(Before|After|Fails): +")
+
+
+@dataclass(frozen=True)
+class Documentation:
+    """What the source says of a pass, a target or a dialect."""
+
+    text: str
+    """Without the name that it may begin with."""
+    fields: Mapping[str, str]
+    """Of a class, the docstrings of its fields by name."""
+
+    @classmethod
+    def of(cls, made: type[Any]) -> Documentation:
+        """Read that of a class; a pass that owns its module has it there."""
+        own = ""
+        fields: dict[str, str] = {}
+        for each in reversed(made.__mro__):
+            try:
+                source = textwrap.dedent(inspect.getsource(each))
+            except (OSError, TypeError):  # of Python itself, or without a source
+                continue
+            (definition,) = ast.parse(source).body
+            assert isinstance(definition, ast.ClassDef), definition
+            own = ast.get_docstring(definition) or ""
+            for field, text in pairwise(definition.body):
+                match field, text:
+                    case (
+                        ast.AnnAssign(target=ast.Name(name)),
+                        ast.Expr(ast.Constant(str(doc))),
+                    ):
+                        fields[name] = " ".join(doc.split())
+                    case _:
+                        pass
+        module = sys.modules[made.__module__].__doc__ or ""
+        whole = module if is_complete(module) and not is_complete(own) else own
+        return cls(without_name(whole), fields)
+
+
+def is_complete(text: str) -> bool:
+    """Whether a docstring says what a pass takes, what it gives, and when it fails."""
+    found = {match[1] for line in text.splitlines() if (match := HEADING.match(line))}
+    return found == {"Before", "After", "Fails"}
+
+
+def without_name(text: str) -> str:
+    """A docstring without the name of what it documents in front.
+
+    >>> without_name("`check-bounds`: no access is outside.")
+    'no access is outside.'
+    >>> without_name("The `xe` dialect: what one lane does.")
+    'what one lane does.'
+    """
+    return re.sub(r"^(The )?`?[\w-]+`?( dialect)?: ", "", text.strip())
+
+
+def described(name: str, columns: int = 80) -> str | None:
+    """Return the help for a pass, a pipeline or a target, None where there is none."""
+    universe = everything()
+    found = [
+        describe(kind, name, table[name](), columns)
+        for kind, table in (
+            ("p", universe.all_passes),
+            ("t", universe.all_targets),
+        )
+        if name in table
+    ]
+    return "\n".join(found) or None
+
+
+def describe(flag: str, name: str, made: type[Any], columns: int) -> str:
+    """Return the help for a pass or a target.
+
+    Args:
+        flag: The letter of the argument that takes it.
+        name: What users call it.
+        made: Its class.
+        columns: What lines are wrapped to.
+    """
+    from coopc.pipeline import Pipeline, flatten
+
+    documented = Documentation.of(made)
+    text = reflowed(f"{name}: {documented.text}", columns)
+    options = options_of(made)
+    rows: list[tuple[str, str]] = []
+    for option in options:
+        doc = documented.fields.get(option.field, "")
+        if default := option.default_text:
+            doc = f"{doc} (default:{NO_BREAK}{default})".strip()
+        rows.append((option.usage, doc))
+    if rows:
+        example = f"-{flag} '{name}{{{options[0].usage.partition('=')[0]}=..}}'"
+        text += f"\nOptions, as in {example}:\n\n{table(rows, columns)}"
+    if issubclass(made, Pipeline):
+        steps = "".join(f"  {step}\n" for step in flatten([made()]))
+        text += f"\nSteps, without options:\n\n{steps}"
+    return text
+
+
+def reflowed(text: str, columns: int) -> str:
+    r"""Wrap what is too long; code, which is indented, stays as it is.
+
+    >>> print(reflowed("Before:  one two\n         three\n\n    a  b", 18))
+    Before:  one two
+             three
+    <BLANKLINE>
+        a  b
+    <BLANKLINE>
+    >>> print(reflowed("Before:  one two\n         three\nAfter:   four", 17))
+    Before:  one two
+             three
+    After:   four
+    <BLANKLINE>
+    """
+    items: list[list[str]] = []
+    for line in text.splitlines():
+        if not (items and line and items[-1][0]) or HEADING.match(line):
+            items.append([])
+        items[-1].append(line)
+    lines: list[str] = []
+    for item in items:
+        if item[0].startswith(" ") or all(len(line) <= columns for line in item):
+            lines += item
+            continue
+        heading = HEADING.match(item[0])
+        indent = " " * (heading.end() if heading else 0)
+        joined = " ".join([item[0], *map(str.strip, item[1:])])
+        lines += wrapped(joined, columns, indent)
+    return "\n".join([*lines, ""])
+
+
+def wrapped(text: str, columns: int, indent: str = "") -> list[str]:
+    """The lines of `text`, all but the first indented; nothing is broken at hyphens."""
+    lines = textwrap.wrap(
+        text,
+        max(columns, MIN_COLUMNS),
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+def table(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
+    """Names and what they are, a line each, wrapped unless `columns` is None."""
+    rows = list(rows)
+    wide = max(len(name) for name, _ in rows) + 4
+    if columns is not None:
+        wide = min(wide, NAME_COLUMNS, max(columns - MIN_COLUMNS, 8))
+    lines: list[str] = []
+    for name, text in rows:
+        start = f"  {name}".ljust(wide)
+        if columns is None:
+            lines.append(f"{start}  {text}".rstrip())
+            continue
+        if len(name) + 4 > wide:
+            lines.append(start)
+            start = " " * wide
+        first, *rest = wrapped(text, columns - wide) or [""]
+        lines.append(f"{start}{first}".rstrip())
+        lines += (" " * wide + line for line in rest)
+    return "\n".join([*lines, ""])
+
+
+def listed(
+    what: str, columns: int | None = None, fits: Callable[[Device], bool] | None = None
+) -> str:
+    """Return one of `LISTS`, a line for each name.
+
+    Args:
+        what: Which.
+        columns: What lines are wrapped to; None for lines of any length.
+        fits: Which devices are listed, if not all.
+    """
+    if what == "devices":
+        devices = (x for x in DEVICES.values() if fits is None or fits(x))
+        return table(((x.name, x.summary) for x in devices), columns)
+    universe = everything()
+    names, known = {
+        "passes": ([x for x in PASSES if x not in PIPELINES], universe.all_passes),
+        "pipelines": (PIPELINES, universe.all_passes),
+        "dialects": (DIALECTS, universe.all_dialects),
+        "targets": (TARGETS, universe.all_targets),
+    }[what]
+    text = table([(name, summary_of(known[name]())) for name in names], columns)
+    if what == "pipelines":
+        return text
+    others = ", ".join(sorted(known.keys() - {*names, *PIPELINES}))
+    return "\n".join([text, *wrapped(f"Of xDSL: {others}", columns or 80, "  "), ""])
+
+
+def summary_of(found: Any) -> str:
+    """Return the first sentence on a dialect, or on the class of a pass or a target."""
+    if isinstance(found, type):
+        text = Documentation.of(found).text
+    else:
+        module = DIALECTS[found.name].partition(":")[0]
+        text = without_name(sys.modules[module].__doc__ or "")
+    return " ".join(text.split("\n\n")[0].split()).removesuffix(".")
+
+
+def add_help(add: Callable[..., argparse.Action]) -> None:
+    """Let `--help` take a name; `add` is that of a parser, or of a group of it."""
+    add(
+        "-h",
+        "--help",
+        nargs="?",
+        action=HelpAction,
+        metavar="NAME",
+        help="print this, or what a pass, pipeline or target does, and exit",
+    )
+
+
+def add_list(
+    add: Callable[..., argparse.Action],
+    *lists: str,
+    fits: Callable[[Device], bool] | None = None,
+) -> None:
+    """Add `--list` of some of `LISTS`, with the devices that fit the tool."""
+    add(
+        "--list",
+        action=ListAction,
+        lists=lists,
+        fits=fits,
+        metavar="|".join(lists) if len(lists) == 1 else "WHAT",
+        help=f"print {', '.join(lists)}, a line each, and exit",
+    )
+
+
+class HelpAction(argparse.Action):
+    """Prints the help for the tool, or for a name, and exits."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Print it."""
+        columns = shutil.get_terminal_size().columns
+        if values is None:
+            pipelines = listed("pipelines", columns)
+            finish(parser, f"{parser.format_help()}\npipelines:\n{pipelines}")
+        text = described(values, columns)
+        if text is None:
+            known = {**everything().all_passes, **everything().all_targets}
+            near = near_match(values, known) or ", see --list passes"
+            parser.error(f"unknown pass, pipeline or target '{values}'{near}")
+        finish(parser, text)
+
+
+class ListAction(argparse.Action):
+    """Prints a list and exits."""
+
+    def __init__(
+        self,
+        *args: Any,
+        lists: tuple[str, ...],
+        fits: Callable[[Device], bool] | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(*args, **kwargs)
+        self.lists = lists
+        self.fits = fits
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Print it."""
+        what = self.const or values
+        if what not in self.lists:
+            expected = f", expected {', '.join(self.lists)}"
+            near = near_match(what, self.lists) or expected
+            parser.error(f"unknown list '{what}'{near}")
+        terminal = sys.stdout.isatty()
+        columns = shutil.get_terminal_size().columns if terminal else None
+        finish(parser, listed(what, columns, self.fits))
+
+
+def finish(parser: argparse.ArgumentParser, text: str) -> NoReturn:
+    """Print, and end the program."""
+    write_output(None, text.encode())
+    parser.exit()
