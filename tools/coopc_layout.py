@@ -3,11 +3,11 @@
     coopc-layout -t "tensor<256x32xf16>" -l "#ttg.dot_op<{..}>" --use-hw-view
     coopc-layout -t "tensor<256x32xf16>" -i gemm.ttgir --alias-names dot_a,dot_b
     coopc-layout "!coopmatrix.matrix<4x15xf16, acc>" --subgroup-size 16
-    coopc-layout "!coopmatrix.matrix<16x16xf16, a>" --compare coopmatrix row_slice
+    coopc-layout "!coopmatrix.matrix<8x8xf16, a>" --compare coopmatrix row_slice
     coopc-layout -t "tensor<32x256xf16>" -l "#ttg.dot_op<{..}>" --plan
 
-The first two print what Triton's `triton-tensor-layout` prints, and take its spellings
-(`-use-hw-view`, `-alias-names=`) too.
+The first two print what Triton's `triton-tensor-layout` prints, and take its
+spellings (`-use-hw-view`, `-alias-names=`) too.
 """
 
 from __future__ import annotations
@@ -16,14 +16,21 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn, TypeVar
+from functools import partial
+from typing import Literal, NoReturn, TypeAlias, TypeVar
 
 from xdsl.ir import Attribute
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
 from coopc.source import read_source
-from coopc.tools.driver import ArgumentParser, run_tool, write_output
+from coopc.tools.driver import (
+    ArgumentParser,
+    RawHelpFormatter,
+    run_tool,
+    whole_number,
+    write_output,
+)
 from coopc.tools.help import add_list
 from coopc.tools.layout_output import (
     FORMATS,
@@ -31,27 +38,34 @@ from coopc.tools.layout_output import (
     as_json,
     bases,
     pictures,
+    print_coloured,
     table,
 )
 from coopc.tools.layout_subjects import (
-    ORDERS,
     SHORT_NAMES,
-    WISHES,
     Reader,
     Subject,
+    bits_of,
     encoding_of,
+    is_tensor,
     subject_of,
     unfit,
 )
 
 TOOL = "coopc-layout"
+Wish: TypeAlias = Literal["cheapest", "fewest"]
+"""What a plan of messages is to be: of few instructions, or of few messages."""
+WISHES: tuple[Wish, ...] = ("cheapest", "fewest")
+ORDERS = ("row_major", "column_major")
+"""Which dimension of a tensor is contiguous in memory: the last one, or the other."""
 USAGE = f"""\
-usage: {TOOL} -t TENSOR (-l LAYOUT | -i FILE [--alias-names NAME,..]) [option..]
-       {TOOL} MATRIX [--distribution NAME|LAYOUT] [--subgroup-size LANES] [option..]
-       {TOOL} [TENSOR|MATRIX] --compare LAYOUT LAYOUT [option..]
+usage: {TOOL} -t TENSOR (-l LAYOUT | -i FILE [--alias-names NAME,..])
+       {TOOL} MATRIX [--distribution NAME|LAYOUT] [--subgroup-size LANES]
+       {TOOL} [TENSOR|MATRIX] --compare LAYOUT LAYOUT
        {TOOL} TENSOR [-l LAYOUT | -i FILE] --plan [{"|".join(WISHES)}]
                     [--order {"|".join(ORDERS)}] [--device NAME]
-options: [--use-hw-view] [--warp NUMBER] [--format {"|".join(FORMATS)}] [-o FILE]"""
+options: [--use-hw-view [--warp NUMBER]] [--format {"|".join(FORMATS)}]
+         [-o FILE]"""
 
 Found = TypeVar("Found")
 
@@ -64,80 +78,83 @@ class LayoutArguments(ArgumentParser):
             prog=TOOL,
             description=__doc__,
             usage=USAGE.removeprefix("usage: "),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=RawHelpFormatter,
             allow_abbrev=False,
+            add_help=False,
         )
-        add = self.add_argument
-        add("shape", nargs="?", metavar="MATRIX", help="a matrix or tensor type")
-        add("-t", dest="tensor", metavar="TENSOR", help="the same, as an option")
-        add("-l", dest="layout", help="a layout: an attribute of layout, ttg, or ttig")
-        add("-i", dest="file", help="a file whose aliases are layouts")
-        add(
-            "--alias-names",
-            "-alias-names",
-            action="append",
-            default=[],
-            metavar="NAME,..",
-            help="only these aliases of the file",
-        )
-        add(
-            "--use-hw-view",
-            "-use-hw-view",
-            action="store_true",
-            help="a line for each register of each subgroup, not for each row",
-        )
-        add("--warp", type=number, help="only this subgroup of the hardware view")
-        self._add_matrix_options()
-        add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
-        self._add_plan_options()
+        self._add_subjects()
+        self._add_views()
+        self._add_plan()
+        add = self.add_argument_group("output").add_argument
+        formats = "|".join(FORMATS)
         add(
             "--format",
             choices=FORMATS,
-            help="(default: as FILE is named, or table)",
+            metavar="FORMAT",
+            help=f"{formats} (default: as FILE is named, or table)",
         )
         add("-o", dest="output", metavar="FILE", help="where to write")
+        about = self.add_argument_group("about the tool").add_argument
+        about("-h", "--help", action="help", help="print this, and exit")
+        add_list(about, "devices", fits=lambda device: device.block_io is not None)
 
-    def _add_matrix_options(self) -> None:
-        add = self.add_argument
-        add("--distribution", metavar="NAME", help="how a matrix is spread: a layout")
+    def _add_subjects(self) -> None:
+        add = self.add_argument_group("what is laid out, and how").add_argument
+        add("shape", nargs="?", metavar="MATRIX", help="a matrix or tensor type")
+        add("-t", dest="tensor", metavar="TENSOR", help="the same, as an option")
+        add("-l", dest="layout", help="a layout: an attribute of layout, ttg, or ttig")
+        add("-i", dest="file", metavar="FILE", help="a file whose aliases are layouts")
+        names = partial(add, action="append", metavar="NAME,..")
+        names("--alias-names", default=[], help="only these aliases of the file")
+        names("-alias-names", dest="alias_names", help=argparse.SUPPRESS)
+        short = ", ".join(SHORT_NAMES)
+        add(
+            "--distribution",
+            metavar="NAME",
+            help=f"how a matrix is spread: {short}, or any layout",
+        )
         add(
             "--subgroup-size",
-            type=number,
+            type=whole_number(1),
             metavar="LANES",
             help="lanes, where the layout does not say (default: 16)",
         )
 
-    def _add_plan_options(self) -> None:
-        add = self.add_argument
+    def _add_views(self) -> None:
+        add = self.add_argument_group("what is shown").add_argument
+        view = partial(add, action="store_true", dest="use_hw_view")
+        view(
+            "--use-hw-view",
+            help="a line for each register of each subgroup, not for each row",
+        )
+        view("-use-hw-view", help=argparse.SUPPRESS)
+        add(
+            "--warp",
+            type=whole_number(),
+            metavar="NUMBER",
+            help="only this subgroup of the hardware view",
+        )
+        add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
+
+    def _add_plan(self) -> None:
+        add = self.add_argument_group("2D block messages that load it").add_argument
         add(
             "--plan",
             nargs="?",
             choices=WISHES,
             const="cheapest",
-            help="by which 2D block messages a tensor is loaded (default: cheapest)",
+            help="those of the fewest instructions (the default), or the fewest ones",
         )
         add(
             "--order",
             choices=ORDERS,
-            help=f"of memory, only of --plan (default: {ORDERS[0]})",
+            help=f"how the tensor is in memory (default: {ORDERS[0]})",
         )
-        add(
-            "--device",
-            metavar="NAME",
-            help="whose messages there are, only of --plan (default: bmg)",
-        )
-        add_list(add, "devices", fits=lambda device: device.block_io is not None)
+        add("--device", metavar="NAME", help="whose messages (default: bmg)")
 
     def error(self, message: str) -> NoReturn:
         """Raise the error that says `message`, with the usage."""
         raise CompileError(Diagnostic(Kind.USAGE, message, Place(TOOL), (Note(USAGE),)))
-
-
-def number(text: str) -> int:
-    """Return a number of the command line, 0 or more."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number, got '{text}'")
-    return int(text)
 
 
 class Show:
@@ -180,8 +197,6 @@ class Show:
             self.parser.error(
                 "expected table, json, svg or png of --compare, got bases"
             )
-        if args.subgroup_size == 0:
-            self.parser.error("expected at least 1 lane in --subgroup-size, got 0")
 
     def format_of(self, args: argparse.Namespace) -> str:
         """Return the format: that of --format, of the name of the file, or a table."""
@@ -276,7 +291,6 @@ class Show:
     def plans(self, shape: Attribute | None) -> str:
         """Return by which messages tensors are loaded."""
         from coopc.device import DEVICES
-        from coopc.tools.layout_plan import planned
 
         args = self.args
         device, order = args.device or "bmg", args.order or ORDERS[0]
@@ -388,8 +402,6 @@ class Show:
         """Write text, in colours if it is a table and goes to a terminal."""
         output = self.args.output
         if lanes is not None and output in (None, "-") and sys.stdout.isatty():
-            from coopc.tools.layout_colour import print_coloured
-
             print_coloured(text, lanes)
         else:
             write_output(output, text.encode())
@@ -407,6 +419,84 @@ def fitting(make: Callable[[], Found], name: str = "") -> Found:
     except ValueError as error:
         message = f"{name}: {error}" if name else str(error)
         raise unfit(message, TOOL) from error
+
+
+def planned(
+    subject: Subject,
+    layout: Attribute,
+    shape: Attribute | None,
+    order: str,
+    wish: Wish,
+    device: str,
+) -> str:
+    """Return the text of the document for a tensor.
+
+    Args:
+        subject: the tensor, laid out.
+        layout: the attribute that it is laid out by.
+        shape: the type of the tensor.
+        order: which dimension is contiguous in memory, one of `ORDERS`.
+        wish: the fewest instructions, or the fewest messages.
+        device: whose messages there are.
+
+    Raises:
+        ValueError: it is no tensor of rank 2, or no message gives its lanes what they
+            hold.
+    """
+    from coopc import device as devices
+    from coopc.layout.linear import LinearLayout
+    from coopc.plan.block2d import BlockPlan
+    from coopc.plan.display import display_of
+    from coopc.plan.search import Request, plan
+
+    if not isinstance(subject.layout, LinearLayout):
+        raise ValueError(f"expected a tensor to plan, got {shape}")
+    bits = _bits_of_matrix(shape)
+    operand, channel = _operand(rule_in(layout), bits)
+    contiguous = ORDERS[::-1].index(order)
+    lanes = subject.subgroup_size
+    run = max(1, operand[0] * operand[1] // lanes)
+    if wish == "fewest":
+        run, channel = 1, 0
+    request = Request(subject.layout, contiguous, bits, run=run, channel_bits=channel)
+    found = plan(request, devices.device(device).block_io)
+    if not isinstance(found, BlockPlan):
+        raise ValueError(f"{device} moves it lane by lane: {found}")
+    messages = len(found.firsts)
+    title = f"{messages} message{'s' * (messages > 1)} of {found.shape}\n\n"
+    return title + str(display_of(found, operand))
+
+
+def _bits_of_matrix(shape: Attribute | None) -> int:
+    """Return the width of the elements of a tensor of rank 2."""
+    if not is_tensor(shape):
+        raise ValueError(f"expected a tensor to plan, got {shape}")
+    if len(shape.get_shape()) != 2:
+        raise ValueError(f"expected a tensor of rank 2, got {shape}")
+    bits = bits_of(shape.get_element_type())
+    if bits is None:
+        raise ValueError(f"expected elements of a known width, got {shape}")
+    return bits
+
+
+def _operand(rule: object, bits: int) -> tuple[tuple[int, int], int]:
+    """Return the sizes of one operand of DPAS, and the width of its components."""
+    from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
+    from coopc.layout.encoding import Encoding
+    from coopc.layout.encodings import DotOperandEncoding
+    from coopc.layout.linear import LinearLayout
+
+    match rule:
+        case DotOperandEncoding(parent=DpasEncoding() as parent):
+            channel = CHANNEL_BITS if rule.op_idx else max(16, bits)
+            fits = parent.ops_per_chan * bits == CHANNEL_BITS
+            return parent.tile_shape(rule.operand), channel if fits else 0
+        case DpasEncoding():
+            return rule.tile_shape("c"), 0
+        case Encoding() | LinearLayout():
+            return (1 << 30, 1 << 30), 0
+        case _:
+            raise ValueError(f"expected the layout of a tensor, got {rule}")
 
 
 def main(args: Sequence[str] | None = None) -> int:

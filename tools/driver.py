@@ -96,6 +96,10 @@ class HelpFormatter(argparse.HelpFormatter):
         return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
+class RawHelpFormatter(HelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """The same, with the lines of descriptions as they are."""
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """An argument parser whose errors are diagnostics."""
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from typing_extensions import TypeIs
 from xdsl.context import Context
@@ -39,12 +39,6 @@ MOST_PLACES = 1 << 22
 SHORT_NAMES = ("coopmatrix", "row_slice", "dpas")
 """Families that need no `#layout.` before them."""
 ALIAS = re.compile(r"^#[\w$.-]+(?=[ \t]*=)", re.MULTILINE)
-
-Wish: TypeAlias = Literal["cheapest", "fewest"]
-"""What a plan of messages is to be: of few instructions, or of few messages."""
-WISHES: tuple[Wish, ...] = ("cheapest", "fewest")
-ORDERS = ("row_major", "column_major")
-"""Which dimension of a tensor is contiguous in memory: the last one, or the other."""
 
 
 @dataclass(frozen=True, slots=True)

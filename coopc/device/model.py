@@ -249,14 +249,14 @@ class Device:
 
     @property
     def summary(self) -> str:
-        """One line: what it is, and what it multiplies."""
+        """One line: what it is, and the M x N x K that it multiplies at most."""
         sizes = {(x.m, x.n, x.k) for x in self.matrix_shapes}
         largest = max(sizes, key=lambda size: (prod(size), size))
         up_to = "up to " if len(sizes) > 1 else ""
         blocks = "" if self.block_io is None else ", 2D blocks"
         return (
-            f"{self.title}: {self.family}, {self.subgroup_size} lanes, M x N x K "
-            f"{up_to}{' x '.join(map(str, largest))}{blocks}"
+            f"{self.title}: {self.family}, {self.subgroup_size} lanes, "
+            f"{up_to}{'x'.join(map(str, largest))}{blocks}"
         )
 
     def layouts(

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coopc.tools import layout_colour
 from coopc.tools.coopc_layout import main
-from coopc.tools.layout_output import HEADER
+from coopc.tools.layout_output import HEADER, places, table_columns
 
 BLOCKED = (
     "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 4], "
@@ -200,8 +199,8 @@ def test_colours(
 
 def test_which_cell_is_which_lane() -> None:
     def lanes(line: str, rule: str = "") -> dict[str, int]:
-        columns = layout_colour.columns(rule)
-        found = layout_colour.places(line, 4, columns)
+        columns = table_columns(rule)
+        found = places(line, 4, columns)
         return {line[start:end].strip(): lane for start, end, lane in found}
 
     assert lanes("(0,0), (0,2), (1,0), (1,2)\n") == {

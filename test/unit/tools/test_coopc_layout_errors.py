@@ -89,11 +89,11 @@ def fails(capsys: Capture, *args: str) -> list[str]:
         ),
         (
             [MATRIX, "--subgroup-size", "sixteen"],
-            "argument --subgroup-size: expected a number, got 'sixteen'",
+            "argument --subgroup-size: expected a number, 1 or more, got 'sixteen'",
         ),
         (
             [MATRIX, "--subgroup-size", "0"],
-            "expected at least 1 lane in --subgroup-size, got 0",
+            "argument --subgroup-size: expected a number, 1 or more, got '0'",
         ),
         (
             [MATRIX, "-t", "tensor<4x4xf16>"],
