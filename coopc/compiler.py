@@ -102,7 +102,8 @@ def read_target(text: str, known: Mapping[str, Callable[[], type[Target]]]) -> T
     if len(specs) != 1:
         message = f"expected one target, got {len(specs)}"
         raise CompileError(Diagnostic(Kind.USAGE, message, source.place(0)))
-    return make(source, specs[0], known, "target")
+    offset, spec = specs[0]
+    return make(source, spec, known, "target", offset)
 
 
 def emit(ctx: Context, module: ModuleOp, target: Target, source: Source) -> bytes:

@@ -1,9 +1,12 @@
-"""Passes and targets as a user writes them: `split-coopmatrix{device=lavapipe}`."""
+"""Passes and targets as a user writes them: `split-coopmatrix{device=lavapipe},cse`.
+
+xDSL reads the text; here its mistakes become diagnostics that point into it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -24,6 +27,7 @@ from coopc.source import Source
 _STRINGS = re.compile(r'"(?:\\.|[^"\\])*"')
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _NAMES = re.compile(r"(?:^|(?<=\s))[A-Za-z0-9_-]+")
+_SPACES = re.compile(r'"(?:\\.|[^"\\])*"|\s*[,{}]\s*|^\s+|\s+$')
 
 KINDS: dict[Any, tuple[str, str]] = {
     bool: ("true or false", "true|false"),
@@ -32,6 +36,8 @@ KINDS: dict[Any, tuple[str, str]] = {
     str: ("a word", "NAME"),
 }
 """The types of options: what they take in words, and as help has it."""
+
+T = TypeVar("T", bound=ArgSpecConvertible)
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Option:
     """The name of the field."""
     type: Any
     """Its annotation, evaluated."""
-    default: ParameterListType | ParameterType | None
+    default: ParameterListType | ParameterType | None = None
 
     @property
     def name(self) -> str:
@@ -50,17 +56,28 @@ class Option:
         return self.field.replace("_", "-")
 
     @property
-    def usage(self) -> str:
-        """The option with what it takes: `unroll=true|false`.
+    def kinds(self) -> tuple[Any, ...]:
+        """What its values may be, None not among them."""
+        kinds = get_args(self.type) if self.is_optional else (self.type,)
+        return tuple(kind for kind in kinds if kind is not NoneType)
 
-        >>> Option("tile", tuple[int, ...] | None, None).usage
+    @property
+    def is_optional(self) -> bool:
+        """Whether it may be None, which no value says."""
+        return NoneType in get_args(self.type)
+
+    @property
+    def usage(self) -> str:
+        """The option with what it takes.
+
+        >>> Option("use_it", bool).usage
+        'use-it=true|false'
+        >>> Option("tile", tuple[int, ...] | None).usage
         'tile=N,..'
-        >>> Option("payload", Literal["none", "all"], "none").usage
+        >>> Option("payload", Literal["none", "all"]).usage
         'payload=none|all'
         """
-        kinds = get_args(self.type) if NoneType in get_args(self.type) else (self.type,)
-        forms = (_form(kind) for kind in kinds if kind is not NoneType)
-        return f"{self.name}={'|'.join(dict.fromkeys(forms))}"
+        return f"{self.name}={'|'.join(dict.fromkeys(map(_form, self.kinds)))}"
 
     @property
     def default_text(self) -> str:
@@ -70,62 +87,35 @@ class Option:
         given = self.default if isinstance(self.default, tuple) else (self.default,)
         return ",".join(map(_text, given))
 
+    def why_not(self, values: ParameterListType) -> str | None:
+        """Return why these are no values for it, or None; the name alone has none.
 
-def options_of(made: type[Any]) -> tuple[Option, ...]:
-    """Return the options of a pass or a target."""
-    types = get_type_hints(made)
-    return tuple(
-        Option(
-            each.name,
-            types[each.name],
-            None if each.default is MISSING else each.default,
-        )
-        for each in fields(made)
-        if each.init
-    )
-
-
-def repeated(text: str) -> Iterator[tuple[int, str]]:
-    """Where an option stands a second time for one pass, and its name.
-
-    Example:
-        >>> list(repeated("a{x=1 y=2},b{x=1 x=2}"))
-        [(17, 'x')]
-    """
-    bare = _STRINGS.sub(lambda found: "~" * len(found[0]), text)
-    for options in _BRACES.finditer(bare):
-        seen = set[str]()
-        for found in _NAMES.finditer(options[1]):
-            name = found[0].replace("-", "_")
-            if name in seen:
-                yield options.start(1) + found.start(), found[0]
-            seen.add(name)
-
-
-def why_not(values: ParameterListType, type: Any) -> str | None:
-    """Return why values are none of the type of an option, or None.
-
-    Args:
-        values: what was given, without values for the name alone.
-        type: the annotation of the pass's field, evaluated.
-
-    Example:
-        >>> why_not((16,), int | None)
-        >>> why_not(("x",), int | None)
+        >>> Option("lanes", int | None).why_not((16,))
+        >>> Option("lanes", int | None).why_not(("x",))
         'expected a whole number, got x'
-        >>> why_not((8, 8), tuple[int, ...])
-        >>> why_not((True,), int)
+        >>> Option("tile", tuple[int, ...]).why_not((8, 8))
+        >>> Option("lanes", int).why_not((True,))
         'expected a whole number, got true'
-        >>> why_not((), bool)
+        >>> Option("unroll", bool).why_not(())
         'expected true or false, got none'
-    """
-    kinds = get_args(type) if NoneType in get_args(type) else (type,)
-    if not values and NoneType in kinds:
-        return None
-    if any(_is_one(values, kind) for kind in kinds):
-        return None
-    wanted = " or ".join(_words(kind) for kind in kinds if kind is not NoneType)
-    return f"expected {wanted}, got {','.join(map(_text, values)) or 'none'}"
+        """
+        if not values and self.is_optional:
+            return None
+        if any(_is_one(values, kind) for kind in self.kinds):
+            return None
+        wanted = " or ".join(map(_words, self.kinds))
+        return f"expected {wanted}, got {','.join(map(_text, values)) or 'none'}"
+
+
+def options_of(made: type[Any]) -> dict[str, Option]:
+    """Return the options of a pass or a target by the names that users write."""
+    types = get_type_hints(made)
+    found = (
+        Option(x.name, types[x.name], None if x.default is MISSING else x.default)
+        for x in fields(made)
+        if x.init
+    )
+    return {option.name: option for option in found}
 
 
 def _is_one(values: ParameterListType, kind: Any) -> bool:
@@ -139,7 +129,7 @@ def _is_one(values: ParameterListType, kind: Any) -> bool:
 
 
 def _words(kind: Any) -> str:
-    """Return what is expected, in words."""
+    """What is expected, in words."""
     if get_origin(kind) is Literal:
         *most, last = map(str, get_args(kind))
         return f"{', '.join(most)} or {last}" if most else last
@@ -149,7 +139,7 @@ def _words(kind: Any) -> str:
 
 
 def _form(kind: Any) -> str:
-    """Return what an option takes, as help has it."""
+    """What is expected, as help has it."""
     if get_origin(kind) is Literal:
         return "|".join(map(str, get_args(kind)))
     if get_origin(kind) is tuple:
@@ -158,30 +148,21 @@ def _form(kind: Any) -> str:
 
 
 def _text(value: ParameterType) -> str:
-    """Return a value as it was written."""
+    """A value as it was written."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-# Passes and targets as a user writes them: `split-coopmatrix{device=lavapipe},cse`.
-#
-# xDSL reads the text; here its mistakes become diagnostics that point into it.
-
-_SPACES = re.compile(r'"(?:\\.|[^"\\])*"|\s*[,{}]\s*|^\s+|\s+$')
-
-T = TypeVar("T", bound=ArgSpecConvertible)
-
-
-def read_specs(source: Source) -> tuple[ArgSpec, ...]:
-    """The names and options in `source`, in order.
+def read_specs(source: Source) -> tuple[tuple[int, ArgSpec], ...]:
+    """The names and options in `source`, in order, and where each begins.
 
     Raises:
         CompileError: It is no list of names with options.
     """
-    for offset, name in repeated(source.text):
+    for offset, name in _repeated(source.text):
         raise wrong(source, f"expected option {name} once", offset, len(name))
     kept = without_spaces(source.text)
     try:
-        return tuple(parse_pipeline("".join(source.text[x] for x in kept)))
+        specs = tuple(parse_pipeline("".join(source.text[x] for x in kept)))
     except ArgSpecParseError as error:
         # The exception keeps only the text that xDSL would print.
         lines = str(error).splitlines()
@@ -192,15 +173,39 @@ def read_specs(source: Source) -> tuple[ArgSpec, ...]:
     except Exception as error:
         message = "expected the list of options to end"
         raise wrong(source, message, len(source.text)) from error
+    names = re.finditer(r"[^\s,~]+", _BRACES.sub(_blank, _without_strings(source.text)))
+    return tuple(zip((name.start() for name in names), specs, strict=True))
+
+
+def _without_strings(text: str) -> str:
+    return _STRINGS.sub(_blank, text)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "~" * len(found[0])
+
+
+def _repeated(text: str) -> Iterator[tuple[int, str]]:
+    """Where an option stands a second time for one pass, and its name.
+
+    >>> list(_repeated("a{x=1 y=2},b{x=1 x=2}"))
+    [(17, 'x')]
+    """
+    for options in _BRACES.finditer(_without_strings(text)):
+        seen = set[str]()
+        for found in _NAMES.finditer(options[1]):
+            name = found[0].replace("-", "_")
+            if name in seen:
+                yield options.start(1) + found.start(), found[0]
+            seen.add(name)
 
 
 def without_spaces(text: str) -> list[int]:
     """Where the characters are that xDSL reads: it takes no space around a comma.
 
-    Example:
-        >>> text = " canonicalize, p{ tile=8, 16 a=1 } "
-        >>> "".join(text[x] for x in without_spaces(text))
-        'canonicalize,p{tile=8,16 a=1}'
+    >>> text = " canonicalize, p{ tile=8, 16 a=1 } "
+    >>> "".join(text[x] for x in without_spaces(text))
+    'canonicalize,p{tile=8,16 a=1}'
     """
     dropped: set[int] = set()
     for found in _SPACES.finditer(text):
@@ -214,43 +219,45 @@ def make(
     spec: ArgSpec,
     known: Mapping[str, Callable[[], type[T]]],
     what: str,
+    offset: int = 0,
 ) -> T:
-    """The pass or target (`what`) that `spec`, a part of `source`, names.
+    """The pass or target that a part of `source` names.
+
+    Args:
+        source: What the user wrote.
+        spec: The name and the options.
+        known: All that there are, by name.
+        what: "pass" or "target".
+        offset: Where the name begins.
 
     Raises:
         CompileError: There is none of this name, or it does not take these options.
     """
-    start = max(0, source.text.find(spec.name))
+
+    def refuse(message: str) -> CompileError:
+        return wrong(source, message, offset, len(spec.name))
+
     if spec.name not in known:
         near = near_match(spec.name, known)
-        message = f"unknown {what} '{spec.name}'{near}"
-        raise wrong(source, message, start, len(spec.name))
+        raise refuse(f"unknown {what} '{spec.name}'{near}")
     try:
         made = known[spec.name]()
     except Exception as error:
-        message = f"{what} '{spec.name}' cannot be loaded: {error}"
-        raise wrong(source, message, start, len(spec.name)) from error
-    options = {option.name: option for option in options_of(made)}
+        raise refuse(f"{what} '{spec.name}' cannot be loaded: {error}") from error
+    options = options_of(made)
     for written, values in spec.parameters.items():
-        option = written.replace("_", "-")
-        if option not in options:
-            message = f"unknown option '{option}' of {spec.name}"
-            message += near_match(option, options, spec.name) or listed(options)
-            raise wrong(source, message, start, len(spec.name))
-        if reason := why_not(values, options[option].type):
-            message = f"option {option} of {spec.name}: {reason}"
-            raise wrong(source, message, start, len(spec.name))
+        name = written.replace("_", "-")
+        if name not in options:
+            expected = f"expected one of {', '.join(options)}"
+            near = near_match(name, options, owner=spec.name)
+            hint = near or f", {expected if options else 'which has none'}"
+            raise refuse(f"unknown option '{name}' of {spec.name}{hint}")
+        if reason := options[name].why_not(values):
+            raise refuse(f"option {name} of {spec.name}: {reason}")
     try:
         return made.from_spec(spec)
     except ValueError as error:
-        message = f"{spec.name}: {error}"
-        raise wrong(source, message, start, len(spec.name)) from error
-
-
-def listed(expected: Iterable[str]) -> str:
-    """What to append to "unknown option ..." if none is near."""
-    names = ", ".join(expected)
-    return f", expected one of {names}" if names else ", which has none"
+        raise refuse(f"{spec.name}: {error}") from error
 
 
 def wrong(source: Source, message: str, offset: int, width: int = 1) -> CompileError:

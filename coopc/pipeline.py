@@ -89,7 +89,9 @@ def read_passes(
         CompileError: `text` is no list of `known` passes with options that they have.
     """
     source = Source(text, "pass-pipeline")
-    return flatten(make(source, spec, known, "pass") for spec in read_specs(source))
+    return flatten(
+        make(source, spec, known, "pass", offset) for offset, spec in read_specs(source)
+    )
 
 
 class Observer:

@@ -290,14 +290,14 @@ class Show:
 
     def plans(self, shape: Attribute | None) -> str:
         """Return by which messages tensors are loaded."""
-        from coopc.device import DEVICES
+        from coopc import device as devices
 
         args = self.args
         device, order = args.device or "bmg", args.order or ORDERS[0]
-        if device not in DEVICES:
-            self.parser.error(
-                f"expected a device of {', '.join(DEVICES)}, got {device}"
-            )
+        try:
+            devices.device(device)
+        except ValueError as error:
+            self.parser.error(str(error))
         texts: list[str] = []
         for name, layout in self.layouts(shape):
             subject = self.laid_out(layout, shape, name)

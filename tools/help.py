@@ -120,13 +120,13 @@ def describe(flag: str, name: str, made: type[Any], columns: int) -> str:
     text = reflowed(f"{name}: {documented.text}", columns)
     options = options_of(made)
     rows: list[tuple[str, str]] = []
-    for option in options:
+    for option in options.values():
         doc = documented.fields.get(option.field, "")
         if default := option.default_text:
             doc = f"{doc} (default:{NO_BREAK}{default})".strip()
         rows.append((option.usage, doc))
     if rows:
-        example = f"-{flag} '{name}{{{options[0].usage.partition('=')[0]}=..}}'"
+        example = f"-{flag} '{name}{{{next(iter(options))}=..}}'"
         text += f"\nOptions, as in {example}:\n\n{table(rows, columns)}"
     if issubclass(made, Pipeline):
         steps = "".join(f"  {step}\n" for step in flatten([made()]))

@@ -41,7 +41,7 @@
 // RUN: not coopc-layout -t "tensor<256x32xf16>" -i %s --alias-names a --plan --device dg2 2>&1 | filecheck %s --check-prefix DG2
 // DG2: coopc-layout: error: #a: dg2 moves it lane by lane: the device has no 2D block messages
 // RUN: not coopc-layout -t "tensor<256x32xf16>" -i %s --alias-names a --plan --device xyz 2>&1 | filecheck %s --check-prefix DEVICE
-// DEVICE: coopc-layout: error: expected a device of {{.*}}, got xyz
+// DEVICE: coopc-layout: error: unknown device 'xyz' (have
 // RUN: not coopc-layout "!coopmatrix.matrix<4x15xf16, acc>" --plan 2>&1 | filecheck %s --check-prefix MATRIX
 // MATRIX: coopc-layout: error: expected a tensor to plan, got !coopmatrix.matrix<4x15xf16, acc>
 // RUN: not coopc-layout -t "tensor<16x16xf16>" -i %s --alias-names gaps --plan 2>&1 | filecheck %s --check-prefix GAPS

@@ -147,6 +147,10 @@ def test_read_passes() -> None:
             "1:20: error: expected option label once",
         ),
         (
+            "mark{label=marc} , marc",
+            "1:20: error: unknown pass 'marc', did you mean 'mark'?",
+        ),
+        (
             "mark{label}",
             "1:1: error: option label of mark: expected a word, got none",
         ),

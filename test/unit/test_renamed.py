@@ -53,7 +53,7 @@ def exists(name: str) -> bool:
     owner, _, rest = name.partition(".")
     if owner in PASSES and rest:
         made = everything().all_passes[owner]()
-        return rest in [option.name for option in options_of(made)]
+        return rest in options_of(made)
     if owner in DIALECTS and rest:
         found = everything().all_dialects[owner]()
         return name in [x.name for x in (*found.attributes, *found.operations)]

@@ -41,7 +41,8 @@ def test_a_pass_says_before_after_and_fails(name: str) -> None:
 def test_every_option_is_documented(name: str) -> None:
     made = OURS[name]()
     fields = Documentation.of(made).fields
-    undocumented = [x.name for x in options_of(made) if not fields.get(x.field)]
+    options = options_of(made).values()
+    undocumented = [option.name for option in options if not fields.get(option.field)]
     assert not undocumented
 
 
@@ -50,7 +51,7 @@ def test_help_has_all_options(name: str) -> None:
     text = described(name)
     assert text is not None
     assert text.startswith(f"{name}: ")
-    for option in options_of(OURS[name]()):
+    for option in options_of(OURS[name]()).values():
         assert f"\n  {option.usage} " in text
 
 
