@@ -25,7 +25,7 @@ from coopc.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class CoopcKhrPass(Pipeline):
-    """Compile for SPV_KHR_cooperative_matrix, ready for `-t spirv`.
+    """Compile for SPV_KHR_cooperative_matrix, for `-t spirv`.
 
     Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of any size.
     After:  kernels of the operations on matrices that the device has as instructions,
@@ -38,7 +38,7 @@ class CoopcKhrPass(Pipeline):
     device: str | None = None
     """A device of `--list devices`; the module's `simt.target` without it."""
     flavour: Flavour | None = None
-    """Of SPIR-V; the device's, if it has only one."""
+    """The environment of SPIR-V; the device's, if it has only one."""
     tile: tuple[int, ...] = ()
     """m, n and k that a subgroup computes of a linalg.matmul; else the device's."""
     pack_b: bool = False
@@ -188,7 +188,7 @@ class CoopcLanesPass(Pipeline):
     device: str | None = None
     """A device of `--list devices`; the module's `simt.target` without it."""
     flavour: Flavour | None = None
-    """Of SPIR-V; the device's, if it has only one."""
+    """The environment of SPIR-V; the device's, if it has only one."""
     unroll: bool = False
     """Whether loops over what a lane holds are written out."""
     explain: bool = False
@@ -225,7 +225,7 @@ CPU_TILE = (32, 32)
 
 @dataclass(frozen=True)
 class CoopcAmxPass(Pipeline):
-    """Compile to functions on tiles of AMX, ready for `-t llvm-ir`.
+    """Compile to functions on tiles of AMX, for `-t llvm-ir`.
 
     Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
             subgroup.
@@ -242,7 +242,7 @@ class CoopcAmxPass(Pipeline):
     block: tuple[int, ...] = ()
     """Of a linalg.matmul: panels of A and of B, and steps of K, at a time."""
     threads: int = 1
-    """That share a linalg.matmul."""
+    """Threads that share a linalg.matmul."""
 
     def __post_init__(self) -> None:
         self.steps()  # checks the subgroup size, the block and the threads
@@ -277,7 +277,7 @@ class CoopcAmxPass(Pipeline):
 
 @dataclass(frozen=True)
 class CoopcCpuPass(Pipeline):
-    """Compile to vector code for any x86-64 processor, ready for `-t llvm-ir`.
+    """Compile to vector code for x86-64 processors, for `-t llvm-ir`.
 
     Before: linalg.matmul on memrefs, or coopmatrix operations on matrices of a
             subgroup.

@@ -53,7 +53,7 @@ class SetTargetPass(ModulePass):
     device: str | None = None
     """A device of `--list devices`; without it, the module's own target stays."""
     flavour: Flavour | None = None
-    """Of SPIR-V; the device's, if it has only one."""
+    """The environment of SPIR-V; the device's, if it has only one."""
     asked: str = field(default=name, init=False, compare=False, repr=False)
     """Whose option `device` messages name."""
 

@@ -94,13 +94,11 @@ def without_name(text: str) -> str:
 def described(name: str, columns: int = 80) -> str | None:
     """Return the help for a pass, a pipeline or a target, None where there is none."""
     universe = everything()
+    tables = {"p": universe.all_passes, "t": universe.all_targets}
     found = [
-        describe(kind, name, table[name](), columns)
-        for kind, table in (
-            ("p", universe.all_passes),
-            ("t", universe.all_targets),
-        )
-        if name in table
+        describe(flag, name, known[name](), columns)
+        for flag, known in tables.items()
+        if name in known
     ]
     return "\n".join(found) or None
 

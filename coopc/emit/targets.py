@@ -26,7 +26,7 @@ class DeviceTarget(Target):
     """A target that says what a module is emitted for, or leaves it to the module."""
 
     flavour: Flavour | None = None
-    """Of SPIR-V; with a device that has one, that one."""
+    """The environment of SPIR-V; the device's, if it has only one."""
     device: str | None = None
     """A device of `--list devices`."""
     addresses: bool = False

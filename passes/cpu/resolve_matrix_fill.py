@@ -51,7 +51,7 @@ class ResolveMatrixFillPass(ModulePass):
     name = "resolve-matrix-fill"
 
     device: str = "amx"
-    """Which values are filled natively is its data."""
+    """The device whose native fills stay."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Resolve all fills of `op`."""

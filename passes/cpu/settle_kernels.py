@@ -30,7 +30,7 @@ class SettleKernelsPass(ModulePass):
     name = "settle-kernels"
 
     device: str = "amx"
-    """Whose subgroup size kernels get."""
+    """The device whose subgroup size kernels get."""
     subgroup_size: int | None = None
     """Lanes, instead of the device's."""
 
