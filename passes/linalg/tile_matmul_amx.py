@@ -60,7 +60,7 @@ class TileMatmulAmxPass(ModulePass):
     block: tuple[int, ...] = ()
     """Panels of A and of B, and steps of K, that a work-group computes at a time."""
     threads: int = 1
-    """That share the work."""
+    """Threads that share the work."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
