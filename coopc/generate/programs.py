@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, llvm, math, memref, scf, ub, vector
 from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.ir import Dialect
 from xdsl.parser import Parser
 
 from coopc.dialects.coopmatrix import Coopmatrix
@@ -33,10 +34,10 @@ DIALECTS = (
 """What programs may use."""
 
 
-def module_of(text: str) -> ModuleOp:
-    """Return the verified module that a text is."""
+def module_of(text: str, *more: Dialect) -> ModuleOp:
+    """Return the verified module that a text is, which may use more dialects."""
     context = Context()
-    for dialect in DIALECTS:
+    for dialect in (*DIALECTS, *more):
         context.load_dialect(dialect)
     module = Parser(context, text).parse_module()
     module.verify()
