@@ -9,8 +9,9 @@ wrapped is outside of all memory).  Where nothing is known a value is in (-inf, 
 a multiple of 1.
 
 What is known comes from constants, ids and sizes of work-groups, from loops, from the
-conditions of a kernel (`simt.conditions`), from Triton's `tt.divisibility`, and from
-what a program assumes where it computes the value: `tl.assume(pid >= 0)`.
+conditions of a kernel (`simt.conditions`), and from what a program assumes where it
+computes the value: `tl.assume(pid >= 0)`.  Not from Triton's `tt.divisibility`: what
+relies on that becomes a condition of the kernel, which its callers check.
 
 Values of tensors and vectors have facts, too: they hold of each element.
 
@@ -42,7 +43,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from coopc.dialects import simt, tt
 from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.narrow import is_memref
-from coopc.dialects.tt.types import DIVISIBILITY
 from coopc.interface import Condition, What
 
 MOST_ROUNDS = 4
@@ -143,7 +143,9 @@ class Facts:
         least 0: in index arithmetic it counts tiles, or those of a group.
         """
         by = other.number
-        if by is None or by <= 0:
+        if by is not None and by <= 0:
+            return Facts()
+        if by is None:
             high = self.high if other.low is not None and other.low > 0 else None
             return Facts(0 if self.is_nonnegative else None, high)
         exact = self.divisor // by if self.divisor % by == 0 else 1
@@ -221,8 +223,6 @@ class ValueFacts:
                 return self._carried(parent, value.index - 1)
             case FuncOp():
                 return _of_argument(parent, value)
-            case tt.FuncOp():
-                return _of_tt_argument(parent, value)
             case _:
                 return ANY
 
@@ -296,16 +296,6 @@ def _of_argument(func: FuncOp, value: BlockArgument) -> Facts:
 def _of_condition(said: Condition) -> Facts:
     high = None if said.less_than is None else said.less_than - 1
     return Facts(said.at_least, high, said.multiple_of)
-
-
-def _of_tt_argument(func: tt.FuncOp, value: BlockArgument) -> Facts:
-    """What Triton says of an argument of a kernel: `tt.divisibility`."""
-    if not isinstance(value.type, IntegerType):
-        return ANY
-    found = func.argument_attributes(value.index).get(DIVISIBILITY)
-    if not isinstance(found, IntegerAttr):
-        return ANY
-    return Facts(divisor=found.value.data)
 
 
 _AT_LEAST = {4: 1, 5: 0}

@@ -17,14 +17,14 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.scf import ForOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Axis, Layout, MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_memref
+from coopc.ir.facts import ValueFacts
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import Memory
@@ -221,37 +221,8 @@ def alignment_of(op: coopmatrix.AccessOp) -> int:
         found = gcd(found, size * (1 if offset is None else offset))
     for position, stride in zip(op.positions, strides, strict=True):
         step = 1 if stride is None or stride == DYNAMIC_INDEX else stride
-        found = gcd(found, size * step * multiple_of(position))
+        found = gcd(found, size * step * ValueFacts().divisor(position))
     return max(said, found)
-
-
-def multiple_of(value: SSAValue) -> int:
-    """Return a number that an index is a multiple of; 0 is a multiple of all.
-
-    >>> from xdsl.dialects.builtin import IndexType
-    >>> c = arith.ConstantOp(IntegerAttr(24, IndexType()))
-    >>> multiple_of(c.result), multiple_of(arith.DivUIOp(c, c).result)
-    (24, 1)
-    """
-    match value.owner:
-        case Block() as block:
-            loop = block.parent_op()
-            if isinstance(loop, ForOp) and value is block.args[0]:
-                return gcd(multiple_of(loop.lb), multiple_of(loop.step))
-            return 1
-        case arith.ConstantOp(value=IntegerAttr(value=number)):
-            return abs(number.data)
-        case arith.IndexCastOp(input=source) | arith.ExtSIOp(input=source):
-            return multiple_of(source)
-        case arith.ShLIOp(lhs=lhs, rhs=rhs):
-            return multiple_of(lhs) << (constant_number(rhs) or 0)
-        case arith.MuliOp(lhs=lhs, rhs=rhs):
-            return multiple_of(lhs) * multiple_of(rhs)
-        case arith.AddiOp(lhs=lhs, rhs=rhs) | arith.SubiOp(lhs=lhs, rhs=rhs):
-            return gcd(multiple_of(lhs), multiple_of(rhs))
-        case _:
-            # A quotient of multiples is a multiple of nothing in particular.
-            return 1
 
 
 def constant_number(value: SSAValue) -> int | None:

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout
 from coopc.dialects.narrow import is_memref
+from coopc.ir.facts import ValueFacts
 from coopc.passes.linalg.kernel_text import kernel, zero
 from coopc.passes.linalg.match import Refused, extent
 
@@ -163,7 +164,7 @@ def packable(
         if load.memory is not memory or load.layout != first.layout:
             reason = "expected one B in one layout of memory, got another"
             return Refused(load, reason)
-        if not is_multiple(place(load)[0], found.channel):
+        if ValueFacts().divisor(place(load)[0]) % found.channel:
             return Refused(
                 load,
                 f"expected rows of B from a multiple of {found.channel} on, as a "
@@ -185,20 +186,3 @@ def place(load: coopmatrix.LoadOp) -> tuple[SSAValue, SSAValue]:
     """Return the row and the column of B where a load begins."""
     first, second = load.positions[-2:]
     return (first, second) if is_by_rows(load) else (second, first)
-
-
-def is_multiple(value: SSAValue, number: int) -> bool:
-    """Whether an index is a multiple of a number, for sure."""
-    match value.owner:
-        case arith.ConstantOp(value=IntegerAttr(value=constant)):
-            return constant.data % number == 0
-        case arith.MuliOp(lhs=x, rhs=y):
-            return is_multiple(x, number) or is_multiple(y, number)
-        case arith.AddiOp(lhs=x, rhs=y):
-            return is_multiple(x, number) and is_multiple(y, number)
-        case Block() as block if isinstance(loop := block.parent_op(), scf.ForOp):
-            return value is block.args[0] and all(
-                is_multiple(each, number) for each in (loop.lb, loop.step)
-            )
-        case _:
-            return False

@@ -54,6 +54,7 @@ from coopc.dialects.tt.types import (
     pointee_of,
     shape_of,
 )
+from coopc.ir.facts import ValueFacts
 from coopc.passes.triton.access_attributes import LANE_BY_LANE, NO_MATRIX, NO_PROMISE
 from coopc.passes.triton.affine_tensors import (
     Affine,
@@ -65,7 +66,6 @@ from coopc.passes.triton.affine_tensors import (
     named,
 )
 from coopc.passes.triton.materialize import Materializer, place_after
-from coopc.passes.triton.nonnegative import is_known_nonnegative
 from coopc.plan.refusal import Reason, Refusal
 from coopc.remarks import remark
 from coopc.rewrite.dead_values import remove_dead
@@ -253,7 +253,7 @@ def may_be_negative(number: Polynomial) -> str | None:
     """Return what may make a number negative, for people; None if nothing can."""
     for factors, size in number.terms.items():
         for value in factors:
-            if not is_known_nonnegative(value):
+            if not ValueFacts().is_known_nonnegative(value):
                 return named(value)
         if size < 0:
             return str(size)

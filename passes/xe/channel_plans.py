@@ -24,6 +24,7 @@ from xdsl.ir import Block, Operation
 from coopc.dialects import tt, xe
 from coopc.dialects.coopmatrix import CHANNEL_BITS
 from coopc.dialects.tt.types import bits_of, block_io
+from coopc.ir.facts import ValueFacts
 from coopc.passes.xe.conditions import (
     Demands,
     HostNumber,
@@ -41,7 +42,7 @@ from coopc.plan.channels import (
     plan_slots,
 )
 from coopc.plan.surface import Rule
-from coopc.rewrite.lane_facts import constant_number, multiple_of
+from coopc.rewrite.lane_facts import constant_number
 
 MOST_BYTES = 1 << 32
 """Of memory that offsets of 32 bits reach."""
@@ -153,7 +154,7 @@ def _refuse_edges(
     """Refuse messages of which a part may be outside, or that are not aligned."""
     bits = bits_of(op.result.type) or 8
     span = _span(plan, registers, bits)
-    columns = [multiple_of(op.indices[1])]
+    columns = [ValueFacts().divisor(op.indices[1])]
     columns += [message.byte * 8 // bits for message in plan.messages]
     if "warp" in registers.layout.in_names:
         columns += [basis[1] for basis in registers.layout.bases("warp")]

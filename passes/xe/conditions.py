@@ -29,14 +29,14 @@ from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.types import bits_of
 from coopc.interface import SECOND_ENTRY
+from coopc.ir.facts import ValueFacts
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
-from coopc.passes.triton.nonnegative import is_known_nonnegative
 from coopc.passes.triton.origins import origin_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.surface import Part, Rule, rules
-from coopc.rewrite.lane_facts import constant_number, multiple_of
+from coopc.rewrite.lane_facts import constant_number
 
 AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 
@@ -262,10 +262,10 @@ def refuse_steps(plan: BlockPlan, y: SSAValue, x: SSAValue) -> Refusal | None:
     step = plan.row_step
     if step == 1:
         return None
-    if (known := multiple_of(y)) % step:
+    if (known := ValueFacts().divisor(y)) % step:
         what = f"a row that is a multiple of {known}, as far as is known, of every"
         return Refusal(Reason.POSITION, f"{what} {step}nd row")
-    if not is_known_nonnegative(x):
+    if not ValueFacts().is_known_nonnegative(x):
         return Refusal(Reason.POSITION, f"a column that may be negative, of {plan}")
     return None
 

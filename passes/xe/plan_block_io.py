@@ -29,6 +29,7 @@ from coopc.dialects.tt.types import (
     is_tensor,
     layout_of,
 )
+from coopc.ir.facts import ValueFacts
 from coopc.passes.triton.access_attributes import (
     MEMORY_SAID,
     is_promised,
@@ -59,7 +60,6 @@ from coopc.plan.surface import refuse_surface
 from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
 from coopc.rewrite.lane_facts import constant_number
-from coopc.rewrite.lane_facts import multiple_of as multiple_of_index
 
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
 StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp
@@ -169,7 +169,7 @@ def refuse_column(op: AccessOp, bits: int) -> Refusal | None:
     """
     assert isinstance(op, tt.DescriptorLoadOp | tt.DescriptorStoreOp), op
     column, unit = op.indices[-1], CHANNEL_BITS // bits
-    known = multiple_of_index(column)
+    known = ValueFacts().divisor(column)
     if unit <= 1 or known % unit == 0:
         return None
     if is_promised(op):
@@ -191,7 +191,7 @@ def rest_of(value: SSAValue, unit: int) -> int | None:
             pair = rest_of(lhs, unit), rest_of(rhs, unit)
             return None if None in pair else sum(x or 0 for x in pair) % unit
         case _:
-            return None if multiple_of_index(value) % unit else 0
+            return None if ValueFacts().divisor(value) % unit else 0
 
 
 def refuse_stride(made: tt.MakeTensorDescriptorOp) -> Refusal | None:

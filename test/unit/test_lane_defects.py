@@ -19,6 +19,7 @@ import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import coopmatrix, simt
 from coopc.generate.programs import kernel as program
+from coopc.ir import facts
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.plan.lane_access import Memory
 from coopc.rewrite import lane_facts, lane_multiply, lane_reduction, lane_values
@@ -266,16 +267,16 @@ def unconverted(patch: pytest.MonkeyPatch) -> None:
 
 def divisible(patch: pytest.MonkeyPatch) -> None:
     """7.9: quotients of multiples are multiples."""
-    multiple = lane_facts.multiple_of
+    exact = facts.ValueFacts.divisor
 
-    def wrong(value: Any) -> int:
+    def wrong(self: facts.ValueFacts, value: Any) -> int:
         match value.owner:
             case arith.DivUIOp(lhs=lhs, rhs=rhs):
-                return max(1, multiple(lhs) // multiple(rhs))
+                return max(1, exact(self, lhs) // exact(self, rhs))
             case _:
-                return multiple(value)
+                return exact(self, value)
 
-    patch.setattr(lane_facts, "multiple_of", wrong)
+    patch.setattr(facts.ValueFacts, "divisor", wrong)
 
 
 def no_offset(patch: pytest.MonkeyPatch) -> None:

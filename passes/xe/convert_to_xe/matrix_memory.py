@@ -37,6 +37,7 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.facts import ValueFacts
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.channel_plans import MOST_BYTES, ChannelPlan, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
@@ -58,7 +59,7 @@ from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 from coopc.plan.surface import Part, Rule, refuse_surface, rules
 from coopc.rewrite.index_polynomial import Polynomial
-from coopc.rewrite.lane_facts import constant_number, multiple_of
+from coopc.rewrite.lane_facts import constant_number
 from coopc.rewrite.matrix_cutting import memory_offset
 from coopc.rewrite.one_to_many import Splitter
 
@@ -195,7 +196,7 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
         what = "only the start of a kernel's argument can be checked by the host"
         return Refusal(Reason.BASE, what)
     bits = op.matrix.element_bits
-    if (known := multiple_of(op.positions[-1])) * bits % CHANNEL_BITS:
+    if (known := ValueFacts().divisor(op.positions[-1])) * bits % CHANNEL_BITS:
         return Refusal(
             Reason.POSITION,
             f"a column that is a multiple of {known} elements of {bits} bits, expected "
@@ -380,7 +381,7 @@ def _refused_alignment(op: coopmatrix.LoadOp) -> NoChannels | None:
     ):
         return NoChannels(Missing.ALIGNMENT, f"rows are of {last} elements")
     said = 1 if op.alignment is None else op.alignment.value.data
-    known = multiple_of(op.positions[-1])
+    known = ValueFacts().divisor(op.positions[-1])
     if said % ALIGNMENT and known * size % ALIGNMENT:
         return NoChannels(Missing.ALIGNMENT, f"a position is a multiple of {known}")
     return None

@@ -1,12 +1,12 @@
-"""What is known to be at least 0."""
+"""`ValueFacts.is_known_nonnegative`, operation by operation."""
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from coopc.compiler import new_context
+from coopc.ir.facts import ValueFacts
 from coopc.parsing import parse
-from coopc.passes.triton.nonnegative import is_known_nonnegative
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -62,7 +62,7 @@ def test_is_known_nonnegative(value: str, expected: bool) -> None:
     module = parse(
         new_context(everything()), Source(TEXT.replace("VALUE", value), "kernel")
     )
-    assert is_known_nonnegative(found_in(module)) is expected
+    assert ValueFacts().is_known_nonnegative(found_in(module)) is expected
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_counters(bounds: str, expected: bool) -> None:
     module = parse(
         new_context(everything()), Source(text.replace("VALUE", loop), "kernel")
     )
-    assert is_known_nonnegative(found_in(module)) is expected
+    assert ValueFacts().is_known_nonnegative(found_in(module)) is expected
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_assumptions(comparison: str, expected: bool) -> None:
     module = parse(
         new_context(everything()), Source(TEXT.replace("VALUE", assumed), "kernel")
     )
-    assert is_known_nonnegative(found_in(module)) is expected
+    assert ValueFacts().is_known_nonnegative(found_in(module)) is expected
 
 
 def test_an_assumption_in_a_branch() -> None:
@@ -119,4 +119,4 @@ def test_an_assumption_in_a_branch() -> None:
     module = parse(
         new_context(everything()), Source(TEXT.replace("VALUE", assumed), "kernel")
     )
-    assert not is_known_nonnegative(found_in(module))
+    assert not ValueFacts().is_known_nonnegative(found_in(module))
