@@ -146,7 +146,8 @@ class Facts:
         if by is not None and by <= 0:
             return Facts()
         if by is None:
-            high = self.high if other.low is not None and other.low > 0 else None
+            is_count = other.low is not None and other.low > 0
+            high = max(self.high, -1) if is_count and self.high is not None else None
             return Facts(0 if self.is_nonnegative else None, high)
         exact = self.divisor // by if self.divisor % by == 0 else 1
         return Facts(

@@ -11,7 +11,7 @@
 // CHECK-NEXT: [[B:%.+]] = arith.select [[ODD]], [[A]], %v
 // CHECK-NEXT: [[C:%.+]] = vector.shuffle [[B]], [[B]] [1, 3, 5, 7]
 // CHECK-NEXT: [[D:%.+]] = vector.bitcast [[C]] : vector<4xf16> to vector<2xi32>
-// CHECK-NEXT: [[E:%.+]] = simt.shuffle xor [[D]], %c8 : vector<2xi32>
+// CHECK: [[E:%.+]] = simt.shuffle xor [[D]], %c8 : vector<2xi32>
 // CHECK-NEXT: [[F:%.+]] = vector.bitcast [[E]] : vector<2xi32> to vector<4xf16>
 // CHECK-NOT: simt.shuffle
 // CHECK: arith.select [[ODD]]

@@ -71,7 +71,7 @@ def test_is_known_nonnegative(value: str, expected: bool) -> None:
         ("%zero to %n step %eight", True),
         ("%pid to %n step %eight", True),
         ("%n to %eight step %eight", False),
-        ("%zero to %n step %count", False),
+        ("%zero to %n step %count", True),
     ],
 )
 def test_counters(bounds: str, expected: bool) -> None:
