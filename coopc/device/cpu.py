@@ -57,7 +57,7 @@ INTEL_CPU = Device(
     # Its pass "Lower AMX type for load/store" crashes on a phi of two branches.
     branched_matrices=False,
     lane_products=False,
-    # Tried: test/unit/test_converge_subgroup.py has the smallest cases.
+    # Tried: test/unit/passes/lanes/test_converge_subgroup.py has the smallest cases.
     keeps_lanes_together=False,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
     # No loads or stores: "Symbols not found: atomic_xchg(double)".

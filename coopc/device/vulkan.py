@@ -42,7 +42,7 @@ LAVAPIPE = Device(
     # for the whole work-group (26.2.6, tried): in control flow that differs between
     # subgroups, what follows it is lost.
     lockstep=True,
-    # `test_khr_exact.py` tries both (26.2.6).
+    # `test_exact.py` tries both (26.2.6).
     exact_matrices=False,
     exact_quotients=False,
     scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),

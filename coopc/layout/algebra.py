@@ -17,7 +17,7 @@ For example two registers along dim0, and that four times along dim1 over the la
     g:  lane 1 -> (0, 1), lane 2 -> (0, 2)  of (dim0 = 1, dim1 = 4)
     product(f, g) has register 1 -> (1, 0), lane 1 -> (0, 1), lane 2 -> (0, 2)
 
-Laws (test/unit/test_layout_algebra.py checks each by its name):
+Laws (test/unit/layout/test_algebra.py checks each by its name):
 
     product         product(f, g) at (x0, x1) is f(x0) and g(x1), g scaled by f's sizes
     associativity_of_product    product(product(f, g), h) == product(f, product(g, h))

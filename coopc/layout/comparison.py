@@ -16,7 +16,7 @@ For example 2 x 2 elements by rows (A) and by columns (B) over two lanes:
 
 How to get from A to B is a plan of `exchange`, the one that `expand-exchanges` follows.
 
-Laws (test/unit/test_layout_comparison.py checks each by its name):
+Laws (test/unit/layout/test_comparison.py checks each by its name):
 
     counts     every element is kept, renamed or moved
     itself     a layout compared with itself keeps everything, and needs no exchange

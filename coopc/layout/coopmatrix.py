@@ -34,7 +34,7 @@ unbalanced parentheses; for I < S its A** packs neighbouring columns, where the 
 implementation packs columns S/I apart: this is the document's.  The document wants M to
 be a power of two; other M are padded to the next one.
 
-Laws (test/unit/test_layout_coopmatrix.py checks each by its name):
+Laws (test/unit/layout/test_coopmatrix.py checks each by its name):
 
     bijection   the places without padding are the elements, each once
     linearised  unpacked, place (p, v) is the element with L(i, k1, j, k2) = p + v S

@@ -18,7 +18,7 @@ order over S = 4 lanes, V = 2:
 An element may have several owners (a broadcast); `all_owners` lists them, least lane
 first, and the canonical owner is one of them.
 
-Laws (test/unit/test_layout_distribution.py checks each by its name, for every kind of
+Laws (test/unit/layout/test_distribution.py checks each by its name, for every kind of
 distribution in this folder):
 
     cover       every element has an owner

@@ -31,7 +31,7 @@ Source: intel/intel-xpu-backend-for-triton, DPAStoLinearLayout, for N = 16.  Its
 corrected here after cl_intel_subgroup_matrix_multiply_accumulate, where a lane of 8
 gives 32 bits of each row.
 
-Laws (test/unit/test_layout_dpas.py checks each by its name):
+Laws (test/unit/layout/test_dpas.py checks each by its name):
 
     covers      every operand layout is surjective; over one subgroup it is a bijection
     row_of_a    8 or 16 lanes hold each row of A in turn; B and C hold column = lane

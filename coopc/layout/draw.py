@@ -18,7 +18,7 @@ of thread and register stands before the cell, several owners are joined by "|",
 threads count through the subgroups of a block.  The first two do without numpy, whose
 import would take most of the time that `coopc-layout` has.
 
-Laws (test/unit/test_layout_draw.py checks each by its name):
+Laws (test/unit/layout/test_draw.py checks each by its name):
 
     both_views   the two views of a layout say the same
     parsed_back  the work-item table says what the distribution says

@@ -19,7 +19,7 @@ fitted to 2 x 8 is
 Blocks (work-groups that share a tensor) are outermost: the tensor is first cut among
 them, by bases in units of one block's part.
 
-Laws (test/unit/test_layout_encoding.py checks each by its name):
+Laws (test/unit/layout/test_encoding.py checks each by its name):
 
     fit        the fitted layout reaches every element of the tensor, and no other
     unchanged  a layout of the right size that is fitted stays what it is

@@ -21,7 +21,7 @@ and order [1, 0], on 2 x 8:
 
 Source: triton-lang/triton, LinearLayoutConversions.cpp and Attributes' toLinearLayout.
 
-Laws (test/unit/test_layout_encodings.py checks each by its name):
+Laws (test/unit/layout/test_encodings.py checks each by its name):
 
     blocked   places are in the order of order, register in lane in warp
     slice     a slice holds the coordinates of its parent, without one dimension

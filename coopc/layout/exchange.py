@@ -33,7 +33,7 @@ Narrow elements are shuffled as 32-bit words: what is read of the same lanes is 
 A plan proves itself when it is built: it is executed on the numbers of the elements.
 Components that are padding in the target hold anything.
 
-Laws (test/unit/test_layout_exchange.py checks each by its name):
+Laws (test/unit/layout/test_exchange.py checks each by its name):
 
     placement  executing a plan gives the target what it wants
     cheapest   no other candidate costs less

@@ -20,7 +20,7 @@ For example over S = 16 lanes, f16, in the components of lane 0:
     RowSliceFamily()    (0,0) (1,0) (2,0) ..  (0,0) (1,0) (2,0) ..  (0,0) (1,0) ..
     DpasFamily()        (0,0) (1,0) (2,0) ..  (0,0) (1,0) (2,0) ..  (0,0) (1,0) ..
 
-Laws (test/unit/test_layout_family.py checks each by its name):
+Laws (test/unit/layout/test_family.py checks each by its name):
 
     fits      the distribution has the matrix's size and the lanes that were asked for
     refuses   a rule that is for other lanes, sizes or uses raises, naming both

@@ -23,7 +23,7 @@ holds one element.  Nor need a layout reach every element: a block load reaches 
 Dimensions are ordered, the first one minor: flattening puts it in the low bits.  Bases
 are kept packed, one integer each, with the first output dimension in the low bits.
 
-Laws (test/unit/test_layout_linear.py checks each by its name):
+Laws (test/unit/layout/test_linear.py checks each by its name):
 
     linearity   L(x xor y) == L(x) xor L(y), and L(0) == 0
     bases       L is the exclusive or of the bases of the set bits of its input

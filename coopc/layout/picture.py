@@ -191,7 +191,7 @@ def _steps(size: int) -> Iterator[int]:
 # Source of the matrices: Ottosson, "A perceptual color space for image processing",
 # 2020.
 #
-# Laws (test/unit/test_layout_palette.py checks each by its name):
+# Laws (test/unit/layout/test_palette.py checks each by its name):
 #
 #     different   the colours of up to 32 lanes are all different, neighbours clearly
 #     readable    black on each of them has a contrast of at least 4.5 (WCAG AA)
@@ -457,7 +457,7 @@ def _alike(values: IntArray | BoolArray) -> bool:
 # Elements that several lanes or registers of a subgroup hold show the first, and `+n`
 # for n others.  Parts that different subgroups hold are outlined, and named.
 #
-# Laws (test/unit/test_layout_picture.py checks each by its name):
+# Laws (test/unit/layout/test_picture.py checks each by its name):
 #
 #     lanes      the colour of an element's cell is a lane that holds it
 #     places     the hardware picture has every place of the subgroup, once

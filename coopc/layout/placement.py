@@ -11,7 +11,7 @@ over 4 lanes, one block, one subgroup and two registers:
 (2,0) and (2,1) are padding: they lie beyond the tensor, and say where the formula would
 go on.
 
-Laws (test/unit/test_layout_placement.py checks each by its name):
+Laws (test/unit/layout/test_placement.py checks each by its name):
 
     linear         the coordinates are those of the linear layout
     distribution   the coordinates are those of the distribution, padding beyond it

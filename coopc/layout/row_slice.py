@@ -19,7 +19,7 @@ so lane 0 holds (0,0) (0,4) (1,3) (2,2) (3,1).  The last row slice has a tail of
 when S does not divide M N.  With the work-group's size as S, this is also how a matrix
 of work-group scope is spread over local linear ids.
 
-Laws (test/unit/test_layout_row_slice.py checks each by its name):
+Laws (test/unit/layout/test_row_slice.py checks each by its name):
 
     row_major   the elements in the order of (component, lane) are the row-major order
     tail        only the last row slice has padding, V S - M N places at its end

@@ -20,7 +20,7 @@ at or beyond the outputs' sizes are padding.  For example 4 x 15 elements over 1
 Where sizes and strides are powers of two and no two digits meet in a bit, addition is
 exclusive or and the layout is linear too.
 
-Laws (test/unit/test_layout_strided.py checks each by its name):
+Laws (test/unit/layout/test_strided.py checks each by its name):
 
     digits      the coordinates are those of the digits, added
     linear      to_linear and from_linear agree with the layout wherever both exist

@@ -11,8 +11,8 @@ The `b` of a multiplication is packed: w = 4 / (bytes of an element) rows share 
 the tile, element (k, n) is at (k / w, n * w + k % w).  Where a channel is not full, it
 is padded with zeros, in K alone.
 
-Laws (test/unit/test_amx_tiles.py): every element of a matrix is in one place of one
-tile; tiles keep the limits; a's tiles along K are those of b.
+Laws (test/unit/plan/test_amx_tiles.py): every element of a matrix is in one place of
+one tile; tiles keep the limits; a's tiles along K are those of b.
 """
 
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ With `swaps`, a lane bit and a value bit of each message change places after it 
 arrived, by a butterfly of shuffles: lanes that differ in the bit exchange half of their
 values.
 
-Laws (test/unit/test_block2d.py checks each by its name):
+Laws (test/unit/plan/test_block2d.py checks each by its name):
 
     placement   every register of every lane and warp is the element that L says
     once        no two messages of a warp have one origin

@@ -23,7 +23,7 @@ and 32-bit elements, 4 rows and 2 columns, transposed, over 4 lanes:
 
 Elements outside the surface are 0 in a load and not written by a store.
 
-Laws (test/unit/test_block_shape.py checks each by its name):
+Laws (test/unit/plan/test_block_shape.py checks each by its name):
 
     cover       G holds each element of the message once
     slots       the slots of all lanes, in order, are G

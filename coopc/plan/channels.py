@@ -30,7 +30,7 @@ Message(registers=(1,), line=1, byte=0)
 >>> print(plan_slots(elements, Lines(None, across=1, element_bytes=2)))
 the elements of a slot do not follow each other in memory: (0, 0) and (0, 1)
 
-Law (`test_plan_channels.py`): the bytes that messages bring are those of the elements.
+Law (`test_channels.py`): the bytes that messages bring are those of the elements.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ The document's first listing of B has three iterations, of which (16, 0) does no
 and its second has the load along N as (128, 0), which is (N, K) among (K, N); here B is
 in the order of memory throughout, (0, 16) (8, 0) and (0, 128).
 
-Laws (test/unit/test_plan_display.py checks each by its name):
+Laws (test/unit/plan/test_display.py checks each by its name):
 
     size     with one load the sizes are those of the message, with more the tensor's
     slots    slot (r, c) of what packs f rows is the rows r f .. r f + f - 1

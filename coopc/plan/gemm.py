@@ -12,7 +12,7 @@ depth is the K of one product of matrices.
 
 A core computes the subgroup tiles of its work-group one after the other.
 
-Laws (test/unit/test_gemm_plan.py):
+Laws (test/unit/plan/test_gemm.py):
   cover     the subgroup tiles of all work-groups have each element of C exactly once
   copy      the work-items of a work-group copy each piece of a panel exactly once
   banks     eight work-items in a row write to different banks, and eight rows of a

@@ -12,7 +12,7 @@ Work on one product hides the time that others take: the matrices of the next on
 read before it, and parts of the last product of a step are done before its tiles are
 replaced, before the new ones are seen, and while they are read.
 
-Laws (test/unit/test_gemm_plan.py):
+Laws (test/unit/plan/test_gemm.py):
   reads  a product multiplies the tiles of its place along K, all parts of it once
   races  between two barriers, no tile in work-group memory is both read and written
 """

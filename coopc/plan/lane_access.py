@@ -25,7 +25,7 @@ BlockAccess(runs=1, lengths=(8, 8), checked_across=False, joined=True)
 >>> print(plan_block(x, Memory(rows_last=False, strides=(64, 1), element_bytes=4)))
 lanes are not along the contiguous dimension: lanes hold 16 rows, columns are contiguous
 
-Laws (test/unit/test_lane_access.py): the components of the messages are all of the
+Laws (test/unit/plan/test_lane_access.py): the components of the messages are all of the
 matrix's, each once; what lane l has as component c of a message is element p + c S + l.
 """
 

@@ -10,7 +10,7 @@ As with loads, a linear layout says where messages begin: register bits number t
 a subgroup, warp bits the subgroups.  Where there are more subgroups than messages of
 one row, some fetch the same again.
 
-Laws (test/unit/test_plan_prefetch.py): the messages cover the tile and no more; each
+Laws (test/unit/plan/test_prefetch.py): the messages cover the tile and no more; each
 subgroup has as many; no two of a subgroup begin at one place.
 """
 

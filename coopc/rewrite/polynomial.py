@@ -5,7 +5,7 @@
 They are integers without a width: nothing in an index is taken to overflow.  Equal
 polynomials are equal numbers; the other way round nobody knows.
 
-Laws (test/unit/test_polynomial.py checks each by its name):
+Laws (test/unit/passes/xe/test_polynomial.py checks each by its name):
 
     ring        sums, differences and products are those of the numbers
     divided     (p divided by q) gives r and s with p == q * r + s

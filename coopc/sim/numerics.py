@@ -65,7 +65,7 @@ def _exactly(x: float, y: float, z: float) -> float:
 
 # Rounding of arrays to the formats of floats, to nearest even, and their bits.
 #
-# Laws (test/unit/test_sim_formats.py): as `coopc.rounding` rounds one number, from f32,
+# Laws (test/unit/sim/test_formats.py): as `coopc.rounding` rounds one number, from f32,
 # f64 and integers alike; bits there and back are the identity.
 
 

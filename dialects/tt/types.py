@@ -670,7 +670,7 @@ class ElidedBlockPtr(CustomDirective):
 #         -> encoding_of     DotOperandEncoding(0, DpasEncoding(..), 1)
 #         -> layout_of       register, lane, warp, block -> dim0, dim1
 #
-# Laws (test/unit/test_triton_layouts.py checks each by its name):
+# Laws (test/unit/dialects/test_triton_layouts.py checks each by its name):
 #
 #     agree    an encoding that contradicts its tensor, or the module's number of lanes
 # or

@@ -1,11 +1,17 @@
 """`normalize`: each value computed once, out of the loops that do not change it.
 
-Before:  scf.for %i = .. {             After:  %0 = arith.muli %n, %c4
-           %0 = arith.muli %n, %c4             scf.for %i = .. {
-           %1 = arith.muli %n, %c4               %2 = arith.addi %0, %i
-           %2 = arith.addi %1, %i                memref.store %x, %m[%2, %0]
-           memref.store %x, %m[%2, %0]         }
+Before:  scf.for %i = .. {
+           %0 = arith.muli %n, %c4
+           %1 = arith.muli %n, %c4
+           %2 = arith.addi %1, %i
+           memref.store %x, %m[%2, %0]
          }
+After:   %0 = arith.muli %n, %c4
+         scf.for %i = .. {
+           %2 = arith.addi %0, %i
+           memref.store %x, %m[%2, %0]
+         }
+Fails:   never
 
 Constants are folded, and what nothing uses goes.  Only operations without effects and
 without regions are shared or moved, by the traits that they have:
@@ -20,8 +26,6 @@ without regions are shared or moved, by the traits that they have:
 (1) if the loop is known to have a first round, in which the operation runs anyway.
 
 It takes time linear in the operations, however loops are nested.
-
-Fails: never.
 """
 
 from __future__ import annotations

@@ -1,0 +1,109 @@
+"""Kernels for Xe through both emitters: Intel's compiler makes what was planned."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Operation
+
+from coopc.compiler import emit, new_context, read_target
+from coopc.parsing import parse
+from coopc.pipeline import Run, read_passes
+from coopc.run.isa import CLEAN
+from coopc.run.offline_compiler import compile_kernel
+from coopc.source import Source
+from coopc.universe import everything
+
+pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+
+INPUTS = Path(__file__).parents[2] / "inputs"
+TRITON = (
+    "gemm_axb",
+    "gemm_axb_32x32",
+    "gemm_axbt",
+    "gemm_axbt_32x32",
+    "gemm_bf16",
+    "gemm_i8",
+    "gemm_tf32",
+    "gemm_bias_relu",
+    "gemm_ptr",
+    "flash_attention_fwd",
+)
+MATRICES = ("gemm_axb", "gemm_axbt", "gemm_bf16", "gemm_i8")
+KERNELS = (
+    *(f"ttgir/{name}.ttgir" for name in TRITON),
+    *(f"coopmatrix/{name}.mlir" for name in MATRICES),
+)
+
+
+def back_end() -> Callable[[str], bytes]:
+    """Return what makes SPIR-V of LLVM IR, as another test has it."""
+    path = Path(__file__).parent / "test_llvm_spir64.py"
+    spec = spec_from_file_location("test_llvm_spir64", path)
+    assert spec is not None
+    assert spec.loader is not None
+    found = module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found.spirv
+
+
+@cache
+def converted(name: str, device: str) -> ModuleOp:
+    universe = everything()
+    ctx = new_context(universe)
+    source = Source((INPUTS / name).read_text(), name)
+    module = parse(ctx, source)
+    passes = read_passes(f"coopc-xe{{device={device}}}", universe.all_passes)
+    Run(ctx, source).apply(module, passes)
+    return module
+
+
+def emitted(module: ModuleOp, target: str) -> bytes:
+    universe = everything()
+    writer = read_target(target, universe.all_targets)
+    return emit(new_context(universe), module, writer, Source("", "kernel"))
+
+
+def counted(ops: Any) -> dict[str, int]:
+    """Return how many DPAS and messages there are, as Intel's compiler is asked."""
+    found = Counter(op.name for op in ops)
+    return {
+        "dpas": found["xe.dpas"],
+        "load2d": found["xe.block_load_2d"],
+        "store2d": found["xe.block_store_2d"],
+    }
+
+
+def planned(module: ModuleOp) -> tuple[dict[str, int], dict[str, int]]:
+    """Return what the kernel and its innermost loop have."""
+    (loop,) = (op for op in module.walk() if isinstance(op, ForOp))
+    inner: list[Operation] = list(loop.body.walk())
+    return counted(module.walk()), counted(inner)
+
+
+@pytest.mark.parametrize("device", ["bmg", "pvc"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_both_emitters_give_what_was_planned(
+    name: str, device: str, tool: Callable[[str], Path]
+) -> None:
+    tool("ocloc")
+    module = converted(name, device)
+    whole, inner = planned(module)
+    assert inner["dpas"] >= 16
+    assert inner["load2d"] >= 2
+    assert whole["store2d"] >= 8
+    expected = {**CLEAN, "simd": 16, **whole}
+    expected |= {f"inner.{key}": value for key, value in inner.items()}
+    llvm = emitted(module, f"llvm-ir{{device={device}}}").decode()
+    for binary in (
+        emitted(module, f"spirv-binary{{device={device}}}"),
+        back_end()(llvm),
+    ):
+        isa = compile_kernel(binary, device, registers=256)
+        assert isa.check(expected, {}) == ()
