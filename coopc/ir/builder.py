@@ -11,8 +11,8 @@ A *bounded index* is a number known in part: a constant, plus what is known at r
 Places in matrices are counted with these: `16 + %t` divided by 16 is 1, without an
 operation, as `%t` is at most 15.
 
-Laws (test/unit/ir/test_builder.py): `divided` and `remainder` are those of Python on every
-value that an index can have; what `most` says is an upper bound.
+Laws (test/unit/ir/test_builder.py): `divided` and `remainder` are those of Python on
+every value that an index can have; what `most` says is an upper bound.
 """
 
 from __future__ import annotations

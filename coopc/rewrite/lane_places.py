@@ -4,7 +4,8 @@ The formulas of `coopc.layout.coopmatrix` on numbers that are known in part, so 
 most of them cost no operation.
 
 Laws (test/unit/passes/lanes/test_lane_places.py): `element` and `owner` are those of
-the layout for every lane and component; `component` undoes `digits`; `inside` is False of padding.
+the layout for every lane and component; `component` undoes `digits`; `inside` is False
+of padding.
 """
 
 from __future__ import annotations
