@@ -22,7 +22,7 @@ import numpy.typing as npt
 import coopc
 from bench.harness import Row
 from coopc.generate.gemms import Gemm
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.toolchain import ToolMissing
 from coopc.run.vulkan import Session

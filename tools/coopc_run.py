@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from coopc.emit.walker import Facts
-    from coopc.interface import Call, Given, Interface
+    from coopc.interface import Interface
+    from coopc.interface_call import Call, Given
     from coopc.rewrite.bounds_checks import Access
     from coopc.run.execute import Array, Outcome
     from coopc.run.tiles import Tiles
@@ -327,7 +328,7 @@ def called(
     args: argparse.Namespace, known: Sequence[Interface]
 ) -> tuple[Call, dict[str, int]]:
     """Choose the entry point, and make its arguments and its constants."""
-    from coopc.interface import entry_for, pack
+    from coopc.interface_call import entry_for, pack
     from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
 
     with usage():
@@ -367,7 +368,7 @@ def simulated_form(module: ModuleOp, level: Level) -> ModuleOp:
     """Return a module as the simulator takes it: Triton's kernels are functions."""
     if level is not Level.TRITON:
         return module
-    from coopc.sim.simulate import with_functions
+    from coopc.sim.triton import with_functions
 
     return with_functions(module)
 

@@ -40,7 +40,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from coopc.dialects import simt, tt
+from coopc.dialects import simt
 from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.narrow import is_memref
 from coopc.interface import Condition, What
@@ -213,7 +213,7 @@ class ValueFacts:
             return self._carried(owner, number)
         if isinstance(owner, scf.IfOp):
             return self._chosen(owner, owner.results.index(value))
-        rule = _RULES.get(type(owner))
+        rule = _RULES.get(type(owner)) or _NAMED.get(owner.name)
         return ANY if rule is None else rule(self, owner)
 
     def _argument(self, value: BlockArgument, parent: Operation | None) -> Facts:
@@ -485,11 +485,11 @@ def _size(facts: ValueFacts, op: memref.DimOp) -> Facts:
     return found
 
 
-def _range(facts: ValueFacts, op: tt.MakeRangeOp) -> Facts:
-    start, end = op.start.value.data, op.end.value.data
-    return _joined(map(Facts.of_number, range(start, min(end, start + 2)))).join(
-        Facts.of_number(end - 1)
-    )
+def _range(facts: ValueFacts, op: Operation) -> Facts:
+    start, end = op.properties["start"], op.properties["end"]
+    assert isinstance(start, IntegerAttr), op
+    assert isinstance(end, IntegerAttr), op
+    return Facts(start.value.data, end.value.data - 1)
 
 
 _RULES: Mapping[type[Operation], Rule] = {
@@ -522,12 +522,16 @@ _RULES: Mapping[type[Operation], Rule] = {
     simt.SubgroupSizeOp: lambda facts, op: Facts(low=1),
     simt.WorkgroupIdOp: lambda facts, op: NATURAL,
     simt.WorkgroupSizeOp: lambda facts, op: Facts(low=1),
-    tt.BroadcastOp: _passed,
-    tt.ExpandDimsOp: _passed,
-    tt.GetNumProgramsOp: lambda facts, op: Facts(low=1),
-    tt.GetProgramIdOp: lambda facts, op: NATURAL,
-    tt.MakeRangeOp: _range,
     arith.TruncIOp: _truncated,
-    tt.SplatOp: _passed,
 }
-"""What operations give; of all others nothing is known."""
+"""What operations give; of all others but those of `_NAMED` nothing is known."""
+
+_NAMED: Mapping[str, Rule] = {
+    "tt.broadcast": _passed,
+    "tt.expand_dims": _passed,
+    "tt.get_num_programs": lambda facts, op: Facts(low=1),
+    "tt.get_program_id": lambda facts, op: NATURAL,
+    "tt.make_range": _range,
+    "tt.splat": _passed,
+}
+"""By name, so that the dialect is not imported where no program has it."""

@@ -24,7 +24,8 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from coopc.interface import DTYPES, Argument, Buffer, Given, Interface, Scalar
+from coopc.interface import Argument, Buffer, Interface, Scalar
+from coopc.interface_call import DTYPES, Given
 from coopc.run.arrays import Array
 
 DEFAULT_SIZE = 64

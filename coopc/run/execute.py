@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coopc.interface import Buffer, Call, Interface, sizes_of
+from coopc.interface import Buffer, Interface
+from coopc.interface_call import Call, sizes_of
 from coopc.run.arrays import Array
 
 if TYPE_CHECKING:

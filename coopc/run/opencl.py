@@ -40,6 +40,9 @@ RUNTIME, LOADER = "libintelocl.so", "libOpenCL.so.1"
 MATH_LIBRARY = "libimf.so"
 LOADER_VARIABLES = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
 AMX_TARGET = "graniterapids"
+PLAIN_TARGET = "skx"
+"""For processors with AVX512-FP16: compiled for these, kernels of bytes end Intel's
+compiler (2026.22), with "Cannot emit physreg copy instruction"."""
 """The oldest CPU whose AMX has f16 (sapphirerapids has bf16 and int8 alone)."""
 SUB_GROUP_SIZES_INTEL = 0x4108
 """CL_DEVICE_SUB_GROUP_SIZES_INTEL, which pyopencl has no name for."""
@@ -96,6 +99,8 @@ class Session(Worker):
                 raise RunFailed(reason)
             environment["LD_PRELOAD"] = str(tiles.emulator())
             environment["CL_CONFIG_CPU_TARGET_ARCH"] = AMX_TARGET
+        elif "avx512_fp16" in tiles.cpu_flags():
+            environment.setdefault("CL_CONFIG_CPU_TARGET_ARCH", PLAIN_TARGET)
         command = serving([sys.executable], "opencl")
         loader = str(runtime.with_name(LOADER))
         session = cls(command, environment, "open", loader, amx)

@@ -33,7 +33,8 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
 from coopc.emit.interface import conditions_of
-from coopc.interface import Buffer, Condition, Interface, Scalar, violated_condition
+from coopc.interface import Buffer, Condition, Interface, Scalar
+from coopc.interface_call import violated_condition
 from coopc.rewrite.uniformity import constant_of
 from coopc.sim.launch import Argument
 from coopc.sim.values import bits_of, is_integer

@@ -47,7 +47,7 @@ def simulated_form(module: ModuleOp) -> ModuleOp:
     """Return a module as the simulator takes it: Triton's kernels are functions."""
     if not any(op.name == "tt.func" for op in module.ops):
         return module
-    from coopc.sim.simulate import with_functions
+    from coopc.sim.triton import with_functions
 
     return with_functions(module)
 

@@ -16,12 +16,12 @@ Fails:   never
 Constants are folded, and what nothing uses goes.  Only operations without effects and
 without regions are shared or moved, by the traits that they have:
 
-| operation                       | is shared              | leaves a loop            |
-|---------------------------------|------------------------|--------------------------|
-| pure                            | where the first one is | yes                      |
-| division, shift, conversion, .. | where the first one is | if surely defined or (1) |
-| collective                      | where the first one is | no                       |
-| shuffle, broadcast              | in its block           | no                       |
+    | operation                | is shared       | leaves a loop            |
+    |--------------------------|-----------------|--------------------------|
+    | pure                     | with the first  | yes                      |
+    | division, shift, casts   | with the first  | if surely defined or (1) |
+    | collective               | with the first  | no                       |
+    | shuffle, broadcast       | in its block    | no                       |
 
 (1) if the loop is known to have a first round, in which the operation runs anyway.
 

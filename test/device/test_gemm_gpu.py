@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import coopc
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 

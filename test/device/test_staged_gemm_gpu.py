@@ -10,7 +10,7 @@ import pytest
 
 import coopc
 from coopc.generate.gemms import Gemm
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 

@@ -13,7 +13,7 @@ from coopc.device import device
 from coopc.dialects import simt
 from coopc.emit.interface import interface_of
 from coopc.emit.walker import Facts
-from coopc.interface import Given, pack
+from coopc.interface_call import Given, pack
 from coopc.run.cpu import Program
 from coopc.run.execute import on_cpu
 from coopc.run.tiles import Tiles

@@ -18,7 +18,7 @@ from support.khr_kernels import PIPELINE, Array
 
 import coopc
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import opencl, tiles, toolchain, vulkan
 from coopc.run.execute import on_vulkan
 from coopc.run.toolchain import ToolMissing

@@ -12,7 +12,8 @@ from xdsl.dialects.linalg.ops import MatmulOp
 import coopc
 from coopc.dialects import simt
 from coopc.dialects.simt import EqualSizes
-from coopc.interface import SECOND_ENTRY, Condition, Interface, entry_for, pack
+from coopc.interface import SECOND_ENTRY, Condition, Interface
+from coopc.interface_call import entry_for, pack
 from coopc.passes.linalg.match import Multiplication, recognised
 from coopc.run.arguments import make_arguments, read_word
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import coopc
-from coopc.interface import Given, pack
+from coopc.interface_call import Given, pack
 from coopc.run import opencl, toolchain, vulkan
 
 Array: TypeAlias = npt.NDArray[Any]

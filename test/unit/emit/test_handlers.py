@@ -15,8 +15,8 @@ from coopc.emit.spirv.emission import MODULES, handler_of
 from coopc.emit.walker import Refusal
 from coopc.passes.generic import expand_arith
 
-REFUSED = {"math.ipowi"}
-"""What neither instruction set has."""
+REFUSED = {"math.ipowi", "simt.exchange"}
+"""What neither instruction set has, and what expand-exchanges expands."""
 
 STRUCTURE = {"func.func", "func.return"}
 """What the emission of kernels and the walker take themselves."""

@@ -23,11 +23,8 @@ from coopc.interface import (
     SpecConstant,
     What,
     fields_of,
-    groups_of,
-    pack,
-    row_major,
-    sizes_of,
 )
+from coopc.interface_call import groups_of, pack, row_major, sizes_of
 from coopc.run.arguments import make_arguments, read_word
 from coopc.run.execute import on_opencl, on_vulkan
 
@@ -332,7 +329,7 @@ def test_conditions_on_bytes():
 
 
 def test_more_elements_than_an_index_numbers(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("coopc.interface.INDEX_LIMIT", 100)
+    monkeypatch.setattr("coopc.interface_call.INDEX_LIMIT", 100)
     buffer = Buffer("a", "f16", (None, None), (None, None))
     view = np.zeros((20, 20), "f2")[::7, ::7]
     assert pack(interface(buffer, flavour="opencl"), [view]).buffers[0].size == 295

@@ -52,7 +52,7 @@ from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.emit.llvm.emission import Facts as LlvmFacts
 from coopc.emit.walker import Facts, Refusal, count_of, element_of
-from coopc.interface import DTYPES
+from coopc.interface_call import DTYPES
 from coopc.llvm.text import text
 from coopc.passes.generic.expansion import TABLES
 from coopc.run.arguments import encode

@@ -21,7 +21,7 @@ from coopc.compiler import Artifact
 from coopc.device import BMG, DG2, INTEL_CPU, LAVAPIPE, PVC, Device
 from coopc.diagnostic import CompileError
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.plan.atomics import atomic_form
 from coopc.run import opencl, toolchain, vulkan
 from coopc.run.execute import Outcome, on_opencl, on_vulkan

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import coopc
-from coopc.interface import Array, pack, violated_condition
+from coopc.interface_call import Array, pack, violated_condition
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 from coopc.tools import coopc_run

@@ -17,7 +17,7 @@ from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
 from coopc.generate.programs import module_of
 from coopc.generate.random_programs import Program, random_program
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run import opencl, toolchain, vulkan

@@ -16,8 +16,9 @@ from coopc.sim.launch import Launch
 from coopc.sim.machine import Machine
 from coopc.sim.matrices import Matrices, row_slices
 from coopc.sim.numerics import FLOAT_FUNCTIONS, Numerics
-from coopc.sim.simulate import FUNCTIONS, functions_of, simulate, with_functions
+from coopc.sim.simulate import FUNCTIONS, functions_of, simulate
 from coopc.sim.tracked import Inputs
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -156,7 +157,12 @@ PROGRAMS: dict[str, str] = {
     """,
     "lanes": """
       %b = simt.broadcast %e, %z : f32
-      %s = simt.shuffle xor %b, %c1 : f32
+      %h = simt.shuffle xor %b, %c1 : f32
+      %v = vector.broadcast %h : f32 to vector<1xf32>
+      %w = simt.exchange %v from #layout.linear<(register = [], lane = [[1], [2]])
+         -> (x = 4)> to #layout.linear<(register = [], lane = [[2], [1]]) -> (x = 4)>
+         : vector<1xf32> -> vector<1xf32>
+      %s = vector.extract %w[0] : f32 from vector<1xf32>
       %r = simt.reduce max %s : f32
       %shared = memref.alloca() : memref<64xf32, #simt.memory<workgroup>>
       simt.block_write %r, %shared[%z] : f32, memref<64xf32, #simt.memory<workgroup>>

@@ -10,7 +10,7 @@ from coopc.diagnostic import CompileError
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.simulate import simulate_triton
+from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
 

@@ -13,7 +13,7 @@ from coopc.compiler import new_context
 from coopc.dialects import tt
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
-from coopc.sim.simulate import simulate_triton
+from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
 from coopc.validate.step import first_mismatch, validate_step

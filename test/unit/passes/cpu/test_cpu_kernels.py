@@ -13,7 +13,7 @@ from support.native import run_native
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
-from coopc.interface import Given
+from coopc.interface_call import Given
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass

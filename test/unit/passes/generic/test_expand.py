@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.compiler import new_context
 from coopc.dialects import simt
-from coopc.interface import DTYPES
+from coopc.interface_call import DTYPES
 from coopc.parsing import parse
 from coopc.passes.generic import (
     expand_arith,

@@ -16,7 +16,7 @@ from coopc.dialects import simt
 from coopc.dialects.layout import attribute_of
 from coopc.dialects.narrow import is_memref
 from coopc.generate.programs import module_of
-from coopc.interface import Call, pack
+from coopc.interface_call import Call, pack
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.layout.exchange import ABSENT, Layout, components, plan_exchange
 from coopc.layout.linear import LinearLayout

@@ -7,7 +7,8 @@ import pytest
 
 import coopc
 from coopc.diagnostic import CompileError
-from coopc.interface import Interface, What, pack
+from coopc.interface import Interface, What
+from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.toolchain import validate_spirv
 from coopc.run.vulkan import TARGET_ENV, Session

@@ -17,7 +17,7 @@ import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DEVICES, DG2, INTEL_CPU, LAVAPIPE, PVC, Device
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel

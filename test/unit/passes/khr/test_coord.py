@@ -7,7 +7,7 @@ import pytest
 
 import coopc
 from coopc.compiler import new_context
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.execute import on_vulkan

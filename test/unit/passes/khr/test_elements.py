@@ -17,7 +17,7 @@ from support.khr_kernels import (
 )
 
 import coopc
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 

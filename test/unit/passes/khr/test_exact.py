@@ -12,7 +12,7 @@ import pytest
 import coopc
 from coopc import device as devices
 from coopc.device import LAVAPIPE
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import vulkan
 from coopc.run.execute import on_vulkan
 

@@ -18,7 +18,8 @@ import numpy.typing as npt
 import pytest
 
 import coopc
-from coopc.interface import Interface, pack
+from coopc.interface import Interface
+from coopc.interface_call import pack
 from coopc.run import opencl, toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel

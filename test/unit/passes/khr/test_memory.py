@@ -9,7 +9,7 @@ from support.khr_kernels import ANY_F, ANY_I, INT, ONE, PIPELINE, F, kernel, num
 import coopc
 from coopc.diagnostic import CompileError
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 from coopc.sim.simulate import simulate

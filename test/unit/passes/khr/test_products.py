@@ -8,7 +8,7 @@ from support.khr_kernels import ANY_F, ONE, PIPELINE, Array, F, kernel, numbers
 
 import coopc
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
 from coopc.run.vulkan import Session
 from coopc.run.worker import RunFailed

@@ -12,7 +12,7 @@ import coopc
 from coopc.compiler import Artifact
 from coopc.device import BMG, DG2, INTEL_CPU, LAVAPIPE, NVIDIA, PVC, Device
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel

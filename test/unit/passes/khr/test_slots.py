@@ -14,7 +14,7 @@ import coopc
 from coopc.device import INTEL_CPU, LAVAPIPE, Device
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.passes.khr.slots import length
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coopc
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import opencl, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.worker import RunFailed

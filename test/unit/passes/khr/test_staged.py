@@ -10,7 +10,7 @@ import pytest
 
 import coopc
 from coopc.device import BMG, DEVICES, DG2, Device, Use, signless
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl
 from coopc.run.offline_compiler import compile_kernel

@@ -15,7 +15,7 @@ import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
 from coopc.generate.gemms import Gemm
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.execute import on_vulkan

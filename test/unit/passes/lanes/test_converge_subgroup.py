@@ -18,7 +18,7 @@ from xdsl.dialects.func import CallOp
 import coopc
 from coopc.dialects import simt
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
 from coopc.passes.set_target import SetTargetPass
 from coopc.run import execute, opencl

@@ -15,7 +15,7 @@ import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass

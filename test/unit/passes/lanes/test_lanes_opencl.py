@@ -23,7 +23,7 @@ from support.spirv_hints import (
 
 import coopc
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import execute, opencl, toolchain
 from coopc.sim.simulate import simulate
 from coopc.validate.compare import compare

@@ -12,7 +12,7 @@ from support.spirv_hints import widest_vector
 
 import coopc
 from coopc.generate.programs import module_of
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import execute, toolchain, vulkan
 from coopc.sim.simulate import simulate
 from coopc.validate.compare import compare

@@ -9,7 +9,8 @@ from xdsl.dialects.func import FuncOp
 
 from coopc.compiler import new_context
 from coopc.generate.gemms import Gemm
-from coopc.interface import PACKING_ENTRY, SECOND_ENTRY, pack
+from coopc.interface import PACKING_ENTRY, SECOND_ENTRY
+from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.cpu import Program

@@ -13,14 +13,15 @@ import pytest
 
 import coopc
 from coopc.compiler import new_context
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
-from coopc.sim.simulate import simulate, simulate_triton
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
 

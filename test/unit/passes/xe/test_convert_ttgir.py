@@ -13,12 +13,13 @@ from xdsl.dialects.func import FuncOp
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError
-from coopc.interface import entry_for, violated_condition
+from coopc.interface_call import entry_for, violated_condition
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.numerics import to_bf16
-from coopc.sim.simulate import simulate, simulate_triton
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
 

@@ -10,13 +10,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 import coopc
 from coopc.compiler import new_context
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.simulate import simulate, simulate_triton
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
 

@@ -11,7 +11,8 @@ from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import UndefinedBehaviour
-from coopc.sim.simulate import simulate, simulate_triton
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
 

@@ -20,10 +20,11 @@ from coopc.device import device
 from coopc.dialects import simt
 from coopc.emit.interface import interface_of
 from coopc.emit.walker import Facts
-from coopc.interface import violated_condition
+from coopc.interface_call import violated_condition
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
-from coopc.sim.simulate import simulate, simulate_triton
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pytest
 
 import coopc
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
 from coopc.sim.numerics import to_bf16

@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import tt
-from coopc.interface import pack
+from coopc.interface_call import pack
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
 from coopc.plan import search
 from coopc.plan.block2d import BlockPlan

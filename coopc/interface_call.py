@@ -1,0 +1,418 @@
+"""Packs arguments as a kernel's interface asks, and computes its grid from them.
+
+    call = pack(interface, [a, b, c])
+    session.run(binary, interface.name, call.buffers, groups=call.groups,
+                push_constants=call.push_constants)
+    c = call.unpack(result.buffers)[2]
+
+Arrays may be strided views where the memref has strides: a buffer is the memory from
+the first element of an array to its last.  For a memref in row-major order they are
+copied.  A memref of rank 0 is a pointer, to all of an array of any shape.  A wrong
+argument is a ValueError that names it.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
+
+from coopc.interface import (
+    SECOND_ENTRY,
+    Argument,
+    Buffer,
+    Condition,
+    Field,
+    Interface,
+    Scalar,
+    What,
+)
+
+# What the fields of a kernel's interface hold for some arguments: numbers, and bytes.
+#
+# A field is a size, a stride, an offset or an address of a memref, or a number that is
+# an argument itself: see `coopc.interface`.
+
+Array: TypeAlias = npt.NDArray[Any]
+Given: TypeAlias = "Array | np.generic | float | int | bool"
+"""An argument as the caller gives it."""
+
+DTYPES: dict[str, tuple[str, ...]] = {
+    "i1": ("bool", "uint8", "int8"),
+    "i8": ("int8", "uint8"),
+    "i16": ("int16", "uint16"),
+    "i32": ("int32", "uint32"),
+    "i64": ("int64", "uint64"),
+    "f16": ("float16",),
+    "bf16": ("uint16", "int16", "bfloat16"),
+    "f32": ("float32",),
+    "f64": ("float64",),
+}
+"""Element type to the numpy types that hold it; bf16 as its bits."""
+
+_FORMATS = {
+    "i1": "<?",
+    "i8": "<b",
+    "i16": "<h",
+    "i32": "<i",
+    "i64": "<q",
+    "f16": "<e",
+    "f32": "<f",
+    "f64": "<d",
+}
+
+
+def element_strides(array: Array) -> tuple[int, ...] | None:
+    """The strides of an array in elements; None if they are no whole numbers."""
+    if any(stride % array.itemsize for stride in array.strides):
+        return None
+    return tuple(stride // array.itemsize for stride in array.strides)
+
+
+def value_of(interface: Interface, given: Sequence[Given], field: Field) -> Any:
+    """The number that a field holds."""
+    argument, each = interface.arguments[field.argument], given[field.argument]
+    if field.what == What.VALUE:
+        return each
+    if field.what == What.ADDRESS:
+        return 0  # the run-time writes it: see `Interface.addresses`
+    if field.what == What.OFFSET:
+        return argument.offset or 0 if isinstance(argument, Buffer) else 0
+    array = np.asarray(each)
+    if field.what == What.SIZE:
+        return array.shape[field.dimension]
+    strides = element_strides(array)
+    assert strides is not None, array.strides
+    return strides[field.dimension]
+
+
+def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> bytes:
+    """The bytes of a field.
+
+    Raises:
+        ValueError: the number does not fit.
+    """
+    value = value_of(interface, given, field)
+    name = interface.arguments[field.argument].name
+    if field.type == "bf16":
+        return _bf16(value)
+    number = np.asarray(value).item()
+    try:
+        if field.type.startswith("i") and field.type != "i1":
+            bits = 8 * struct.calcsize(_FORMATS[field.type])
+            if number != int(number):
+                raise ValueError("it is no whole number")
+            if not -(1 << (bits - 1)) <= number < 1 << bits:
+                raise ValueError(f"it has more than {bits} bits")
+            return int(number % (1 << bits)).to_bytes(bits // 8, "little")
+        return struct.pack(_FORMATS[field.type], number)
+    except (ValueError, TypeError, OverflowError, struct.error) as error:
+        raise ValueError(
+            f"expected {field.what} of {name} to be an {field.type}, "
+            f"got {number!r}: {error}"
+        ) from error
+
+
+def _bf16(value: Any) -> bytes:
+    """A float rounded to bf16, to nearest even; or the bits, given as an int."""
+    number = np.asarray(value).item()
+    if isinstance(number, int):
+        return number.to_bytes(2, "little")
+    from coopc.rounding import FORMATS
+
+    rounded = FORMATS["bf16"].round(float(number))
+    return struct.pack("<f", rounded)[2:]
+
+
+def dtype_of(type: str) -> str:
+    """The numpy type of elements of a type, the first of those that hold it."""
+    return DTYPES[type][0]
+
+
+# Which entry point of a kernel takes some arguments: its conditions, on the host.
+#
+# chosen = entry_for(interfaces, first, [a, b, c])    # `.fallback`, if they ask for it
+
+
+def entry_for(
+    known: Sequence[Interface], first: Interface, given: Sequence[Given]
+) -> Interface:
+    """Return the entry point of a kernel that takes some arguments.
+
+    The first, or its second one where a condition of the first is violated.
+    """
+    names = {each.name: each for each in known}
+    second = names.get(first.name + SECOND_ENTRY)
+    if second is None or violated_condition(first, given) is None:
+        return first
+    return second
+
+
+def violated_condition(interface: Interface, given: Sequence[Given]) -> str | None:
+    """Return which condition arguments violate, that the host can check, or None.
+
+    Addresses are the run-time's.
+    """
+    for condition in interface.conditions:
+        if condition.what == "address":
+            continue
+        reason = _why_violated(interface, given, condition)
+        if reason is not None:
+            argument = interface.arguments[condition.argument]
+            return (
+                f"{condition.what} {condition.dimension} of {argument.name}: {reason}"
+            )
+    return None
+
+
+def _why_violated(
+    interface: Interface, given: Sequence[Given], condition: Condition
+) -> str | None:
+    """Return why arguments violate a condition, or None."""
+    value = _demanded(interface, given, condition)
+    if (other := condition.at_least_argument) is not None:
+        name, why = interface.arguments[other].name, condition.why
+        if value < int(_scalar(given[other])):
+            return f"expected at least {name} = {given[other]} ({why}), got {value}"
+    if (other := condition.like_argument) is not None:
+        dimension, name = condition.like_dimension, interface.arguments[other].name
+        if value != (wanted := np.asarray(given[other]).shape[dimension]):
+            return (
+                f"expected {wanted}, which is size {dimension} of {name}, got {value}"
+            )
+    return condition.violated(value)
+
+
+def _scalar(given: Given) -> Any:
+    """Return an argument that is a number."""
+    return np.asarray(given).item()
+
+
+def _demanded(
+    interface: Interface, given: Sequence[Given], condition: Condition
+) -> int:
+    """Return the number that a condition is about."""
+    if condition.what == "bytes":
+        array = np.asarray(given[condition.argument])
+        steps = zip(array.shape, array.strides, strict=True)
+        return array.itemsize + sum((size - 1) * step for size, step in steps)
+    field = Field(What(condition.what), condition.argument, condition.dimension, "", 0)
+    return int(value_of(interface, given, field))
+
+
+INDEX_LIMIT = 1 << 31
+"""Elements of memory that an i32 can number."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a kernel."""
+
+    interface: Interface
+    given: tuple[Given, ...]
+    """The arguments, as they were given."""
+    buffers: tuple[Array, ...]
+    """What each memref's memory holds, one dimension each."""
+    push_constants: bytes
+    """The block of push constants; empty under OpenCL."""
+    groups: tuple[int, int, int]
+    """Work-groups along x, y, z."""
+
+    @property
+    def opencl_arguments(self) -> tuple[Any, ...]:
+        """The arguments of an OpenCL kernel: arrays and numpy scalars, in order."""
+        found: list[Any] = []
+        buffers = iter(self.buffers)
+        for position, argument in enumerate(self.interface.arguments):
+            if isinstance(argument, Buffer):
+                found.append(next(buffers))
+            for field in self.interface.fields:
+                if field.argument == position:
+                    data = bytes_of(self.interface, self.given, field)
+                    found.append(np.frombuffer(data, dtype_of(field.type))[0])
+        return tuple(found)
+
+    def unpack(self, buffers: Sequence[Array]) -> tuple[Array, ...]:
+        """The arrays of the memrefs, in order, from what the buffers hold now."""
+        arrays: list[Array] = []
+        found = iter(buffers)
+        for argument, given in zip(self.interface.arguments, self.given, strict=True):
+            if isinstance(argument, Buffer):
+                array = np.asarray(given)
+                flat = next(found)[argument.offset or 0 :]
+                view = as_strided(flat.view(array.dtype), array.shape, array.strides)
+                arrays.append(view)
+        return tuple(arrays)
+
+
+def pack(
+    interface: Interface,
+    arguments: Sequence[Given],
+    groups: tuple[int, int, int] | None = None,
+) -> Call:
+    """Check arguments against an interface, and pack them.
+
+    Args:
+        interface: of the kernel.
+        arguments: arrays for memrefs, numbers for scalars.
+        groups: work-groups along x, y, z, instead of those of the kernel's grid.
+
+    Raises:
+        ValueError: an argument is missing, of another type, shape or stride, or
+            violates a condition; or there is no grid.
+    """
+    if len(arguments) != len(interface.arguments):
+        names = ", ".join(argument.name for argument in interface.arguments)
+        raise ValueError(
+            f"expected {len(interface.arguments)} arguments of {interface.name} "
+            f"({names}), got {len(arguments)}"
+        )
+    given: list[Given] = []
+    for argument, each in zip(interface.arguments, arguments, strict=True):
+        given.append(_checked(argument, each))
+    if (reason := violated_condition(interface, given)) is not None:
+        raise ValueError(reason)
+    if interface.flavour == "vulkan":
+        _check_extents(interface, given)
+    buffers = tuple(
+        _flat(argument, np.asarray(each))
+        for argument, each in zip(interface.arguments, given, strict=True)
+        if isinstance(argument, Buffer)
+    )
+    block = _push_constants(interface, given)
+    chosen = groups or groups_of(interface, given)
+    return Call(interface, tuple(given), buffers, block, chosen)
+
+
+def sizes_of(interface: Interface, arguments: Sequence[Given]) -> list[int]:
+    """The sizes that the grid is computed from."""
+    return [int(value_of(interface, arguments, each)) for each in interface.sizes]
+
+
+def groups_of(interface: Interface, arguments: Sequence[Given]) -> tuple[int, int, int]:
+    """The work-groups along x, y, z that arguments ask for; one without a grid.
+
+    There are none where there is nothing to do, as for matrices without rows.
+
+    Raises:
+        ValueError: a number of work-groups is negative.
+    """
+    if interface.grid is None:
+        return (1, 1, 1)
+    sizes = sizes_of(interface, arguments)
+    x, y, z = (*(each.of(sizes) for each in interface.grid), 1, 1)[:3]
+    if min(x, y, z) < 0:
+        raise ValueError(
+            f"expected no negative number of work-groups along an axis of "
+            f"{interface.name}, got {x} x {y} x {z} for sizes {sizes}"
+        )
+    return x, y, z
+
+
+def _checked(argument: Argument, given: Given) -> Given:
+    """An argument, if it is what the kernel takes."""
+    if isinstance(argument, Scalar):
+        if np.ndim(given) != 0:
+            raise ValueError(
+                f"expected {argument.name} to be one {argument.type}, "
+                f"got an array of shape {np.shape(given)}"
+            )
+        return given
+    array = np.asarray(given)
+    known = DTYPES[argument.element]
+    if str(array.dtype) not in known:
+        raise ValueError(
+            f"expected {argument.name} to hold {argument.element} ({known[0]}), "
+            f"got {array.dtype}"
+        )
+    if argument.shape and not _fits(argument.shape, array.shape):
+        shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
+        got = " x ".join(map(str, array.shape))
+        raise ValueError(f"expected {argument.name} to be {shape or '()'}, got {got}")
+    if argument.strides is None and not array.flags.c_contiguous:
+        return array.copy(order="C")
+    _check_strides(argument, array)
+    return array
+
+
+def _fits(expected: Sequence[int | None], found: Sequence[int]) -> bool:
+    return len(expected) == len(found) and all(
+        size is None or size == other
+        for size, other in zip(expected, found, strict=True)
+    )
+
+
+def _check_strides(argument: Buffer, array: Array) -> None:
+    """Check the strides along dimensions of which there is more than one element."""
+    if array.size == 0:
+        return
+    strides = element_strides(array)
+    if strides is None or min(strides, default=0) < 0:
+        raise ValueError(
+            f"expected {argument.name} to have strides of whole elements that are not "
+            f"negative, got {array.strides} bytes"
+        )
+    expected = argument.strides or row_major(array.shape)
+    for wanted, found, size in zip(expected, strides, array.shape, strict=True):
+        if wanted is not None and wanted != found and size > 1:
+            raise ValueError(
+                f"expected {argument.name} to have strides of "
+                f"{', '.join('?' if n is None else str(n) for n in expected)} "
+                f"elements, got {', '.join(map(str, strides))}"
+            )
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an array in row-major order.
+
+    >>> row_major((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides = [1]
+    for size in reversed(shape[1:]):
+        strides.insert(0, strides[0] * size)
+    return tuple(strides[: len(shape)])
+
+
+def _check_extents(interface: Interface, given: Sequence[Given]) -> None:
+    """Check that every element has a number that is an i32."""
+    for argument, each in zip(interface.arguments, given, strict=True):
+        if isinstance(argument, Buffer):
+            extent = _extent(np.asarray(each)) + (argument.offset or 0)
+            if extent > INDEX_LIMIT:
+                raise ValueError(
+                    f"expected {argument.name} to take at most {INDEX_LIMIT} elements "
+                    f"of memory, as an index of Vulkan is an i32, got {extent}"
+                )
+
+
+def _extent(array: Array) -> int:
+    """Elements of memory from the first element of an array to its last."""
+    strides = element_strides(array)
+    assert strides is not None, array.strides
+    ends = ((n - 1) * step for n, step in zip(array.shape, strides, strict=True))
+    return 1 + sum(ends) if array.size else 0
+
+
+def _flat(argument: Buffer, array: Array) -> Array:
+    """The memory of an array, from its first element to its last, after the offset.
+
+    It has an element where the array has none: drivers have no empty buffers.
+    """
+    memory = as_strided(array, (_extent(array),), (array.itemsize,))
+    if array.size == 0:
+        memory = np.zeros(1, array.dtype)
+    return np.concatenate([np.zeros(argument.offset or 0, array.dtype), memory])
+
+
+def _push_constants(interface: Interface, given: Sequence[Given]) -> bytes:
+    """The block of push constants."""
+    block = bytearray(interface.push_constant_bytes)
+    if interface.flavour == "vulkan":
+        for field in interface.fields:
+            data = bytes_of(interface, given, field)
+            block[field.byte_offset : field.byte_offset + len(data)] = data
+    return bytes(block)
