@@ -1,1 +1,0 @@
-"""Passes from other dialects into coopmatrix."""
