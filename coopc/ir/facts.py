@@ -535,3 +535,12 @@ _NAMED: Mapping[str, Rule] = {
     "tt.splat": _passed,
 }
 """By name, so that the dialect is not imported where no program has it."""
+
+
+def constant_number(value: SSAValue) -> int | None:
+    """Return the number that an integer is, where it is a constant."""
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr(value=number)):
+            return number.data
+        case _:
+            return None

@@ -24,13 +24,13 @@ from coopc.dialects.coopmatrix import Axis, Layout, MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_memref
-from coopc.ir.facts import ValueFacts
+from coopc.ir.facts import ValueFacts, constant_number
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import Memory
 from coopc.rewrite.element_views import why_no_view
 from coopc.rewrite.matrix_size import why_too_large
-from coopc.rewrite.structure import Functions, callee, why_not_structured
+from coopc.rewrite.structure import has_matrices, why_not_structured
 
 MOST_VECTORS = 1024
 """Vectors that a lane holds of a matrix: all are written out, and each element of a
@@ -148,24 +148,6 @@ def _why_no_slot(op: Operation, lanes: int) -> str | None:
     )
 
 
-_ON_MATRICES = frozenset[type[Operation]](coopmatrix.OPERATIONS)
-
-
-def has_matrices(func: FuncOp, known: Functions) -> bool:
-    """Whether a function, or one that it calls, has operations on matrices."""
-    wanted, seen = [func], {func}
-    while wanted:
-        for op in wanted.pop().walk():
-            if op.__class__ in _ON_MATRICES:
-                return True
-            if isinstance(op, CallOp):
-                called = callee(op, known)
-                if called is not None and called not in seen:
-                    seen.add(called)
-                    wanted.append(called)
-    return False
-
-
 def memory_of(
     op: coopmatrix.LoadOp
     | coopmatrix.StoreOp
@@ -223,12 +205,3 @@ def alignment_of(op: coopmatrix.AccessOp) -> int:
         step = 1 if stride is None or stride == DYNAMIC_INDEX else stride
         found = gcd(found, size * step * ValueFacts().divisor(position))
     return max(said, found)
-
-
-def constant_number(value: SSAValue) -> int | None:
-    """Return the number that an integer is, where it is a constant."""
-    match value.owner:
-        case arith.ConstantOp(value=IntegerAttr(value=number)):
-            return number.data
-        case _:
-            return None

@@ -23,7 +23,7 @@ from xdsl.dialects.scf import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from coopc.dialects import simt
+from coopc.dialects import coopmatrix, simt
 
 TRANSPARENT: frozenset[type[Operation]] = frozenset(
     {
@@ -171,4 +171,22 @@ def is_inside(value: SSAValue, loop: ForOp) -> bool:
         if block is loop.body.block:
             return True
         block = block.parent_block()
+    return False
+
+
+_ON_MATRICES = frozenset[type[Operation]](coopmatrix.OPERATIONS)
+
+
+def has_matrices(func: FuncOp, known: Functions) -> bool:
+    """Whether a function, or one that it calls, has operations on matrices."""
+    wanted, seen = [func], {func}
+    while wanted:
+        for op in wanted.pop().walk():
+            if op.__class__ in _ON_MATRICES:
+                return True
+            if isinstance(op, CallOp):
+                called = callee(op, known)
+                if called is not None and called not in seen:
+                    seen.add(called)
+                    wanted.append(called)
     return False

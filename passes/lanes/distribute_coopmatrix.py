@@ -30,7 +30,8 @@ from coopc.plan.lane_access import BlockAccess, plan_block
 from coopc.remarks import remark
 from coopc.rewrite.element_views import view_elements
 from coopc.rewrite.lane_distribution import Distributor
-from coopc.rewrite.lane_facts import has_matrices, memory_of, refusal
+from coopc.rewrite.lane_facts import memory_of, refusal
+from coopc.rewrite.structure import has_matrices
 from coopc.rewrite.one_to_many import split_values
 from coopc.rewrite.structure import functions
 

@@ -38,7 +38,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.tt.types import PtrType, is_tensor, shape_of
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 from coopc.rewrite.polynomial import NOTHING, ONE, Polynomial
 from coopc.rewrite.structure import is_inside
 

@@ -19,7 +19,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from coopc.dialects import tt
 from coopc.passes.triton.affine_tensors import Indices, NotAffine
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 from coopc.rewrite.polynomial import NOTHING, Polynomial
 
 SURFACE_ALIGNMENT = 64

@@ -69,7 +69,7 @@ from coopc.passes.triton.materialize import Materializer, place_after
 from coopc.plan.refusal import Reason, Refusal
 from coopc.remarks import remark
 from coopc.rewrite.dead_values import remove_dead
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 from coopc.rewrite.polynomial import NOTHING, ONE, Polynomial
 
 PointerOp: TypeAlias = (

@@ -73,7 +73,7 @@ from coopc.passes.triton.origins import origin_of
 from coopc.passes.xe.convert_to_xe.registers import not_a_number
 from coopc.rewrite.dead_values import remove_dead
 from coopc.rewrite.host_descriptors import make_host_descriptors
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 

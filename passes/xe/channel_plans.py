@@ -42,7 +42,7 @@ from coopc.plan.channels import (
     plan_slots,
 )
 from coopc.plan.surface import Rule
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 
 MOST_BYTES = 1 << 32
 """Of memory that offsets of 32 bits reach."""

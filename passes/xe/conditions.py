@@ -36,7 +36,7 @@ from coopc.passes.triton.origins import origin_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.surface import Part, Rule, rules
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 
 AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 

@@ -59,7 +59,7 @@ from coopc.passes.xe.convert_to_xe.registers import length_of
 from coopc.plan.because import Because
 from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 from coopc.rewrite.structure import kernel_around
 from coopc.rewrite.uniformity import Uniformity, Variation
 

@@ -59,7 +59,7 @@ from coopc.plan.search import Request, plan
 from coopc.plan.surface import refuse_surface
 from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
 StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp

@@ -43,7 +43,7 @@ from coopc.passes.xe.plan_block_io import remark_second_entry, summary
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 from coopc.rewrite.device_option import device_of
-from coopc.rewrite.lane_facts import has_matrices
+from coopc.rewrite.structure import has_matrices
 from coopc.rewrite.one_to_many import Rule, Splitter, split_values
 from coopc.rewrite.structure import function_around, functions, why_not_structured
 

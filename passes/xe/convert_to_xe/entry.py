@@ -30,7 +30,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_integer
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 
 Make = Callable[[], Operation]
 

@@ -59,7 +59,7 @@ from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 from coopc.plan.surface import Part, Rule, refuse_surface, rules
 from coopc.rewrite.index_polynomial import Polynomial
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 from coopc.rewrite.matrix_cutting import memory_offset
 from coopc.rewrite.one_to_many import Splitter
 

@@ -37,7 +37,7 @@ from coopc.passes.xe.convert_to_xe.registers import (
     vector_type,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 from coopc.rewrite.one_to_many import Splitter
 
 KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {

@@ -58,7 +58,7 @@ from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.channels import Message
 from coopc.rewrite.index_polynomial import Polynomial
-from coopc.rewrite.lane_facts import constant_number
+from coopc.ir.facts import constant_number
 from coopc.rewrite.one_to_many import Rule, Splitter
 
 MOST_BYTES = 1 << 31
