@@ -7,7 +7,9 @@ from xdsl.context import Context
 import coopc
 from bench.harness import Row, seconds
 from coopc.generate.programs import module_of
-from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
+    DistributeCoopmatrixPass,
+)
 
 SIZE = 32
 A = f"!coopmatrix.matrix<{SIZE}x{SIZE}xf16, a>"

@@ -11,7 +11,7 @@ from xdsl.context import Context
 
 from bench.harness import Row, interleaved
 from coopc.generate.programs import kernel
-from coopc.passes.cpu.vectorize_subgroup import VectorizeSubgroupPass
+from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import VectorizeSubgroupPass
 
 SIZES = (200, 800)
 

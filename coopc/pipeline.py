@@ -220,7 +220,7 @@ def _verify_operations(module: ModuleOp) -> None:
             check_update(op)
             if any(name.startswith(DIALECTS) for name in op.attributes):
                 # Of these dialects; what has none need not import them.
-                from coopc.rewrite.known_attributes import verify_attributes
+                from coopc.dialects.discardable_attributes import verify_attributes
 
                 verify_attributes(op)
         except (DiagnosticException, RecursionError, MemoryError) as error:

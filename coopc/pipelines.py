@@ -14,10 +14,14 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coopc.device import DEVICES, Flavour, device
 from coopc.passes.check_lowered import CheckLoweredPass
-from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
+from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
+    SplitCoopmatrixPass,
+)
 from coopc.passes.expand_exchanges import ExpandExchangesPass
 from coopc.passes.generic.normalize import NormalizePass
-from coopc.passes.khr.legalize_coopmatrix_khr import LegalizeCoopmatrixKhrPass
+from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import (
+    LegalizeCoopmatrixKhrPass,
+)
 from coopc.passes.linalg.pack_coopmatrix_b import PackCoopmatrixBPass
 from coopc.passes.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
@@ -200,7 +204,9 @@ class CoopcLanesPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
         from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
-        from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+        from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
+            DistributeCoopmatrixPass,
+        )
         from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
         )
@@ -250,9 +256,7 @@ class CoopcAmxPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
         from coopc.passes.coopmatrix.inline_matrix_calls import InlineMatrixCallsPass
-        from coopc.passes.cpu.convert_coopmatrix_to_amx import (
-            ConvertCoopmatrixToAmxPass,
-        )
+        from coopc.passes.cpu.convert_coopmatrix_to_amx import convert_coopmatrix_to_amx
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
         from coopc.passes.cpu.fit_amx_tiles import FitAmxTilesPass
         from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
@@ -267,7 +271,7 @@ class CoopcAmxPass(Pipeline):
             InlineMatrixCallsPass(),  # tiles are of one function
             PackBAmxPass(),
             *vectorising(self.subgroup_size),
-            ConvertCoopmatrixToAmxPass(),
+            convert_coopmatrix_to_amx.ConvertCoopmatrixToAmxPass(),
             NormalizePass(),
             FitAmxTilesPass(),
             ConvertSimtToLoopsPass(),
@@ -298,7 +302,9 @@ class CoopcCpuPass(Pipeline):
         """Vectorise what work-items do, then let one work-item hold each matrix."""
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
         from coopc.passes.cpu.stage_row_slices import StageRowSlicesPass
-        from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+        from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
+            DistributeCoopmatrixPass,
+        )
         from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
             ConvertLinalgToCoopmatrixPass,
         )
@@ -321,7 +327,9 @@ def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
     from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
     from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
     from coopc.passes.cpu.settle_kernels import SettleKernelsPass
-    from coopc.passes.cpu.vectorize_subgroup import VectorizeSubgroupPass
+    from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import (
+        VectorizeSubgroupPass,
+    )
 
     return (
         SettleKernelsPass(subgroup_size=subgroup_size),

@@ -27,79 +27,67 @@ DIALECTS: dict[str, str] = {
 }
 """From the name of a dialect to `module:object`."""
 
-PASSES: dict[str, str] = {
-    "check-dominance": "coopc.passes.check_dominance:CheckDominancePass",
-    "check-bounds": "coopc.passes.check_bounds:CheckBoundsPass",
-    "check-uniformity": "coopc.passes.check_uniformity:CheckUniformityPass",
-    "check-lowered": "coopc.passes.check_lowered:CheckLoweredPass",
-    "set-target": "coopc.passes.set_target:SetTargetPass",
-    "normalize": "coopc.passes.generic.normalize:NormalizePass",
-    "expand-arith": "coopc.passes.generic.expand_arith:ExpandArithPass",
-    "expand-bf16": "coopc.passes.generic.expand_bf16:ExpandBf16Pass",
-    "expand-math": "coopc.passes.generic.expand_math:ExpandMathPass",
-    "expand-vector": "coopc.passes.generic.expand_vector:ExpandVectorPass",
-    "convert-linalg-to-coopmatrix": "coopc.passes.linalg.convert_linalg_to_coopmatrix"
-    ":ConvertLinalgToCoopmatrixPass",
-    "convert-spirv-calls-to-coopmatrix": "coopc.passes.spirv_calls"
-    ".convert_spirv_calls_to_coopmatrix:ConvertSpirvCallsToCoopmatrixPass",
-    "tile-matmul-khr": "coopc.passes.linalg.tile_matmul_khr:TileMatmulKhrPass",
-    "inline-matrix-calls": "coopc.passes.coopmatrix.inline_matrix_calls"
-    ":InlineMatrixCallsPass",
-    "split-coopmatrix": "coopc.passes.coopmatrix.split_coopmatrix:SplitCoopmatrixPass",
-    "pack-coopmatrix-b": "coopc.passes.linalg.pack_coopmatrix_b:PackCoopmatrixBPass",
-    "legalize-coopmatrix-khr": "coopc.passes.khr.legalize_coopmatrix_khr"
-    ":LegalizeCoopmatrixKhrPass",
-    "inline-tt-calls": "coopc.passes.triton.inline_tt_calls:InlineTtCallsPass",
-    "expand-tt-math": "coopc.passes.triton.expand_tt_math:ExpandTtMathPass",
-    "unwrap-tt-offsets": "coopc.passes.triton.unwrap_tt_offsets:UnwrapTtOffsetsPass",
-    "add-fallback-entry": "coopc.passes.triton.add_fallback_entry:AddFallbackEntryPass",
-    "convert-tt-pointers-to-descriptors": "coopc.passes.triton"
-    ".convert_tt_pointers_to_descriptors:ConvertTtPointersToDescriptorsPass",
-    "settle-tt-descriptors": "coopc.passes.triton.settle_tt_descriptors"
-    ":SettleTtDescriptorsPass",
-    "prefetch-block-io": ("coopc.passes.xe.prefetch_block_io:PrefetchBlockIoPass"),
-    "plan-block-io": "coopc.passes.xe.plan_block_io:PlanBlockIoPass",
-    "convert-ttgir-to-xe": "coopc.passes.xe.convert_to_xe.convert_ttgir_to_xe"
-    ":ConvertTtgirToXePass",
-    "convert-coopmatrix-to-xe": "coopc.passes.xe.convert_to_xe"
-    ".convert_coopmatrix_to_xe:ConvertCoopmatrixToXePass",
-    "expand-exchanges": "coopc.passes.expand_exchanges:ExpandExchangesPass",
-    "fuse-split-dpas": "coopc.passes.xe.fuse_split_dpas:FuseSplitDpasPass",
-    "emulate-xe": "coopc.passes.xe.emulate.emulate_xe:EmulateXePass",
-    "tile-matmul-amx": "coopc.passes.linalg.tile_matmul_amx:TileMatmulAmxPass",
-    "pack-b-amx": "coopc.passes.linalg.pack_b_amx:PackBAmxPass",
-    "settle-kernels": "coopc.passes.cpu.settle_kernels:SettleKernelsPass",
-    "resolve-matrix-fill": "coopc.passes.cpu.resolve_matrix_fill:ResolveMatrixFillPass",
-    "resolve-matrix-wi-slice": "coopc.passes.cpu.resolve_matrix_wi_slice"
-    ":ResolveMatrixWiSlicePass",
-    "vectorize-subgroup": "coopc.passes.cpu.vectorize_subgroup:VectorizeSubgroupPass",
-    "resolve-subgroup-wi-call": "coopc.passes.cpu.resolve_subgroup_wi_call"
-    ":ResolveSubgroupWiCallPass",
-    "distribute-coopmatrix": "coopc.passes.lanes.distribute_coopmatrix"
-    ":DistributeCoopmatrixPass",
-    "converge-subgroup": "coopc.passes.lanes.converge_subgroup:ConvergeSubgroupPass",
-    "convert-coopmatrix-to-amx": "coopc.passes.cpu.convert_coopmatrix_to_amx"
-    ":ConvertCoopmatrixToAmxPass",
-    "fit-amx-tiles": "coopc.passes.cpu.fit_amx_tiles:FitAmxTilesPass",
-    "stage-row-slices": "coopc.passes.cpu.stage_row_slices:StageRowSlicesPass",
-    "convert-simt-to-loops": "coopc.passes.cpu.convert_simt_to_loops"
-    ":ConvertSimtToLoopsPass",
-    "coopc-khr": "coopc.pipelines:CoopcKhrPass",
-    "coopc-xe": "coopc.pipelines:CoopcXePass",
-    "coopc-lanes": "coopc.pipelines:CoopcLanesPass",
-    "coopc-amx": "coopc.pipelines:CoopcAmxPass",
-    "coopc-cpu": "coopc.pipelines:CoopcCpuPass",
-}
-"""From the name of a pass to `module:class`, in the order of the pipelines."""
-
-PIPELINES: tuple[str, ...] = (
-    "coopc-khr",
-    "coopc-xe",
-    "coopc-lanes",
-    "coopc-amx",
-    "coopc-cpu",
-)
+PIPELINES = ("coopc-khr", "coopc-xe", "coopc-lanes", "coopc-amx", "coopc-cpu")
 """Which of the passes are pipelines: what `coopc-opt --list pipelines` lists."""
+
+PASS_FOLDERS: dict[str, str] = {
+    "check-dominance": ".",
+    "check-bounds": ".",
+    "check-uniformity": ".",
+    "check-lowered": ".",
+    "set-target": ".",
+    "normalize": "generic",
+    "expand-arith": "generic",
+    "expand-bf16": "generic",
+    "expand-math": "generic",
+    "expand-vector": "generic",
+    "convert-linalg-to-coopmatrix": "linalg",
+    "convert-spirv-calls-to-coopmatrix": "spirv_calls",
+    "tile-matmul-khr": "linalg",
+    "inline-matrix-calls": "coopmatrix",
+    "split-coopmatrix": "coopmatrix.split_coopmatrix",
+    "pack-coopmatrix-b": "linalg",
+    "legalize-coopmatrix-khr": "khr.legalize_coopmatrix_khr",
+    "inline-tt-calls": "triton",
+    "expand-tt-math": "triton",
+    "unwrap-tt-offsets": "triton",
+    "add-fallback-entry": "triton",
+    "convert-tt-pointers-to-descriptors": "triton",
+    "settle-tt-descriptors": "triton",
+    "prefetch-block-io": "xe",
+    "plan-block-io": "xe",
+    "convert-ttgir-to-xe": "xe.convert_to_xe",
+    "convert-coopmatrix-to-xe": "xe.convert_to_xe",
+    "expand-exchanges": ".",
+    "fuse-split-dpas": "xe",
+    "emulate-xe": "xe.emulate",
+    "tile-matmul-amx": "linalg",
+    "pack-b-amx": "linalg",
+    "settle-kernels": "cpu",
+    "resolve-matrix-fill": "cpu",
+    "resolve-matrix-wi-slice": "cpu",
+    "vectorize-subgroup": "cpu.vectorize_subgroup",
+    "resolve-subgroup-wi-call": "cpu",
+    "distribute-coopmatrix": "lanes.distribute_coopmatrix",
+    "converge-subgroup": "lanes",
+    "convert-coopmatrix-to-amx": "cpu.convert_coopmatrix_to_amx",
+    "fit-amx-tiles": "cpu",
+    "stage-row-slices": "cpu",
+    "convert-simt-to-loops": "cpu",
+}
+"""From the name of a pass to the package below `coopc.passes` that has its file, in the
+order of the pipelines."""
+
+
+def _class_name(name: str) -> str:
+    return "".join(map(str.capitalize, name.split("-"))) + "Pass"
+
+
+PASSES: dict[str, str] = {
+    name: f"coopc.passes.{folder}.{name.replace('-', '_')}:{_class_name(name)}"
+    for name, folder in PASS_FOLDERS.items()
+} | {name: f"coopc.pipelines:{_class_name(name)}" for name in PIPELINES}
+"""From the name of a pass to `module:class`, which follow from the name."""
 
 TARGETS: dict[str, str] = {
     "abi-json": "coopc.emit.targets:AbiJsonTarget",

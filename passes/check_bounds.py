@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Axis, Layout
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.rewrite.uniformity import constant_of
+from coopc.ir.uniformity import constant_of
 
 
 def check_bounds(module: ModuleOp) -> None:

@@ -7,7 +7,7 @@ the same for all of it; or a position, a memref or a scalar is not; or the attri
 a kernel are wrong.
 
 `coopmatrix.extract` and `insert`, and what each work-item does alone, may stand
-anywhere.  What is taken for the same for whom says `coopc.rewrite.uniformity`.
+anywhere.  What is taken for the same for whom says `coopc.ir.uniformity`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.traits import Collective
-from coopc.rewrite.uniformity import Uniformity, Variation
+from coopc.ir.uniformity import Uniformity, Variation
 from coopc.xdsl_gaps import note_at
 
 WHO = {

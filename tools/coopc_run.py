@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from coopc.emit.walker import Facts
     from coopc.interface import Interface
     from coopc.interface_call import Call, Given
-    from coopc.rewrite.bounds_checks import Access
+    from coopc.run.bounds_checks import Access
     from coopc.run.execute import Array, Outcome
     from coopc.run.tiles import Tiles
     from coopc.sim.matrices import Provider
@@ -712,7 +712,7 @@ def on_simulator(args: argparse.Namespace, job: Job) -> Outcome:
 
 def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
     """Compile what the passes made for this processor, and run it."""
-    from coopc.rewrite.bounds_checks import add_bounds_checks
+    from coopc.run.bounds_checks import add_bounds_checks
     from coopc.run.cpu import Stages, llvm_ir
     from coopc.run.cpu_session import Session
     from coopc.run.execute import on_cpu_session

@@ -40,7 +40,7 @@ from coopc.interface import (
     SpecConstant,
     fields_of,
 )
-from coopc.rewrite.structure import callee, functions
+from coopc.ir.control_flow import callee, functions
 
 _KINDS = {
     AffineBinaryOpKind.Add: "add",

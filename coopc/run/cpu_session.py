@@ -28,7 +28,7 @@ from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed, Worker, give_up, serve, serving
 
 OUT_OF_BOUNDS = "coopc.out_of_bounds"
-"""What `coopc.rewrite.bounds_checks` calls."""
+"""What `coopc.run.bounds_checks` calls."""
 
 
 class Session(Worker):

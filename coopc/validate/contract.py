@@ -35,7 +35,7 @@ from coopc.dialects import simt
 from coopc.emit.interface import conditions_of
 from coopc.interface import Buffer, Condition, Interface, Scalar
 from coopc.interface_call import violated_condition
-from coopc.rewrite.uniformity import constant_of
+from coopc.ir.uniformity import constant_of
 from coopc.sim.launch import Argument
 from coopc.sim.values import bits_of, is_integer
 from coopc.validate.forms import Form

@@ -38,7 +38,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
-from coopc.rewrite.structure import callee, functions, why_not_structured
+from coopc.ir.control_flow import callee, functions, why_not_structured
 
 INDEX = IndexType()
 WORK_GROUP = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)

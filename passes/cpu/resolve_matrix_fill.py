@@ -41,7 +41,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.dialects import coopmatrix
-from coopc.passes.khr.scalar_forms import Insert, constant, converted
+from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import (
+    Insert,
+    constant,
+    converted,
+)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc import device as devices
 from coopc.dialects import simt
 from coopc.emit.interface import uses_subgroups
-from coopc.passes.cpu.vectorize_subgroup import is_alone
+from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import is_alone
 
 
 @dataclass(frozen=True)

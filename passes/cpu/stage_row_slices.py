@@ -23,9 +23,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
-from coopc.rewrite.amx_refusal import core_scopes
-from coopc.rewrite.amx_scratch import Scratch
-from coopc.rewrite.amx_slices import Slices
+from coopc.passes.cpu.convert_coopmatrix_to_amx.refusal import core_scopes
+from coopc.passes.cpu.convert_coopmatrix_to_amx.row_slices import Scratch, Slices
 
 
 @dataclass(frozen=True)

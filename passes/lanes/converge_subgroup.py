@@ -36,8 +36,8 @@ from xdsl.traits import is_side_effect_free
 from coopc import device as devices
 from coopc.dialects import simt
 from coopc.dialects.traits import Collective
-from coopc.rewrite.structure import Functions, callee, functions
-from coopc.rewrite.uniformity import Uniformity, Variation
+from coopc.ir.control_flow import Functions, callee, functions
+from coopc.ir.uniformity import Uniformity, Variation
 
 
 @dataclass(frozen=True)

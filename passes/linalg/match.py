@@ -35,8 +35,8 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.dialects.simt import EqualSizes
+from coopc.passes.coopmatrix.split_coopmatrix.tiling import element_name
 from coopc.plan.gemm import Fill, Matrix, Problem
-from coopc.rewrite.matrix_offers import element_name
 
 Product = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)

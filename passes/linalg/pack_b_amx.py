@@ -35,10 +35,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, Use
 from coopc.dialects.narrow import is_memref
+from coopc.ir.control_flow import free_name
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
 from coopc.passes.linalg.kernel_text import functions
 from coopc.passes.linalg.packing import PackedB, packable
-from coopc.rewrite.structure import free_name
 
 
 @dataclass(frozen=True)

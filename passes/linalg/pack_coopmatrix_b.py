@@ -40,13 +40,13 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, Use
 from coopc.interface import PACKING_ENTRY
-from coopc.passes.khr.decisions import Decision, why_not_staged
-from coopc.passes.khr.layouts import layouts_of
-from coopc.passes.khr.legalizer import Legalizer
+from coopc.ir.device_option import device_of
+from coopc.passes.khr.legalize_coopmatrix_khr.decisions import Decision, why_not_staged
+from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import Legalizer
+from coopc.passes.khr.legalize_coopmatrix_khr.scratch import layouts_of
 from coopc.passes.linalg.kernel_text import functions
 from coopc.passes.linalg.match import Refused, tiles
 from coopc.passes.linalg.packing import PackedB, packable
-from coopc.rewrite.device_option import device_of
 
 
 @dataclass(frozen=True)

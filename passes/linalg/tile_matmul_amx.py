@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
+from coopc.ir.control_flow import free_name
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
 from coopc.passes.linalg.amx_kernel import AmxKernel, multiplying, packing
 from coopc.passes.linalg.kernel_text import functions
@@ -43,7 +44,6 @@ from coopc.plan.gemm import (
     plan_amx,
 )
 from coopc.remarks import remark
-from coopc.rewrite.structure import free_name
 
 PACK, MULTIPLY = ".pack", ".multiply"
 """What the names of the kernels end in."""

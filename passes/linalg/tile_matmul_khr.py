@@ -21,12 +21,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import GemmTiles
 from coopc.dialects import simt
+from coopc.ir.device_option import device_of
 from coopc.passes.linalg.kernel_text import become_kernel
 from coopc.passes.linalg.match import Multiplication, Refused, matched
 from coopc.passes.linalg.staged_kernel import staged_kernel
 from coopc.plan.gemm import GemmPlan, plan_staged
 from coopc.remarks import remark
-from coopc.rewrite.device_option import device_of
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import tt, ttg
 from coopc.dialects.tt.types import PtrType, is_tensor, shape_of
+from coopc.ir.control_flow import is_inside
 from coopc.ir.facts import constant_number
-from coopc.rewrite.polynomial import NOTHING, ONE, Polynomial
-from coopc.rewrite.structure import is_inside
+from coopc.passes.triton.polynomial import NOTHING, ONE, Polynomial
 
 CastOp = ExtSIOp | ExtUIOp | IndexCastOp | TruncIOp
 

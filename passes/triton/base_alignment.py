@@ -18,9 +18,9 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from coopc.dialects import tt
-from coopc.passes.triton.affine_tensors import Indices, NotAffine
 from coopc.ir.facts import constant_number
-from coopc.rewrite.polynomial import NOTHING, Polynomial
+from coopc.passes.triton.affine_tensors import Indices, NotAffine
+from coopc.passes.triton.polynomial import NOTHING, Polynomial
 
 SURFACE_ALIGNMENT = 64
 """Of a base, in bytes, on all devices that have surfaces."""

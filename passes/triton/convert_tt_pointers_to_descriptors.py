@@ -54,7 +54,7 @@ from coopc.dialects.tt.types import (
     pointee_of,
     shape_of,
 )
-from coopc.ir.facts import ValueFacts
+from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE, NO_MATRIX, NO_PROMISE
 from coopc.passes.triton.affine_tensors import (
     Affine,
@@ -65,12 +65,11 @@ from coopc.passes.triton.affine_tensors import (
     bounds,
     named,
 )
+from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.materialize import Materializer, place_after
+from coopc.passes.triton.polynomial import NOTHING, ONE, Polynomial
 from coopc.plan.refusal import Reason, Refusal
 from coopc.remarks import remark
-from coopc.rewrite.dead_values import remove_dead
-from coopc.ir.facts import constant_number
-from coopc.rewrite.polynomial import NOTHING, ONE, Polynomial
 
 PointerOp: TypeAlias = (
     tt.LoadOp | tt.StoreOp | ttig.PrefetchOp | ttig.BlockLoad2DFromPtrOp

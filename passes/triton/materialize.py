@@ -12,7 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects.narrow import is_integer
-from coopc.rewrite.polynomial import Polynomial
+from coopc.passes.triton.polynomial import Polynomial
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Block, SSAValue
 
 from coopc.dialects import tt, ttg
-from coopc.rewrite.structure import links
+from coopc.ir.control_flow import links
 
 VIEWS = (
     tt.BitcastOp

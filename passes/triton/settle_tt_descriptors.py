@@ -18,6 +18,16 @@ where r is what `moved` is beyond a multiple of 64 bytes.
 
 Only of matrices that are as wide as a tile, which is known: of others nobody could say
 before that they are not wider than their pitch then.
+
+Tensor descriptors that the host makes: the kernel makes them of what it passes.
+
+    tt.func @f(%x: !tt.tensordesc<16x64xf32>)
+
+    tt.func @f(%x: !tt.ptr<f32>, %x_shape0: i32, %x_shape1: i32, %x_stride0: i64) {
+      tt.make_tensor_descriptor %x, [%x_shape0, %x_shape1], [%x_stride0, %c1]
+
+The last stride of a descriptor is 1, and what is outside of it is read as zeros, as
+descriptors of Triton's hosts have it unless they say otherwise.
 """
 
 from __future__ import annotations
@@ -39,6 +49,9 @@ from xdsl.dialects.arith import (
 )
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
     IntegerAttr,
     ModuleOp,
     TensorType,
@@ -47,13 +60,14 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import tt, ttig
 from coopc.dialects.tt.types import (
     Padding,
+    PtrType,
     TensorDescType,
     bits_of,
     block_io,
@@ -61,6 +75,7 @@ from coopc.dialects.tt.types import (
     is_tensor,
 )
 from coopc.dialects.ttg import SliceEncodingAttr
+from coopc.ir.facts import constant_number
 from coopc.layout.encodings import SliceEncoding
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import (
@@ -68,12 +83,54 @@ from coopc.passes.triton.base_alignment import (
     SURFACE_ALIGNMENT,
     alignment_of,
 )
+from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.materialize import Materializer, place_after
 from coopc.passes.triton.origins import origin_of
 from coopc.passes.xe.convert_to_xe.registers import not_a_number
-from coopc.rewrite.dead_values import remove_dead
-from coopc.rewrite.host_descriptors import make_host_descriptors
-from coopc.ir.facts import constant_number
+
+
+def make_host_descriptors(func: tt.FuncOp) -> None:
+    """Let a kernel make the descriptors that are its arguments."""
+    block = func.body.block
+    args = list(block.args)
+    if not any(isinstance(arg.type, TensorDescType) for arg in args):
+        return
+    attributes: list[DictionaryAttr] = []
+    for position, arg in enumerate(args):
+        attributes.append(DictionaryAttr(dict(func.argument_attributes(position))))
+        if isinstance(arg.type, TensorDescType):
+            added = _make(arg, arg.type)
+            attributes += [DictionaryAttr({})] * added
+    types = [arg.type for arg in block.args]
+    func.function_type = FunctionType.from_lists(types, func.function_type.outputs.data)
+    if func.arg_attrs is not None:
+        func.arg_attrs = ArrayAttr(attributes)
+
+
+def _make(arg: BlockArgument, type: TensorDescType) -> int:
+    """Make one descriptor at the entry; return how many arguments there are more."""
+    block, name = arg.block, arg.name_hint
+    numbers: list[tuple[str, Attribute]] = [
+        *((f"shape{at}", i32) for at in range(type.rank)),
+        *((f"stride{at}", i64) for at in range(type.rank - 1)),
+    ]
+    base = block.insert_arg(PtrType.of(type.element), arg.index)
+    base.location, base.name_hint = arg.location, name
+    values: list[BlockArgument] = []
+    for suffix, kind in numbers:
+        value = block.insert_arg(kind, base.index + 1 + len(values))
+        value.location = arg.location
+        value.name_hint = None if name is None else f"{name}_{suffix}"
+        values.append(value)
+    one = ConstantOp(IntegerAttr(1, i64))
+    strides = (*values[type.rank :], one.result)
+    made = tt.MakeTensorDescriptorOp(base, values[: type.rank], strides, type)
+    one.location = made.location = arg.location
+    Rewriter.insert_op([one, made], InsertPoint.at_start(block))
+    arg.replace_all_uses_with(made.result)
+    block.erase_arg(arg)
+    return len(numbers)
+
 
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 
@@ -361,4 +418,5 @@ NEEDED = (
     ttig.DescriptorPrefetchOp,
     ttig.ExtractDescOp,
 )
+
 """What is looked at."""

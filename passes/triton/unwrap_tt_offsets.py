@@ -41,7 +41,7 @@ from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.tt.types import is_tensor, shape_of
 from coopc.passes.triton.affine_tensors import Indices, Masks, NotAffine, bounds
-from coopc.rewrite.polynomial import ONE, Polynomial
+from coopc.passes.triton.polynomial import ONE, Polynomial
 
 RemainderOp = RemSIOp | RemUIOp
 DIVISIONS = (

@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation
 from coopc.dialects import tt, xe
 from coopc.dialects.coopmatrix import CHANNEL_BITS
 from coopc.dialects.tt.types import bits_of, block_io
-from coopc.ir.facts import ValueFacts
+from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.xe.conditions import (
     Demands,
     HostNumber,
@@ -42,7 +42,6 @@ from coopc.plan.channels import (
     plan_slots,
 )
 from coopc.plan.surface import Rule
-from coopc.ir.facts import constant_number
 
 MOST_BYTES = 1 << 32
 """Of memory that offsets of 32 bits reach."""

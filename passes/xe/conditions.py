@@ -29,14 +29,13 @@ from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.types import bits_of
 from coopc.interface import SECOND_ENTRY
-from coopc.ir.facts import ValueFacts
+from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
 from coopc.passes.triton.origins import origin_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.surface import Part, Rule, rules
-from coopc.ir.facts import constant_number
 
 AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 

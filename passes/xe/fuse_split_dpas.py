@@ -22,7 +22,7 @@ can share an operand A if
     nothing else reads A    but multiplications that split DPAS has
 
 What is the same for both follows from how the kernel spreads the tile of a work-group
-over its subgroups (`coopc.rewrite.uniformity`): with s / 4 as the row of subgroup s and
+over its subgroups (`coopc.ir.uniformity`): with s / 4 as the row of subgroup s and
 s mod 4 as its column, 2 i and 2 i + 1 are in one row.  B and C may differ, and do.
 """
 
@@ -55,13 +55,13 @@ from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.dialects.xe import SPLIT_LANES, SPLIT_REPEAT_COUNTS
 from coopc.ir.builder import Builder, Built
+from coopc.ir.control_flow import kernel_around
+from coopc.ir.device_option import device_of
+from coopc.ir.facts import constant_number
+from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.xe.convert_to_xe.registers import length_of
 from coopc.plan.because import Because
 from coopc.remarks import remark
-from coopc.rewrite.device_option import device_of
-from coopc.ir.facts import constant_number
-from coopc.rewrite.structure import kernel_around
-from coopc.rewrite.uniformity import Uniformity, Variation
 
 SPLIT_PRECISIONS = (
     xe.Precision.S8,

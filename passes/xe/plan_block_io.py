@@ -29,7 +29,8 @@ from coopc.dialects.tt.types import (
     is_tensor,
     layout_of,
 )
-from coopc.ir.facts import ValueFacts
+from coopc.ir.device_option import device_of
+from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import (
     MEMORY_SAID,
     is_promised,
@@ -58,8 +59,6 @@ from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 from coopc.plan.surface import refuse_surface
 from coopc.remarks import remark
-from coopc.rewrite.device_option import device_of
-from coopc.ir.facts import constant_number
 
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp
 StoreOp: TypeAlias = tt.DescriptorStoreOp | tt.StoreOp

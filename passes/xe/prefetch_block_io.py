@@ -22,8 +22,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, tt, ttig
 from coopc.dialects.tt.types import CacheModifier
+from coopc.ir.control_flow import is_inside
 from coopc.ir.facts import constant_number
-from coopc.rewrite.structure import is_inside
 
 
 def streams(loop: ForOp) -> list[tt.DescriptorLoadOp]:

@@ -12,7 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from coopc.generate.programs import module_of
 from coopc.passes.check_dominance import CheckDominancePass
-from coopc.passes.cpu.convert_coopmatrix_to_amx import ConvertCoopmatrixToAmxPass
+from coopc.passes.cpu.convert_coopmatrix_to_amx.convert_coopmatrix_to_amx import (
+    ConvertCoopmatrixToAmxPass,
+)
 from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate
 

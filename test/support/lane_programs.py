@@ -14,7 +14,9 @@ from xdsl.dialects.builtin import ModuleOp, VectorType
 
 from coopc.dialects import coopmatrix
 from coopc.generate.programs import module_of
-from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
+    DistributeCoopmatrixPass,
+)
 from coopc.sim.simulate import simulate
 from coopc.validate.compare import compare
 

@@ -14,7 +14,7 @@ from coopc.generate.programs import module_of
 from coopc.passes.check_dominance import CheckDominancePass
 from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
 from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
-from coopc.passes.cpu.vectorize_subgroup import VectorizeSubgroupPass
+from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import VectorizeSubgroupPass
 from coopc.sim.simulate import simulate
 
 Array: TypeAlias = npt.NDArray[Any]

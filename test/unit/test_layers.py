@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = (
     ("coopc",),  # the core: whatever in coopc no later layer names
     ("coopc.dialects",),
-    ("coopc.ir", "coopc.rewrite", "coopc.passes", "coopc.emit", "coopc.sim"),
+    ("coopc.ir", "coopc.passes", "coopc.emit", "coopc.sim"),
     ("coopc.run", "coopc.validate", "coopc.generate"),
     ("coopc.pipeline", "coopc.pipelines", "coopc.universe", "coopc.compiler"),
     ("coopc.tools", "coopc.__init__"),  # the latter imports on first use

@@ -32,7 +32,7 @@ from coopc.emit.spirv.arith import relaxed
 from coopc.emit.spirv.emission import Emission, Handlers, Kept, Num, View
 from coopc.emit.spirv.types import DEVICE_USES
 from coopc.emit.walker import Facts, Refusal
-from coopc.rewrite.uniformity import Variation
+from coopc.ir.uniformity import Variation
 from coopc.spirv.instruction import Id, Instruction, Operand
 
 handlers = Handlers()

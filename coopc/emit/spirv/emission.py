@@ -27,7 +27,7 @@ from coopc.spirv.instruction import Id, Instruction, Operand
 from coopc.spirv.module import Function, Module
 
 if TYPE_CHECKING:
-    from coopc.rewrite.uniformity import Uniformity
+    from coopc.ir.uniformity import Uniformity
 
 
 class Later:
@@ -337,7 +337,7 @@ class ModuleEmission:
     def uniformity(self) -> Uniformity:
         """Which control flow is the same for which work-items."""
         if self._uniformity is None:
-            from coopc.rewrite.uniformity import Uniformity
+            from coopc.ir.uniformity import Uniformity
 
             self._uniformity = Uniformity(self.source)
         return self._uniformity

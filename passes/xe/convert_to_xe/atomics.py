@@ -29,6 +29,7 @@ from coopc.dialects import simt, tt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.tt.types import is_tensor
 from coopc.ir.builder import constant_attr
+from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, row_major, too_large
@@ -37,7 +38,6 @@ from coopc.passes.xe.convert_to_xe.registers import packed
 from coopc.passes.xe.convert_to_xe.scalar_access import guarded
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, is_first_of_all
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
-from coopc.rewrite.one_to_many import Splitter
 
 Values = Sequence[SSAValue]
 

@@ -49,6 +49,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, xe
+from coopc.ir.control_flow import is_inside
+from coopc.ir.split_values import Splitter
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.layout_to_arith import origin
 from coopc.passes.xe.convert_to_xe.registers import (
@@ -67,8 +69,6 @@ from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import BlockShape
 from coopc.plan.prefetch import PrefetchPlan
-from coopc.rewrite.one_to_many import Splitter
-from coopc.rewrite.structure import is_inside
 
 Payload: TypeAlias = Literal["none", "prefetch", "all"]
 Start: TypeAlias = tuple[SSAValue, SSAValue]

@@ -25,6 +25,14 @@ from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.interface import SECOND_ENTRY
+from coopc.ir.control_flow import (
+    function_around,
+    functions,
+    has_matrices,
+    why_not_structured,
+)
+from coopc.ir.device_option import device_of
+from coopc.ir.split_values import Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import Demands
@@ -42,10 +50,6 @@ from coopc.passes.xe.convert_to_xe.scale_loop_iv import narrow_loops
 from coopc.passes.xe.plan_block_io import remark_second_entry, summary
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
-from coopc.rewrite.device_option import device_of
-from coopc.rewrite.structure import has_matrices
-from coopc.rewrite.one_to_many import Rule, Splitter, split_values
-from coopc.rewrite.structure import function_around, functions, why_not_structured
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ from coopc.dialects.tt.types import (
     is_tensor,
 )
 from coopc.ir.builder import Built
+from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.origins import base_of, origin_of, origins_of
@@ -70,7 +71,6 @@ from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
 from coopc.passes.xe.convert_to_xe.tensors import Tensors, join, split
 from coopc.passes.xe.register_layout import register_layout
-from coopc.rewrite.one_to_many import Parts, Rule, Splitter, split_values
 
 _DIMENSIONS = {
     ProgramAxis.X: simt.Dimension.X,

@@ -20,10 +20,10 @@ from coopc.dialects import simt, tt, xe
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import dpas_of, shape_of
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
+from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.dpas import DpasEncoding, Operand
 from coopc.passes.xe.register_layout import RegisterLayout, precision_of, registers_of
-from coopc.rewrite.one_to_many import Splitter
 
 Tile = tuple[tuple[int, ...], int, int]
 """The batch, and two of m, n and k."""

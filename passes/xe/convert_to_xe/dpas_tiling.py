@@ -26,10 +26,10 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, xe
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
+from coopc.ir.matrix_size import why_too_large
+from coopc.ir.split_values import Parts
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding, Operand
 from coopc.passes.xe.register_layout import RegisterLayout, precision_of
-from coopc.rewrite.matrix_size import why_too_large
-from coopc.rewrite.one_to_many import Parts
 
 MOST_ROWS = 8
 """Rows of A and C of one DPAS."""

@@ -16,13 +16,13 @@ from xdsl.ir import SSAValue
 from coopc.dialects import simt, ttg
 from coopc.dialects.layout import LinearAttr
 from coopc.dialects.tt.types import bits_of
+from coopc.ir.split_values import Splitter
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, row_major, too_large
 from coopc.passes.xe.convert_to_xe.registers import packed, unpacked
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
-from coopc.rewrite.one_to_many import Splitter
 
 Values = Sequence[SSAValue]
 

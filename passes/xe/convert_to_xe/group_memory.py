@@ -47,13 +47,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt, ttg
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of, transposed
+from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates
 from coopc.passes.xe.convert_to_xe.registers import packed, unpacked, vector_type, zeros
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
-from coopc.rewrite.one_to_many import Splitter
 
 LIMIT_BYTES = 1 << 16
 """Work-group memory that every device has."""

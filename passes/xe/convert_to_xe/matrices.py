@@ -1,6 +1,6 @@
 """Operations on matrices, each on the vectors that a lane holds of them.
 
-Rules for `coopc.rewrite.one_to_many`, which does the rest; `Matrices.rules` is the
+Rules for `coopc.ir.split_values`, which does the rest; `Matrices.rules` is the
 table.  Loads, stores, products and conversions are those of tensors: a matrix is a
 tensor in a layout of DPAS (`dpas_tiling`).
 """
@@ -22,9 +22,14 @@ from coopc.dialects import coopmatrix, xe
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
+from coopc.ir import element_access
 from coopc.ir.builder import Builder, Built
+from coopc.ir.control_flow import function_around
+from coopc.ir.split_values import Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.passes.lanes.distribute_coopmatrix import arithmetic
+from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.convert_to_xe.block_access import BlockAccess, Surface
 from coopc.passes.xe.convert_to_xe.channels import load_channels
@@ -42,13 +47,9 @@ from coopc.passes.xe.convert_to_xe.matrix_memory import (
 from coopc.passes.xe.convert_to_xe.registers import gathered, packed, unpacked
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.register_layout import precision_of, sources
-from coopc.rewrite import element_access, lane_arithmetic
-from coopc.rewrite.lane_values import Held
-from coopc.rewrite.one_to_many import Rule, Splitter
-from coopc.rewrite.structure import function_around
 
 Results: TypeAlias = Sequence[Sequence[SSAValue]]
-Change: TypeAlias = Callable[[Builder, Held, tuple[SSAValue, ...]], Any]
+Change: TypeAlias = Callable[[Builder, LaneFragment, tuple[SSAValue, ...]], Any]
 """From vectors of elements to those of a result of the same type."""
 
 CACHES = {
@@ -59,12 +60,12 @@ CACHES = {
 level, and a hint for it is ignored."""
 
 
-def held_of(tiling: DpasTiling) -> Held:
+def held_of(tiling: DpasTiling) -> LaneFragment:
     """Return what a lane holds, as lanes' arithmetic knows it: no padding."""
     registers = tiling.registers
     full = CoopmatrixLayout.of(tiling.lanes, registers.run, 32, "acc", tiling.lanes)
     count = registers.run // registers.length
-    return Held(full, registers.element, registers.length, count)
+    return LaneFragment(full, registers.element, registers.length, count)
 
 
 def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
@@ -233,8 +234,8 @@ class Matrices:
         elif op.is_pointer:
             raise Refused(op, f"expected a memref to fill from, got {value.type}")
         held = held_of(tiling)
-        scalar = lane_arithmetic.converted(b, value, held.element, signed=True)
-        vector = lane_arithmetic.splat(b, held, scalar)
+        scalar = arithmetic.converted(b, value, held.element, signed=True)
+        vector = arithmetic.splat(b, held, scalar)
         (tile,) = packed(s, tiling.registers, [vector] * held.count)
         return [(tile,) * tiling.registers.pieces]
 
@@ -292,19 +293,19 @@ class Matrices:
         """The same on vectors."""
         other = tuple(unpacked(s, self.of(op.rhs).registers, s.parts(op.rhs)))
         return self._elementwise(
-            op.lhs, s, lambda b, held, x: lane_arithmetic.binary(b, op, held, x, other)
+            op.lhs, s, lambda b, held, x: arithmetic.binary(b, op, held, x, other)
         )
 
     def unary(self, op: coopmatrix.UnaryOp, s: Splitter) -> Results:
         """The same on vectors."""
         return self._elementwise(
-            op.value, s, lambda b, held, x: lane_arithmetic.unary(b, op, held, x)
+            op.value, s, lambda b, held, x: arithmetic.unary(b, op, held, x)
         )
 
     def scale(self, op: coopmatrix.ScaleOp, s: Splitter) -> Results:
         """Vectors times a vector of the scalar."""
         return self._elementwise(
-            op.value, s, lambda b, held, x: lane_arithmetic.scale(b, held, x, op.scalar)
+            op.value, s, lambda b, held, x: arithmetic.scale(b, held, x, op.scalar)
         )
 
     def convert(self, op: coopmatrix.ConvertOp, s: Splitter) -> Results:
@@ -320,7 +321,7 @@ class Matrices:
             )
         b, signed = self.builder(op), op.signed is not None
         vectors = [
-            lane_arithmetic.converted(b, x, target.element, signed)
+            arithmetic.converted(b, x, target.element, signed)
             for x in unpacked(s, source, s.parts(op.value))
         ]
         return [packed(s, target, gathered(s, vectors, wanted, target.length))]
@@ -329,6 +330,6 @@ class Matrices:
         """The same bits: width and use are the same, and so is the layout."""
         source, target = self.of(op.value).registers, self.of(op.result).registers
         vectors = unpacked(s, source, s.parts(op.value))
-        found = lane_arithmetic.bits_as(self.builder(op), vectors, target.element)
+        found = arithmetic.bits_as(self.builder(op), vectors, target.element)
         assert all(isinstance(x.type, VectorType) for x in found), op
         return [packed(s, target, found)]

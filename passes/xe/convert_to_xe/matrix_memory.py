@@ -37,8 +37,10 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.ir.facts import ValueFacts
+from coopc.ir.facts import ValueFacts, constant_number
+from coopc.ir.split_values import Splitter
 from coopc.layout.linear import LinearLayout
+from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
 from coopc.passes.xe.channel_plans import MOST_BYTES, ChannelPlan, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
@@ -48,6 +50,7 @@ from coopc.passes.xe.convert_to_xe.block_access import (
 from coopc.passes.xe.convert_to_xe.channels import Place
 from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling
 from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.index_polynomial import Polynomial
 from coopc.passes.xe.convert_to_xe.layout_to_arith import fields
 from coopc.passes.xe.register_layout import RegisterLayout
 from coopc.plan.block2d import BlockPlan
@@ -58,10 +61,6 @@ from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 from coopc.plan.surface import Part, Rule, refuse_surface, rules
-from coopc.rewrite.index_polynomial import Polynomial
-from coopc.ir.facts import constant_number
-from coopc.rewrite.matrix_cutting import memory_offset
-from coopc.rewrite.one_to_many import Splitter
 
 Pair: TypeAlias = tuple[int, int]
 Moves: TypeAlias = tuple[BlockMove, ...]

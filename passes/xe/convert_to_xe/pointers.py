@@ -42,9 +42,9 @@ from coopc.dialects import tt
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.tt.types import PtrType, bits_of, in_memory
+from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.rewrite.one_to_many import Splitter
 
 MANY = 1 << 40
 """Elements that memory behind a pointer has, as far as anybody knows."""

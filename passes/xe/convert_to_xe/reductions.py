@@ -24,6 +24,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import is_tensor
+from coopc.ir.facts import constant_number
+from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.entry import Entry
@@ -37,8 +39,6 @@ from coopc.passes.xe.convert_to_xe.registers import (
     vector_type,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
-from coopc.ir.facts import constant_number
-from coopc.rewrite.one_to_many import Splitter
 
 KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
     arith.AddfOp: (simt.ReduceKind.ADD, False),

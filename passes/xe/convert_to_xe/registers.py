@@ -23,9 +23,9 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from coopc.dialects.tt.types import bits_of
+from coopc.ir.split_values import Splitter
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
-from coopc.rewrite.one_to_many import Splitter
 
 
 def vector_type(value: SSAValue) -> VectorType:

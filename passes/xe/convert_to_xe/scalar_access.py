@@ -20,6 +20,7 @@ from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coopc.ir.builder import constant_attr
+from coopc.ir.split_values import Splitter
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory
 from coopc.passes.xe.convert_to_xe.pointers import cast
@@ -30,7 +31,6 @@ from coopc.passes.xe.convert_to_xe.registers import (
     zeros,
 )
 from coopc.passes.xe.register_layout import RegisterLayout
-from coopc.rewrite.one_to_many import Splitter
 
 Values: TypeAlias = Sequence[SSAValue]
 Flag: TypeAlias = SSAValue | bool

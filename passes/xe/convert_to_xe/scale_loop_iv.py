@@ -32,9 +32,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, tt
+from coopc.ir.facts import constant_number
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.tensor_memory import plan_of
-from coopc.ir.facts import constant_number
 
 
 def wanted(func: FuncOp) -> Iterator[tuple[BlockArgument, int]]:

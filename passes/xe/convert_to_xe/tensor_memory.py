@@ -31,6 +31,8 @@ from coopc.dialects import tt, ttig, xe
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of, block_io, is_tensor
 from coopc.ir.builder import Builder, Built
+from coopc.ir.facts import constant_number
+from coopc.ir.split_values import Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.triton.access_attributes import why_no_matrix
 from coopc.passes.triton.convert_tt_pointers_to_descriptors import is_block_pointer
@@ -39,6 +41,7 @@ from coopc.passes.xe.conditions import refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import BlockAccess, BlockMove, Surface
 from coopc.passes.xe.convert_to_xe.channels import Place, load_channels
 from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.index_polynomial import Polynomial
 from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates, part
 from coopc.passes.xe.convert_to_xe.pointers import Pointers, cast
 from coopc.passes.xe.convert_to_xe.registers import (
@@ -57,9 +60,6 @@ from coopc.passes.xe.convert_to_xe.tensors import widened
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.channels import Message
-from coopc.rewrite.index_polynomial import Polynomial
-from coopc.ir.facts import constant_number
-from coopc.rewrite.one_to_many import Rule, Splitter
 
 MOST_BYTES = 1 << 31
 """Of a row of a matrix, and from one to the next: as i32."""

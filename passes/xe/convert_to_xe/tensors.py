@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import tt, ttg
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import Rounding, is_tensor
+from coopc.ir.split_values import Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.exchanges import Exchanges, why_not_convert
@@ -33,7 +34,6 @@ from coopc.passes.xe.convert_to_xe.registers import (
     vector_type,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of, sources
-from coopc.rewrite.one_to_many import Rule, Splitter
 
 Values = Sequence[SSAValue]
 View = (

@@ -32,8 +32,8 @@ from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.passes.lanes.distribute_coopmatrix.fragments import shuffled
 from coopc.passes.xe.emulate.values import element_bits, element_of, replaced, resized
-from coopc.rewrite.lane_values import shuffled
 
 TF32_MASK = -(1 << 13)
 """The bits of an f32 that a tf32 has."""

@@ -21,6 +21,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt, xe
+from coopc.ir.control_flow import kernel_around
+from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.xe.emulate.blocks import why_no_memory
 from coopc.passes.xe.emulate.emulator import (
     Emulator,
@@ -30,8 +32,6 @@ from coopc.passes.xe.emulate.emulator import (
 )
 from coopc.plan.block_message import why_not_slots
 from coopc.plan.block_shape import BlockShape
-from coopc.rewrite.structure import kernel_around
-from coopc.rewrite.uniformity import Uniformity, Variation
 
 LANES = (8, 16, 32)
 PAIR = 2

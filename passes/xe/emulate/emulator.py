@@ -38,6 +38,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.ir.control_flow import free_name, function_around, kernel_around
 from coopc.passes.xe.emulate.blocks import Piece, load_piece, store_piece
 from coopc.passes.xe.emulate.dpas import (
     Multiplication,
@@ -46,7 +47,6 @@ from coopc.passes.xe.emulate.dpas import (
     scratch_type,
 )
 from coopc.plan.block_shape import BlockShape
-from coopc.rewrite.structure import free_name, function_around, kernel_around
 
 ALL_BYTES, ALL_ROWS = -4, 1 << 27
 """A row that no offset of 32 bits leaves, extended by its sign; rows enough for all

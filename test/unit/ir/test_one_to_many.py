@@ -24,7 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc.rewrite.one_to_many import Parts, Splitter, split_values
+from coopc.ir.split_values import Parts, Splitter, split_values
 
 FEW = settings(max_examples=40)
 """A program takes 50 ms to parse, verify and run."""

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from coopc.compiler import new_context
 from coopc.dialects import simt
+from coopc.ir.uniformity import Uniformity, Variation
 from coopc.parsing import parse
-from coopc.rewrite.uniformity import Uniformity, Variation
 from coopc.source import Source
 from coopc.universe import everything
 

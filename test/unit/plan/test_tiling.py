@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.rewrite.tiling import Constraint, UnionFind, choose
+from coopc.passes.coopmatrix.split_coopmatrix.tiling import (
+    Constraint,
+    UnionFind,
+    choose,
+)
 
 SIZES = (1, 2, 4, 8)
 AXES = 4

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coopc.rewrite.uniformity import SOURCES
+from coopc.ir.uniformity import SOURCES
 from coopc.sim.undefined import MOVES, READS, VIEWS
 from coopc.universe import everything
 

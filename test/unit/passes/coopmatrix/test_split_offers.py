@@ -14,7 +14,7 @@ from coopc.device import (
     MatrixShape,
 )
 from coopc.dialects import coopmatrix
-from coopc.rewrite.matrix_offers import Offers, Product
+from coopc.passes.coopmatrix.split_coopmatrix.tiling import Offers, Product
 
 
 @st.composite

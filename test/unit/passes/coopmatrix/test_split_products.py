@@ -20,8 +20,11 @@ from coopc.device import (
 )
 from coopc.dialects import coopmatrix
 from coopc.generate.programs import module_of
-from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass, cut
-from coopc.rewrite.matrix_tiling import Refusal, plan_tiling
+from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
+    SplitCoopmatrixPass,
+    cut,
+)
+from coopc.passes.coopmatrix.split_coopmatrix.tiling import Refusal, plan_tiling
 from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
 from coopc.validate.step import first_mismatch

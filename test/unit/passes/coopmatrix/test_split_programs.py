@@ -12,7 +12,9 @@ from coopc.device import (
 )
 from coopc.dialects import coopmatrix
 from coopc.generate.programs import module_of
-from coopc.passes.coopmatrix.split_coopmatrix import SplitCoopmatrixPass
+from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
+    SplitCoopmatrixPass,
+)
 from coopc.sim.simulate import simulate
 from coopc.validate.step import first_mismatch
 

@@ -18,7 +18,7 @@ from coopc.parsing import parse
 from coopc.passes.cpu.resolve_matrix_fill import ResolveMatrixFillPass
 from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
 from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
-from coopc.passes.cpu.vectorize_subgroup import VectorizeSubgroupPass
+from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import VectorizeSubgroupPass
 from coopc.sim.matrices import row_slices
 from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate

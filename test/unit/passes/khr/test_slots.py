@@ -15,7 +15,7 @@ from coopc.device import INTEL_CPU, LAVAPIPE, Device
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.generate.programs import module_of
 from coopc.interface_call import pack
-from coopc.passes.khr.slots import length
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_elements import length
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel

@@ -16,7 +16,9 @@ from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector
 from coopc.generate.programs import kernel as program
 from coopc.interface_call import pack
-from coopc.passes.lanes.distribute_coopmatrix import DistributeCoopmatrixPass
+from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
+    DistributeCoopmatrixPass,
+)
 from coopc.run import execute, opencl, vulkan
 from coopc.sim.simulate import simulate
 

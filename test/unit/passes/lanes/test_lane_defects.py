@@ -21,9 +21,9 @@ from coopc.dialects import coopmatrix, simt
 from coopc.generate.programs import kernel as program
 from coopc.ir import facts
 from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.passes.lanes.distribute_coopmatrix import fragments, multiply, refusal
+from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import Distributor
 from coopc.plan.lane_access import Memory
-from coopc.rewrite import lane_facts, lane_multiply, lane_reduction, lane_values
-from coopc.rewrite.lane_distribution import Distributor
 from coopc.run import toolchain
 from coopc.sim.simulate import simulate
 
@@ -221,12 +221,12 @@ def no_mask(patch: pytest.MonkeyPatch) -> None:
 
 def first_columns(patch: pytest.MonkeyPatch) -> None:
     """7.2: the first columns are offered again."""
-    chosen = lane_reduction._chosen  # pyright: ignore[reportPrivateUsage]
+    chosen = multiply._chosen  # pyright: ignore[reportPrivateUsage]
 
     def wrong(b: Any, values: Any, at: Any, start: int, count: int) -> Any:
         return chosen(b, values, at, 0, count)
 
-    patch.setattr(lane_reduction, "_chosen", wrong)
+    patch.setattr(multiply, "_chosen", wrong)
 
 
 def unpacked_stores(patch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def unconverted(patch: pytest.MonkeyPatch) -> None:
     def wrong(b: Any, product: Any, total: Any, z: Any, at: Any) -> Any:
         return total
 
-    patch.setattr(lane_multiply, "_end", wrong)
+    patch.setattr(multiply, "_end", wrong)
 
 
 def divisible(patch: pytest.MonkeyPatch) -> None:
@@ -281,23 +281,26 @@ def divisible(patch: pytest.MonkeyPatch) -> None:
 
 def no_offset(patch: pytest.MonkeyPatch) -> None:
     """7.10: alignments know no offset."""
-    memory_of = lane_facts.memory_of
+    memory_of = refusal.memory_of
 
     def wrong(op: Any) -> Memory:
         return replace(memory_of(op), alignment=64)
 
-    patch.setattr("coopc.passes.lanes.distribute_coopmatrix.memory_of", wrong)
+    patch.setattr(
+        "coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix.memory_of",
+        wrong,
+    )
 
 
 def long_vectors(patch: pytest.MonkeyPatch) -> None:
     """7.13: a lane holds one vector, as long as it may be."""
-    of = lane_values.Held.of
+    of = fragments.LaneFragment.of
 
     def wrong(layout: CoopmatrixLayout, element: Any, max_vector: int) -> Any:
         held = of(layout, element, max_vector)
         return replace(held, width=held.width * held.count, count=1)
 
-    patch.setattr(lane_values.Held, "of", wrong)
+    patch.setattr(fragments.LaneFragment, "of", wrong)
 
 
 CAUGHT = (AssertionError, ValueError, VerifyException, CompileError)

@@ -10,7 +10,7 @@ from xdsl.ir import Block, SSAValue
 
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
-from coopc.rewrite.lane_places import (
+from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Element,
     component,
     digits,

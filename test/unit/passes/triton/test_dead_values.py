@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.rewrite.dead_values import remove_dead
+from coopc.passes.triton.dead_values import remove_dead
 from coopc.source import Source
 from coopc.universe import everything
 

@@ -20,11 +20,11 @@ import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import tt
 from coopc.interface_call import pack
+from coopc.ir.split_values import Splitter
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
 from coopc.plan import search
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import BlockMode, BlockShape
-from coopc.rewrite.one_to_many import Splitter
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
 

@@ -12,7 +12,7 @@ from coopc.compiler import new_context
 from coopc.ir.builder import INDEX, Builder
 from coopc.parsing import parse
 from coopc.passes.generic.normalize import NormalizePass
-from coopc.rewrite.index_polynomial import Polynomial
+from coopc.passes.xe.convert_to_xe.index_polynomial import Polynomial
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything

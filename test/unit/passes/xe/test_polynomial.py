@@ -8,7 +8,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
 from coopc.passes.triton.materialize import Materializer
-from coopc.rewrite.polynomial import NOTHING, Polynomial
+from coopc.passes.triton.polynomial import NOTHING, Polynomial
 
 FUNC = FuncOp("f", ((i32, i32, i64), ()))
 VALUES: list[SSAValue] = list(FUNC.body.block.args)

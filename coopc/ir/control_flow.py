@@ -1,0 +1,196 @@
+"""Where values flow through control flow: loops, branches, selections and calls.
+
+What `coopc.ir.split_values` knows of `scf`, `func` and `arith.select`, so that the
+passes on it need rules for their own operations alone.
+
+>>> from xdsl.dialects.scf import ForOp
+>>> ForOp in TRANSPARENT
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.arith import SelectOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.scf import (
+    ConditionOp,
+    ExecuteRegionOp,
+    ForOp,
+    IfOp,
+    IndexSwitchOp,
+    WhileOp,
+    YieldOp,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from coopc.dialects import coopmatrix, simt
+
+TRANSPARENT: frozenset[type[Operation]] = frozenset(
+    {
+        CallOp,
+        ConditionOp,
+        ExecuteRegionOp,
+        ForOp,
+        IfOp,
+        IndexSwitchOp,
+        ReturnOp,
+        WhileOp,
+        YieldOp,
+    }
+)
+
+"""Operations that only pass values on.
+
+Each has at most one list of operands, after the others: where one value becomes
+several, so do the operand and the result in its place."""
+
+Functions = dict[str, FuncOp]
+
+"""The functions of a module, by name."""
+
+
+def functions(root: Operation) -> Functions:
+    """Return the functions directly in `root`, by name."""
+    return {
+        op.sym_name.data: op
+        for region in root.regions
+        for block in region.blocks
+        for op in block.ops
+        if isinstance(op, FuncOp)
+    }
+
+
+def free_name(root: Operation, name: str, *endings: str) -> str:
+    """Return a name that no function in `root` has, with a number if it must.
+
+    Args:
+        root: a module.
+        name: the name without a number.
+        endings: what names are made of it by; the name itself without any.
+    """
+    taken = {op.sym_name.data for op in root.walk() if isinstance(op, FuncOp)}
+    found, number = name, 0
+    while any(found + ending in taken for ending in endings or ("",)):
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def callee(call: CallOp, known: Functions) -> FuncOp | None:
+    """Return the function that is called; None where its body is not known."""
+    func = known.get(call.callee.string_value())
+    if func is None or func.is_declaration or _module(call) is not func.parent:
+        return None
+    return func
+
+
+def returns(func: FuncOp) -> Iterator[ReturnOp]:
+    """Yield where a function returns."""
+    for block in func.body.blocks:
+        if isinstance(op := block.last_op, ReturnOp):
+            yield op
+
+
+def why_not_structured(func: FuncOp) -> str | None:
+    """Return why the control flow of a function is not that of `scf`, or None."""
+    regions = (region for op in func.walk() for region in op.regions)
+    if all(len(region.blocks) <= 1 for region in regions):
+        return None
+    return "expected structured control flow, got several blocks"
+
+
+def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
+    """Yield groups of values that are one value, as it goes through `op`."""
+    match op:
+        case ForOp():
+            yielded = _last_operands(op.body)
+            carried = op.body.block.args[1:]
+            yield from zip(op.iter_args, carried, yielded, op.res, strict=True)
+        case WhileOp():
+            before, after = op.before_region, op.after_region
+            yield from zip(
+                op.arguments, before.block.args, _last_operands(after), strict=True
+            )
+            passed = _last_operands(before)[1:]
+            yield from zip(passed, after.block.args, op.res, strict=True)
+        case IfOp() | ExecuteRegionOp() | IndexSwitchOp():
+            for region in op.regions:
+                for yielded in _yields(region):
+                    yield from zip(op.results, yielded.operands, strict=True)
+        case SelectOp():
+            yield op.lhs, op.rhs, op.result
+        case CallOp():
+            if (func := callee(op, known)) is not None:
+                yield from zip(op.arguments, func.args, strict=True)
+                for end in returns(func):
+                    yield from zip(op.res, end.arguments, strict=True)
+        case _:
+            pass
+
+
+def _module(op: Operation) -> Block | None:
+    """Return the block of the function that an operation is in."""
+    around: Operation | None = op
+    while around is not None and not isinstance(around, FuncOp):
+        around = around.parent_op()
+    return None if around is None else around.parent
+
+
+def _last_operands(region: Region) -> Sequence[SSAValue]:
+    """Return the operands of the operation that ends a region of one block."""
+    last = region.block.last_op
+    assert last is not None, region
+    return last.operands
+
+
+def _yields(region: Region) -> Iterator[YieldOp]:
+    """Yield the operations that leave a region."""
+    for block in region.blocks:
+        if isinstance(op := block.last_op, YieldOp):
+            yield op
+
+
+def function_around(op: Operation) -> FuncOp:
+    """Return the function that an operation is in, or is."""
+    found: Operation | None = op
+    while not isinstance(found, FuncOp):
+        assert found is not None, op
+        found = found.parent_op()
+    return found
+
+
+def kernel_around(op: Operation) -> FuncOp | None:
+    """Return the kernel that an operation is in, or None where it is in none."""
+    func = function_around(op)
+    return func if simt.KERNEL in func.attributes else None
+
+
+def is_inside(value: SSAValue, loop: ForOp) -> bool:
+    """Whether a value is defined in a loop."""
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    while block is not None:
+        if block is loop.body.block:
+            return True
+        block = block.parent_block()
+    return False
+
+
+_ON_MATRICES = frozenset[type[Operation]](coopmatrix.OPERATIONS)
+
+
+def has_matrices(func: FuncOp, known: Functions) -> bool:
+    """Whether a function, or one that it calls, has operations on matrices."""
+    wanted, seen = [func], {func}
+    while wanted:
+        for op in wanted.pop().walk():
+            if op.__class__ in _ON_MATRICES:
+                return True
+            if isinstance(op, CallOp):
+                called = callee(op, known)
+                if called is not None and called not in seen:
+                    seen.add(called)
+                    wanted.append(called)
+    return False

@@ -1,0 +1,299 @@
+"""Turn one value into several, through control flow, functions and a pass's own rules.
+
+    v   ->   v[0], v[1], ..., v[n - 1]
+
+A pass says what each value becomes (`Parts`) and has a rule for each operation of its
+own; loops, branches, selections, calls and functions are done here:
+
+    %r = scf.for ... iter_args(%x = %v) -> (T)
+    %r:2 = scf.for ... iter_args(%x0 = %v0, %x1 = %v1) -> (T0, T1)
+
+First everything is checked, then everything is rewritten: a value in an operation
+that nobody has a rule for is an error that leaves the IR as it was.  Each operation is
+looked at once.  New operations stand where the old one stood, with its location, and
+values keep their names with a suffix for each part.
+
+Laws (`test_one_to_many.py`): parts that are the value itself leave the IR as it is;
+each part computes what its part of the value was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any, TypeAlias, TypeVar
+
+from xdsl.dialects.arith import SelectOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, UnknownLoc
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.ir.control_flow import (
+    TRANSPARENT,
+    Functions,
+    callee,
+    functions,
+    links,
+    returns,
+)
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What one value becomes."""
+
+    types: tuple[Attribute, ...]
+    """The types of the parts."""
+    suffixes: tuple[str, ...] = ()
+    """What the names of the parts end in; `_p0`, `_p1`, ... where it is empty.
+
+    xDSL drops an underscore with digits from the end of a name."""
+
+    def __post_init__(self) -> None:
+        if self.suffixes and len(self.suffixes) != len(self.types):
+            raise ValueError(
+                f"expected a suffix for each of {len(self.types)} parts, "
+                f"got {len(self.suffixes)}"
+            )
+
+    def suffix(self, part: int) -> str:
+        """Return what the name of a part ends in."""
+        if len(self.types) == 1:
+            return ""
+        return self.suffixes[part] if self.suffixes else f"_p{part}"
+
+
+@dataclass(slots=True)
+class Splitter:
+    """What a rule works with: the parts of values, and where to put operations."""
+
+    op: Operation
+    """The operation that the rule is for."""
+    known: dict[SSAValue, tuple[SSAValue, ...]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
+    )
+
+    def parts(self, value: SSAValue) -> tuple[SSAValue, ...]:
+        """Return what a value has become; the value itself where it was left alone."""
+        return self.known.get(value, (value,))
+
+    def insert(self, new: OpT) -> OpT:
+        """Insert an operation before `op`, with its location, and return it."""
+        if isinstance(new.location, UnknownLoc):
+            new.location = self.op.location
+        Rewriter.insert_op(new, InsertPoint.before(self.op))
+        return new
+
+
+Rule: TypeAlias = Callable[[Any, Splitter], Sequence[Sequence[SSAValue]]]
+
+"""From an operation to the parts of each of its results.
+
+It inserts what it needs and leaves the operation, which is erased later.  What it
+cannot do has to be refused before `split_values`, or by `Refused` in a transaction."""
+
+
+def split_values(
+    root: Operation,
+    parts: Mapping[SSAValue, Parts],
+    rules: Mapping[type[Operation], Rule],
+) -> None:
+    """Replace each value of `parts` in `root` by its parts.
+
+    Args:
+        root: a module, or an operation in it that holds all users of the values.
+        parts: for values that control flow makes one, the same parts.
+        rules: by operation; not for those of `scf`, `func` and `arith.select`.
+
+    Raises:
+        PassFailedException: where an operation takes or gives such a value and has no
+            rule; nothing is changed then.
+    """
+    changed = {
+        value: becomes
+        for value, becomes in parts.items()
+        if becomes.types != (value.type,)
+    }
+    if not changed:
+        return
+    known = functions(root)
+    ops = tuple(root.walk())
+    touched = tuple(op for op in ops if _touches(op, changed))
+    for op in touched:
+        if reason := _refusal(op, changed, rules, known):
+            op.emit_error(reason, PassFailedException(reason))
+    _Rewrite(changed, rules).run(touched)
+
+
+@dataclass(slots=True)
+class _Rewrite:
+    """The second phase, in which nothing fails."""
+
+    changed: Mapping[SSAValue, Parts]
+    rules: Mapping[type[Operation], Rule]
+    new: dict[SSAValue, tuple[SSAValue, ...]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, ...]]
+    )
+
+    def run(self, touched: Sequence[Operation]) -> None:
+        """Rewrite operations, definitions before uses, and erase the old ones."""
+        old_ops: list[Operation] = []
+        for op in touched:
+            if isinstance(op, FuncOp):
+                self._split_signature(op)
+                self._split_arguments(op)
+                continue
+            self._split_arguments(op)
+            self._split_results(op)
+            old_ops.append(op)
+        for op in reversed(old_ops):
+            Rewriter.erase_op(op)
+        for old in reversed(self.new):
+            if isinstance(old, BlockArgument):
+                old.block.erase_arg(old)
+
+    def types(self, value: SSAValue) -> tuple[Attribute, ...]:
+        """Return the types of what a value becomes."""
+        parts = self.changed.get(value)
+        return (value.type,) if parts is None else parts.types
+
+    def _split_arguments(self, op: Operation) -> None:
+        """Add the parts of the arguments of the blocks in `op`, before each."""
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    if argument in self.changed:
+                        self._split_argument(block, argument)
+
+    def _split_argument(self, block: Block, argument: BlockArgument) -> None:
+        """Add the parts of one argument before it."""
+        new = tuple(
+            block.insert_arg(type, argument.index, argument.location)
+            for type in self.changed[argument].types
+        )
+        self._name(argument, new)
+        self.new[argument] = new
+
+    def _split_signature(self, func: FuncOp) -> None:
+        """Give a function the type that its arguments and results will have."""
+        inputs = [self.types(argument) for argument in func.args]
+        outputs = [(type,) for type in func.function_type.outputs.data]
+        for end in returns(func):
+            outputs = [self.types(value) for value in end.arguments]
+        func.function_type = FunctionType.from_lists(
+            tuple(chain.from_iterable(inputs)), tuple(chain.from_iterable(outputs))
+        )
+        if func.arg_attrs is not None:
+            func.arg_attrs = _repeated(func.arg_attrs, inputs)
+        if func.res_attrs is not None:
+            func.res_attrs = _repeated(func.res_attrs, outputs)
+
+    def _split_results(self, op: Operation) -> None:
+        """Insert what replaces an operation, and note what its results become."""
+        splitter = Splitter(op, self.new)
+        if (rule := self.rules.get(type(op))) is not None:
+            results = rule(op, splitter)
+        elif isinstance(op, SelectOp):
+            results = _select(op, splitter)
+        else:
+            results = self._pass_on(op, splitter)
+        for old, new in zip(op.results, results, strict=True):
+            self._name(old, new)
+            if old in self.changed:
+                self.new[old] = tuple(new)
+            else:
+                old.replace_all_uses_with(new[0])
+
+    def _pass_on(
+        self, op: Operation, splitter: Splitter
+    ) -> Sequence[Sequence[SSAValue]]:
+        """Insert an operation on the parts of its values, around the same regions."""
+        operands = [part for old in op.operands for part in splitter.parts(old)]
+        types = [self.types(result) for result in op.results]
+        new = splitter.insert(
+            type(op).create(
+                operands=operands,
+                result_types=tuple(chain.from_iterable(types)),
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
+                successors=op.successors,
+                regions=[op.detach_region(region) for region in tuple(op.regions)],
+            )
+        )
+        results = iter(new.results)
+        return [tuple(islice(results, len(parts))) for parts in types]
+
+    def _name(self, old: SSAValue, new: Sequence[SSAValue]) -> None:
+        """Name what a value has become after it, where it has no name yet."""
+        hint = old.name_hint
+        if hint is None:
+            return
+        parts = self.changed.get(old)
+        several = len(set(new)) > 1
+        for part, value in enumerate(new):
+            if value.name_hint is None:
+                suffix = parts.suffix(part) if several and parts is not None else ""
+                value.name_hint = hint + suffix
+
+
+def _touches(op: Operation, changed: Mapping[SSAValue, Parts]) -> bool:
+    """Whether `op` takes or gives, to its regions too, a value that changes."""
+    return (
+        any(value in changed for value in op.operands)
+        or any(value in changed for value in op.results)
+        or any(
+            argument in changed
+            for region in op.regions
+            for block in region.blocks
+            for argument in block.args
+        )
+        or (
+            isinstance(op, FuncOp)
+            and any(value in changed for end in returns(op) for value in end.arguments)
+        )
+    )
+
+
+def _refusal(
+    op: Operation,
+    changed: Mapping[SSAValue, Parts],
+    rules: Mapping[type[Operation], Rule],
+    known: Functions,
+) -> str | None:
+    """Say why a value in `op` cannot be split; None where it can."""
+    if type(op) in rules or isinstance(op, FuncOp):
+        return None
+    if isinstance(op, CallOp) and callee(op, known) is None:
+        return f"cannot split what is passed to @{op.callee.string_value()}: no body"
+    if type(op) not in TRANSPARENT and not isinstance(op, SelectOp):
+        values = (x for x in (*op.operands, *op.results) if x in changed)
+        kind = next((value.type for value in values), "the arguments of a region")
+        return f"cannot split {kind} here"
+    for group in links(op, known):
+        found = {changed[value].types if value in changed else () for value in group}
+        assert len(found) == 1, (op, found)
+    return None
+
+
+def _select(op: SelectOp, splitter: Splitter) -> Sequence[Sequence[SSAValue]]:
+    """Select each part by the same condition."""
+    pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
+    return [
+        tuple(splitter.insert(SelectOp(op.cond, x, y)).result for x, y in pairs),
+    ]
+
+
+def _repeated(
+    attributes: ArrayAttr[DictionaryAttr], types: Sequence[Sequence[Attribute]]
+) -> ArrayAttr[DictionaryAttr]:
+    """Return the attributes of each argument, for each of its parts."""
+    return ArrayAttr(
+        attribute
+        for attribute, parts in zip(attributes, types, strict=True)
+        for _ in parts
+    )

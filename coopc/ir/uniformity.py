@@ -1,0 +1,333 @@
+"""Which values and which control flow are the same for whom.
+
+Each value of a kernel has a `Variation`: it is the same for all work-items of a
+work-group, for both subgroups of each pair (2 i and 2 i + 1), only for all lanes of
+each subgroup, or for none.  So has the control flow around an operation.  Both grow
+from where work-items differ:
+
+| operation                                  | variation of its results                |
+|--------------------------------------------|-----------------------------------------|
+| simt.lane_id, simt.local_id, shuffle       | lanes (see `local_id`)                  |
+| simt.subgroup_id                           | subgroups                               |
+| that divided by 2, 4, ..., or without bit 0 | pairs                                  |
+| simt.broadcast, simt.reduce, any matrix    | that of the operands, at most subgroups |
+| extract, coord, block reads, all of xe     | lanes                                   |
+| row_slice.extract_element                  | lanes                                   |
+| a memref of private memory, atomics        | lanes                                   |
+| scf                                        | that of the yields and of the condition |
+| any other                                  | that of the operands                    |
+
+The analysis knows nothing of what memory holds: a load from one address gives one
+value.  It is a fixed point over a module: a function varies as all its calls do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from math import prod
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.traits import SymbolTable
+
+from coopc.dialects import coopmatrix, row_slice, simt
+
+MAX_SHIFT = 32
+
+"""Ids have fewer bits than this."""
+
+
+class Variation(IntEnum):
+    """Between whom something differs."""
+
+    NONE = 0
+    """The same for all work-items of a work-group."""
+    PAIRS = 1
+    """The same for all lanes of the subgroups 2 i and 2 i + 1."""
+    SUBGROUPS = 2
+    """The same for all lanes of each subgroup."""
+    LANES = 3
+
+
+class Uniformity:
+    """The variation of all values and operations of a module."""
+
+    def __init__(self, module: ModuleOp):
+        self._values: dict[SSAValue, Variation] = {}
+        self._regions: dict[Region, Variation] = {}
+        self._causes: dict[Region, Operation] = {}
+        self._changed = True
+        while self._changed:
+            self._changed = False
+            for op in module.ops:
+                self._visit(op)
+
+    def of(self, *values: SSAValue) -> Variation:
+        """The variation that `values` have together."""
+        found = Variation.NONE
+        for value in values:
+            found = max(found, self._values.get(value, Variation.NONE))
+        return found
+
+    def around(self, op: Operation) -> Variation:
+        """The variation of whether `op` runs, and how often."""
+        region = op.parent_region()
+        return Variation.NONE if region is None else self._around(region)
+
+    def cause(self, op: Operation) -> Operation | None:
+        """The operation that decides whether `op` runs, if that varies."""
+        region = op.parent_region()
+        return None if region is None else self._causes.get(region)
+
+    def _around(self, region: Region) -> Variation:
+        return self._regions.get(region, Variation.NONE)
+
+    # The lattice grows only.
+
+    def _raise(self, values: Iterable[SSAValue], variation: Variation) -> None:
+        for value in values:
+            most = variation
+            if isinstance(value.type, coopmatrix.MatrixType):
+                most = min(variation, Variation.SUBGROUPS)
+            if most > self._values.get(value, Variation.NONE):
+                self._values[value] = most
+                self._changed = True
+
+    def _join(self, values: Sequence[SSAValue], inputs: Sequence[SSAValue]) -> None:
+        for value, given in zip(values, inputs, strict=True):
+            self._raise((value,), self.of(given))
+
+    def _enter(self, region: Region, variation: Variation, op: Operation) -> None:
+        if variation > self._around(region):
+            self._regions[region] = variation
+            self._changed = True
+            outer = op.parent_region()
+            known = None if outer is None else self._causes.get(outer)
+            inherited = outer is not None and self._around(outer) == variation
+            self._causes[region] = known if known and inherited else op
+
+    # Operations
+
+    def _visit(self, op: Operation) -> None:
+        around = self.around(op)
+        for region in op.regions:
+            self._enter(region, around, op)
+        self._transfer(op)
+        for region in op.regions:
+            for block in region.blocks:
+                for nested in block.ops:
+                    self._visit(nested)
+
+    def _transfer(self, op: Operation) -> None:
+        match op:
+            case scf.IfOp() | scf.IndexSwitchOp():
+                self._visit_select(op)
+            case scf.ForOp():
+                self._visit_for(op)
+            case scf.WhileOp():
+                self._visit_while(op)
+            case func.CallOp():
+                self._visit_call(op)
+            case simt.LocalIdOp():
+                self._raise(op.results, of_local_id(op, 1))
+            case (
+                arith.DivUIOp()
+                | arith.DivSIOp()
+                | arith.FloorDivSIOp()
+                | arith.ShRUIOp()
+                | arith.ShRSIOp()
+            ):
+                self._visit_division(op)
+            case arith.AndIOp() if _is_without_bit_0(op):
+                self._raise(op.results, Variation.PAIRS)
+            case arith.CmpiOp() if _is_between_pairs(op):
+                self._raise(op.results, Variation.PAIRS)
+            case _:
+                self._visit_other(op)
+
+    def _visit_other(self, op: Operation) -> None:
+        variation = max(self.of(*op.operands), source(op))
+        if isinstance(op, simt.BroadcastOp | simt.ReduceOp):
+            variation = min(variation, Variation.SUBGROUPS)
+        if isinstance(op, coopmatrix.ApplyOp):
+            variation = Variation.LANES
+            self._enter(op.body, variation, op)
+        self._raise(op.results, max(variation, source(op)))
+        for region in op.regions:
+            self._raise(region.blocks[0].args if region.blocks else (), variation)
+            if region.first_block is not region.last_block:
+                self._branches(region, op)
+
+    def _branches(self, region: Region, op: Operation) -> None:
+        """Blocks and their arguments vary as any branch of the region does."""
+        ends = [block.last_op for block in region.blocks if block.last_op is not None]
+        branches = [end for end in ends if end.successors]
+        decisions = [end.operands[0] for end in branches if len(end.successors) > 1]
+        variation = max(self._around(region), self.of(*decisions))
+        self._enter(region, variation, op)
+        for end in branches:
+            passed = max(variation, self.of(*end.operands))
+            for block in end.successors:
+                self._raise(block.args, passed)
+
+    def _visit_select(self, op: Operation) -> None:
+        """`scf.if`, `scf.index_switch`: one of the regions runs."""
+        decision = self.of(op.operands[0])
+        for region in op.regions:
+            self._enter(region, max(self.around(op), decision), op)
+            if region.blocks:
+                self._join(op.results, yielded(region))
+        self._raise(op.results, decision)
+
+    def _visit_for(self, op: scf.ForOp) -> None:
+        bounds = self.of(op.lb, op.ub, op.step)
+        self._enter(op.body, max(self.around(op), bounds), op)
+        first, *carried = op.body.block.args
+        self._raise((first, *op.results), bounds)
+        for inputs in (op.iter_args, yielded(op.body)):
+            self._join(carried, inputs)
+            self._join(op.results, inputs)
+
+    def _visit_while(self, op: scf.WhileOp) -> None:
+        decide = op.before_region.block.last_op
+        assert isinstance(decide, scf.ConditionOp), decide
+        decision = self.of(decide.condition)
+        for region in op.regions:
+            self._enter(region, max(self.around(op), decision), op)
+        before, after = op.before_region.block.args, op.after_region.block.args
+        self._join(before, op.arguments)
+        self._join(before, yielded(op.after_region))
+        self._join(after, decide.args)
+        self._join(op.results, decide.args)
+        self._raise(op.results, decision)
+
+    def _visit_call(self, op: func.CallOp) -> None:
+        callee = SymbolTable.lookup_symbol(op, op.callee)
+        if not isinstance(callee, func.FuncOp) or callee.is_declaration:
+            self._visit_other(op)
+            return
+        self._enter(callee.body, self.around(op), self.cause(op) or op)
+        self._join(callee.body.blocks[0].args, op.arguments)
+        for block in callee.body.blocks:
+            if isinstance(end := block.last_op, func.ReturnOp):
+                self._join(op.results, end.arguments)
+        self._raise(op.results, self._around(callee.body))
+
+    def _visit_division(self, op: Operation) -> None:
+        """An id divided by a constant may be the same for all lanes, or for a pair."""
+        divided, divisor = id_of(op.operands[0]), divisor_of(op)
+        match divided:
+            case simt.LocalIdOp() if divisor > 0:
+                self._raise(op.results, of_local_id(divided, divisor))
+            case simt.SubgroupIdOp() if divisor > 0 and divisor % 2 == 0:
+                self._raise(op.results, Variation.PAIRS)
+            case _:
+                self._visit_other(op)
+
+
+def id_of(value: SSAValue) -> Operation | None:
+    """Return the operation that gives an id, before it was cast to another integer."""
+    owner = value.owner
+    while isinstance(owner, arith.IndexCastOp | arith.ExtUIOp):
+        owner = owner.operands[0].owner
+    return owner if isinstance(owner, Operation) else None
+
+
+def divisor_of(op: Operation) -> int:
+    """Return what a division or a shift divides by, 0 if that is not known."""
+    known = constant_of(op.operands[1])
+    if known is None or not isinstance(op, arith.ShRUIOp | arith.ShRSIOp):
+        return known or 0
+    return 1 << known if 0 <= known < MAX_SHIFT else 0
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """Return the integer that a value is, where it is a constant."""
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr(value=IntAttr(data=number))):
+            return number
+        case _:
+            return None
+
+
+def _is_without_bit_0(op: arith.AndIOp) -> bool:
+    """Whether an operation takes bit 0, and others, from the number of a subgroup."""
+    for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        mask = constant_of(other)
+        if isinstance(id_of(value), simt.SubgroupIdOp) and mask is not None:
+            return mask % 2 == 0
+    return False
+
+
+def _is_between_pairs(op: arith.CmpiOp) -> bool:
+    """Whether an operation tells the subgroups below 2 n from the others."""
+    limit = constant_of(op.rhs)
+    if limit is None or not isinstance(id_of(op.lhs), simt.SubgroupIdOp):
+        return False
+    name = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    return name[1:] in (("lt", "ge") if limit % 2 == 0 else ("le", "gt"))
+
+
+# Of xe by name, so that programs without it do not import it.
+SOURCES: dict[str, Variation] = {
+    simt.LaneIdOp.name: Variation.LANES,
+    simt.SubgroupIdOp.name: Variation.SUBGROUPS,
+    simt.ShuffleOp.name: Variation.LANES,
+    simt.BlockReadOp.name: Variation.LANES,
+    "xe.block_load": Variation.LANES,
+    "xe.block_load_2d": Variation.LANES,
+    "xe.payload_load": Variation.LANES,
+    "xe.dpas": Variation.LANES,
+    "xe.split_dpas": Variation.LANES,
+    coopmatrix.ExtractOp.name: Variation.LANES,
+    coopmatrix.CoordOp.name: Variation.LANES,
+    row_slice.ExtractElementOp.name: Variation.LANES,
+    memref.AtomicRMWOp.name: Variation.LANES,
+}
+
+"""Operations whose results vary whatever the operands are."""
+
+
+def source(op: Operation) -> Variation:
+    """The least variation of the results of `op`."""
+    if isinstance(op, memref.AllocaOp):
+        workgroup = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+        shared = op.memref.type.memory_space == workgroup
+        return Variation.NONE if shared else Variation.LANES
+    return SOURCES.get(op.name, Variation.NONE)
+
+
+def of_local_id(op: simt.LocalIdOp, divisor: int) -> Variation:
+    """The variation of a local id divided by `divisor`.
+
+    Lanes are consecutive work-items, x first, where the subgroup size is known.
+    """
+    function = op.parent_op()
+    while function is not None and simt.KERNEL not in function.attributes:
+        function = function.parent_op()
+    if not isinstance(function, func.FuncOp):
+        return Variation.LANES
+    kernel = simt.kernel_of(function)
+    sizes = kernel.work_group_size
+    dimension = list(simt.Dimension).index(op.dimension.data)
+    if dimension == 0 and kernel.subgroup_size is None:
+        return Variation.LANES  # the size along x may be the device's choice
+    if sizes[dimension] <= divisor:
+        return Variation.NONE
+    # The number of consecutive work-items that have the same quotient, if that
+    # of the dimension is a multiple of the divisor.
+    run = prod(sizes[:dimension]) * divisor
+    exact = divisor == 1 or sizes[dimension] % divisor == 0
+    if not exact or not kernel.subgroup_size or run % kernel.subgroup_size:
+        return Variation.LANES
+    is_of_pairs = run % (2 * kernel.subgroup_size) == 0
+    return Variation.PAIRS if is_of_pairs else Variation.SUBGROUPS
+
+
+def yielded(region: Region) -> Sequence[SSAValue]:
+    """The operands of the operation that ends `region`, a single block."""
+    end = region.block.last_op
+    return () if end is None else tuple(end.operands)

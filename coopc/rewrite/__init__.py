@@ -1,1 +1,0 @@
-"""What passes share: mechanics of rewriting that xDSL does not have."""

@@ -1,0 +1,1 @@
+"""split-coopmatrix: its pass and what only that uses."""

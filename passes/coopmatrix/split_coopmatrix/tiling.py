@@ -1,0 +1,848 @@
+"""Decide into which tiles each matrix of a program is cut, so that a device has them.
+
+Each axis gets one tile size.  A multiplication wants the
+sizes that the device multiplies and that divide the matrices, those that take the
+fewest multiplications first.  A matrix wants the sizes of matrices that the device
+holds, those first that it can load and store in the layouts of the program.  Where
+elements are addressed by slot, a matrix has to stay whole: which element is in which
+slot is open.
+
+`plan_tiling` changes nothing.  The answer is a `Tiling`, or a `Refusal` that says which
+operation is in the way, and why.
+
+Choose one size for each axis, so that all that share axes get sizes that they have.
+
+An *axis* is a number.  A `Constraint` lists which sizes some axes may have together,
+the preferred first; `choose` gives each axis one size, or names a constraint that
+cannot be met.  On m x k times k x n and a device that multiplies 16x16x16 and 16x8x16
+(axes 0, 1 and 2 are m, n and k), where something else wants n = 8:
+
+>>> product = Constraint((0, 1, 2), ((16, 16, 16), (16, 8, 16)), weight=4)
+>>> choose([product, Constraint((1,), ((8,), (4,)))])
+{0: 16, 1: 8, 2: 16}
+>>> choose([product, Constraint((1,), ((4,),))])
+Constraint(axes=(1,), options=((4,),), weight=1)
+
+Constraints that share axes are met together, the heaviest first, each by the first of
+its options that leaves an option to the others.  Axes that no constraint names have no
+size.  Laws (`test_tiling.py`): what is chosen meets every constraint; where a choice
+exists, one is found.
+
+Which rows and columns of which matrices are cut in the same places.
+
+Every matrix has two axes, numbers; operations make axes the same:
+
+| operation                       | the same axes                                    |
+|---------------------------------|--------------------------------------------------|
+| a * b + c -> r                  | rows of a, c, r; columns of a and rows of b;     |
+|                                 | columns of b, c, r                               |
+| element-wise, convert, apply    | rows of all, columns of all                      |
+| reduce rows (columns)           | rows (columns) of both                           |
+| loops, branches, calls, selects | rows and columns of what flows through           |
+
+Which tiles a device offers for a multiplication and for a matrix: facts as options.
+
+Functions of types, sizes and a device, without IR around them; the answers come with
+the words for a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from math import prod
+
+from xdsl.dialects.arith import SelectOp
+from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.device import ELEMENT_BITS, Device, MatrixShape, Use
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.ir.control_flow import TRANSPARENT, Functions, callee, functions, links
+from coopc.ir.matrix_size import why_too_large
+
+Option = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """Which sizes some axes may have together."""
+
+    axes: tuple[int, ...]
+    """An axis may stand here twice: then it has the same size in both places."""
+    options: tuple[Option, ...]
+    """A size for each of `axes`, the preferred option first."""
+    weight: int = 1
+    """How much its preference counts."""
+
+    def __post_init__(self) -> None:
+        for option in self.options:
+            if len(option) != len(self.axes):
+                raise ValueError(
+                    f"expected a size for each of {len(self.axes)} axes, got {option}"
+                )
+
+
+@dataclass(slots=True)
+class UnionFind:
+    """Numbers that are the same number, in classes."""
+
+    parents: list[int] = field(default_factory=list[int])
+
+    def add(self) -> int:
+        """Return a new number, in a class of its own."""
+        self.parents.append(len(self.parents))
+        return len(self.parents) - 1
+
+    def find(self, number: int) -> int:
+        """Return the number that stands for the class of a number."""
+        parents = self.parents
+        while parents[number] != number:
+            parents[number] = parents[parents[number]]
+            number = parents[number]
+        return number
+
+    def union(self, one: int, other: int) -> None:
+        """Make two classes one, which the lesser representative stands for."""
+        one, other = self.find(one), self.find(other)
+        self.parents[max(one, other)] = min(one, other)
+
+
+def choose(constraints: Sequence[Constraint]) -> dict[int, int] | Constraint:
+    """Return a size for each axis, or a constraint that the others leave no option."""
+    sizes: dict[int, int] = {}
+    for group in _components(constraints):
+        found = _Search(_merged(group)).run()
+        if isinstance(found, Constraint):
+            alike = (x for x in group if _key(x) == _key(found))
+            return next(alike)
+        sizes |= found
+    return sizes
+
+
+def _key(constraint: Constraint) -> tuple[tuple[int, ...], tuple[Option, ...]]:
+    """Return what makes two constraints one."""
+    return constraint.axes, constraint.options
+
+
+def _merged(constraints: Iterable[Constraint]) -> list[Constraint]:
+    """Return the constraints, those that say the same once, with all their weight."""
+    weights: dict[tuple[tuple[int, ...], tuple[Option, ...]], int] = {}
+    first: dict[tuple[tuple[int, ...], tuple[Option, ...]], Constraint] = {}
+    for constraint in constraints:
+        key = _key(constraint)
+        first.setdefault(key, constraint)
+        weights[key] = weights.get(key, 0) + constraint.weight
+    return [replace(first[key], weight=weights[key]) for key in first]
+
+
+def _components(constraints: Sequence[Constraint]) -> Iterable[list[Constraint]]:
+    """Return the constraints that have to be met together."""
+    numbers: dict[int, int] = {}
+    classes = UnionFind()
+    for constraint in constraints:
+        for axis in constraint.axes:
+            if axis not in numbers:
+                numbers[axis] = classes.add()
+            classes.union(numbers[constraint.axes[0]], numbers[axis])
+    groups: dict[int, list[Constraint]] = {}
+    for constraint in constraints:
+        root = classes.find(numbers[constraint.axes[0]])
+        groups.setdefault(root, []).append(constraint)
+    return groups.values()
+
+
+class _Search:
+    """A search that keeps, of each constraint, the options that the others allow."""
+
+    def __init__(self, constraints: list[Constraint]) -> None:
+        self.constraints = constraints
+        self.live = [
+            tuple(x for x in c.options if _is_consistent(c.axes, x))
+            for c in constraints
+        ]
+        self.domains: dict[int, set[int]] = {}
+        self.users: dict[int, list[int]] = {}
+        self.trail: list[tuple[int, tuple[Option, ...]]] = []
+        self.domain_trail: list[tuple[int, set[int] | None]] = []
+        for number, constraint in enumerate(constraints):
+            for axis in dict.fromkeys(constraint.axes):
+                self.users.setdefault(axis, []).append(number)
+
+    def run(self) -> dict[int, int] | Constraint:
+        """Return a size for each axis, or a constraint that cannot be met."""
+        conflict = self.narrow(list(range(len(self.constraints))))
+        if conflict is not None:
+            return self.constraints[conflict]
+        order = sorted(
+            range(len(self.constraints)), key=lambda x: -self.constraints[x].weight
+        )
+        frames: list[tuple[int, Iterator[Option], tuple[int, int]]] = []
+        place = 0
+        while (place := self._next_open(order, place)) < len(order):
+            frames.append((place, iter(self.live[order[place]]), self._mark()))
+            while frames:
+                place, options, mark = frames[-1]
+                self._undo(mark)
+                if (option := next(options, None)) is None:
+                    frames.pop()
+                elif (failed := self._fix(order[place], option)) is None:
+                    break
+                elif conflict is None:
+                    conflict = failed
+            else:
+                assert conflict is not None
+                return self.constraints[conflict]
+        return {axis: min(domain) for axis, domain in self.domains.items()}
+
+    def _next_open(self, order: list[int], place: int) -> int:
+        """Return the first place from `place` on with more than one option."""
+        while place < len(order) and len(self.live[order[place]]) == 1:
+            place += 1
+        return place
+
+    def _fix(self, number: int, option: Option) -> int | None:
+        """Leave one option to a constraint; return one that then has none."""
+        self._set_live(number, (option,))
+        return self.narrow([number])
+
+    def narrow(self, queue: list[int]) -> int | None:
+        """Drop options until all are allowed; return a constraint left with none."""
+        waiting = set(queue)
+        position = 0
+        while position < len(queue):
+            number = queue[position]
+            position += 1
+            waiting.discard(number)
+            axes = self.constraints[number].axes
+            live = tuple(x for x in self.live[number] if self._allows(axes, x))
+            if not live:
+                return number
+            if len(live) < len(self.live[number]):
+                self._set_live(number, live)
+            for axis in self._narrow_axes(axes, live):
+                for other in self.users[axis]:
+                    if other != number and other not in waiting:
+                        waiting.add(other)
+                        queue.append(other)
+        return None
+
+    def _narrow_axes(
+        self, axes: tuple[int, ...], live: tuple[Option, ...]
+    ) -> Iterator[int]:
+        """Yield the axes that these options leave fewer sizes."""
+        for place, axis in enumerate(axes):
+            sizes = {option[place] for option in live}
+            old = self.domains.get(axis)
+            if old is None or not old <= sizes:
+                self.domain_trail.append((axis, old))
+                self.domains[axis] = sizes if old is None else old & sizes
+                yield axis
+
+    def _allows(self, axes: tuple[int, ...], option: Option) -> bool:
+        """Whether every axis can still have the size that an option gives it."""
+        return all(
+            axis not in self.domains or size in self.domains[axis]
+            for axis, size in zip(axes, option, strict=True)
+        )
+
+    def _set_live(self, number: int, live: tuple[Option, ...]) -> None:
+        """Leave some options to a constraint."""
+        self.trail.append((number, self.live[number]))
+        self.live[number] = live
+
+    def _mark(self) -> tuple[int, int]:
+        """Return where the trails stand."""
+        return len(self.trail), len(self.domain_trail)
+
+    def _undo(self, mark: tuple[int, int]) -> None:
+        """Take back what was dropped since `mark`."""
+        lives, domains = mark
+        while len(self.trail) > lives:
+            number, live = self.trail.pop()
+            self.live[number] = live
+        while len(self.domain_trail) > domains:
+            axis, old = self.domain_trail.pop()
+            if old is None:
+                del self.domains[axis]
+            else:
+                self.domains[axis] = old
+
+
+def _is_consistent(axes: tuple[int, ...], option: Option) -> bool:
+    """Whether an axis that stands twice has one size."""
+    return len(set(axes)) == len(axes) or len({*zip(axes, option, strict=True)}) == len(
+        set(axes)
+    )
+
+
+Tile = tuple[int, int]
+
+"""The (rows, columns) of a part of a matrix."""
+
+SLOTS = (
+    coopmatrix.CoordOp,
+    coopmatrix.ExtractOp,
+    coopmatrix.ExtractRowSliceOp,
+    coopmatrix.InsertOp,
+    coopmatrix.InsertRowSliceOp,
+)
+
+"""Operations that say where elements are: their matrices are not cut."""
+
+SAME_AXES = (
+    coopmatrix.ElementwiseOp,
+    coopmatrix.ConvertOp,
+    coopmatrix.BitcastOp,
+    coopmatrix.ApplyOp,
+    coopmatrix.AtomicUpdateOp,
+    *SLOTS,
+)
+
+"""Operations whose matrices all have the same axes."""
+
+
+def is_matrix(value: SSAValue) -> bool:
+    """Whether a value is a matrix."""
+    return isinstance(value.type, MatrixType)
+
+
+def is_known(type: MatrixType) -> bool:
+    """Whether a matrix is held by a subgroup and its sizes are numbers."""
+    scope = type.scope
+    return (
+        type.is_static
+        and isinstance(scope, coopmatrix.ScopeAttr)
+        and scope.data == coopmatrix.Scope.SUBGROUP
+    )
+
+
+@dataclass(slots=True)
+class MatrixAxes:
+    """The axes of the matrices of a program."""
+
+    classes: UnionFind = field(default_factory=UnionFind)
+    values: dict[SSAValue, tuple[int, int]] = field(
+        default_factory=dict[SSAValue, tuple[int, int]]
+    )
+    free: set[int] = field(default_factory=set[int])
+    """Axes that are left alone: of unknown size, or reduced to one element."""
+
+    def of(self, value: SSAValue) -> tuple[int, int]:
+        """Return the axes along the rows and the columns of a matrix."""
+        if (found := self.values.get(value)) is None:
+            found = self.values[value] = (self.classes.add(), self.classes.add())
+            if not is_known(matrix_type(value)):
+                self.free.update(found)
+        return found
+
+    def visit(self, op: Operation, known: Functions) -> list[SSAValue]:
+        """Note what `op` makes the same, and return its matrices."""
+        matrices = [x for x in (*op.operands, *op.results) if is_matrix(x)]
+        arguments = (x for region in op.regions for b in region.blocks for x in b.args)
+        for value in (*matrices, *filter(is_matrix, arguments)):
+            self.of(value)
+        for group in links(op, known):
+            if is_matrix(group[0]):
+                self._alike(group)
+        if isinstance(op, coopmatrix.MulAddOp):
+            self._product(op)
+        elif isinstance(op, coopmatrix.ReduceOp):
+            self._reduce(op)
+        elif isinstance(op, SAME_AXES):
+            self._alike(matrices)
+        return matrices
+
+    def settle(self) -> None:
+        """Let each number stand for its class; nothing is made the same after this."""
+        find = self.classes.find
+        self.free = {find(axis) for axis in self.free}
+        for value, (rows, cols) in self.values.items():
+            self.values[value] = (find(rows), find(cols))
+
+    def tiles(self, sizes: Mapping[int, int]) -> Iterator[tuple[SSAValue, Tile]]:
+        """Yield the matrices that sizes for axes cut, with their tiles."""
+        for value, pair in self.values.items():
+            if not is_known(type := matrix_type(value)):
+                continue
+            rows, cols = (
+                size if axis in self.free else sizes.get(axis, size)
+                for axis, size in zip(pair, type.shape, strict=True)
+            )
+            if (rows, cols) != type.shape:
+                yield value, (rows, cols)
+
+    def _alike(self, values: Sequence[SSAValue]) -> None:
+        """Note that matrices are cut in the same way."""
+        for value in values[1:]:
+            for one, other in zip(self.of(values[0]), self.of(value), strict=True):
+                self.classes.union(one, other)
+
+    def _product(self, op: coopmatrix.MulAddOp) -> None:
+        """Note that a is M x K, b is K x N, and c and the result are M x N."""
+        (m, k), (b_rows, n) = self.of(op.a), self.of(op.b)
+        self.classes.union(k, b_rows)
+        for value in (op.c, op.result):
+            rows, cols = self.of(value)
+            self.classes.union(m, rows)
+            self.classes.union(n, cols)
+
+    def _reduce(self, op: coopmatrix.ReduceOp) -> None:
+        """Note that one axis stays, and that the other is reduced to one element."""
+        kept, gone = (0, 1) if op.axis.data == coopmatrix.Axis.ROWS else (1, 0)
+        self.classes.union(self.of(op.value)[kept], self.of(op.result)[kept])
+        self.free.add(self.of(op.result)[gone])
+
+
+Layouts = frozenset[coopmatrix.Layout]
+
+"""The layouts in memory that a matrix is loaded from and stored to."""
+
+
+def element_name(type: Attribute, signed: bool | None = None) -> str:
+    """Return the name of an element type in `coopc.device`.
+
+    >>> from xdsl.dialects.builtin import f16, i8
+    >>> element_name(f16), element_name(i8), element_name(i8, signed=True)
+    ('f16', 'i8', 's8')
+    """
+    if not isinstance(type, IntegerType):
+        return type.name
+    sign = "i" if signed is None else "s" if signed else "u"
+    return f"{sign}{type.bitwidth}"
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A multiplication of matrices of a subgroup, whose sizes are numbers."""
+
+    m: int
+    n: int
+    k: int
+    elements: tuple[str, str, str, str]
+    """The element types of a, b, c and the result, with signs."""
+    saturating: bool = False
+
+    @classmethod
+    def of(cls, op: coopmatrix.MulAddOp) -> Product:
+        """Return what an operation multiplies."""
+        a, b, c, result = (
+            element_name(type.element_type, op.is_signed(operand))
+            for operand, type in op.matrices.items()
+        )
+        (m, k), (_, n) = matrix_type(op.a).shape, matrix_type(op.b).shape
+        return cls(m, n, k, (a, b, c, result), op.saturating is not None)
+
+    def __str__(self) -> str:
+        """Return `8 x 16 by 16 x 8`."""
+        return f"{self.m} x {self.k} by {self.k} x {self.n}"
+
+    @property
+    def types(self) -> str:
+        """The element types as text."""
+        a, b, c, result = self.elements
+        return f"{a} * {b} + {c} -> {result}" + ", saturating" * self.saturating
+
+    def divides_into(self, shape: MatrixShape) -> bool:
+        """Whether multiplications of a shape make up this one."""
+        return not (self.m % shape.m or self.n % shape.n or self.k % shape.k)
+
+
+def wider(c: str, result: str) -> str:
+    """Return the element type for the sums between the steps along K.
+
+    >>> wider("f32", "f16"), wider("s16", "s32")
+    ('f32', 's32')
+    """
+    return c if ELEMENT_BITS[c] > ELEMENT_BITS[result] else result
+
+
+@dataclass(slots=True)
+class Offers:
+    """What a device offers; each question is answered once."""
+
+    device: Device
+    products: dict[Product, tuple[MatrixShape, ...]] = field(
+        default_factory=dict[Product, tuple[MatrixShape, ...]]
+    )
+    matrices: dict[tuple[MatrixType, Layouts], tuple[Tile, ...] | None] = field(
+        default_factory=dict[tuple[MatrixType, Layouts], "tuple[Tile, ...] | None"]
+    )
+
+    def product(self, product: Product) -> tuple[MatrixShape, ...]:
+        """Return the shapes that a multiplication can be cut into, the largest first.
+
+        The largest takes the fewest multiplications.
+        """
+        if (found := self.products.get(product)) is None:
+            several = {(x.m, x.n, x.k) for x in self._several(product)}
+            shapes = (
+                x
+                for x in self._shapes(product)
+                if product.divides_into(x)
+                and (x.k == product.k or (x.m, x.n, x.k) in several)
+            )
+            found = tuple(sorted(shapes, key=lambda x: -(x.m * x.n * x.k)))
+            self.products[product] = found
+        return found
+
+    def matrix(self, type: MatrixType, layouts: Layouts) -> tuple[Tile, ...] | None:
+        """Return the tiles that a matrix can be cut into, the largest first.
+
+        Those are preferred that the device loads and stores in all of `layouts`.  None
+        where the device holds no matrices of this use and element type that divide it:
+        then it is left whole, for memory to hold it.
+        """
+        key = (type, layouts)
+        if key not in self.matrices:
+            self.matrices[key] = self._matrix(type, layouts)
+        return self.matrices[key]
+
+    def held(self, type: MatrixType) -> list[tuple[Use, Tile]]:
+        """Return the matrices that the device holds of a type's use and elements."""
+        name = element_name(type.element_type)
+        return [(use, x) for use in uses(type) for x in self.device.held(use, name)]
+
+    def _matrix(self, type: MatrixType, layouts: Layouts) -> tuple[Tile, ...] | None:
+        """Answer `matrix`."""
+        held = self.held(type)
+        rows, cols = type.shape
+        name = element_name(type.element_type)
+        fitting: list[tuple[Use, Tile]] = [
+            (use, tile)
+            for use, tile in held
+            if not (rows % tile[0] or cols % tile[1] or _splits(tile, type, layouts))
+        ]
+        suited = [
+            (use, tile)
+            for use, tile in fitting
+            if layouts <= set(self.device.layouts(use, name, *tile))
+        ]
+        tiles = dict.fromkeys(tile for _, tile in suited or fitting)
+        if not tiles:
+            return None
+        return tuple(sorted(tiles, key=lambda x: -x[0] * x[1]))
+
+    def _shapes(self, product: Product) -> tuple[MatrixShape, ...]:
+        """Return the multiplications of the types of a product."""
+        return self.device.multiplications(*product.elements, product.saturating)
+
+    def _several(self, product: Product) -> Iterable[MatrixShape]:
+        """Return the multiplications that can be one of several steps along K.
+
+        The sums between the steps are of the wider of c and the result.  A sum that
+        saturates in steps is the sum that saturates once only where all products have
+        one sign.
+        """
+        a, b, c, result = product.elements
+        shapes = self._shapes(product)
+        if product.saturating and (c != result or "s" in (a[0], b[0])):
+            return ()
+        if c == result:
+            return shapes
+        wide = wider(c, result)
+        between = self.device.multiplications(a, b, wide, wide)
+        sizes = {(x.m, x.n, x.k) for x in between}
+        return (x for x in shapes if (x.m, x.n, x.k) in sizes)
+
+    def why_no_product(self, product: Product) -> str:
+        """Return why a multiplication cannot be done, alone or with its neighbours."""
+        name, shapes = self.device.name, self._shapes(product)
+        if not shapes:
+            types = "; ".join(self.device.types()) or "nothing"
+            return f"{name} does not multiply {product.types}; it multiplies {types}"
+        sizes = ", ".join(dict.fromkeys(f"{x.m}x{x.n}x{x.k}" for x in shapes))
+        has = f"{name} multiplies {sizes} (M x N x K) for {product.types}"
+        if not any(product.divides_into(x) for x in shapes):
+            return f"{has}; {product} does not divide into one of them"
+        if not self.product(product):
+            why = "it would saturate at each"
+            if not product.saturating:
+                _, _, c, result = product.elements
+                why = f"the sums between them would be {wider(c, result)}"
+            return f"{has}; {product} needs several steps along K, and {why}"
+        return (
+            f"{has}; none of them suits {product} together with the operations that "
+            "it shares matrices with"
+        )
+
+    def why_no_matrix(self, type: MatrixType, layouts: Layouts) -> str:
+        """Return why a matrix cannot be cut, alone or with its neighbours."""
+        rows, cols = type.shape
+        tiles = dict.fromkeys(tile for _, tile in self.held(type))
+        sizes = ", ".join(f"{x} x {y}" for x, y in tiles)
+        use = "" if type.use.data == coopmatrix.Use.NONE else f" of use {type.use.data}"
+        return (
+            f"{self.device.name} has {element_name(type.element_type)} matrices{use} "
+            f"of {sizes}; none of them suits {rows} x {cols} together with the "
+            "operations that share it"
+        )
+
+
+def uses(type: MatrixType) -> tuple[Use, ...]:
+    """Return the uses of matrices that a device may hold a matrix as."""
+    match type.use.data:
+        case coopmatrix.Use.A:
+            return ("a",)
+        case coopmatrix.Use.B:
+            return ("b",)
+        case coopmatrix.Use.ACC:
+            return ("acc",)
+        case coopmatrix.Use.NONE:
+            return "acc", "a", "b"
+
+
+def _splits(tile: Tile, type: MatrixType, layouts: Layouts) -> bool:
+    """Whether a tile would split the channels of a packed matrix."""
+    per_channel = coopmatrix.CHANNEL_BITS // type.element_bits
+    return coopmatrix.Layout.PACKED in layouts and tile[0] % per_channel != 0
+
+
+CUT = (
+    *SAME_AXES,
+    *TRANSPARENT,
+    coopmatrix.AccessOp,
+    coopmatrix.FillOp,
+    coopmatrix.MulAddOp,
+    coopmatrix.ReduceOp,
+    SelectOp,
+)
+
+"""Operations whose matrices can be cut; not so those of `SLOTS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """The tiles of the matrices that are to be cut."""
+
+    tiles: Mapping[SSAValue, Tile]
+    prefetches: Mapping[coopmatrix.PrefetchOp, Tile]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a program cannot be cut for a device."""
+
+    op: Operation
+    reason: str
+
+
+class Want(Enum):
+    """Why some axes cannot have any size."""
+
+    PRODUCT = auto()
+    """The matrices are multiplied."""
+    HELD = auto()
+    """The device has to hold the matrix."""
+    WHOLE = auto()
+    """The operation needs the whole matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Which sizes an operation, or a matrix of it, wants for some axes."""
+
+    want: Want
+    op: Operation
+    type: MatrixType
+    """Of the matrix; of a, where it is a multiplication."""
+    constraint: Constraint
+    layouts: Layouts = frozenset()
+
+    def reason(self, offers: Offers) -> str:
+        """Return what to say where the demand is not met."""
+        if self.want == Want.HELD:
+            return offers.why_no_matrix(self.type, self.layouts)
+        if self.want == Want.WHOLE:
+            return why_whole(self.op, self.type, offers.device)
+        assert isinstance(self.op, coopmatrix.MulAddOp), self.op
+        if not is_known(self.type):
+            return (
+                f"{offers.device.name} multiplies matrices of a subgroup, "
+                f"got {self.type}"
+            )
+        return offers.why_no_product(Product.of(self.op))
+
+
+def plan_tiling(root: Operation, device: Device) -> Tiling | Refusal:
+    """Return the tiles of the matrices in `root`, or why there are none."""
+    offers = Offers(device)
+    if (found := _too_large(root)) is not None:
+        return found
+    program = Program.of(root)
+    # In this order: what must stay whole is blamed where it contradicts the device.
+    demands = [
+        *_products(program, offers),
+        *_held(program, offers),
+        *_wholes(program),
+    ]
+    sizes = choose([demand.constraint for demand in demands])
+    if isinstance(sizes, Constraint):
+        refused = next(x for x in demands if x.constraint is sizes)
+        return Refusal(refused.op, refused.reason(offers))
+    tiles = dict(program.axes.tiles(sizes))
+    cut = {value.type for value in tiles}
+    for op in program.lengths:
+        if op.matrix_type in cut:
+            return Refusal(op, why_whole(op, op.matrix_type, device))
+    return Tiling(tiles, dict(_prefetches(program, offers)))
+
+
+def _too_large(root: Operation) -> Refusal | None:
+    """Refuse matrices that would be too many tiles."""
+    for op in root.walk():
+        for value in op.results:
+            if not (isinstance(type := value.type, MatrixType) and is_known(type)):
+                continue
+            if reason := why_too_large(type):
+                return Refusal(op, reason)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What there is to decide on in a program."""
+
+    axes: MatrixAxes
+    products: list[coopmatrix.MulAddOp]
+    lengths: list[coopmatrix.LengthOp]
+    prefetches: list[coopmatrix.PrefetchOp]
+    accesses: dict[SSAValue, list[coopmatrix.AccessOp]]
+    """The loads and stores of a matrix."""
+    wholes: list[tuple[Operation, SSAValue]]
+    """Operations with matrices of theirs that they need whole."""
+
+    @classmethod
+    def of(cls, root: Operation) -> Program:
+        """Look at each operation once."""
+        known = functions(root)
+        program = cls(MatrixAxes(), [], [], [], {}, [])
+        inner = _inside_apply(root)
+        for op in root.walk():
+            matrices = program.axes.visit(op, known)
+            if not is_cut(op, known) or op in inner:
+                program.wholes.extend((op, value) for value in matrices)
+            program._note(op, matrices)
+        program.axes.settle()
+        return program
+
+    def _note(self, op: Operation, matrices: list[SSAValue]) -> None:
+        """Note an operation that is to be decided on."""
+        match op:
+            case coopmatrix.MulAddOp():
+                self.products.append(op)
+            case coopmatrix.LengthOp():
+                self.lengths.append(op)
+            case coopmatrix.PrefetchOp():
+                self.prefetches.append(op)
+            case coopmatrix.AccessOp():
+                self.accesses.setdefault(matrices[0], []).append(op)
+            case _:
+                pass
+
+
+def is_cut(op: Operation, known: Functions) -> bool:
+    """Whether there is a way to cut the matrices of `op`."""
+    if isinstance(op, CallOp):
+        return callee(op, known) is not None
+    if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
+        return False
+    return isinstance(op, CUT) and not isinstance(op, SLOTS)
+
+
+def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
+    """Return why an operation needs a matrix whole."""
+    rows, cols = type.shape
+    why = "there is no rule for it"
+    if isinstance(op, (*SLOTS, coopmatrix.LengthOp)):
+        why = "which elements a work-item owns would change"
+    if isinstance(op, coopmatrix.PlainAccessOp):
+        why = "where its tiles are in memory is not known until its layout is"
+    return f"cannot cut {rows} x {cols} here, as {device.name} needs it: {why}"
+
+
+def _inside_apply(root: Operation) -> set[Operation]:
+    """Return the operations in the bodies of `coopmatrix.apply`."""
+    return {
+        inner
+        for op in root.walk()
+        if isinstance(op, coopmatrix.ApplyOp)
+        for inner in op.body.walk()
+    }
+
+
+def _products(program: Program, offers: Offers) -> Iterator[Demand]:
+    """Yield what the multiplications want: sizes that the device multiplies."""
+    axes = program.axes
+    for op in program.products:
+        if not all(type.is_static for type in op.matrices.values()):
+            continue
+        numbers = (*axes.of(op.a), axes.of(op.b)[1])
+        type = matrix_type(op.a)
+        constraint = Constraint(numbers, ())
+        if is_known(type):
+            free = tuple(axis in axes.free for axis in numbers)
+            constraint = _product(Product.of(op), numbers, free, offers)
+        yield Demand(Want.PRODUCT, op, type, constraint)
+
+
+def _product(
+    product: Product, axes: tuple[int, ...], free: tuple[bool, ...], offers: Offers
+) -> Constraint:
+    """Return what a multiplication wants for its axes, M, K and N; free ones stay."""
+    sizes = (product.m, product.k, product.n)
+    options = dict.fromkeys((x.m, x.k, x.n) for x in offers.product(product))
+    fitting = tuple(
+        option
+        for option in options
+        if all(
+            tile == size or not left
+            for tile, size, left in zip(option, sizes, free, strict=True)
+        )
+    )
+    weight = prod(sizes) // prod(fitting[0]) if fitting else 1
+    return Constraint(axes, fitting, weight)
+
+
+def _held(program: Program, offers: Offers) -> Iterator[Demand]:
+    """Yield what the matrices want: sizes that the device holds."""
+    for value, pair in program.axes.values.items():
+        if not program.axes.free.isdisjoint(pair):
+            continue
+        accesses = program.accesses.get(value, [])
+        layouts = frozenset(op.layout_in_memory or op.layout.data for op in accesses)
+        type = matrix_type(value)
+        if (tiles := offers.matrix(type, layouts)) is not None:
+            op = accesses[0] if accesses else _op_of(value)
+            yield Demand(Want.HELD, op, type, Constraint(pair, tiles), layouts)
+
+
+def _wholes(program: Program) -> Iterator[Demand]:
+    """Yield what operations want that have no rule, or that address slots."""
+    for op, value in program.wholes:
+        if is_known(type := matrix_type(value)):
+            constraint = Constraint(program.axes.of(value), (type.shape,))
+            yield Demand(Want.WHOLE, op, type, constraint)
+
+
+def _op_of(value: SSAValue) -> Operation:
+    """Return the operation that a value is from, or that holds its block."""
+    owner = value.owner
+    op = owner if isinstance(owner, Operation) else owner.parent_op()
+    assert op is not None, value
+    return op
+
+
+def _prefetches(
+    program: Program, offers: Offers
+) -> Iterator[tuple[coopmatrix.PrefetchOp, Tile]]:
+    """Yield the prefetches that are cut; what the device has no use for stays."""
+    for op in program.prefetches:
+        if not is_known(op.matrix):
+            continue
+        tiles = offers.matrix(op.matrix, frozenset((op.layout.data,)))
+        if tiles and tiles[0] != op.matrix.shape:
+            yield op, tiles[0]

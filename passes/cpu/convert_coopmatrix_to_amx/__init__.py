@@ -1,0 +1,1 @@
+"""convert-coopmatrix-to-amx: its pass and what only that uses."""

@@ -1,0 +1,1 @@
+"""vectorize-subgroup: its pass and what only that uses."""

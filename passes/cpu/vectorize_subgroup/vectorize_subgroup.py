@@ -1,0 +1,209 @@
+"""vectorize-subgroup: the code of one work-item becomes that of its subgroup.
+
+Before:  kernels of work-items; matrices as resolve-matrix-wi-slice leaves them
+After:   a work-item stands for S lanes: what is the same for them is as before, what
+         differs is a vector with a component for each; kernels have a subgroup size of
+         1 and work-groups of as many work-items as there were subgroups
+Fails:   for operations that have no such form, each by its name: matrices, memrefs and
+         row slices that differ between lanes, collective operations in control flow
+         that does, coopmatrix.extract and its kin
+
+Control flow that differs between lanes runs under masks: both sides of a branch, a loop
+until no lane goes on.  A side that no lane takes is not run, so what is uniform there
+is as safe as before.  Accesses to memory are vectors where lane l has element l of a
+row, else a loop over active lanes.
+
+Where a work-group of several subgroups holds matrices, one work-item stands for all of
+them: the row slices of such a matrix are as long as the work-group.  With
+`whole-groups` also where subgroups wait for each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    i32,
+)
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.ir.control_flow import why_not_structured
+from coopc.ir.uniformity import Variation
+from coopc.passes.cpu.vectorize_subgroup.code import Code, Lanes, refuse
+from coopc.passes.cpu.vectorize_subgroup.operations import write
+from coopc.passes.cpu.vectorize_subgroup.varying import varying_values
+
+
+@dataclass(frozen=True)
+class VectorizeSubgroupPass(ModulePass):
+    """Make vectors over lanes of what differs between them."""
+
+    name = "vectorize-subgroup"
+
+    subgroup_size: int | None = None
+    """S; what kernels say if it is absent."""
+    whole_groups: bool = False
+    """Whether one work-item stands for a work-group whose subgroups wait for each
+    other, too."""
+
+    def __post_init__(self) -> None:
+        size = self.subgroup_size
+        if size is not None and (size < 1 or size & (size - 1)):
+            raise ValueError(
+                f"expected a subgroup size that is a power of two, got {size}"
+            )
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Vectorise all functions of `op`."""
+        alone = {x.func for x in simt.kernels(op) if is_alone(x)}
+        kernels = [x for x in simt.kernels(op) if x.func not in alone]
+        if not kernels:
+            return
+        whole = shares_work_group(op) or (self.whole_groups and waits(op))
+        sizes = {self._lanes(kernel, whole) for kernel in kernels}
+        if len(sizes) > 1:
+            raise PassFailedException(
+                f"{self.name}: expected kernels of one subgroup size and, with "
+                f"functions or matrices of work-groups, one work-group size, got "
+                f"{len(sizes)} kinds"
+            )
+        lanes = sizes.pop()
+        _check_scopes(op, lanes)
+        written = [
+            func
+            for func in op.walk()
+            if isinstance(func, FuncOp) and func.body.blocks and func not in alone
+        ]
+        for func in written:
+            if reason := why_not_structured(func):
+                refuse(func, reason)
+        for kernel in kernels:
+            _say_size(kernel.func, lanes.subgroup_size, lanes.work_group_size)
+        least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
+        varying = varying_values(op, least)
+        for func in written:
+            _vectorize(func, lanes, varying)
+        items = _product(lanes.work_group_size) // lanes.count
+        for kernel in kernels:
+            _say_size(kernel.func, 1, (items,))
+
+    def _lanes(self, kernel: simt.Kernel, whole: bool) -> Lanes:
+        """Return the lanes of a kernel."""
+        given = kernel.subgroup_size
+        size = self.subgroup_size or given
+        if size is None:
+            refuse(
+                kernel.func,
+                f"expected a subgroup size, {simt.SUBGROUP_SIZE} of the kernel or "
+                f"{self.name}{{subgroup-size=..}}, got neither",
+            )
+        if given not in (None, size):
+            refuse(
+                kernel.func,
+                f"expected a kernel of {size} lanes, as subgroup-size says, got "
+                f"{simt.SUBGROUP_SIZE} = {given}",
+            )
+        group = kernel.work_group_size
+        if simt.WORK_GROUP_SIZE not in kernel.func.attributes:
+            group = (size, 1, 1)
+        if (items := _product(group)) % size:
+            refuse(
+                kernel.func,
+                f"expected a work-group size that is a multiple of {size}, got {items}",
+            )
+        return Lanes(items if whole else size, size, group)
+
+
+def is_alone(kernel: simt.Kernel) -> bool:
+    """Whether a kernel is of one lane already, and asks for nothing else."""
+    return kernel.subgroup_size == 1 and not any(
+        isinstance(op, CallOp | simt.LaneOp) or op.dialect_name() == "row_slice"
+        for op in kernel.func.walk()
+    )
+
+
+def shares_work_group(module: ModuleOp) -> bool:
+    """Whether there are matrices that a work-group holds."""
+    return any(scope_of(type) == Scope.WORKGROUP for _, type in _matrices(module))
+
+
+def waits(module: ModuleOp) -> bool:
+    """Whether subgroups wait for others, and hold no matrices of their own."""
+    if any(scope_of(type) == Scope.SUBGROUP for _, type in _matrices(module)):
+        return False
+    return any(
+        isinstance(op, simt.WaitingOp)
+        and op.scope.data is not simt.FenceScope.SUBGROUP
+        and kernel.work_items > (kernel.subgroup_size or 1)
+        for kernel in simt.kernels(module)
+        for op in kernel.func.walk()
+    )
+
+
+def scope_of(type: MatrixType) -> Scope | None:
+    """Return who holds matrices of a type; None for the name of a constant."""
+    scope = type.scope
+    return scope.data if isinstance(scope, coopmatrix.ScopeAttr) else None
+
+
+def _matrices(module: ModuleOp) -> list[tuple[Operation, MatrixType]]:
+    return [
+        (op, value.type)
+        for op in module.walk()
+        for value in (*op.operands, *op.results)
+        if isinstance(value.type, MatrixType)
+    ]
+
+
+def _check_scopes(module: ModuleOp, lanes: Lanes) -> None:
+    """Refuse matrices that not all lanes of a work-item hold together."""
+    for op, type in _matrices(module):
+        scope = scope_of(type)
+        if scope == Scope.WORKGROUP or (
+            scope == Scope.SUBGROUP and not lanes.is_whole_group
+        ):
+            continue
+        who = "a work-group" if lanes.is_whole_group else "a subgroup or a work-group"
+        refuse(op, f"expected all matrices to be held by {who}, got {type}")
+
+
+def _vectorize(func: FuncOp, lanes: Lanes, varying: set[SSAValue]) -> None:
+    """Write a function anew, and put that in its place."""
+    old = func.body.block
+    block = Block()
+    code = Code(lanes, varying, block, func.location)
+    for argument in old.args:
+        new = block.insert_arg(code.type_of(argument), len(block.args))
+        new.location = argument.location
+        code.name([argument], [new])
+    for op in old.ops:
+        write(code, op)
+    last = block.last_op
+    assert last is not None, func
+    inputs = [x.type for x in block.args]
+    func.body.detach_block(old)
+    func.body.add_block(block)
+    old.erase(safe_erase=False)
+    func.function_type = FunctionType.from_lists(
+        inputs, [x.type for x in last.operands]
+    )
+
+
+def _say_size(func: FuncOp, size: int, group: tuple[int, ...]) -> None:
+    func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(size, i32)
+    func.attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, group)
+
+
+def _product(sizes: tuple[int, int, int]) -> int:
+    x, y, z = sizes
+    return x * y * z

@@ -1,0 +1,1 @@
+"""legalize-coopmatrix-khr: its pass and what only that uses."""

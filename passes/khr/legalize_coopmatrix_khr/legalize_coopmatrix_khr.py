@@ -1,0 +1,232 @@
+"""legalize-coopmatrix-khr: what SPV_KHR_cooperative_matrix lacks, by other means.
+
+Before:  coopmatrix operations on tiles that the device has
+After:   those that are instructions there; loops over elements, and work-group memory
+         with barriers, for the rest, as `coopc.plan.khr_table` says
+Fails:   where the table refuses an operation on the device, by name and with the
+         reason; for unknown devices.  Nothing is changed then
+
+Rewrites operations of one module as was decided, and holds what they share.
+
+Each function has its work-group memory, made when something first goes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from coopc import device as devices
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.coopmatrix import MatrixType
+from coopc.ir.control_flow import functions, why_not_structured
+from coopc.ir.device_option import device_of
+from coopc.ir.split_values import Parts, Splitter, split_values
+from coopc.passes.khr.legalize_coopmatrix_khr.code import Code
+from coopc.passes.khr.legalize_coopmatrix_khr.decisions import (
+    Decision,
+    decide,
+    decide_products,
+    is_held,
+    slow_ways,
+)
+from coopc.passes.khr.legalize_coopmatrix_khr.scratch import Coordinates, Scratch
+from coopc.passes.khr.legalize_coopmatrix_khr.spilled_matrices import SpilledMatrices
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_elements import (
+    element_loop,
+    fill_loop,
+    staged_apply,
+    staged_conversion,
+)
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_memory import (
+    staged_load,
+    staged_store,
+)
+from coopc.remarks import remark
+
+
+@dataclass(slots=True)
+class Legalizer:
+    """The rewriting of one module."""
+
+    module: ModuleOp
+    device: devices.Device
+    holds: bool = True
+    """Whether matrices of types that the device lacks stay in memory."""
+    _held: dict[FuncOp, SpilledMatrices] = field(
+        default_factory=dict[FuncOp, SpilledMatrices]
+    )
+    _coordinates: dict[FuncOp, Coordinates] = field(
+        default_factory=dict[FuncOp, Coordinates]
+    )
+
+    def is_held(self, type: Attribute) -> bool:
+        """Whether values of a type stay in memory."""
+        is_matrix = isinstance(type, MatrixType)
+        return self.holds and is_matrix and is_held(type, self.device)
+
+    def rewrite(self, decision: Decision) -> None:
+        """Insert what an operation becomes before it."""
+        op = decision.op
+        code = Code(InsertPoint.before(op))
+        result: SSAValue | None
+        match decision.form:
+            case "elements" if isinstance(op, coopmatrix.FillOp):
+                result = fill_loop(op, code)
+            case "elements":
+                result = element_loop(op, code)
+            case "staged":
+                result = self._staged(op, code)
+            case "memory":
+                result = self._held_of(op).lower(op, code)
+            case _:
+                return
+        if result is not None:
+            result.name_hint = op.results[0].name_hint
+            op.results[0].replace_all_uses_with(result)
+
+    def _staged(self, op: Operation, code: Code) -> SSAValue | None:
+        scratch = self._held_of(op).scratch
+        match op:
+            case coopmatrix.LoadOp():
+                return staged_load(op, code, scratch)
+            case coopmatrix.StoreOp():
+                staged_store(op, code, scratch)
+                return None
+            case coopmatrix.ApplyOp():
+                return staged_apply(op, code, scratch)
+            case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
+                return staged_conversion(op, code, scratch)
+            case (
+                coopmatrix.AtomicOp()
+                | coopmatrix.MulAddOp()
+                | coopmatrix.ExtractRowSliceOp()
+                | coopmatrix.InsertRowSliceOp()
+            ):
+                return self._held_of(op).lower(op, code)
+            case coopmatrix.CoordOp():
+                func = scratch.func
+                known = self._coordinates
+                known.setdefault(func, Coordinates(scratch)).lower(op, code)
+                return None
+            case _:
+                raise AssertionError(f"{op.name} has no staged form")
+
+    def _held_of(self, op: Operation) -> SpilledMatrices:
+        """What the function of an operation has in work-group memory."""
+        around: Operation | None = op
+        while not isinstance(around, FuncOp):
+            assert around is not None, op
+            around = around.parent_op()
+        if (found := self._held.get(around)) is None:
+            lanes, subgroups = self._sizes()
+            found = self._held[around] = SpilledMatrices(
+                Scratch(around, self.device, lanes, subgroups),
+                self.is_held,
+            )
+        return found
+
+    def _sizes(self) -> tuple[int, int]:
+        """Lanes of a subgroup, and subgroups of the largest work-group."""
+        kernels = list(simt.kernels(self.module))
+        for kernel in kernels:
+            if kernel.subgroup_size is None:
+                _settle(kernel, self.device)
+        kernels = list(simt.kernels(self.module))
+        lanes = {kernel.subgroup_size for kernel in kernels}
+        if len(lanes) > 1:
+            message = (
+                "expected kernels of one subgroup size in a module whose matrices go "
+                f"through work-group memory, got {sorted(x or 0 for x in lanes)}"
+            )
+            self.module.emit_error(message, PassFailedException(message))
+        size = next(iter(lanes), None) or self.device.subgroup_size
+        return size, max((kernel.subgroups for kernel in kernels), default=1)
+
+
+def _settle(kernel: simt.Kernel, device: devices.Device) -> None:
+    """Write down the subgroup size that the device gives a kernel."""
+    attributes, size = kernel.func.attributes, device.subgroup_size
+    attributes[simt.SUBGROUP_SIZE] = IntegerAttr(size, i32)
+    if simt.WORK_GROUP_SIZE not in attributes:
+        sizes = DenseArrayBase.from_list(i32, [size])
+        attributes[simt.WORK_GROUP_SIZE] = sizes
+
+
+def legalize(
+    module: ModuleOp, device: devices.Device, products_only: bool = False
+) -> None:
+    """Rewrite a module for a device; or only multiplications of types that it lacks.
+
+    Raises:
+        PassFailedException: the device refuses an operation; nothing is changed then.
+    """
+    decide_on = decide_products if products_only else decide
+    decisions = decide_on(module, device)
+    for each in decisions:
+        if each.form == "refused":
+            each.op.emit_error(each.reason, PassFailedException(each.reason))
+    for func in functions(module).values():
+        if (reason := why_not_structured(func)) and any(
+            func.is_ancestor(each.op) for each in decisions if each.form != "native"
+        ):
+            func.emit_error(reason, PassFailedException(reason))
+    for op, text in slow_ways(decisions, device):
+        remark(op, text)
+    # Products alone leave matrices, for what comes next to cut them.
+    legalizer = Legalizer(module, device, holds=not products_only)
+    for each in decisions:
+        legalizer.rewrite(each)
+    rewritten = [each.op for each in decisions if each.form != "native"]
+    _drop(module, rewritten, legalizer)
+    for op in reversed(rewritten):
+        if op.parent is not None:
+            Rewriter.erase_op(op)
+
+
+def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
+    """Take matrices that memory holds out of control flow, with what made them."""
+    values = {
+        value: Parts(()) for value in _values(ops) if legalizer.is_held(value.type)
+    }
+
+    def rule(op: Operation, _: Splitter) -> list[tuple[SSAValue, ...]]:
+        return [() if result in values else (result,) for result in op.results]
+
+    own = {type(op): rule for op in ops if op.dialect_name() == "coopmatrix"}
+    split_values(module, values, own)
+
+
+def _values(ops: list[Operation]) -> Iterator[SSAValue]:
+    """Yield what operations take and give, to their regions too."""
+    for op in ops:
+        yield from (*op.operands, *op.results)
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.args
+
+
+@dataclass(frozen=True)
+class LegalizeCoopmatrixKhrPass(ModulePass):
+    """Turn operations into such as the device has instructions for."""
+
+    name = "legalize-coopmatrix-khr"
+
+    device: str | None = None
+    """A device of `--list devices`; that of `simt.target` where it is absent."""
+
+    products_only: bool = False
+    """Whether only multiplications of types that the device lacks are rewritten: before
+    `split-coopmatrix`, which cuts what is then loaded and stored."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide on all of `op`, then rewrite."""
+        legalize(op, device_of(self.device, op, self.name), self.products_only)

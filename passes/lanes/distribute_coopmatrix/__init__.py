@@ -1,0 +1,1 @@
+"""distribute-coopmatrix: its pass and what only that uses."""

@@ -1,0 +1,282 @@
+"""What a lane holds of a matrix: vectors of components, read and written by number.
+
+V components are one vector, or several of one width; what is left over at the end is
+never used.  The widths are powers of two that SPIR-V has, so that a number that is
+known at run time picks a component with one instruction a vector.  Vectors of 3 are
+not among them: they save nothing, being as large as those of 4, and Intel's CPU
+run-time mixes up the lanes' where functions that are not inlined take or return them.
+
+| V  | of at most 16 | of at most 4   |
+|----|---------------|----------------|
+| 1  | vector<1>     | vector<1>      |
+| 3  | vector<4>     | vector<4>      |
+| 7  | vector<8>     | 2 x vector<4>  |
+| 20 | 2 x vector<16> | 5 x vector<4> |
+
+The coopmatrix layout in code: where a component is, and who has an element.
+
+The formulas of `coopc.layout.coopmatrix` on numbers that are known in part, so that
+most of them cost no operation.
+
+Laws (test/unit/passes/lanes/test_lane_places.py): `element` and `owner` are those of
+the layout for every lane and component; `component` undoes `digits`; `inside` is False
+of padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import simt
+from coopc.dialects.simt import ShuffleMode
+from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.split_values import Parts
+from coopc.layout.coopmatrix import CoopmatrixLayout
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """A component as its digits: v = c + w (w1 + K1 (u + U w2))."""
+
+    channel: BoundedIndex
+    """c"""
+    block: BoundedIndex
+    """w1 + K1 w2: which I rows."""
+    step: BoundedIndex
+    """u"""
+
+
+def digits(b: Builder, x: CoopmatrixLayout, component: BoundedIndex) -> Digits:
+    """Return the digits of a component."""
+    channel = b.remainder(component, x.channels)
+    rest = b.divided(component, x.channels)
+    w1, rest = b.remainder(rest, x.k1), b.divided(rest, x.k1)
+    u, w2 = b.remainder(rest, x.steps), b.divided(rest, x.steps)
+    return Digits(channel, b.add(w1, b.times(w2, x.k1)), u)
+
+
+def component(b: Builder, x: CoopmatrixLayout, at: Digits) -> BoundedIndex:
+    """Return the component of some digits."""
+    w1, w2 = b.remainder(at.block, x.k1), b.divided(at.block, x.k1)
+    packed = b.add(at.step, b.times(w2, x.steps))
+    packed = b.add(b.times(packed, x.k1), w1)
+    return b.add(b.times(packed, x.channels), at.channel)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A place in a matrix, maybe beyond it."""
+
+    row: BoundedIndex
+    col: BoundedIndex
+
+
+def element(b: Builder, x: CoopmatrixLayout, at: Digits) -> Element:
+    """Return where in the matrix this lane has a component."""
+    lane = b.lane(x.lanes)
+    i = b.remainder(lane, x.block_rows)
+    packed = b.add(b.divided(lane, x.block_rows), b.times(at.step, x.lanes_per_row))
+    return Element(
+        b.add(i, b.times(at.block, x.block_rows)),
+        b.add(at.channel, b.times(packed, x.channels)),
+    )
+
+
+def inside(b: Builder, x: CoopmatrixLayout, at: Element) -> SSAValue | bool:
+    """Return whether a component of this lane is an element: not padding."""
+    row = b.below(at.row, x.rows) if x.needs_row_mask else True
+    col = b.below(at.col, x.cols) if x.needs_mask else True
+    return b.both(row, col)
+
+
+def owner(
+    b: Builder, x: CoopmatrixLayout, at: Element
+) -> tuple[BoundedIndex, BoundedIndex]:
+    """Return the lane that has an element, and as which component."""
+    i, block = b.remainder(at.row, x.block_rows), b.divided(at.row, x.block_rows)
+    channel, packed = b.remainder(at.col, x.channels), b.divided(at.col, x.channels)
+    u, column = b.divided(packed, x.lanes_per_row), b.remainder(packed, x.lanes_per_row)
+    lane = b.add(i, b.times(column, x.block_rows))
+    return lane, component(b, x, Digits(channel, block, u))
+
+
+WIDTHS = (1, 2, 4, 8, 16)
+
+"""Components of the vectors that lanes have, and of a scalar."""
+
+WRITTEN_OUT = 4
+
+"""So many components, or fewer, are not worth a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneFragment:
+    """What a lane holds of matrices of one type."""
+
+    layout: CoopmatrixLayout
+    element: Attribute
+    width: int
+    """Components of each vector."""
+    count: int
+    """Vectors."""
+
+    @classmethod
+    def of(
+        cls, layout: CoopmatrixLayout, element: Attribute, max_vector: int
+    ) -> LaneFragment:
+        """Return what a lane holds, in vectors of at most so many components."""
+        components = layout.components
+        width = next((x for x in WIDTHS if x >= min(components, max_vector)), 16)
+        return cls(layout, element, width, -(-components // width))
+
+    @property
+    def type(self) -> VectorType:
+        """Of each vector."""
+        return VectorType(self.element, [self.width])
+
+    @property
+    def parts(self) -> Parts:
+        """What a matrix becomes."""
+        return Parts((self.type,) * self.count)
+
+    def nothing(self, b: Builder) -> Values:
+        """Return vectors of zeros."""
+        return (b.constant(self.type, 0),) * self.count
+
+
+def get(
+    b: Builder, held: LaneFragment, values: Sequence[SSAValue], at: BoundedIndex
+) -> SSAValue:
+    """Return a component."""
+    first, last = at.constant // held.width, at.most // held.width
+    last = min(last, held.count - 1)
+    place = b.remainder(at, held.width) if first < last else _within(held, first, at)
+    found = _extract(b, held, values[first], place)
+    number = b.divided(at, held.width)
+    for each in range(first + 1, last + 1):
+        other = _extract(b, held, values[each], place)
+        found = b.select(b.equal(number, each), other, found)
+    return found
+
+
+def put(
+    b: Builder,
+    held: LaneFragment,
+    values: Sequence[SSAValue],
+    at: BoundedIndex,
+    new: SSAValue,
+) -> Values:
+    """Return vectors of which a component is replaced."""
+    first, last = at.constant // held.width, at.most // held.width
+    last = min(last, held.count - 1)
+    found = list(values)
+    if first == last:
+        place = _within(held, first, at)
+        found[first] = _insert(b, held, values[first], place, new)
+        return tuple(found)
+    place, number = b.remainder(at, held.width), b.divided(at, held.width)
+    for each in range(first, last + 1):
+        changed = _insert(b, held, values[each], place, new)
+        found[each] = b.select(b.equal(number, each), changed, values[each])
+    return tuple(found)
+
+
+def _within(held: LaneFragment, vector: int, at: BoundedIndex) -> BoundedIndex:
+    """Return the place in a vector of a component that is in it."""
+    return BoundedIndex(
+        at.constant - vector * held.width, at.part, at.part_most, at.varies
+    )
+
+
+def _position(b: Builder, held: LaneFragment, at: BoundedIndex) -> SSAValue | int:
+    known = 0 if held.width == 1 else at.known
+    return b.index(at) if known is None else known
+
+
+def _extract(
+    b: Builder, held: LaneFragment, value: SSAValue, at: BoundedIndex
+) -> SSAValue:
+    return b.pure(_extracted, value, _position(b, held, at), held.element)
+
+
+def _insert(
+    b: Builder, held: LaneFragment, value: SSAValue, at: BoundedIndex, new: SSAValue
+) -> SSAValue:
+    return b.pure(_inserted, new, value, _position(b, held, at))
+
+
+def _extracted(
+    value: SSAValue, at: SSAValue | int, element: Attribute
+) -> vector.ExtractOp:
+    return vector.ExtractOp(value, [at], element)
+
+
+def _inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> vector.InsertOp:
+    return vector.InsertOp(new, value, [at])
+
+
+Body = Callable[[Sequence[BoundedIndex], Values], Sequence[SSAValue]]
+
+"""From some components, and what is carried, to what is carried on."""
+
+
+def for_components(
+    b: Builder, held: LaneFragment, carried: Sequence[SSAValue], body: Body
+) -> Values:
+    """Run a body for all components; return what is carried at the end.
+
+    A round of a loop does one component of each vector, so that a number that is known
+    when compiling says which vector that is.
+    """
+    full, rest = divmod(held.layout.components, held.width)
+    values = tuple(carried)
+    for length, vectors in ((held.width, range(full)), (rest, range(full, full + 1))):
+        if not vectors or length == 0:
+            continue
+
+        def round(
+            t: BoundedIndex, now: Values, vectors: range = vectors
+        ) -> Sequence[SSAValue]:
+            places = [b.add(t, BoundedIndex(each * held.width)) for each in vectors]
+            return body(places, now)
+
+        if length * len(vectors) <= WRITTEN_OUT:
+            for t in range(length):
+                values = tuple(round(BoundedIndex(t), values))
+        else:
+            values = b.loop(length, values, round)
+    return values
+
+
+def made(
+    b: Builder,
+    held: LaneFragment,
+    make: Callable[[BoundedIndex], SSAValue],
+    start: Values | None = None,
+) -> Values:
+    """Return vectors of components made one by one; the rest are of `start`."""
+
+    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
+        for at in places:
+            now = put(b, held, now, at, make(at))
+        return now
+
+    return for_components(b, held, start or held.nothing(b), body)
+
+
+def shuffled(
+    b: Builder, value: SSAValue, lane: BoundedIndex, mode: ShuffleMode = ShuffleMode.IDX
+) -> SSAValue:
+    """Return what another lane has; a broadcast where all read the same one."""
+    if mode == ShuffleMode.IDX and not lane.varies:
+        return b.pure(simt.BroadcastOp, value, b.index(lane))
+    return b.pure(_shuffle, value, b.index(lane), mode)
+
+
+def _shuffle(value: SSAValue, offset: SSAValue, mode: ShuffleMode) -> Operation:
+    return simt.ShuffleOp(mode, value, offset)

@@ -1,0 +1,401 @@
+"""Accesses to memory by lanes: each loads and stores what it holds of a matrix.
+
+    %x = memref.load %memory[%p0 + row, %p1 + column]
+
+Padding is masked by the size of the matrix, never by the memref's; `checked` axes by
+the memref's.  What is not accessed is 0.
+
+Where the elements of a matrix are in memory, in code.
+
+Accesses to memory by blocks: messages that all lanes send together, as planned.
+
+    %m = simt.block_read %memory[%p0, %p1] : memref<8x32xf32> -> vector<2xf32>
+    %v = vector.shuffle %now, %m [0, 8, 2, 3, 4, 9, 6, 7]
+
+A message of the plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
+components are moved to where lanes have them, by one shuffle a vector where their
+numbers are known, and one by one in loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    MemRefType,
+    StridedLayoutAttr,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import coopmatrix, simt
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
+from coopc.ir import element_access
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.passes.lanes.distribute_coopmatrix.fragments import (
+    Digits,
+    Element,
+    LaneFragment,
+    component,
+    digits,
+    element,
+    for_components,
+    get,
+    inside,
+    made,
+    put,
+)
+from coopc.plan.lane_access import BlockAccess
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where the elements of one matrix are in memory."""
+
+    b: Builder
+    op: coopmatrix.AccessOp
+    held: LaneFragment
+
+    def guarded(self, at: BoundedIndex) -> tuple[SSAValue | bool, Values]:
+        """Return whether a component is to be accessed, and its positions."""
+        b, x = self.b, self.held.layout
+        place = element(b, x, digits(b, x, at))
+        positions = self.positions(place)
+        return b.both(inside(b, x, place), *self.checks(positions)), positions
+
+    def positions(self, place: Element) -> Values:
+        """Return where an element is, in the coordinates of the memref."""
+        *leading, first, second = self.op.positions
+        rows, cols = self._steps(place)
+        return (*leading, self._moved(first, rows), self._moved(second, cols))
+
+    def _steps(self, place: Element) -> tuple[BoundedIndex, BoundedIndex]:
+        b = self.b
+        match self.op.layout.data:
+            case Layout.ROW_MAJOR:
+                return place.row, place.col
+            case Layout.COL_MAJOR:
+                return place.col, place.row
+            case Layout.PACKED:
+                packed = CHANNEL_BITS // self.op.matrix.element_bits
+                channel = b.remainder(place.row, packed)
+                return b.divided(place.row, packed), b.add(
+                    b.times(place.col, packed), channel
+                )
+
+    def _moved(self, position: SSAValue, by: BoundedIndex) -> SSAValue:
+        b = self.b
+        if by.constant:
+            step = b.constant(INDEX, by.constant)
+            position = b.pure(arith.AddiOp, position, step)
+        return position if by.part is None else b.pure(arith.AddiOp, position, by.part)
+
+    def checks(self, positions: Sequence[SSAValue]) -> list[SSAValue]:
+        """Return what has to hold of the positions along the axes that are checked."""
+        checked = () if self.op.checked is None else self.op.checked.data
+        axes = [Axis.ROWS, Axis.COLS]
+        if self.op.layout.data == Layout.COL_MAJOR:
+            axes.reverse()
+        rank = self.op.memory_type.get_num_dims()
+        return [
+            # A negative position is a great number without sign.
+            self.b.compare("ult", positions[dimension], self.size(dimension))
+            for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
+            if axis in checked
+        ]
+
+    def size(self, dimension: int) -> SSAValue:
+        """Return a size of the memref."""
+        size = self.op.memory_type.get_shape()[dimension]
+        if size != DYNAMIC_INDEX:
+            return self.b.constant(INDEX, size)
+        number = self.b.constant(INDEX, dimension)
+        return self.b.pure(memref.DimOp, self.op.memory, number)
+
+
+WRITTEN_OUT = 8
+
+"""So many messages, or fewer, are not worth a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One block, that lanes access together."""
+
+    memory: SSAValue
+    positions: Values
+    """Of the element that lane 0 has as the first component."""
+    wanted: SSAValue | bool
+    """Whether it is to be accessed."""
+    type: Attribute
+    """A scalar or a vector."""
+    numbers: Sequence[BoundedIndex]
+    """Where lanes have the components."""
+
+
+def read_blocks(access: Access, plan: BlockAccess) -> Values:
+    """Return what a lane holds of a matrix in memory."""
+    b, held = access.b, access.held
+
+    def body(run: BoundedIndex, now: Values) -> Values:
+        for message in _messages(access, plan, run):
+            place = message.memory, message.positions, message.type
+            zero = b.constant(message.type, 0)
+            read = partial(simt.BlockReadOp, *place)
+            (value,) = b.effect_where(message.wanted, read, (zero,))
+            now = _put_all(b, held, now, message.numbers, value)
+        return now
+
+    return _for_runs(b, held, plan, held.nothing(b), body)
+
+
+def write_blocks(access: Access, plan: BlockAccess, values: Values) -> None:
+    """Write what a lane holds of a matrix to memory."""
+    b, held = access.b, access.held
+
+    def body(run: BoundedIndex, now: Values) -> Values:
+        for message in _messages(access, plan, run):
+            value = _get_all(b, held, values, message.numbers)
+            place = message.memory, message.positions
+            b.effect_where(message.wanted, partial(simt.BlockWriteOp, value, *place))
+        return now
+
+    _for_runs(b, held, plan, (), body)
+
+
+def _for_runs(
+    b: Builder,
+    held: LaneFragment,
+    plan: BlockAccess,
+    carried: Values,
+    body: Callable[[BoundedIndex, Values], Values],
+) -> Values:
+    """Run a body for all runs; return what is carried at the end.
+
+    A round of a loop does one run in each vector, as far as vectors end with runs.
+    """
+    values = carried
+    if plan.messages <= WRITTEN_OUT:
+        for number in range(plan.runs):
+            values = body(BoundedIndex(number), values)
+        return values
+    chunk = max(1, held.width // held.layout.k1)
+    full, rest = divmod(plan.runs, chunk)
+    for length, chunks in ((chunk, range(full)), (rest, range(full, full + 1))):
+
+        def round(t: BoundedIndex, now: Values, chunks: range = chunks) -> Values:
+            for each in chunks:
+                now = body(b.add(t, BoundedIndex(each * chunk)), now)
+            return now
+
+        if chunks and length:
+            values = b.loop(length, values, round)
+    return values
+
+
+def _messages(
+    access: Access, plan: BlockAccess, run: BoundedIndex
+) -> Iterator[Message]:
+    """Yield the messages of a run."""
+    b, held, x = access.b, access.held, access.held.layout
+    places = list(plan.places(x))
+    memory = _joined(access) if plan.joined else access.op.memory
+    for start, length in zip(plan.starts, plan.lengths, strict=True):
+        block, step = places[start]
+        column = b.times(b.add(run, BoundedIndex(step)), x.lanes_per_row)
+        positions = access.positions(
+            Element(BoundedIndex(block * x.block_rows), column)
+        )
+        wanted = b.both(*access.checks(positions))
+        if plan.joined:
+            first = access.positions(Element(BoundedIndex(), BoundedIndex()))
+            positions = (_linear(access, first, start * x.lanes),)
+        numbers = [
+            component(
+                b,
+                x,
+                Digits(
+                    BoundedIndex(), BoundedIndex(block), b.add(run, BoundedIndex(step))
+                ),
+            )
+            for block, step in places[start : start + length]
+        ]
+        type = held.element if length == 1 else VectorType(held.element, [length])
+        yield Message(memory, positions, wanted, type, numbers)
+
+
+def _joined(access: Access) -> SSAValue:
+    """Return a memref as one dimension; all of it is known."""
+    type = access.op.memory_type
+    offset, strides = type.get_offset(), type.get_strides()
+    assert offset is not None
+    assert strides is not None
+    ends = zip(type.get_shape(), strides, strict=True)
+    size = 1 + sum((n - 1) * (stride or 0) for n, stride in ends)
+    layout = StridedLayoutAttr([1], offset)
+    flat = MemRefType(type.element_type, [size], layout, type.memory_space)
+    return access.b.pure(_flattened, access.op.memory, offset, size, flat)
+
+
+def _flattened(memory: SSAValue, offset: int, size: int, type: Attribute) -> Operation:
+    return memref.ReinterpretCastOp.from_dynamic(memory, [offset], [size], [1], type)
+
+
+def _linear(access: Access, positions: Values, more: int) -> SSAValue:
+    """Return where an element is, counted in one dimension."""
+    b, strides = access.b, access.op.memory_type.get_strides()
+    assert strides is not None
+    found: SSAValue | None = None
+    for position, stride in zip(positions, strides, strict=True):
+        factor = b.constant(INDEX, stride or 0)
+        step = position if stride == 1 else b.pure(arith.MuliOp, position, factor)
+        found = step if found is None else b.pure(arith.AddiOp, found, step)
+    assert found is not None
+    return b.pure(arith.AddiOp, found, b.constant(INDEX, more)) if more else found
+
+
+# From messages to what lanes hold, and back
+
+
+def _put_all(
+    b: Builder,
+    held: LaneFragment,
+    now: Values,
+    numbers: Sequence[BoundedIndex],
+    value: SSAValue,
+) -> Values:
+    """Return vectors of which the components of a message are replaced."""
+    if len(numbers) == 1:
+        return put(b, held, now, numbers[0], value)
+    known = [number.known for number in numbers]
+    if None in known:
+        for at, number in enumerate(numbers):
+            now = put(b, held, now, number, b.pure(_extracted, value, at, held.element))
+        return now
+    found = list(now)
+    for each in range(held.count):
+        mask = list(range(held.width))
+        for at, number in enumerate(known):
+            assert number is not None
+            if number // held.width == each:
+                mask[number % held.width] = held.width + at
+        found[each] = _shuffled(b, held, found[each], value, mask)
+    return tuple(found)
+
+
+def _get_all(
+    b: Builder, held: LaneFragment, values: Values, numbers: Sequence[BoundedIndex]
+) -> SSAValue:
+    """Return some components, as the value of a message."""
+    if len(numbers) == 1:
+        return get(b, held, values, numbers[0])
+    known = [number.known for number in numbers]
+    vectors = sorted({n // held.width for n in known if n is not None})
+    if None in known or len(vectors) > 2:
+        found = b.constant(VectorType(held.element, [len(numbers)]), 0)
+        for at, number in enumerate(numbers):
+            found = b.pure(_inserted, get(b, held, values, number), found, at)
+        return found
+    mask = [
+        held.width * vectors.index(n // held.width) + n % held.width
+        for n in known
+        if n is not None
+    ]
+    return _shuffled(b, held, values[vectors[0]], values[vectors[-1]], mask)
+
+
+def _shuffled(
+    b: Builder, held: LaneFragment, one: SSAValue, other: SSAValue, mask: Sequence[int]
+) -> SSAValue:
+    """Return components of a vector that lanes hold, and of another vector."""
+    whole = list(range(held.width))
+    if list(mask) == whole:
+        return one
+    if other.type == held.type and list(mask) == [held.width + n for n in whole]:
+        return other
+    return b.pure(_shuffle, one, other, tuple(mask), held.element)
+
+
+def _shuffle(
+    one: SSAValue, other: SSAValue, mask: Sequence[int], element: Attribute
+) -> Operation:
+    type = VectorType(element, [len(mask)])
+    numbers = DenseArrayBase.from_list(i64, mask)
+    return vector.ShuffleOp(one, other, numbers, result_type=type)
+
+
+def _extracted(value: SSAValue, at: int, element: Attribute) -> Operation:
+    return vector.ExtractOp(value, [at], element)
+
+
+def _inserted(new: SSAValue, value: SSAValue, at: int) -> Operation:
+    return vector.InsertOp(new, value, [at])
+
+
+def load(
+    b: Builder,
+    op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp,
+    held: LaneFragment,
+    block: BlockAccess | None,
+) -> Values:
+    """Return what a lane holds of a matrix in memory."""
+    access = Access(b, op, held)
+    zero = b.constant(held.element, 0)
+    if block is not None:
+        return read_blocks(access, block)
+
+    def one(at: BoundedIndex) -> SSAValue:
+        wanted, positions = access.guarded(at)
+        return b.effect_where(
+            wanted, partial(element_access.load, op, positions), (zero,)
+        )[0]
+
+    return made(b, held, one)
+
+
+def store(
+    b: Builder,
+    op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp,
+    held: LaneFragment,
+    values: Values,
+    block: BlockAccess | None,
+) -> None:
+    """Write what a lane holds of a matrix to memory."""
+    access = Access(b, op, held)
+    if block is not None:
+        write_blocks(access, block, values)
+        return
+
+    def body(places: Sequence[BoundedIndex], now: Values) -> Values:
+        for at in places:
+            value = get(b, held, values, at)
+            wanted, positions = access.guarded(at)
+            b.effect_where(wanted, partial(element_access.store, op, value, positions))
+        return now
+
+    for_components(b, held, (), body)
+
+
+def update(
+    b: Builder, op: coopmatrix.AtomicUpdateOp, held: LaneFragment, values: Values
+) -> Values:
+    """Update memory by what a lane holds of a matrix; return what was there."""
+    access = Access(b, op, held)
+    zero = b.constant(held.element, 0)
+
+    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
+        for at in places:
+            wanted, positions = access.guarded(at)
+            value = get(b, held, values, at)
+            change = partial(element_access.update, op, value, positions)
+            (old,) = b.effect_where(wanted, change, (zero,))
+            now = put(b, held, now, at, old)
+        return now
+
+    return for_components(b, held, held.nothing(b), body)

@@ -1,0 +1,349 @@
+"""`mul_add` by lanes: each computes what it holds of the result, from broadcasts.
+
+For M >= S lanes are rows.  Lane p has row p of a, so that the step k of
+
+    d(p, j) = c(p, j) + a(p, 0) b(0, j) + a(p, 1) b(1, j) + ...
+
+needs a broadcast of b(k, j) and no more.  For M < S lanes hold several columns too, and
+both come by shuffles.  One function a shape: a loop over what lanes hold, in it one
+over k.
+
+Floats are added up in f32, in f64 if any of the four types is f64, by ascending k from
+c on, and rounded at the end.  Integers are added up in the type of the result; then c
+is added, and only this may saturate.
+
+Reductions of matrices: in each lane, then between lanes by butterflies.
+
+Lane reads lane xor 1, 2, 4, ..: those that have elements of the same row or column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce as fold
+from itertools import product
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import Axis
+from coopc.dialects.narrow import is_integer
+from coopc.dialects.simt import ShuffleMode
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.passes.lanes.distribute_coopmatrix.arithmetic import (
+    Make,
+    converted,
+    neutral,
+    reduction,
+)
+from coopc.passes.lanes.distribute_coopmatrix.fragments import (
+    Digits,
+    LaneFragment,
+    component,
+    digits,
+    element,
+    for_components,
+    get,
+    inside,
+    put,
+    shuffled,
+)
+
+
+def reduced(
+    b: Builder,
+    op: coopmatrix.ReduceOp,
+    held: LaneFragment,
+    values: Values,
+    target: LaneFragment,
+) -> Values:
+    """Return each row, or each column, of a matrix reduced to one element."""
+    signed, kind = op.signed is not None, op.kind.data
+    make = reduction(kind, held.element, signed)
+    nothing = b.constant(held.element, neutral(kind, held.element, signed))
+    x = held.layout
+
+    def own(at: Digits) -> SSAValue:
+        """A component of this lane; what changes nothing where it is padding."""
+        value = get(b, held, values, component(b, x, at))
+        return b.select(inside(b, x, element(b, x, at)), value, nothing)
+
+    if op.axis.data == Axis.ROWS:
+        return _rows(b, make, own, x, target)
+    return _columns(b, make, own, x, target)
+
+
+def _combine(b: Builder, make: Make, parts: Sequence[SSAValue]) -> SSAValue:
+    return fold(lambda one, other: b.pure(make, one, other), parts)
+
+
+def _between(b: Builder, make: Make, value: SSAValue, first: int, end: int) -> SSAValue:
+    """Reduce over the lanes whose numbers differ in the bits of [first, end)."""
+    step = first
+    while step < end:
+        other = shuffled(b, value, BoundedIndex(step), ShuffleMode.XOR)
+        value = b.pure(make, value, other)
+        step *= 2
+    return value
+
+
+def _rows(
+    b: Builder,
+    make: Make,
+    own: Callable[[Digits], SSAValue],
+    x: CoopmatrixLayout,
+    target: LaneFragment,
+) -> Values:
+    """Each lane over its columns, then over the lanes that have columns of one row."""
+    found = target.nothing(b)
+    for block in range(x.blocks):
+        columns = product(range(x.steps), range(x.channels))
+        parts = [
+            own(Digits(BoundedIndex(c), BoundedIndex(block), BoundedIndex(u)))
+            for u, c in columns
+        ]
+        value = _combine(b, make, parts)
+        value = _between(b, make, value, x.block_rows, x.lanes)
+        at = component(
+            b,
+            target.layout,
+            Digits(BoundedIndex(), BoundedIndex(block), BoundedIndex()),
+        )
+        found = put(b, target, found, at, value)
+    return found
+
+
+def _columns(
+    b: Builder,
+    make: Make,
+    own: Callable[[Digits], SSAValue],
+    x: CoopmatrixLayout,
+    target: LaneFragment,
+) -> Values:
+    """Each lane over its rows, then over the lanes of a column, then to the owners.
+
+    All I lanes of a column have its sum; of the packed columns p + u' S that lane p is
+    to get, lane (p mod S/I) I + p / (S/I) offers number p / (S/I) + u' I.
+    """
+    sums: list[list[SSAValue]] = []
+    for channel in range(x.channels):
+        of_channel: list[SSAValue] = []
+        for u in range(x.steps):
+            blocks = (
+                Digits(BoundedIndex(channel), BoundedIndex(k), BoundedIndex(u))
+                for k in range(x.blocks)
+            )
+            value = _combine(b, make, [own(at) for at in blocks])
+            of_channel.append(_between(b, make, value, 1, x.block_rows))
+        sums.append(of_channel)
+    found = target.nothing(b)
+    lane = b.lane(x.lanes)
+    column = b.remainder(lane, x.lanes_per_row)
+    row = b.divided(lane, x.lanes_per_row)
+    source = b.add(b.times(column, x.block_rows), row)
+    mine = b.remainder(lane, x.block_rows)
+    for step, channel in product(range(target.layout.steps), range(x.channels)):
+        offered = _chosen(b, sums[channel], mine, step * x.block_rows, x.block_rows)
+        value = offered if x.block_rows == 1 else shuffled(b, offered, source)
+        at = component(
+            b,
+            target.layout,
+            Digits(BoundedIndex(channel), BoundedIndex(), BoundedIndex(step)),
+        )
+        found = put(b, target, found, at, value)
+    return found
+
+
+def _chosen(
+    b: Builder, values: Sequence[SSAValue], at: BoundedIndex, start: int, count: int
+) -> SSAValue:
+    """Return value number `start + at`, of those that there are."""
+    found = values[min(start, len(values) - 1)]
+    for number in range(1, min(count, len(values) - start)):
+        found = b.select(b.equal(at, number), values[start + number], found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A multiplication: what decides on its function."""
+
+    a: LaneFragment
+    b: LaneFragment
+    c: LaneFragment
+    result: LaneFragment
+    signed: tuple[bool, bool, bool, bool]
+    """Whether the integers of a, b, c and the result are."""
+    saturating: bool
+
+    @property
+    def name(self) -> str:
+        """Of its function, but for a number that makes it the only one."""
+        rows, cols = self.result.layout.shape
+        types = "_".join(
+            f"{'s' if signed else ''}{held.element}"
+            for held, signed in zip(
+                (self.a, self.b, self.c, self.result), self.signed, strict=True
+            )
+        )
+        end = "_sat" if self.saturating else ""
+        return f"mul_add_{rows}x{cols}x{self.a.layout.cols}_{types}{end}"
+
+    @property
+    def sum_type(self) -> Attribute:
+        """What products are added up in."""
+        types = [held.element for held in (self.a, self.b, self.c, self.result)]
+        if is_integer(self.result.element):
+            return self.result.element
+        return Float64Type() if Float64Type() in types else Float32Type()
+
+
+def multiply_add(
+    b: Builder, product: Product, x: Values, y: Values, z: Values
+) -> Values:
+    """Return x y + z."""
+    held = product.result
+
+    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
+        start = [_start(b, product, z, at) for at in places]
+
+        def step(k: BoundedIndex, sums: Values) -> Sequence[SSAValue]:
+            return [
+                _added(
+                    b,
+                    product,
+                    total,
+                    _a(b, product, x, at, k),
+                    _b(b, product, y, at, k),
+                )
+                for total, at in zip(sums, places, strict=True)
+            ]
+
+        sums = b.loop(product.a.layout.cols, start, step, name="k")
+        for at, total in zip(places, sums, strict=True):
+            now = put(b, held, now, at, _end(b, product, total, z, at))
+        return now
+
+    return for_components(b, held, held.nothing(b), body)
+
+
+def _start(b: Builder, product: Product, z: Values, at: BoundedIndex) -> SSAValue:
+    if is_integer(product.result.element):
+        return b.constant(product.sum_type, 0)
+    return converted(b, get(b, product.c, z, at), product.sum_type, signed=True)
+
+
+def _added(
+    b: Builder, product: Product, total: SSAValue, x: SSAValue, y: SSAValue
+) -> SSAValue:
+    if is_integer(product.sum_type):
+        return b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, x, y))
+    return b.pure(_contracted, total, b.pure(_product, x, y))
+
+
+def _product(x: SSAValue, y: SSAValue) -> Operation:
+    return arith.MulfOp(x, y, flags=arith.FastMathFlagsAttr([_CONTRACT]))
+
+
+def _contracted(x: SSAValue, y: SSAValue) -> Operation:
+    return arith.AddfOp(x, y, flags=arith.FastMathFlagsAttr([_CONTRACT]))
+
+
+_CONTRACT = FastMathFlag.ALLOW_CONTRACT
+
+
+def _a(
+    b: Builder, product: Product, x: Values, at: BoundedIndex, k: BoundedIndex
+) -> SSAValue:
+    """Return a(row, k), row that of a component of the result."""
+    held, layout = product.a, product.a.layout
+    block = digits(b, product.result.layout, at).block
+    packed = b.divided(k, layout.channels)
+    step = b.divided(packed, layout.lanes_per_row)
+    number = component(b, layout, Digits(b.remainder(k, layout.channels), block, step))
+    if layout.lanes_per_row == 1:
+        # w (k div w) + k mod w, and no other lane.
+        per_block = layout.channels * layout.steps
+        value = get(b, held, x, b.add(k, b.times(block, per_block)))
+    else:
+        row = b.remainder(b.lane(layout.lanes), layout.block_rows)
+        column = b.remainder(packed, layout.lanes_per_row)
+        lane = b.add(row, b.times(column, layout.block_rows))
+        value = shuffled(b, get(b, held, x, number), lane)
+    return converted(b, value, product.sum_type, product.signed[0])
+
+
+def _b(
+    b: Builder, product: Product, y: Values, at: BoundedIndex, k: BoundedIndex
+) -> SSAValue:
+    """Return b(k, column), column that of a component of the result."""
+    held, layout, result = product.b, product.b.layout, product.result.layout
+    step = digits(b, result, at).step
+    row, block = b.remainder(k, layout.block_rows), b.divided(k, layout.block_rows)
+    # The column is `own` + (S/I) `step`, I the rows of the result in a block.
+    own = b.divided(b.lane(result.lanes), result.block_rows)
+    per_row, columns = layout.lanes_per_row, result.lanes_per_row
+
+    def offered(u: BoundedIndex) -> SSAValue:
+        u = _at_most(b, u, layout.steps - 1)
+        return get(b, held, y, component(b, layout, Digits(BoundedIndex(), block, u)))
+
+    if per_row >= columns:
+        ratio = per_row // columns
+        column = b.add(own, b.times(b.remainder(step, ratio), columns))
+        lane = b.add(row, b.times(column, layout.block_rows))
+        value = shuffled(b, offered(b.divided(step, ratio)), lane)
+    else:
+        ratio = columns // per_row
+        lane = b.add(row, b.times(b.remainder(own, per_row), layout.block_rows))
+        wanted = b.index(b.divided(own, per_row))
+
+        def turn(r: BoundedIndex, now: Values) -> Sequence[SSAValue]:
+            found = shuffled(b, offered(b.add(b.times(step, ratio), r)), lane)
+            is_wanted = b.compare("eq", wanted, b.index(r))
+            return (b.select(is_wanted, found, now[0]),)
+
+        turns = min(ratio, layout.steps)
+        (value,) = b.loop(turns, (b.constant(held.element, 0),), turn, name="r")
+    return converted(b, value, product.sum_type, product.signed[1])
+
+
+def _at_most(b: Builder, number: BoundedIndex, end: int) -> BoundedIndex:
+    """Return a number, or the greatest one: padding asks for columns beyond all."""
+    if number.most <= end:
+        return number
+    least = b.pure(arith.MinUIOp, b.index(number), b.constant(INDEX, end))
+    return BoundedIndex(0, least, end, number.varies)
+
+
+def _end(
+    b: Builder, product: Product, total: SSAValue, z: Values, at: BoundedIndex
+) -> SSAValue:
+    """Return a sum as an element of the result; of integers with c added."""
+    type = product.result.element
+    if not is_integer(type):
+        return converted(b, total, type, signed=True)
+    c = converted(b, get(b, product.c, z, at), type, product.signed[2])
+    found = b.pure(arith.AddiOp, total, c)
+    if not product.saturating:
+        return found
+    if not product.signed[3]:
+        wrapped = b.compare("ult", found, c)
+        return b.select(wrapped, b.constant(type, -1), found)
+    zero, bits = b.constant(type, 0), type.width.data
+    # The sum has overflowed if its sign is neither that of one nor that of the other.
+    changed = b.pure(
+        arith.AndIOp,
+        b.pure(arith.XOrIOp, total, found),
+        b.pure(arith.XOrIOp, c, found),
+    )
+    most, least = (
+        b.constant(type, n) for n in ((1 << (bits - 1)) - 1, -1 << (bits - 1))
+    )
+    limit = b.select(b.compare("slt", total, zero), least, most)
+    return b.select(b.compare("slt", changed, zero), limit, found)
