@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import (
 from coopc.diagnostic import CompileError, Kind
 from coopc.explain import author_of, blame_for, of_step, reason
 from coopc.options import make, read_specs
-from coopc.passes.check_dominance import CheckDominancePass, check_dominance
+from coopc.passes.generic.check_dominance import CheckDominancePass, check_dominance
 from coopc.source import Source
 from coopc.xdsl_gaps import (
     blame,
@@ -46,8 +46,8 @@ DIALECTS = ("simt.", "coopmatrix.")
 def checks() -> tuple[ModulePass, ...]:
     """What every pipeline runs first."""
     # Knows all dialects that vary: too much to import where nothing is a pipeline.
-    from coopc.passes.check_bounds import CheckBoundsPass
-    from coopc.passes.check_uniformity import CheckUniformityPass
+    from coopc.passes.generic.check_bounds import CheckBoundsPass
+    from coopc.passes.generic.check_uniformity import CheckUniformityPass
 
     return (CheckDominancePass(), CheckBoundsPass(), CheckUniformityPass())
 

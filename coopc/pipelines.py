@@ -13,17 +13,17 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coopc.device import DEVICES, Flavour, device
-from coopc.passes.check_lowered import CheckLoweredPass
 from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
     SplitCoopmatrixPass,
 )
-from coopc.passes.expand_exchanges import ExpandExchangesPass
+from coopc.passes.generic.check_lowered import CheckLoweredPass
+from coopc.passes.generic.expand_exchanges import ExpandExchangesPass
 from coopc.passes.generic.normalize import NormalizePass
+from coopc.passes.generic.set_target import SetTargetPass
 from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import (
     LegalizeCoopmatrixKhrPass,
 )
 from coopc.passes.linalg.pack_coopmatrix_b import PackCoopmatrixBPass
-from coopc.passes.set_target import SetTargetPass
 from coopc.pipeline import Pipeline
 
 

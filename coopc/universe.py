@@ -31,11 +31,11 @@ PIPELINES = ("coopc-khr", "coopc-xe", "coopc-lanes", "coopc-amx", "coopc-cpu")
 """Which of the passes are pipelines: what `coopc-opt --list pipelines` lists."""
 
 PASS_FOLDERS: dict[str, str] = {
-    "check-dominance": ".",
-    "check-bounds": ".",
-    "check-uniformity": ".",
-    "check-lowered": ".",
-    "set-target": ".",
+    "check-dominance": "generic",
+    "check-bounds": "generic",
+    "check-uniformity": "generic",
+    "check-lowered": "generic",
+    "set-target": "generic",
     "normalize": "generic",
     "expand-arith": "generic",
     "expand-bf16": "generic",
@@ -58,7 +58,7 @@ PASS_FOLDERS: dict[str, str] = {
     "plan-block-io": "xe",
     "convert-ttgir-to-xe": "xe.convert_to_xe",
     "convert-coopmatrix-to-xe": "xe.convert_to_xe",
-    "expand-exchanges": ".",
+    "expand-exchanges": "generic",
     "fuse-split-dpas": "xe",
     "emulate-xe": "xe.emulate",
     "tile-matmul-amx": "linalg",

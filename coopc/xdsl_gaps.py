@@ -27,8 +27,8 @@
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 
 What xDSL does not check at all (whether definitions dominate uses) is a check of its
-own, `coopc.passes.check_dominance`; where parsed operations get their locations is
-`coopc.parsing`.  When a new xDSL closes a gap, `test_xdsl_gaps.py` says so.
+own, `coopc.passes.generic.check_dominance`; where parsed operations get their locations
+is `coopc.parsing`.  When a new xDSL closes a gap, `test_xdsl_gaps.py` says so.
 """
 
 from __future__ import annotations

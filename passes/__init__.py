@@ -1,1 +1,1 @@
-"""The passes of coopc, one file each, in folders by what they work on."""
+"""The passes of coopc, in folders by what they work on."""

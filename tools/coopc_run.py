@@ -549,7 +549,7 @@ def simulated_facts(name: str) -> Facts:
 def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None:
     """Return the device whose instructions the passes write out, or None."""
     from coopc.dialects.simt import target_of
-    from coopc.passes.set_target import SetTargetPass
+    from coopc.passes.generic.set_target import SetTargetPass
 
     found = None if (target := target_of(module)) is None else target.device.data
     for step in steps:

@@ -1,1 +1,1 @@
-"""Passes that know of no target: what every pipeline runs on plain code."""
+"""Passes of all pipelines: checks, the target, clean-up, expansions for a target."""

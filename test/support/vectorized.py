@@ -11,10 +11,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.generate.programs import module_of
-from coopc.passes.check_dominance import CheckDominancePass
 from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
 from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
 from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import VectorizeSubgroupPass
+from coopc.passes.generic.check_dominance import CheckDominancePass
 from coopc.sim.simulate import simulate
 
 Array: TypeAlias = npt.NDArray[Any]

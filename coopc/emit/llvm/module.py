@@ -30,8 +30,8 @@ from coopc.llvm import module as llvm
 from coopc.llvm.module import Function, Metadata, Module, Signature, Typed
 from coopc.llvm.types import I32, VOID, Struct, Type
 from coopc.llvm.values import Value, integer, poison
-from coopc.passes.check_bounds import check_bounds
-from coopc.passes.check_uniformity import check_uniformity
+from coopc.passes.generic.check_bounds import check_bounds
+from coopc.passes.generic.check_uniformity import check_uniformity
 
 handlers = Handlers()
 

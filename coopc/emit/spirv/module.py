@@ -28,8 +28,8 @@ from coopc.emit.spirv.emission import (
 )
 from coopc.emit.walker import Facts, Refusal
 from coopc.interface import Field, Interface, What
-from coopc.passes.check_bounds import check_bounds
-from coopc.passes.check_uniformity import check_uniformity
+from coopc.passes.generic.check_bounds import check_bounds
+from coopc.passes.generic.check_uniformity import check_uniformity
 from coopc.spirv.instruction import Id
 from coopc.spirv.module import Function, Module
 

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.passes.check_dominance import check_dominance, dominance
+from coopc.passes.generic.check_dominance import check_dominance, dominance
 from coopc.source import Source
 from coopc.universe import everything
 

@@ -23,7 +23,7 @@ from coopc.passes.generic import (
     expand_vector,
 )
 from coopc.passes.generic.expansion import ExpandPass
-from coopc.passes.set_target import target
+from coopc.passes.generic.set_target import target
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything

@@ -21,7 +21,7 @@ from coopc.layout.coopmatrix import CoopmatrixLayout, Use
 from coopc.layout.exchange import ABSENT, Layout, components, plan_exchange
 from coopc.layout.linear import LinearLayout
 from coopc.layout.row_slice import RowSlices
-from coopc.passes.expand_exchanges import ExpandExchangesPass
+from coopc.passes.generic.expand_exchanges import ExpandExchangesPass
 from coopc.run import execute, opencl, toolchain, vulkan
 from coopc.sim.simulate import simulate
 
@@ -185,7 +185,7 @@ def test_rounds(rows: int, cols: int, lanes: int) -> None:
 
 def test_a_wrong_condition_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: lanes choose the other way round."""
-    from coopc.passes.expand_exchanges import Expansion
+    from coopc.passes.generic.expand_exchanges import Expansion
 
     right = Expansion._condition  # pyright: ignore[reportPrivateUsage]
 

@@ -19,8 +19,8 @@ import coopc
 from coopc.dialects import simt
 from coopc.generate.programs import module_of
 from coopc.interface_call import pack
+from coopc.passes.generic.set_target import SetTargetPass
 from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
-from coopc.passes.set_target import SetTargetPass
 from coopc.run import execute, opencl
 from coopc.sim.simulate import simulate
 
