@@ -6,7 +6,7 @@
 | vector.load and its kin   | unknown       | read                                   |
 | vector.shuffle, views     | never moved   | moved                                  |
 | memref.dim                | never moved   | moved if the dimension is known        |
-| memref.load               | read          | and write, if volatile or ordered      |
+| memref.load               | read          | and write, if volatile, acquire, ...   |
 | divisions and remainders  | moved, or not | moved if the divisor never traps       |
 
 Division by 0 traps, and so does -2^n / -1: what a condition or an empty loop guards
@@ -20,7 +20,7 @@ with an operation finds it by its class.
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import (
@@ -36,6 +36,8 @@ from xdsl.traits import (
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.simt import ORDERING, VOLATILE
 from coopc.dialects.traits import ReadsAndWrites
+
+RELAXED = StringAttr("relaxed")
 
 Arith = arith.Arith
 MemRef = memref.MemRef
@@ -69,12 +71,16 @@ class NeverTraps(ConditionallySpeculatable):
 
 
 class ReadsOrStays(MemoryEffect):
-    """`memref.load`, which is never removed if it is volatile or ordered."""
+    """`memref.load`, which is never removed if it is volatile or orders other accesses.
+
+    A relaxed atomic load orders nothing: it goes when its result is unused.
+    """
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
         """Return what `op` does to memory."""
-        stays = VOLATILE in op.attributes or ORDERING in op.attributes
+        ordering = op.attributes.get(ORDERING, RELAXED)
+        stays = VOLATILE in op.attributes or ordering != RELAXED
         return (ReadsAndWrites if stays else MemoryReadEffect).get_effects(op)
 
 
