@@ -31,14 +31,12 @@ func.func @gemm(%a: {HALVES}, %b: {HALVES}, %c: {FLOATS}) attributes {{simt.kern
 
 
 def instructions_in_bodies(text: str) -> int:
-    """Count the instructions of SPIR-V text from the first function on."""
     lines = [line.split(";")[0].strip() for line in text.splitlines()]
     first = next(n for n, line in enumerate(lines) if "OpFunction " in line)
     return sum(bool(line) for line in lines[first:])
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     module = module_of(TILE)
     step = DistributeCoopmatrixPass(16)
     yield Row(

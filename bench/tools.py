@@ -10,7 +10,6 @@ MATRIX = "!coopmatrix.matrix<8x8xf32, acc>"
 
 
 def module_of(operations: int) -> str:
-    """Return IR of that many operations of coopmatrix."""
     lines = [
         f"    %m{n + 1} = coopmatrix.add %m{n}, %m0 : {MATRIX}"
         for n in range(operations - 3)
@@ -31,7 +30,6 @@ def module_of(operations: int) -> str:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / "empty.mlir"
         empty.write_text("builtin.module {}\n")

@@ -17,7 +17,6 @@ SIZES = (200, 800)
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     step = VectorizeSubgroupPass()
     modules = [kernel("%m: memref<16xf32>, %a0: f32", body(size)) for size in SIZES]
     gc.collect()

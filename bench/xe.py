@@ -29,7 +29,6 @@ KERNELS = {
 
 
 def counts(name: str, device: str, options: str) -> int:
-    """Return the instructions of the innermost loop of a kernel."""
     tool = Path(sys.executable).parent / "coopc-isa"
     passes = f"coopc-xe{{device={device} {options}}}".replace(" }", "}")
     arguments = [str(INPUTS / f"{name}.ttgir"), "-p", passes, "--device", device]
@@ -44,7 +43,6 @@ def counts(name: str, device: str, options: str) -> int:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     for (name, options), bounds in KERNELS.items():
         for device, bound in zip(("bmg", "pvc"), bounds, strict=True):
             what = f"{name} {options or 'payload=none'}, {device}"

@@ -25,7 +25,6 @@ row-major matrices; what comes from Triton is guarded at the edges, too."""
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     for name, options, bound in BOUNDS:
         path = ROOT / "test" / "inputs" / "dg2" / name
         passes = f"coopc-xe{{device=dg2{options}}}"

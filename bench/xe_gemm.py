@@ -24,7 +24,6 @@ BOUNDS: tuple[tuple[str, str, int, int], ...] = (
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     for name, device, *bounds in BOUNDS:
         for tile, bound in zip(("32x32", "32x64"), bounds, strict=True):
             path = ROOT / "test" / "emit" / "xe" / f"{name}_{tile}.mlir"

@@ -56,7 +56,6 @@ module attributes {"ttg.num-warps" = 1 : i32, "ttg.threads-per-warp" = 16 : i32}
 
 
 def kernel(rows: int, cols: int) -> str:
-    """Return the kernel with so many DPAS along M and N."""
     sizes = {"M": 8 * rows, "N": 16 * cols}
     text = KERNEL
     for old, new in (("MxN", f"{sizes['M']}x{sizes['N']}"), ("Mx", f"{sizes['M']}x")):
@@ -65,7 +64,6 @@ def kernel(rows: int, cols: int) -> str:
 
 
 def compiled(text: str) -> tuple[float, int]:
-    """Return the time to compile a kernel, in seconds, and the size of its text."""
     times: list[float] = []
     size = 0
     for _ in range(3):
@@ -77,7 +75,6 @@ def compiled(text: str) -> tuple[float, int]:
 
 
 def planning() -> float:
-    """Return the time that plan-block-io takes for the document's GEMM, in ms."""
     universe = everything()
     ctx = new_context(universe)
     path = ROOT / "test" / "inputs" / "ttgir" / "gemm_axb.ttgir"
@@ -90,7 +87,6 @@ def planning() -> float:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     yield Row("plan-block-io of gemm_axb", planning(), "ms", 100)
     compiled(kernel(1, 1))  # what is imported, is imported
     each: list[float] = []

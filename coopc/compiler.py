@@ -54,7 +54,6 @@ class Artifact:
 
     @property
     def text(self) -> str:
-        """The output of a target that writes text."""
         return self.bytes.decode("utf-8")
 
 
@@ -67,7 +66,6 @@ class Decisions(Observer):
     remarks: list[str] = field(default_factory=list[str])
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Collect what the step has decided."""
         if step.name != PLANNING:
             return
         # Triton's dialects are too much to import for what does not plan.
@@ -179,7 +177,6 @@ def compile(
 
 
 def _interface_target(writer: Target, universe: Universe) -> Target:
-    """The target of the interface, told of the device what `writer` was told."""
     names = ("flavour", "device", "addresses")
     told = {each: getattr(writer, each, None) for each in names}
     options = " ".join(
@@ -193,7 +190,6 @@ def _interface_target(writer: Target, universe: Universe) -> Target:
 def _interfaces(
     ctx: Context, module: ModuleOp, abi: Target, source: Source
 ) -> tuple[Interface, ...]:
-    """How the kernels of a module are called."""
     import json
 
     from coopc.interface import Interface

@@ -39,7 +39,6 @@ REPORT = f"this is a mistake in coopc, please report it; {DEBUG}"
 
 
 def debugging() -> bool:
-    """Whether the user asked for Python tracebacks."""
     return os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0")
 
 
@@ -122,7 +121,6 @@ def reason(error: BaseException) -> str:
 
 
 def summary(error: BaseException) -> str:
-    """The class of `error` and its message, if it has one."""
     name = type(error).__name__
     return f"{name}: {error}" if str(error) else name
 

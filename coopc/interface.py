@@ -88,8 +88,6 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """An argument that is a number."""
-
     name: str
     type: str
     """A key of `SCALAR_BYTES`, or index."""
@@ -153,7 +151,6 @@ class Expression:
                 return -(-left // right)
 
     def to_json(self) -> Json:
-        """A number, or a list of the kind and its operands."""
         if self.kind == "constant":
             return self.number
         if self.kind == "size":
@@ -162,7 +159,6 @@ class Expression:
 
     @classmethod
     def from_json(cls, json: Json) -> "Expression":
-        """What `to_json` gave."""
         if isinstance(json, int):
             return cls("constant", json)
         kind, *operands = json
@@ -210,8 +206,6 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class SpecConstant:
-    """A number that may be set when the module is loaded."""
-
     name: str
     id: int
     """Its SpecId."""
@@ -256,7 +250,6 @@ class Interface:
 
     @property
     def push_constant_bytes(self) -> int:
-        """Size of the block of push constants."""
         if self.flavour != "vulkan":
             return 0
         ends = [field.byte_offset + SCALAR_BYTES[field.type] for field in self.fields]
@@ -272,7 +265,6 @@ class Interface:
         return tuple(field.byte_offset for field in found)
 
     def binding(self, argument: int) -> int:
-        """The binding of an argument that is a memref."""
         return sum(isinstance(each, Buffer) for each in self.arguments[:argument])
 
     def to_json(self) -> dict[str, Json]:
@@ -309,7 +301,6 @@ class Interface:
 
     @classmethod
     def from_json(cls, json: Mapping[str, Json]) -> "Interface":
-        """What `to_json` gave."""
         grid = json["grid"]
         x, y, z = json["work_group_size"]
         return cls(
@@ -391,7 +382,6 @@ def _plain(
 
 
 def _argument(json: Mapping[str, Json]) -> Argument:
-    """The argument that `Interface.to_json` gave."""
     if "type" in json:
         return Scalar(json["name"], json["type"])
     strides = json["strides"]

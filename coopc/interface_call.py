@@ -73,7 +73,6 @@ def element_strides(array: Array) -> tuple[int, ...] | None:
 
 
 def value_of(interface: Interface, given: Sequence[Given], field: Field) -> Any:
-    """The number that a field holds."""
     argument, each = interface.arguments[field.argument], given[field.argument]
     if field.what == What.VALUE:
         return each
@@ -171,7 +170,6 @@ def violated_condition(interface: Interface, given: Sequence[Given]) -> str | No
 def _why_violated(
     interface: Interface, given: Sequence[Given], condition: Condition
 ) -> str | None:
-    """Return why arguments violate a condition, or None."""
     value = _demanded(interface, given, condition)
     if (other := condition.at_least_argument) is not None:
         name, why = interface.arguments[other].name, condition.why
@@ -187,14 +185,12 @@ def _why_violated(
 
 
 def _scalar(given: Given) -> Any:
-    """Return an argument that is a number."""
     return np.asarray(given).item()
 
 
 def _demanded(
     interface: Interface, given: Sequence[Given], condition: Condition
 ) -> int:
-    """Return the number that a condition is about."""
     if condition.what == "bytes":
         array = np.asarray(given[condition.argument])
         steps = zip(array.shape, array.strides, strict=True)
@@ -209,8 +205,6 @@ INDEX_LIMIT = 1 << 31
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a kernel."""
-
     interface: Interface
     given: tuple[Given, ...]
     """The arguments, as they were given."""
@@ -288,7 +282,6 @@ def pack(
 
 
 def sizes_of(interface: Interface, arguments: Sequence[Given]) -> list[int]:
-    """The sizes that the grid is computed from."""
     return [int(value_of(interface, arguments, each)) for each in interface.sizes]
 
 
@@ -409,7 +402,6 @@ def _flat(argument: Buffer, array: Array) -> Array:
 
 
 def _push_constants(interface: Interface, given: Sequence[Given]) -> bytes:
-    """The block of push constants."""
     block = bytearray(interface.push_constant_bytes)
     if interface.flavour == "vulkan":
         for field in interface.fields:

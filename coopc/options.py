@@ -52,12 +52,10 @@ class Option:
 
     @property
     def name(self) -> str:
-        """As users write it."""
         return self.field.replace("_", "-")
 
     @property
     def kinds(self) -> tuple[Any, ...]:
-        """What its values may be, None not among them."""
         kinds = get_args(self.type) if self.is_optional else (self.type,)
         return tuple(kind for kind in kinds if kind is not NoneType)
 
@@ -129,7 +127,6 @@ def _is_one(values: ParameterListType, kind: Any) -> bool:
 
 
 def _words(kind: Any) -> str:
-    """What is expected, in words."""
     if get_origin(kind) is Literal:
         *most, last = map(str, get_args(kind))
         return f"{', '.join(most)} or {last}" if most else last
@@ -139,7 +136,6 @@ def _words(kind: Any) -> str:
 
 
 def _form(kind: Any) -> str:
-    """What is expected, as help has it."""
     if get_origin(kind) is Literal:
         return "|".join(map(str, get_args(kind)))
     if get_origin(kind) is tuple:
@@ -148,7 +144,6 @@ def _form(kind: Any) -> str:
 
 
 def _text(value: ParameterType) -> str:
-    """A value as it was written."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -142,8 +142,6 @@ class Work:
 
 @dataclass(frozen=True)
 class Run:
-    """How passes are run over a module."""
-
     ctx: Context
     source: Source
     """Where the module came from, for diagnostics."""

@@ -22,7 +22,6 @@ Sink: TypeAlias = Callable[[str], object]
 
 
 def print_remark(line: str) -> None:
-    """Print a remark on the standard error."""
     print(line, file=sys.stderr)
 
 

@@ -119,5 +119,4 @@ def decode(content: bytes, name: str) -> Source:
 
 
 def unreadable(name: str, message: str) -> CompileError:
-    """The error that the file `name` cannot be used, with the reason."""
     return CompileError(Diagnostic(Kind.INPUT, message, Place(name)))

@@ -38,14 +38,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Expected:
-    """What the counts are compared with."""
-
     exactly: Mapping[str, int]
     at_most: Mapping[str, int]
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on `args`, by default the command line's."""
     differences: list[Diagnostic] = []
     status = run_tool(TOOL, lambda: differences.extend(body(parser().read(args))))
     for difference in differences:
@@ -54,7 +51,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def parser() -> ArgumentParser:
-    """Return the parser of the command line."""
     found = ArgumentParser(
         prog=TOOL,
         description="Compile a module with Intel's offline compiler, count the result.",
@@ -102,7 +98,6 @@ def body(args: argparse.Namespace) -> list[Diagnostic]:
 
 
 def usage(action: Callable[[], T]) -> T:
-    """Take a `ValueError`, or a tool that is missing, for a mistake of the user."""
     from coopc.run.toolchain import ToolMissing
 
     try:
@@ -112,12 +107,10 @@ def usage(action: Callable[[], T]) -> T:
 
 
 def check(isa: Isa, expected: Expected) -> tuple[str, ...]:
-    """Return in what the counts differ from those that are expected."""
     return isa.check(expected.exactly, expected.at_most)
 
 
 def read_expected(texts: Sequence[str], *, clean: bool) -> Expected:
-    """Read KEY=NUMBER and KEY<=NUMBER."""
     from coopc.run.isa import CLEAN
 
     exactly = dict(CLEAN) if clean else {}
@@ -132,7 +125,6 @@ def read_expected(texts: Sequence[str], *, clean: bool) -> Expected:
 
 
 def read_input(path: str) -> bytes:
-    """Read a file, or the standard input."""
     if path == "-":
         return sys.stdin.buffer.read()
     try:
@@ -144,7 +136,6 @@ def read_input(path: str) -> bytes:
 
 
 def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
-    """Return the SPIR-V binary that is compiled for a device."""
     if content[:4] in MAGIC:
         return content
     if TEXT.match(content) is None:
@@ -155,7 +146,6 @@ def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 
 
 def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
-    """Return what coopc makes of IR."""
     from coopc.compiler import compile
     from coopc.remarks import print_remark
     from coopc.source import decode
@@ -175,7 +165,6 @@ def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 
 
 def assembled(path: str, content: bytes) -> bytes:
-    """Return the binary of SPIR-V text."""
     from coopc.run.toolchain import assemble_spirv
     from coopc.source import decode
 
@@ -186,7 +175,6 @@ def assembled(path: str, content: bytes) -> bytes:
 
 
 def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:
-    """Validate a binary and compile it."""
     from coopc.run.offline_compiler import CompilerRefused, compile_kernel
     from coopc.run.toolchain import validate_spirv
 
@@ -206,7 +194,6 @@ def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:
 
 
 def show(isas: Sequence[Isa], args: argparse.Namespace) -> None:
-    """Print what was counted."""
     if args.json:
         import json
 
@@ -220,7 +207,6 @@ def show(isas: Sequence[Isa], args: argparse.Namespace) -> None:
 
 
 def as_json(isa: Isa, *, assembly: bool) -> dict[str, Any]:
-    """Return all figures of a device."""
     kernels: dict[str, Any] = {}
     for name, kernel in isa.kernels.items():
         found = kernels[name] = asdict(kernel)
@@ -240,7 +226,6 @@ BAD = ("calls", "spill", "private")
 
 
 def print_table(isas: Sequence[Isa]) -> None:
-    """Print a table of the innermost loop and the whole of each kernel."""
     from rich.console import Console
 
     from coopc.device import DEVICES
@@ -298,7 +283,6 @@ def rows(kernel: KernelIsa) -> list[list[str]]:
 
 
 def cell(name: str, number: int) -> str:
-    """Return a number as text, red where it should be 0."""
     return f"[bold red]{number}[/]" if number and name in BAD else str(number)
 
 

@@ -153,13 +153,10 @@ class LayoutArguments(ArgumentParser):
         add("--device", metavar="NAME", help="whose messages (default: bmg)")
 
     def error(self, message: str) -> NoReturn:
-        """Raise the error that says `message`, with the usage."""
         raise CompileError(Diagnostic(Kind.USAGE, message, Place(TOOL), (Note(USAGE),)))
 
 
 class Show:
-    """One run of the tool."""
-
     def __init__(self, args: Sequence[str] | None):
         self.parser = LayoutArguments()
         self.args = self.parser.read(args)
@@ -169,7 +166,6 @@ class Show:
         self.reader = Reader.new(source)
 
     def check(self) -> None:
-        """Check what arguments go together."""
         args = self.args
         if args.shape is not None and args.tensor is not None:
             self.parser.error("expected one type, got two: of -t and without an option")
@@ -239,7 +235,6 @@ class Show:
                 self.write(text, max(x.subgroup_size for x in subjects))
 
     def shape(self) -> Attribute | None:
-        """Return the type that is laid out, None without one."""
         text = self.args.shape if self.args.tensor is None else self.args.tensor
         where = "MATRIX" if self.args.tensor is None else "-t"
         return None if text is None else self.read(text, where)
@@ -258,21 +253,17 @@ class Show:
             raise
 
     def read_layout(self, text: str, where: str) -> Attribute:
-        """Read a layout; what is none comes with the usage."""
         return self.layout_of(self.read(text, where), where)
 
     def layout_of(self, found: Attribute, where: str) -> Attribute:
-        """Return what was read, if it is a layout."""
         if rule_in(found) is None:
             self.parser.error(f"{where}: expected a layout, got {found}")
         return found
 
     def subjects(self, shape: Attribute | None) -> list[Subject]:
-        """Return what is shown: of the file first, then of -l."""
         return [self.laid_out(x, shape, name) for name, x in self.layouts(shape)]
 
     def layouts(self, shape: Attribute | None) -> list[tuple[str, Attribute]]:
-        """Return the layouts that are asked for, with their names."""
         args = self.args
         found: list[tuple[str, Attribute]] = []
         if args.file is not None:
@@ -289,7 +280,6 @@ class Show:
         return [("", self.default_layout(shape))]
 
     def plans(self, shape: Attribute | None) -> str:
-        """Return by which messages tensors are loaded."""
         from coopc import device as devices
 
         args = self.args
@@ -307,7 +297,6 @@ class Show:
         return "\n".join(texts)
 
     def default_layout(self, shape: Attribute) -> Attribute:
-        """Return the layout of a type that comes without one."""
         if (encoding := encoding_of(shape)) is not None:
             return encoding
         if shape.name == "coopmatrix.matrix":
@@ -338,7 +327,6 @@ class Show:
         return fitting(lambda: subject_of(layout, shape, lanes, name), name)
 
     def compare(self, subjects: Sequence[Subject]) -> None:
-        """Write where two layouts differ."""
         from coopc.layout.comparison import Comparison, comparison_text
 
         a, b = subjects
@@ -365,7 +353,6 @@ class Show:
             self.write(names + comparison_text(found))
 
     def check_warp(self, subjects: Sequence[Subject]) -> None:
-        """Check that all layouts have the subgroup that is asked for."""
         for subject in subjects:
             warps = subject.placement().sizes["warp"]
             if self.args.warp >= warps:
@@ -386,7 +373,6 @@ class Show:
         )
 
     def drawn(self, subjects: Sequence[Subject], format: str) -> bytes:
-        """Return pictures."""
         try:
             kind = "svg" if format == "svg" else "png"
             warp = self.args.warp or 0
@@ -468,7 +454,6 @@ def planned(
 
 
 def _bits_of_matrix(shape: Attribute | None) -> int:
-    """Return the width of the elements of a tensor of rank 2."""
     if not is_tensor(shape):
         raise ValueError(f"expected a tensor to plan, got {shape}")
     if len(shape.get_shape()) != 2:
@@ -500,7 +485,6 @@ def _operand(rule: object, bits: int) -> tuple[tuple[int, int], int]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on `args`, by default the command line's; return its status."""
     return run_tool(TOOL, lambda: Show(args).run())
 
 

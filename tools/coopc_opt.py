@@ -50,8 +50,6 @@ Add: TypeAlias = Callable[..., argparse.Action]
 
 
 class CoopcOpt:
-    """One run of the tool."""
-
     output: list[str | bytes]
     """What will be written, if nothing goes wrong."""
     status: int
@@ -85,7 +83,6 @@ class CoopcOpt:
         write_output(self.args.output_file, b"".join(map(as_bytes, self.output)))
 
     def compile(self) -> None:
-        """Append to the output what becomes of the input."""
         steps = read_passes(",".join(self.args.passes), self.universe.all_passes)
         target = self.read_target()
         self.check_extension()
@@ -137,7 +134,6 @@ class CoopcOpt:
         return replace(target, **options)
 
     def check_extension(self) -> None:
-        """Check that the input is a file of IR by its name, unless `-f` says so."""
         path: str | None = self.args.input_file
         if path is None or path == "-" or self.args.frontend:
             return
@@ -148,12 +144,10 @@ class CoopcOpt:
             raise wrong_call(TOOL, message)
 
     def parse(self, source: Source) -> ModuleOp:
-        """The module in `source`."""
         implicit = not self.args.no_implicit_module
         return parse(self.ctx, source, implicit_module=implicit)
 
     def observers(self) -> tuple[Observer, ...]:
-        """Who looks at the module between passes."""
         if not (
             self.args.print_between_passes
             or self.args.time_passes
@@ -170,7 +164,6 @@ class CoopcOpt:
         return tuple(observer for observer, wanted in asked.items() if wanted)
 
     def is_expected(self, diagnostic: Diagnostic) -> bool:
-        """Whether the arguments say that this diagnostic is what is wanted."""
         match diagnostic.kind:
             case Kind.PARSE:
                 return self.args.parsing_diagnostics
@@ -185,12 +178,10 @@ def unverified(self: Attribute) -> None:
 
 
 def as_bytes(content: str | bytes) -> bytes:
-    """`content`, in UTF-8 if it is text."""
     return content.encode("utf-8") if isinstance(content, str) else content
 
 
 def parser() -> ArgumentParser:
-    """Return the parser of the command line."""
     found = ArgumentParser(
         prog=TOOL,
         usage=USAGE,
@@ -223,7 +214,6 @@ def parser() -> ArgumentParser:
 
 
 def add_input(add: Add) -> None:
-    """Add what is read, and how."""
     add(
         "input_file",
         nargs="?",
@@ -253,7 +243,6 @@ def add_input(add: Add) -> None:
 
 
 def add_work(add: Add) -> None:
-    """Add what is done with it, and what is written."""
     add(
         "-p",
         "--passes",
@@ -273,7 +262,6 @@ def add_work(add: Add) -> None:
 
 
 def add_checks(add: Add) -> None:
-    """Add what is checked on the way, and what is said of it."""
     flag = partial(add, action="store_true")
     flag("--validate", help="compare what each kernel does before and after each pass")
     add(
@@ -297,7 +285,6 @@ def add_checks(add: Add) -> None:
 
 
 def add_printing(add: Add) -> None:
-    """Add how IR is printed."""
     flag = partial(add, action="store_true")
     flag("--print-between-passes", help="also after each pass")
     flag("--print-op-generic", help="in the generic format")
@@ -307,8 +294,6 @@ def add_printing(add: Add) -> None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on `args`, by default the command line's; return its status."""
-
     def body() -> int:
         tool = CoopcOpt(args)
         tool.run()

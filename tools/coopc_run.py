@@ -97,7 +97,6 @@ class Help(argparse.ArgumentDefaultsHelpFormatter):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on `args`, by default the command line's."""
     return run_tool(TOOL, lambda: body(read_arguments(args)))
 
 
@@ -116,7 +115,6 @@ def read_arguments(args: Sequence[str] | None) -> argparse.Namespace:
 
 
 def parser() -> ArgumentParser:
-    """Return the parser of the command line."""
     found = ArgumentParser(
         prog=TOOL,
         description="Compile a kernel, run it, and compare what it did.",
@@ -131,7 +129,6 @@ def parser() -> ArgumentParser:
 
 
 def add_places(parser: ArgumentParser) -> None:
-    """Add what is run, and where."""
     add = parser.add_argument
     add("file", help="the kernel's module, as coopc-opt reads it")
     add("--on", choices=[*ON], default="sim", help="where it runs")
@@ -156,7 +153,6 @@ def add_places(parser: ArgumentParser) -> None:
 
 
 def add_values(parser: ArgumentParser) -> None:
-    """Add what the kernel is given."""
     add = parser.add_argument
     several = partial(add, action="append", default=[])
     several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
@@ -169,7 +165,6 @@ def add_values(parser: ArgumentParser) -> None:
 
 
 def add_comparisons(parser: ArgumentParser) -> None:
-    """Add how often it runs, and what it is compared with."""
     add, repeat = parser.add_argument, whole_number(1)
     several = partial(add, action="append", default=[])
     add(
@@ -196,8 +191,6 @@ def add_comparisons(parser: ArgumentParser) -> None:
 
 
 class Level(Enum):
-    """How far down the kernels of a source are written."""
-
     COOPMATRIX = auto()
     TRITON = auto()
     XE = auto()
@@ -216,7 +209,6 @@ class Owners(Observer):
     """Of a subgroup, by the kernel's name."""
 
     def start(self, module: ModuleOp) -> None:
-        """Note what the text says."""
         from xdsl.dialects.builtin import IntegerAttr
         from xdsl.dialects.func import FuncOp
 
@@ -232,14 +224,11 @@ class Owners(Observer):
                 self.lanes.setdefault(name, lanes.value.data)
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Note what a pass has decided."""
         self.start(module)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A kernel, ready to run."""
-
     source: Source
     """The text, for diagnostics."""
     module: ModuleOp
@@ -262,12 +251,10 @@ class Job:
 
     @property
     def source_name(self) -> str:
-        """The name of the kernel in the source."""
         return self.interface.name.removesuffix(SECOND_ENTRY)
 
 
 def prepare(args: argparse.Namespace) -> Job:
-    """Read, compile, and make the arguments."""
     from coopc.compiler import compile, new_context
     from coopc.parsing import parse
     from coopc.pipeline import Run, read_passes
@@ -327,7 +314,6 @@ def prepare(args: argparse.Namespace) -> Job:
 def called(
     args: argparse.Namespace, known: Sequence[Interface]
 ) -> tuple[Call, dict[str, int]]:
-    """Choose the entry point, and make its arguments and its constants."""
     from coopc.interface_call import entry_for, pack
     from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
 
@@ -357,7 +343,6 @@ def check_grid(args: argparse.Namespace, module: ModuleOp, name: str) -> None:
 
 
 def level_of(module: ModuleOp) -> Level:
-    """Return how far down the kernels of a module are written."""
     dialects = {op.dialect_name() for op in module.walk()}
     if "tt" in dialects:
         return Level.TRITON
@@ -429,7 +414,6 @@ def for_processor(
 
 
 def lacking_of(program: ModuleOp) -> str | None:
-    """Return what of AMX functions need and this processor has not, or None."""
     from xdsl.dialects.func import FuncOp
 
     from coopc.emit.llvm.emission import features
@@ -441,7 +425,6 @@ def lacking_of(program: ModuleOp) -> str | None:
 
 
 def first_product(module: ModuleOp) -> Operation | None:
-    """Return the first multiplication of matrices, or None."""
     from coopc.dialects.coopmatrix import MulAddOp
     from coopc.passes.linalg.match import recognised
 
@@ -562,7 +545,6 @@ def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None
 
 @contextmanager
 def usage() -> Generator[None]:
-    """Take a `ValueError` for a mistake on the command line."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -595,14 +577,12 @@ def choose(known: Sequence[Interface], name: str | None) -> Interface:
 
 
 def family_of(name: str) -> str | None:
-    """Return what a device is programmed by; None if there is no such device."""
     from coopc.device import DEVICES
 
     return DEVICES[name].family if name in DEVICES else None
 
 
 def pipeline(args: argparse.Namespace, level: Level) -> str:
-    """Return the passes that make the module what its driver takes."""
     if args.pipeline is not None:
         return args.pipeline
     if args.on == "sim":
@@ -633,7 +613,6 @@ def tiles_of(args: argparse.Namespace) -> Tiles:
 
 
 def body(args: argparse.Namespace) -> None:
-    """Do what the arguments ask for."""
     job = prepare(args)
     # Before it runs: a driver may do anything with what is undefined, even hang.
     expected_arrays = reference(args, job) if args.check else None
@@ -663,7 +642,6 @@ def body(args: argparse.Namespace) -> None:
 
 
 def execute(args: argparse.Namespace, job: Job) -> Outcome:
-    """Run the kernel where the arguments say."""
     if args.on == "sim":
         with usage():
             return on_simulator(args, job)
@@ -677,7 +655,6 @@ def execute(args: argparse.Namespace, job: Job) -> Outcome:
 
 
 def on_driver(args: argparse.Namespace, job: Job) -> Outcome:
-    """Run what was compiled on an OpenCL or a Vulkan driver."""
     from coopc.run import opencl, vulkan
     from coopc.run.execute import on_opencl, on_vulkan
 
@@ -697,7 +674,6 @@ def on_driver(args: argparse.Namespace, job: Job) -> Outcome:
 
 
 def on_simulator(args: argparse.Namespace, job: Job) -> Outcome:
-    """Run the source on the simulator."""
     from coopc.run.execute import Outcome
 
     times: list[float] = []
@@ -871,7 +847,6 @@ def dependent(
 def expected(
     text: str, interface: Interface, after: Mapping[str, Array]
 ) -> tuple[str, Difference]:
-    """Compare one array with a file, to the bit."""
     from coopc.run.arguments import read_array
     from coopc.validate.compare import compare
 
@@ -887,7 +862,6 @@ def show(
     differences: Mapping[str, Difference],
     depends: Mapping[str, str],
 ) -> None:
-    """Print what ran, where, how long, and how it compares."""
     groups = " x ".join(map(str, job.call.groups))
     items = " x ".join(map(str, job.interface.work_group_size))
     how = "" if job.emulated is None else f", {job.emulated} emulated"
@@ -917,7 +891,6 @@ def say(text: str) -> None:
 
 
 def subgroup_size(args: argparse.Namespace, job: Job) -> int:
-    """Return the subgroup size: what a pass has decided, the kernel's, the device's."""
     from coopc.device import device
 
     decided = job.owners.lanes.get(job.source_name) if args.on == "cpu" else None
@@ -926,7 +899,6 @@ def subgroup_size(args: argparse.Namespace, job: Job) -> int:
 
 
 def names_of_buffers(interface: Interface) -> list[str]:
-    """Return the names of the kernel's memrefs, in order."""
     from coopc.interface import Buffer
 
     return [each.name for each in interface.arguments if isinstance(each, Buffer)]
@@ -946,7 +918,6 @@ def named_file(text: str, names: Sequence[str]) -> tuple[str, str]:
 
 
 def save(texts: Sequence[str], after: Mapping[str, Array]) -> None:
-    """Write what arguments are to files."""
     from io import BytesIO
 
     import numpy as np

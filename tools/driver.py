@@ -53,7 +53,6 @@ class ClosedStream(io.TextIOBase):
         raise CompileError(Diagnostic(Kind.INPUT, message, Place(self.stream)))
 
     def write(self, text: str) -> int:
-        """Fail as `buffer` does."""
         return self.buffer
 
 
@@ -78,7 +77,6 @@ class StoreOnce(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Keep the value, unless there is one."""
         given: set[str] = namespace.__dict__.setdefault("_given", set())
         if self.dest in given and self.option_strings:
             parser.error(f"expected {'/'.join(self.option_strings)} once, got it twice")
@@ -110,7 +108,6 @@ class ArgumentParser(argparse.ArgumentParser):
         self.register("action", "store", StoreOnce)
 
     def error(self, message: str) -> NoReturn:
-        """Raise the `CompileError` that says `message`."""
         raise wrong_call(self.prog, message)
 
     def read(self, args: Sequence[str] | None) -> argparse.Namespace:
@@ -145,7 +142,6 @@ def whole_number(least: int = 0, most: int | None = None) -> Callable[[str], int
 
 
 def wrong_call(tool: str, message: str) -> CompileError:
-    """The error that `tool` was called wrongly."""
     return CompileError(Diagnostic(Kind.USAGE, message, Place(tool)))
 
 
@@ -260,7 +256,6 @@ def versions(tool: str) -> str:
 
 
 def installed(package: str) -> str:
-    """The version of an installed Python package."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -92,7 +92,6 @@ def without_name(text: str) -> str:
 
 
 def described(name: str, columns: int = 80) -> str | None:
-    """Return the help for a pass, a pipeline or a target, None where there is none."""
     universe = everything()
     tables = {"p": universe.all_passes, "t": universe.all_targets}
     found = [
@@ -235,7 +234,6 @@ def summary_of(found: Any) -> str:
 
 
 def add_help(add: Callable[..., argparse.Action]) -> None:
-    """Let `--help` take a name; `add` is that of a parser, or of a group of it."""
     add(
         "-h",
         "--help",
@@ -251,7 +249,6 @@ def add_list(
     *lists: str,
     fits: Callable[[Device], bool] | None = None,
 ) -> None:
-    """Add `--list` of some of `LISTS`, with the devices that fit the tool."""
     add(
         "--list",
         action=ListAction,
@@ -263,8 +260,6 @@ def add_list(
 
 
 class HelpAction(argparse.Action):
-    """Prints the help for the tool, or for a name, and exits."""
-
     def __call__(
         self,
         parser: argparse.ArgumentParser,
@@ -272,7 +267,6 @@ class HelpAction(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Print it."""
         columns = shutil.get_terminal_size().columns
         if values is None:
             pipelines = listed("pipelines", columns)
@@ -286,8 +280,6 @@ class HelpAction(argparse.Action):
 
 
 class ListAction(argparse.Action):
-    """Prints a list and exits."""
-
     def __init__(
         self,
         *args: Any,
@@ -306,7 +298,6 @@ class ListAction(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Print it."""
         what = self.const or values
         if what not in self.lists:
             expected = f", expected {', '.join(self.lists)}"
@@ -318,6 +309,5 @@ class ListAction(argparse.Action):
 
 
 def finish(parser: argparse.ArgumentParser, text: str) -> NoReturn:
-    """Print, and end the program."""
     write_output(None, text.encode())
     parser.exit()

@@ -122,7 +122,6 @@ def pictures(
 
 
 def as_json(subjects: Sequence[Subject], comparison: Comparison | None = None) -> str:
-    """Return layouts, and how they compare, as JSON."""
     found: dict[str, Any] = {"layouts": [_layout_json(x) for x in subjects]}
     if comparison is not None:
         found["comparison"] = _comparison_json(comparison, subjects[0].subgroup_size)

@@ -55,23 +55,19 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """What stands above pictures."""
         return f"{self.type}\n{self.name}" if self.type else self.name
 
     @property
     def described(self) -> str:
-        """The layout and its type in one line."""
         return f"{self.name} of {self.type}" if self.type else self.name
 
     @property
     def subgroup_size(self) -> int:
-        """Lanes."""
         if isinstance(self.layout, LinearLayout):
             return self.layout.in_sizes.get("lane", 1)
         return self.layout.lanes
 
     def placement(self) -> Placement:
-        """Return the coordinates of all places."""
         from coopc.layout.placement import Placement
 
         if isinstance(self.layout, LinearLayout):
@@ -90,8 +86,6 @@ class Subject:
 
 
 class LayoutParser(LocatedParser):
-    """Reads single attributes and types, and the aliases of a file."""
-
     def aliases(self) -> dict[str, Attribute]:
         """Return the aliases that the file defines, in order, with their `#`."""
         for match in ALIAS.finditer(self.source.text):
@@ -115,8 +109,6 @@ class LayoutParser(LocatedParser):
 
 @dataclass(slots=True)
 class Reader:
-    """Reads what the command line names."""
-
     context: Context
     known: dict[str, Attribute]
     """The aliases of the file of `-i`, with their `#`."""
@@ -140,7 +132,6 @@ class Reader:
 
     @contextmanager
     def parsing(self, source: Source) -> Generator[LayoutParser]:
-        """Give a parser whose errors are diagnostics."""
         parser: LayoutParser | None = None
         try:
             parser = LayoutParser(self.context, source)
@@ -189,7 +180,6 @@ class Reader:
 
 
 def unfit(message: str, where: str) -> CompileError:
-    """Return the error that something which can be read does not fit."""
     return CompileError(Diagnostic(Kind.INPUT, message, Place(where)))
 
 
@@ -312,24 +302,20 @@ def _matrix(type: Attribute) -> Matrix:
 
 
 def is_tensor(type: Attribute | None) -> TypeIs[TensorType]:
-    """Whether a type is a tensor's, of a known rank."""
     return isinstance(type, TensorType)
 
 
 def bits_of(element: Attribute) -> int | None:
-    """Return the width of an element, None for pointers and the like."""
     return element.bitwidth if isinstance(element, FixedBitwidthType) else None
 
 
 def shape_text(type: Attribute) -> str:
-    """Return a type without its encoding."""
     if is_tensor(type):
         return str(TensorType(type.get_element_type(), type.get_shape()))
     return str(type)
 
 
 def encoding_of(type: Attribute | None) -> Attribute | None:
-    """Return the encoding of a tensor, None for types without one."""
     if not is_tensor(type) or isinstance(type.encoding, NoneAttr):
         return None
     return type.encoding

@@ -24,7 +24,6 @@ class PrintIR(Observer):
         self.output = output
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Print, as xDSL does."""
         if not last:
             text = StringIO()
             Printer(stream=text).print_op(module)
@@ -37,11 +36,9 @@ class Time(Observer):
     began_s: float
 
     def start(self, module: ModuleOp) -> None:
-        """Take the time before the first pass."""
         self.began_s = time.perf_counter()
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Print the time since the pass before."""
         now_s = time.perf_counter()
         took_s = now_s - self.began_s
         print(f"Pass {step.name} took {took_s:.4f} seconds", file=sys.stderr)
@@ -57,13 +54,11 @@ class Validate(Observer):
         self.seed = seed
 
     def start(self, module: ModuleOp) -> None:
-        """Keep the module as it is before the first pass."""
         from coopc.validate.step import Validator
 
         self.validator = Validator(module.clone(), self.seed)
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Compare, and keep the module for the next pass."""
         from coopc.validate.step import validate_next
 
         validate_next(self.validator, module.clone(), step, None)

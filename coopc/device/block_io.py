@@ -17,8 +17,6 @@ STORE_HEIGHTS = (1, 2, 4, 8)
 
 @dataclass(frozen=True, slots=True)
 class BlockShapes:
-    """Blocks of one width that one instruction takes."""
-
     element_bits: int
     """8, 16, 32 or 64."""
     width: int

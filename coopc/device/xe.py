@@ -49,7 +49,6 @@ _DG2_ACCESSES = (
 
 
 def _limits(local_kib: int) -> Limits:
-    """Return the limits of a work-group with this much work-group memory, in KiB."""
     return Limits(
         work_items=1024,
         work_group_size=(1024, 1024, 1024),

@@ -150,7 +150,6 @@ def memory_type(type: str, lanes: int) -> str:
 
 
 def _parts(type: str) -> tuple[list[str], str]:
-    """Return sizes and element type of a vector; a number has no sizes."""
     if not type.startswith("vector<"):
         return [], type
     *shape, element = type.removeprefix("vector<").removesuffix(">").split("x")

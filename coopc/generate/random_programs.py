@@ -75,14 +75,11 @@ class Program:
     axes: frozenset[str]
 
     def copies(self) -> list[Array]:
-        """Return arguments that may be changed."""
         return [array.copy() for array in self.arrays]
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A value of the program."""
-
     name: str
     rows: int
     cols: int
@@ -94,7 +91,6 @@ class Matrix:
 
     @property
     def type(self) -> str:
-        """As text."""
         scope = "" if self.scope == "subgroup" else f", scope = {self.scope}"
         if self.names is not None:
             m, n = self.names
@@ -106,19 +102,16 @@ class Matrix:
 
     @property
     def is_float(self) -> bool:
-        """Whether its elements are floats."""
         return "f" in self.element
 
 
 def random_program(seed: int) -> Program:
-    """Return the program of a seed."""
     return _Writer(np.random.default_rng(seed)).program()
 
 
 def contents(
     random: np.random.Generator, shape: tuple[int, ...], element: str
 ) -> Array:
-    """Return small integers as an array of an element type."""
     numbers = random.integers(-2, 4, shape)
     if element == "bf16":
         return to_bf16(numbers.astype(np.float64))
@@ -128,8 +121,6 @@ def contents(
 
 @dataclass
 class _Writer:
-    """A program that is being written."""
-
     random: np.random.Generator
     lines: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
@@ -139,7 +130,6 @@ class _Writer:
     count: int = 0
 
     def program(self) -> Program:
-        """Write a program."""
         number = int(self.random.integers(1, 5))
         self.axes = set(map(str, self.random.choice(AXES, number, replace=False)))
         self.scope = "workgroup" if "work-group" in self.axes else "subgroup"
@@ -165,7 +155,6 @@ class _Writer:
         return self.finished(names, rows, cols)
 
     def finished(self, names: tuple[str, str] | None, rows: int, cols: int) -> Program:
-        """Return the program."""
         body = "\n  ".join(self.lines)
         constants = ""
         if names is not None:
@@ -189,26 +178,21 @@ class _Writer:
         return Program(text, tuple(self.arrays), frozenset(self.axes))
 
     def one_of(self, values: Any) -> Any:
-        """Return one of some values."""
         return values[int(self.random.integers(len(values)))]
 
     def fresh(self) -> str:
-        """Return a name of a value."""
         self.count += 1
         return f"%v{self.count}"
 
     def element(self) -> str:
-        """Choose an element type."""
         if "type" in self.axes:
             return self.one_of(tuple(BITS))
         return self.one_of(("f16", "f32", "i8", "i32"))
 
     def use(self) -> str:
-        """Choose a use."""
         return self.one_of(USES) if "use" in self.axes else "acc"
 
     def size(self) -> int:
-        """Choose a number of rows or columns."""
         if "ragged" in self.axes:
             return int(self.random.integers(1, 25))
         return self.one_of(WHOLE)
@@ -259,7 +243,6 @@ class _Writer:
         return name, text, f"{name}[%c{row}, %c{col}] {order}{checked}"
 
     def condition(self, argument: int, rows: int) -> None:
-        """Say what a size is a multiple of."""
         step = next(n for n in (8, 4, 2, 1) if rows % n == 0)
         text = (
             f'{{argument = {argument} : i64, what = "size", dimension = 0 : i64, '
@@ -280,7 +263,6 @@ class _Writer:
         return found, BITS[found] // BITS[element]
 
     def load(self, matrix: Matrix) -> Matrix:
-        """Load a matrix of a type."""
         _, text, access = self.memory(matrix)
         return self.put(f"coopmatrix.load {access} : {text} -> {matrix.type}", matrix)
 
@@ -291,14 +273,12 @@ class _Writer:
         return found
 
     def store(self, matrix: Matrix) -> None:
-        """Store a matrix to memory of its own."""
         _, text, access = self.memory(matrix)
         self.lines.append(
             f"coopmatrix.store {matrix.name}, {access} : {matrix.type}, {text}"
         )
 
     def product(self, given: Matrix) -> Matrix:
-        """Multiply two matrices, and add to one like the given one."""
         types, result = self.one_of(PRODUCTS)
         depth = self.size()
         names_a = names_b = None
@@ -312,7 +292,6 @@ class _Writer:
         )
 
     def operation(self, name: str, x: Matrix) -> Matrix:
-        """Add an operation on a matrix."""
         match name:
             case "elementwise":
                 return self.elementwise(x)
@@ -342,7 +321,6 @@ class _Writer:
                 return x
 
     def elementwise(self, x: Matrix) -> Matrix:
-        """Add an operation on each element."""
         kinds = ["add", "sub", "mul", "min", "max", "neg", "abs", "scale", "div", "rem"]
         if not x.is_float:
             kinds += ["and", "or", "xor", "not", "shl", "shr"]
@@ -402,7 +380,6 @@ class _Writer:
         return found
 
     def flow(self, name: str, x: Matrix) -> Matrix:
-        """Pass a matrix through control flow, which adds it to itself."""
         i, now, new, more, go = (self.fresh() for _ in range(5))
         add = f"{new} = coopmatrix.add {now}, {now} : {x.type}"
         steps = self.one_of(("%c0", "%c1", "%c2"))
@@ -461,7 +438,6 @@ class _Writer:
         )
 
     def atomic(self, x: Matrix) -> None:
-        """Add a matrix to memory."""
         kept, self.axes = self.axes, self.axes - {"vectors", "pointee"}
         _, text, access = self.memory(x)
         self.axes = kept

@@ -230,7 +230,6 @@ def read_array(path: str) -> Array:
 
 
 def _only_number(path: str, argument: Scalar) -> np.generic:
-    """The number in a file of one."""
     array, wanted = read_array(path), dtype_of(argument.type)
     if array.size != 1 or array.dtype != wanted:
         raise ValueError(
@@ -274,7 +273,6 @@ def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
 
 
 def _strided(memory: Array, like: Array, strides: Sequence[int]) -> Array:
-    """Memory as an array of the shape of another one, with strides in elements."""
     steps = [stride * memory.itemsize for stride in strides]
     return np.lib.stride_tricks.as_strided(memory, like.shape, steps)
 
@@ -303,7 +301,6 @@ def _shape(
 
 
 def _number(text: str, type: str, name: str) -> np.generic:
-    """A number of an element type."""
     try:
         if is_float(type):
             return encode(np.array([float(text)]), type)[0]
@@ -318,7 +315,6 @@ def _number(text: str, type: str, name: str) -> np.generic:
 def _filled(
     maker: str, type: str, shape: tuple[int, ...], seed: tuple[int, int]
 ) -> Array:
-    """An array of an element type."""
     generator = np.random.default_rng(seed)
     count = int(np.prod(shape))
     match maker:
@@ -345,7 +341,6 @@ def dtype_of(type: str) -> np.dtype[Any]:
 
 
 def is_float(type: str) -> bool:
-    """Whether an element type is one of floats."""
     return type in ("f16", "bf16", "f32", "f64")
 
 

@@ -13,8 +13,6 @@ Array: TypeAlias = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a kernel did."""
-
     buffers: tuple[Array, ...]
     """The arrays after the first dispatch, with the shapes and types they came with."""
     milliseconds: tuple[float, ...]

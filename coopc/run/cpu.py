@@ -115,8 +115,6 @@ def _map(attr: Attribute) -> AffineMap:
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled module."""
-
     code: Native
     tiles: Tiles
     """Where its tiles are, if it has any."""
@@ -144,7 +142,6 @@ class Program:
     def of_text(
         cls, ir: str, tiles: Tiles, *, level: int = 3, assembly: bool = False
     ) -> Program:
-        """Compile LLVM IR."""
         needed = needed_features(ir)
         prepare(tiles, needed)
         code = Native.compile(ir, level=level, assembly=assembly)
@@ -260,7 +257,6 @@ class Program:
         groups: Groups,
         threads: int,
     ) -> Callable[[], None]:
-        """What runs one function over its grid."""
         parameters = self.code.types(name)
         total = prod(groups)
         extra = len(groups) + 2
@@ -292,7 +288,6 @@ class Prepared:
             ThreadPool.of(self.threads)  # not when it runs
 
     def __call__(self) -> None:
-        """Run all parts, and wait for them."""
         addresses = [address_of(each) for each in self.packed]
         if len(addresses) == 1:
             self.code.entry(self.name)(addresses[0])
@@ -316,7 +311,6 @@ def llvm_ir(module: ModuleOp) -> str:
 
 
 def grid(map: AffineMap, sizes: Sequence[int]) -> Groups:
-    """Work-groups along x, y, z."""
     x, y, z = (*map.eval(sizes, []), 1, 1)[:3]
     return x, y, z
 
@@ -340,7 +334,6 @@ def parts(total: int, threads: int) -> list[range]:
 
 
 def cores() -> int:
-    """How many processors this process may run on."""
     return len(os.sched_getaffinity(0))
 
 

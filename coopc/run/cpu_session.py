@@ -39,7 +39,6 @@ class Session(Worker):
 
     @classmethod
     def start(cls) -> Self:
-        """Start the process on first use."""
         return cls(serving([sys.executable], "cpu_session"), os.environ, "open")
 
     def run(
@@ -148,5 +147,4 @@ def _run(
 
 
 def main() -> None:
-    """Serve calls until the parent ends."""
     serve({"open": lambda: None, "run": _run})

@@ -29,8 +29,6 @@ SPEC_BYTES = 4
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a kernel did."""
-
     arrays: tuple[Array, ...]
     """Those of its memrefs, in order, after the first run."""
     milliseconds: tuple[float, ...]

@@ -45,8 +45,6 @@ _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One line of the disassembly, without its predicate."""
-
     text: str
     """Opcode and operands."""
     comment: str
@@ -54,19 +52,15 @@ class Instruction:
 
     @property
     def opcode(self) -> str:
-        """The whole opcode, `dpas.8x8`."""
         return self.text.split()[0]
 
     @property
     def mnemonic(self) -> str:
-        """The opcode up to its first dot, `dpas`."""
         return self.opcode.partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Disassembly:
-    """A disassembled kernel."""
-
     instructions: tuple[Instruction, ...]
     labels: dict[str, int]
     """Labels by name: how many instructions come before each."""
@@ -190,7 +184,6 @@ class Counts:
 
     @property
     def multiplications(self) -> int:
-        """DPAS and split DPAS."""
         return self.dpas + self.dpasw
 
 
@@ -199,7 +192,6 @@ COUNTS = tuple(each.name for each in fields(Counts) if each.name != "kinds")
 
 
 def count(instructions: Iterable[Instruction]) -> Counts:
-    """Count instructions."""
     numbers: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for instruction in instructions:
@@ -226,7 +218,6 @@ def count(instructions: Iterable[Instruction]) -> Counts:
 def _count_dpas(
     instruction: Instruction, numbers: Counter[str], kinds: Counter[str]
 ) -> None:
-    """Count a multiplication."""
     if "Atomic" in instruction.text and _DUMMY.search(instruction.text):
         numbers["dpas_workaround"] += 1
         return
@@ -249,7 +240,6 @@ def _count_dpas(
 def _count_send(
     instruction: Instruction, numbers: Counter[str], kinds: Counter[str]
 ) -> None:
-    """Count a message."""
     message = _message(instruction)
     read, written = _lengths(instruction)
     block = re.search(r"(load|store)_block2d", message)
@@ -274,14 +264,12 @@ def _count_send(
 
 
 def _message(instruction: Instruction) -> str:
-    """What the disassembler says that a message is."""
     comment = instruction.comment
     found = comment.split(";", 1)[1] if ";" in comment else comment
     return (found or instruction.opcode).replace("[src0]", "").strip()
 
 
 def _name(message: str) -> str:
-    """The name of a message that is no 2D block's."""
     if "end of thread" in message:
         return "send.eot"
     return f"send.{message.split()[0].partition('[')[0]}"
@@ -306,8 +294,6 @@ INNER = "inner."
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a kernel takes, of each hardware thread."""
-
     simd: int = 0
     """Lanes of a subgroup."""
     registers: int = 0
@@ -332,8 +318,6 @@ CLEAN = {"spill": 0, "spill_messages": 0, "private": 0, "calls": 0}
 
 @dataclass(frozen=True, slots=True)
 class KernelIsa:
-    """One kernel."""
-
     resources: Resources
     whole: Counts
     loops: tuple[Counts, ...]
@@ -446,7 +430,6 @@ def _told(found: int | None) -> str:
 
 
 def analyse(disassembly: str, resources: Resources) -> KernelIsa:
-    """Count the instructions of a disassembled kernel."""
     program = parse(disassembly)
     loops = tuple(map(count, program.innermost_loops()))
     return KernelIsa(resources, count(program.instructions), loops, disassembly)
@@ -503,7 +486,6 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _add_buffer(found: dict[str, int], usage: str, size: int) -> None:
-    """Add a buffer of each thread: spilled registers, variables, or others."""
     if "private" in usage or "spill" in usage:
         name = "private" if "private" in usage else "spill"
         found[name] = max(found.get(name, 0), size)

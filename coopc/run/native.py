@@ -74,7 +74,6 @@ def define(name: str, function: Any) -> None:
 
 
 def version() -> str:
-    """LLVM's version, for people."""
     major, minor, _ = binding().llvm_version_info
     return f"LLVM {major}.{minor}"
 
@@ -140,7 +139,6 @@ class Native:
         return [str(argument.type) for argument in function.arguments]
 
     def address(self, name: str) -> int:
-        """The address of a function."""
         return int(self.engine.get_function_address(name))
 
     def entry(self, name: str) -> Callable[[int], None]:
@@ -148,16 +146,13 @@ class Native:
         return KIND(self.slots_address(name))
 
     def slots_address(self, name: str) -> int:
-        """The address of what calls a function with its arguments from slots."""
         return self.address(_slots_name(self._symbol(name)))
 
     def _symbol(self, name: str) -> str:
-        """The name that a function has here."""
         known = {each.name for each in self.module.functions}
         return PREFIX + name if PREFIX + name in known else name
 
     def call(self, name: str, arguments: Sequence[Argument]) -> None:
-        """Call a function with arrays and numpy scalars."""
         packed = slots(arguments)
         assert len(packed) == SLOT * len(self.types(name)), (name, len(packed))
         self.entry(name)(address_of(packed))
@@ -228,7 +223,6 @@ def _slots_name(name: str) -> str:
 
 
 def _slots_entry(function: Any) -> str:
-    """The function that calls another with arguments from slots."""
     types = [str(argument.type) for argument in function.arguments]
     lines = [f'define void @"{_slots_name(function.name)}"(ptr %slots) {{']
     for at, type in enumerate(types):

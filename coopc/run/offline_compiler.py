@@ -142,7 +142,6 @@ def _run(*arguments: str, folder: Path) -> str:
 
 
 def _ending(status: int) -> str:
-    """How a process ended that did not succeed."""
     return (
         f"failed with status {status}" if status > 0 else f"crashed, signal {-status}"
     )

@@ -247,8 +247,6 @@ def find_runtime() -> Path:
 
 
 class _Calls:
-    """What the process holds between calls."""
-
     def __init__(self) -> None:
         import pyopencl
 
@@ -257,7 +255,6 @@ class _Calls:
         self.queue: Any = None
 
     def open(self, loader: str, amx: bool) -> DeviceInfo:
-        """Open the first device and describe it."""
         cl = self.cl
         device = cl.get_platforms()[0].get_devices()[0]
         self.context = cl.Context([device])
@@ -323,7 +320,6 @@ class _Calls:
     def _dispatch(
         self, kernel: Any, global_size: Sequence[int], local_size: Sequence[int]
     ) -> float:
-        """The milliseconds that one dispatch takes."""
         cl = self.cl
         event = cl.enqueue_nd_range_kernel(self.queue, kernel, global_size, local_size)
         event.wait()
@@ -344,6 +340,5 @@ def subgroup_sizes(device: Any, loader_path: str) -> list[int]:
 
 
 def main() -> None:
-    """Serve calls until the parent ends."""
     calls = _Calls()
     serve({"open": calls.open, "run": calls.run})

@@ -98,8 +98,6 @@ def _unsigned(component: str) -> str:
 
 @dataclass
 class SpirvFacts:
-    """The facts of one module."""
-
     version: tuple[int, int] = (1, 0)
     """The SPIR-V version, such as (1, 6)."""
     entry_points: dict[int, str] = field(default_factory=dict[int, str])
@@ -190,8 +188,6 @@ def spirv_facts(
 
 
 class _Reader:
-    """Collects the facts, one instruction after the other."""
-
     def __init__(self, specialization: Mapping[int, bytes]) -> None:
         self.facts = SpirvFacts()
         self._specialization = specialization
@@ -217,7 +213,6 @@ class _Reader:
         }
 
     def visit(self, opcode: int, words: Words) -> None:
-        """Read one instruction: its opcode, and the words after the first."""
         visitor = self._visitors.get(opcode)
         if visitor is not None:
             visitor(words)

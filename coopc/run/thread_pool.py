@@ -162,7 +162,6 @@ class ThreadPool:
             start(self.code)(self.state.ctypes.data, self.size - 1)
 
     def stop(self) -> None:
-        """End the threads."""
         with self.lock:
             self.state[STOP] = 1
             self.state[ENTRY] = self.code.slots_address("nothing")
@@ -173,12 +172,10 @@ class ThreadPool:
 
 @functools.cache
 def compiled() -> Native:
-    """The code of threads that wait."""
     text = f"{CODE}\ndefine void @nothing() {{\n  ret void\n}}\n"
     return Native.compile(text)
 
 
 def start(code: Native) -> Any:
-    """The function that starts a run, and waits for its end."""
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
     return kind(code.address("start"))

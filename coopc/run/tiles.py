@@ -38,8 +38,6 @@ AVX512 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 
 
 class Tiles(StrEnum):
-    """Where tiles are."""
-
     AMX = "amx"
     EMULATED = "emulated"
     NONE = "none"
@@ -68,7 +66,6 @@ def why_not_emulated() -> str | None:
 
 
 def has(tiles: Tiles, feature: str) -> bool:
-    """Whether tiles have a feature, as LLVM names it."""
     if tiles is Tiles.AMX:
         return not lacking({feature}, cpu_flags())
     return tiles is Tiles.EMULATED and feature in EMULATED
@@ -197,7 +194,6 @@ def emulator() -> Path:
 
 
 def cache_directory() -> Path:
-    """The directory of what coopc builds once for a user."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "coopc"
 

@@ -39,14 +39,12 @@ class ToolMissing(Exception):
 
 
 def how_to_get_toolchain() -> str:
-    """What to run for a toolchain, from a checkout or an installed package."""
     if (CHECKOUT / "Makefile").exists():
         return "run `make toolchain`"
     return f"run `sh {SCRIPT} DIRECTORY` and set COOPC_TOOLCHAIN=DIRECTORY"
 
 
 def find_toolchain() -> Path | None:
-    """The directory of an unpacked toolchain."""
     named = os.environ.get("COOPC_TOOLCHAIN")
     for directory in (Path(named) if named else None, CHECKOUT / ".toolchain"):
         if directory is not None and (directory / "VERSIONS").exists():
@@ -67,7 +65,6 @@ def toolchain() -> Path:
 
 
 def find_tool(name: str) -> Path | None:
-    """The path of a program, such as `spirv-val`."""
     directory = find_toolchain()
     if directory is not None and (directory / "bin" / name).exists():
         return directory / "bin" / name

@@ -144,7 +144,6 @@ class Session(Worker):
         *,
         validate: bool,
     ) -> None:
-        """Refuse a shader that is not valid, or that cannot run here."""
         reason = why_invalid(binary, TARGET_ENV) if validate else None
         reason = reason or why_unsupported(
             self.info, facts, groups, push_constant_bytes, subgroup_size

@@ -59,8 +59,6 @@ class VulkanError(RunFailed):
 
 @dataclass(frozen=True)
 class Limits:
-    """The sizes that a device allows."""
-
     storage_buffer_bytes: int
     """Size of a buffer."""
     push_constant_bytes: int
@@ -157,7 +155,6 @@ class Driver:
         return items[: count.value]
 
     def devices(self) -> list["PhysicalDevice"]:
-        """Every device of the driver."""
         handles = self.enumerate(
             "vkEnumeratePhysicalDevices", vk.POINTER, self.instance
         )
@@ -165,8 +162,6 @@ class Driver:
 
 
 class PhysicalDevice:
-    """A device and what it can do."""
-
     def __init__(self, driver: Driver, handle: ctypes.c_void_p) -> None:
         self.driver = driver
         self.handle = handle
@@ -200,7 +195,6 @@ class PhysicalDevice:
 
     @property
     def name(self) -> str:
-        """The device's own name."""
         return self._properties.name.decode()
 
     def usable_extensions(self) -> list[str]:
@@ -228,7 +222,6 @@ class PhysicalDevice:
         return features
 
     def feature_names(self) -> frozenset[str]:
-        """The features that it has, of the structures that are asked for."""
         found = [x for _, x in self._optional]
         found += [self.features, self._in11, self._in12, self._in13]
         return frozenset(
@@ -239,7 +232,6 @@ class PhysicalDevice:
         )
 
     def matrix_shapes(self) -> tuple[MatrixProduct, ...]:
-        """The multiplications that it lists."""
         if MATRIX_EXTENSION not in self.extensions:
             return ()
         listed = self.driver.enumerate(
@@ -258,7 +250,6 @@ class PhysicalDevice:
         )
 
     def describe(self) -> DeviceInfo:
-        """What it can do."""
         version = self.api_version
         limits = bytes(self._properties.limits)
         values: dict[str, Any] = {
@@ -328,7 +319,6 @@ class Device:
         return handle
 
     def call(self, name: str, *args: Any) -> int:
-        """Call a function of the device."""
         return self.driver.call(name, self.handle, *args)
 
     def check(self, name: str, *args: Any) -> None:
@@ -379,7 +369,6 @@ class Device:
         return buffer, address.value
 
     def address(self, buffer: ctypes.c_uint64) -> int:
-        """The address that the device has of a buffer."""
         info = ctypes.byref(vk.BufferDeviceAddressInfo(buffer=buffer.value))
         name = "vkGetBufferDeviceAddress"
         return self.driver.call(name, self.handle, info, result=vk.U64)
@@ -407,8 +396,6 @@ WAIT_64_BIT = 0x1 | 0x2
 
 @dataclass(frozen=True)
 class Shader:
-    """A shader and how it is dispatched."""
-
     code: bytes
     """The SPIR-V module."""
     entry: str
@@ -464,7 +451,6 @@ def dispatch(
 def _addressed(
     device: Device, shader: Shader, buffers: Sequence[ctypes.c_uint64]
 ) -> Shader:
-    """A shader with the addresses of its buffers among its push constants."""
     constants = bytearray(shader.push_constants)
     for at, buffer in zip(shader.addresses, buffers, strict=False):
         constants[at : at + 8] = device.address(buffer).to_bytes(8, "little")
@@ -482,7 +468,6 @@ class _Timer:
             self.pool = device.make(stack, "QueryPool", info)
 
     def begin(self, commands: ctypes.c_void_p) -> None:
-        """Record the first timestamp."""
         if self.pool is not None:
             call = self.device.driver.call
             call("vkCmdResetQueryPool", commands, self.pool, vk.U32(0), vk.U32(2))
@@ -490,7 +475,6 @@ class _Timer:
             call("vkCmdWriteTimestamp", commands, *at)
 
     def end(self, commands: ctypes.c_void_p) -> None:
-        """Record the second timestamp."""
         if self.pool is not None:
             at = (vk.U32(BOTTOM_STEP), self.pool, vk.U32(1))
             self.device.driver.call("vkCmdWriteTimestamp", commands, *at)
@@ -517,7 +501,6 @@ class _Timer:
 def _layouts(
     device: Device, stack: ExitStack, buffers: int, shader: Shader
 ) -> tuple[ctypes.c_uint64, ctypes.c_uint64]:
-    """The layouts of the descriptor set and of the pipeline."""
     bindings = (vk.LayoutBinding * buffers)(
         *((i, STORAGE_DESCRIPTOR, 1, COMPUTE_STAGE, None) for i in range(buffers))
     )
@@ -619,7 +602,6 @@ def _record(
     descriptors: ctypes.c_uint64,
     timer: _Timer,
 ) -> ctypes.c_void_p:
-    """A command buffer with one timed dispatch."""
     info = vk.CommandPoolCreateInfo(family=device.family)
     pool = device.make(stack, "CommandPool", info)
     info = vk.CommandBufferAllocateInfo(pool=pool.value, count=1)
@@ -661,16 +643,12 @@ def _barrier(device: Device, commands: ctypes.c_void_p) -> None:
 
 
 class _Calls:
-    """What the process holds between calls."""
-
     device: Device | None = None
 
     def list(self, library: str) -> tuple[DeviceInfo, ...]:
-        """Load a driver and describe every device."""
         return tuple(x.describe() for x in Driver(library).devices())
 
     def open(self, library: str, index: int | None) -> DeviceInfo:
-        """Load a driver, open one device and describe it."""
         physical = select(Driver(library).devices(), index)
         self.device = Device(physical)
         return physical.describe()
@@ -678,7 +656,6 @@ class _Calls:
     def run(
         self, shader: Shader, buffers: Sequence[bytes], repeats: int
     ) -> tuple[Sequence[bytes], Sequence[float]]:
-        """Dispatch a shader on the device."""
         assert self.device is not None, "expected the device to be open"
         return dispatch(self.device, shader, buffers, repeats)
 
@@ -703,6 +680,5 @@ def select(devices: Sequence[PhysicalDevice], index: int | None) -> PhysicalDevi
 
 
 def main() -> None:
-    """Serve calls until the parent ends."""
     calls = _Calls()
     serve({"list": calls.list, "open": calls.open, "run": calls.run})

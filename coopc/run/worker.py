@@ -130,7 +130,6 @@ class Worker:
         return self._opened
 
     def close(self) -> None:
-        """End the process and wait for it."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
