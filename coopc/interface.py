@@ -20,10 +20,10 @@ Memory of elements below 32 bits that are accessed atomically begins and ends at
 multiple of 4 bytes: so wide are the narrowest atomic instructions.
 
 `-t abi-json` prints interfaces, `Interface.from_json` reads them;
-`coopc.interface` packs arguments as they ask.
+`coopc.interface_call` packs arguments as they ask.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Any, TypeAlias
@@ -111,6 +111,15 @@ class Field:
     """In the block of push constants, in bytes; 0 under OpenCL."""
 
 
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda x, y: x + y,
+    "mul": lambda x, y: x * y,
+    "mod": lambda x, y: x % y,
+    "floordiv": lambda x, y: x // y,
+    "ceildiv": lambda x, y: -(-x // y),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A number of work-groups, computed from the kernel's sizes.
@@ -120,7 +129,7 @@ class Expression:
     """
 
     kind: str
-    """size, constant, add, mul, mod, floordiv or ceildiv."""
+    """size, constant, or a key of `OPERATIONS`."""
     number: int = 0
     """The value of a constant; of a size, which one of `Interface.sizes`."""
     operands: tuple["Expression", ...] = ()
@@ -138,17 +147,7 @@ class Expression:
         left, right = (operand.of(sizes) for operand in self.operands)
         if self.kind in ("mod", "floordiv", "ceildiv") and right <= 0:
             raise ValueError(f"expected to divide by a positive size, got {right}")
-        match self.kind:
-            case "add":
-                return left + right
-            case "mul":
-                return left * right
-            case "mod":
-                return left % right
-            case "floordiv":
-                return left // right
-            case _:
-                return -(-left // right)
+        return OPERATIONS[self.kind](left, right)
 
     def to_json(self) -> Json:
         if self.kind == "constant":
@@ -302,21 +301,15 @@ class Interface:
     @classmethod
     def from_json(cls, json: Mapping[str, Json]) -> "Interface":
         grid = json["grid"]
+        fields: list[dict[str, Json]] = [
+            {**each, "what": What(each["what"])} for each in json["fields"]
+        ]
         x, y, z = json["work_group_size"]
         return cls(
             name=json["name"],
             flavour=json["flavour"],
             arguments=tuple(map(_argument, json["arguments"])),
-            fields=tuple(
-                Field(
-                    What(each["what"]),
-                    each["argument"],
-                    each["dimension"],
-                    each["type"],
-                    each["byte_offset"],
-                )
-                for each in json["fields"]
-            ),
+            fields=tuple(Field(**each) for each in fields),
             work_group_size=(x, y, z),
             subgroup_size=json["subgroup_size"],
             grid=None if grid is None else tuple(map(Expression.from_json, grid)),
@@ -384,11 +377,6 @@ def _plain(
 def _argument(json: Mapping[str, Json]) -> Argument:
     if "type" in json:
         return Scalar(json["name"], json["type"])
-    strides = json["strides"]
-    return Buffer(
-        json["name"],
-        json["element"],
-        tuple(json["shape"]),
-        None if strides is None else tuple(strides),
-        json["offset"],
-    )
+    shape, strides = tuple(json["shape"]), json["strides"]
+    strides = None if strides is None else tuple(strides)
+    return Buffer(json["name"], json["element"], shape, strides, json["offset"])

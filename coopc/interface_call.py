@@ -31,11 +31,6 @@ from coopc.interface import (
     What,
 )
 
-# What the fields of a kernel's interface hold for some arguments: numbers, and bytes.
-#
-# A field is a size, a stride, an offset or an address of a memref, or a number that is
-# an argument itself: see `coopc.interface`.
-
 Array: TypeAlias = npt.NDArray[Any]
 Given: TypeAlias = "Array | np.generic | float | int | bool"
 """An argument as the caller gives it."""
@@ -126,14 +121,9 @@ def _bf16(value: Any) -> bytes:
     return struct.pack("<f", rounded)[2:]
 
 
-def dtype_of(type: str) -> str:
+def dtype_of(type: str) -> np.dtype[Any]:
     """The numpy type of elements of a type, the first of those that hold it."""
-    return DTYPES[type][0]
-
-
-# Which entry point of a kernel takes some arguments: its conditions, on the host.
-#
-# chosen = entry_for(interfaces, first, [a, b, c])    # `.fallback`, if they ask for it
+    return np.dtype(DTYPES["i64" if type == "index" else type][0])
 
 
 def entry_for(
@@ -173,7 +163,7 @@ def _why_violated(
     value = _demanded(interface, given, condition)
     if (other := condition.at_least_argument) is not None:
         name, why = interface.arguments[other].name, condition.why
-        if value < int(_scalar(given[other])):
+        if value < int(np.asarray(given[other]).item()):
             return f"expected at least {name} = {given[other]} ({why}), got {value}"
     if (other := condition.like_argument) is not None:
         dimension, name = condition.like_dimension, interface.arguments[other].name
@@ -182,10 +172,6 @@ def _why_violated(
                 f"expected {wanted}, which is size {dimension} of {name}, got {value}"
             )
     return condition.violated(value)
-
-
-def _scalar(given: Given) -> Any:
-    return np.asarray(given).item()
 
 
 def _demanded(
@@ -321,21 +307,27 @@ def _checked(argument: Argument, given: Given) -> Given:
             f"expected {argument.name} to hold {argument.element} ({known[0]}), "
             f"got {array.dtype}"
         )
-    if argument.shape and not _fits(argument.shape, array.shape):
-        shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
-        got = " x ".join(map(str, array.shape))
-        raise ValueError(f"expected {argument.name} to be {shape or '()'}, got {got}")
+    if argument.shape:
+        check_shape(argument, array.shape)
     if argument.strides is None and not array.flags.c_contiguous:
         return array.copy(order="C")
     _check_strides(argument, array)
     return array
 
 
-def _fits(expected: Sequence[int | None], found: Sequence[int]) -> bool:
-    return len(expected) == len(found) and all(
-        size is None or size == other
-        for size, other in zip(expected, found, strict=True)
-    )
+def check_shape(argument: Buffer, found: Sequence[int]) -> None:
+    """Refuse a shape that a memref does not have.
+
+    Raises:
+        ValueError: the shape is not that of the argument.
+    """
+    if len(argument.shape) != len(found) or any(
+        size not in (None, other)
+        for size, other in zip(argument.shape, found, strict=True)
+    ):
+        shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
+        got = " x ".join(map(str, found))
+        raise ValueError(f"expected {argument.name} to be {shape}, got {got}")
 
 
 def _check_strides(argument: Buffer, array: Array) -> None:
@@ -374,7 +366,10 @@ def _check_extents(interface: Interface, given: Sequence[Given]) -> None:
     """Check that every element has a number that is an i32."""
     for argument, each in zip(interface.arguments, given, strict=True):
         if isinstance(argument, Buffer):
-            extent = _extent(np.asarray(each)) + (argument.offset or 0)
+            array = np.asarray(each)
+            strides = element_strides(array)
+            assert strides is not None, array.strides
+            extent = extent_of(array.shape, strides) + (argument.offset or 0)
             if extent > INDEX_LIMIT:
                 raise ValueError(
                     f"expected {argument.name} to take at most {INDEX_LIMIT} elements "
@@ -382,22 +377,25 @@ def _check_extents(interface: Interface, given: Sequence[Given]) -> None:
                 )
 
 
-def _extent(array: Array) -> int:
+def extent_of(shape: Sequence[int], strides: Sequence[int]) -> int:
     """Elements of memory from the first element of an array to its last."""
+    ends = ((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    return 1 + sum(ends) if all(shape) else 0
+
+
+def memory_of(array: Array) -> Array:
+    """The memory of an array, from its first element to its last, gaps included."""
     strides = element_strides(array)
     assert strides is not None, array.strides
-    ends = ((n - 1) * step for n, step in zip(array.shape, strides, strict=True))
-    return 1 + sum(ends) if array.size else 0
+    return as_strided(array, (extent_of(array.shape, strides),), (array.itemsize,))
 
 
 def _flat(argument: Buffer, array: Array) -> Array:
-    """The memory of an array, from its first element to its last, after the offset.
+    """The memory of an array, after the offset.
 
     It has an element where the array has none: drivers have no empty buffers.
     """
-    memory = as_strided(array, (_extent(array),), (array.itemsize,))
-    if array.size == 0:
-        memory = np.zeros(1, array.dtype)
+    memory = memory_of(array) if array.size else np.zeros(1, array.dtype)
     return np.concatenate([np.zeros(argument.offset or 0, array.dtype), memory])
 
 

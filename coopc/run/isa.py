@@ -44,7 +44,7 @@ _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class IsaInstruction:
     text: str
     """Opcode and operands."""
     comment: str
@@ -61,11 +61,11 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Disassembly:
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[IsaInstruction, ...]
     labels: dict[str, int]
     """Labels by name: how many instructions come before each."""
 
-    def innermost_loops(self) -> tuple[tuple[Instruction, ...], ...]:
+    def innermost_loops(self) -> tuple[tuple[IsaInstruction, ...], ...]:
         """Return the instructions of each loop that holds no other.
 
         A loop is what the furthest jump back to one label spans.
@@ -101,7 +101,7 @@ def parse(text: str) -> Disassembly:
     A line is a label or an instruction: predicate, opcode, operands, and in a comment
     what a message is.  Padding after the end of the thread is no part of the program.
     """
-    instructions: list[Instruction] = []
+    instructions: list[IsaInstruction] = []
     labels: dict[str, int] = {}
     for raw in text.splitlines():
         line, _, comment = raw.partition("//")
@@ -111,11 +111,11 @@ def parse(text: str) -> Disassembly:
             continue
         line = _PREDICATE.sub("", line, count=1) if line.startswith("(") else line
         if line and not line.startswith("."):
-            instructions.append(Instruction(line, comment.strip()))
+            instructions.append(IsaInstruction(line, comment.strip()))
     return Disassembly(tuple(_without_padding(instructions)), labels)
 
 
-def _without_padding(instructions: list[Instruction]) -> list[Instruction]:
+def _without_padding(instructions: list[IsaInstruction]) -> list[IsaInstruction]:
     """Drop what comes after the last end of the thread, if it does nothing."""
     ends = [at for at, each in enumerate(instructions) if _ends_thread(each)]
     if not ends:
@@ -125,11 +125,11 @@ def _without_padding(instructions: list[Instruction]) -> list[Instruction]:
     return [each for each in instructions if each.mnemonic != "illegal"]
 
 
-def _ends_thread(instruction: Instruction) -> bool:
+def _ends_thread(instruction: IsaInstruction) -> bool:
     return "EOT" in instruction.text or "end of thread" in instruction.comment
 
 
-def _does_nothing(instruction: Instruction) -> bool:
+def _does_nothing(instruction: IsaInstruction) -> bool:
     if instruction.mnemonic == "mov":
         return " null" in instruction.text
     return instruction.mnemonic in ("illegal", "nop")
@@ -191,7 +191,7 @@ COUNTS = tuple(each.name for each in fields(Counts) if each.name != "kinds")
 """The names of the counts that are numbers."""
 
 
-def count(instructions: Iterable[Instruction]) -> Counts:
+def count(instructions: Iterable[IsaInstruction]) -> Counts:
     numbers: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for instruction in instructions:
@@ -216,7 +216,7 @@ def count(instructions: Iterable[Instruction]) -> Counts:
 
 
 def _count_dpas(
-    instruction: Instruction, numbers: Counter[str], kinds: Counter[str]
+    instruction: IsaInstruction, numbers: Counter[str], kinds: Counter[str]
 ) -> None:
     if "Atomic" in instruction.text and _DUMMY.search(instruction.text):
         numbers["dpas_workaround"] += 1
@@ -238,7 +238,7 @@ def _count_dpas(
 
 
 def _count_send(
-    instruction: Instruction, numbers: Counter[str], kinds: Counter[str]
+    instruction: IsaInstruction, numbers: Counter[str], kinds: Counter[str]
 ) -> None:
     message = _message(instruction)
     read, written = _lengths(instruction)
@@ -263,7 +263,7 @@ def _count_send(
     numbers["registers_written"] += written
 
 
-def _message(instruction: Instruction) -> str:
+def _message(instruction: IsaInstruction) -> str:
     comment = instruction.comment
     found = comment.split(";", 1)[1] if ";" in comment else comment
     return (found or instruction.opcode).replace("[src0]", "").strip()
@@ -275,7 +275,7 @@ def _name(message: str) -> str:
     return f"send.{message.split()[0].partition('[')[0]}"
 
 
-def _lengths(instruction: Instruction) -> tuple[int, int]:
+def _lengths(instruction: IsaInstruction) -> tuple[int, int]:
     """Registers that a message returns and sends."""
     read = re.search(r"rd:(\d+)(?! ?B)", instruction.comment)
     written = re.search(r"wr:(\d+)h?(?:\+(\d+))?", instruction.comment)

@@ -40,10 +40,10 @@ RUNTIME, LOADER = "libintelocl.so", "libOpenCL.so.1"
 MATH_LIBRARY = "libimf.so"
 LOADER_VARIABLES = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
 AMX_TARGET = "graniterapids"
+"""The oldest CPU whose AMX has f16 (sapphirerapids has bf16 and int8 alone)."""
 PLAIN_TARGET = "skx"
 """For processors with AVX512-FP16: compiled for these, kernels of bytes end Intel's
 compiler (2026.22), with "Cannot emit physreg copy instruction"."""
-"""The oldest CPU whose AMX has f16 (sapphirerapids has bf16 and int8 alone)."""
 SUB_GROUP_SIZES_INTEL = 0x4108
 """CL_DEVICE_SUB_GROUP_SIZES_INTEL, which pyopencl has no name for."""
 PROGRESS = ("Compilation ", "Linking ", "Device build ", "Options used ", "(options")
@@ -52,7 +52,7 @@ HOW = "run `pip install intel-opencl-rt intel-cmplr-lib-rt pyopencl`"
 
 
 @dataclass(frozen=True)
-class DeviceInfo:
+class OpenCLInfo:
     """An OpenCL device and what it can do."""
 
     name: str
@@ -76,7 +76,7 @@ class DeviceInfo:
 class Session(Worker):
     """An OpenCL device that is open in a worker process; a context manager."""
 
-    info: DeviceInfo
+    info: OpenCLInfo
 
     @classmethod
     def start(cls, *, amx: bool = False) -> Self:
@@ -152,22 +152,6 @@ class Session(Worker):
         ]
         spec = spec or {}
         facts = spirv_facts(binary, spec)
-        self._check(binary, facts, entry, local_size, validate=validate)
-        sizes = (tuple(global_size), tuple(local_size))
-        call = ("run", binary, dict(spec), entry, given, sizes, repeats)
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        return RunResult.of(arrays, *self.call(*call, seconds=seconds))
-
-    def _check(
-        self,
-        binary: bytes,
-        facts: SpirvFacts,
-        entry: str,
-        local_size: Sequence[int],
-        *,
-        validate: bool,
-    ) -> None:
-        """Refuse a kernel that is not there, is not valid, or that cannot run here."""
         facts.check_entry(entry)
         reason = None
         if validate:
@@ -175,19 +159,16 @@ class Session(Worker):
         reason = reason or why_unsupported(self.info, facts, entry, local_size)
         if reason is not None:
             raise RunFailed(reason)
+        sizes = (tuple(global_size), tuple(local_size))
+        call = ("run", binary, dict(spec), entry, given, sizes, repeats)
+        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
+        return RunResult.of(arrays, *self.call(*call, seconds=seconds))
 
 
 def why_unsupported(
-    info: DeviceInfo, facts: SpirvFacts, entry: str, local_size: Sequence[int]
+    info: OpenCLInfo, facts: SpirvFacts, entry: str, local_size: Sequence[int]
 ) -> str | None:
-    """Why a device cannot run a kernel, or None.
-
-    Args:
-        info: the device.
-        facts: what the module uses.
-        entry: the name of the kernel.
-        local_size: work-items in a work-group along each axis.
-    """
+    """Why a device cannot run an entry point with such work-groups, or None."""
     if math.prod(local_size) > info.invocations:
         return (
             f"expected work-groups of at most {info.invocations} work-items on "
@@ -246,7 +227,7 @@ def find_runtime() -> Path:
 # --- The worker's side. ---
 
 
-class _Calls:
+class OpenCLServer:
     def __init__(self) -> None:
         import pyopencl
 
@@ -254,13 +235,13 @@ class _Calls:
         self.context: Any = None
         self.queue: Any = None
 
-    def open(self, loader: str, amx: bool) -> DeviceInfo:
+    def open(self, loader: str, amx: bool) -> OpenCLInfo:
         cl = self.cl
         device = cl.get_platforms()[0].get_devices()[0]
         self.context = cl.Context([device])
         profiling = cl.command_queue_properties.PROFILING_ENABLE
         self.queue = cl.CommandQueue(self.context, properties=profiling)
-        return DeviceInfo(
+        return OpenCLInfo(
             name=device.name.strip(),
             driver=f"{device.platform.name} {device.driver_version}",
             version=device.version.strip(),
@@ -340,5 +321,5 @@ def subgroup_sizes(device: Any, loader_path: str) -> list[int]:
 
 
 def main() -> None:
-    calls = _Calls()
-    serve({"open": calls.open, "run": calls.run})
+    server = OpenCLServer()
+    serve({"open": server.open, "run": server.run})

@@ -170,7 +170,7 @@ def spirv_facts(
     words = struct.unpack(f"<{len(binary) // 4}I", binary)
     if words[0] != MAGIC:
         raise ValueError(f"expected SPIR-V magic {MAGIC:#010x}, got {words[0]:#010x}")
-    reader = _Reader(specialization or {})
+    reader = FactsReader(specialization or {})
     reader.facts.version = (words[1] >> 16 & 255, words[1] >> 8 & 255)
     position = HEADER_WORDS
     while position < len(words):
@@ -187,7 +187,7 @@ def spirv_facts(
     return reader.facts
 
 
-class _Reader:
+class FactsReader:
     def __init__(self, specialization: Mapping[int, bytes]) -> None:
         self.facts = SpirvFacts()
         self._specialization = specialization
