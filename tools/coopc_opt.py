@@ -9,13 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from io import StringIO
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 
@@ -36,6 +40,9 @@ from coopc.tools.driver import (
 )
 from coopc.tools.help import LISTS, ListAction, add_help, add_list
 from coopc.universe import everything
+
+if TYPE_CHECKING:
+    from coopc.validate.step import Validator
 
 TOOL = "coopc-opt"
 EXTENSIONS = ("mlir", "ttgir", "ttir")
@@ -148,14 +155,6 @@ class CoopcOpt:
         return parse(self.ctx, source, implicit_module=implicit)
 
     def observers(self) -> tuple[Observer, ...]:
-        if not (
-            self.args.print_between_passes
-            or self.args.time_passes
-            or self.args.validate
-        ):
-            return ()
-        from coopc.tools.observers import PrintIR, Time, Validate
-
         asked = {
             PrintIR(self.output): self.args.print_between_passes,
             Time(): self.args.time_passes,
@@ -171,6 +170,59 @@ class CoopcOpt:
                 return self.args.verify_diagnostics
             case _:
                 return False
+
+
+# --- Between passes. ---
+
+
+class PrintIR(Observer):
+    """Appends the module after each pass but the last to `output`."""
+
+    def __init__(self, output: list[str | bytes]):
+        self.output = output
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        if not last:
+            text = StringIO()
+            Printer(stream=text).print_op(module)
+            self.output.append(f"IR after {step.name}:\n{text.getvalue()}\n\n\n\n")
+
+
+class Time(Observer):
+    """Prints how long each pass took, with verification, on the standard error."""
+
+    began_s: float
+
+    def start(self, module: ModuleOp) -> None:
+        self.began_s = time.perf_counter()
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        now_s = time.perf_counter()
+        took_s = now_s - self.began_s
+        print(f"Pass {step.name} took {took_s:.4f} seconds", file=sys.stderr)
+        self.began_s = now_s
+
+
+class Validate(Observer):
+    """Compares what the kernels do before and after each pass."""
+
+    validator: Validator
+
+    def __init__(self, seed: int):
+        self.seed = seed
+
+    def start(self, module: ModuleOp) -> None:
+        from coopc.validate.step import Validator
+
+        self.validator = Validator(module.clone(), self.seed)
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        from coopc.validate.step import validate_next
+
+        validate_next(self.validator, module.clone(), step, None)
+
+
+# --- The command line. ---
 
 
 def unverified(self: Attribute) -> None:

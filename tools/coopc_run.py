@@ -26,10 +26,17 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from xdsl.dialects.func import FuncOp
+
+from coopc.compiler import compile, new_context
+from coopc.device import DEVICES, device
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place, near_match
-from coopc.explain import place_of_op
-from coopc.interface import SECOND_ENTRY
-from coopc.pipeline import Observer
+from coopc.explain import of_step, place_of_op
+from coopc.interface import SECOND_ENTRY, Buffer
+from coopc.parsing import parse
+from coopc.pipeline import Observer, Run, read_passes
+from coopc.remarks import print_remark, remark
+from coopc.source import Source, read_source
 from coopc.tools.driver import (
     ArgumentParser,
     run_tool,
@@ -38,21 +45,21 @@ from coopc.tools.driver import (
     wrong_call,
 )
 from coopc.tools.help import add_list
+from coopc.universe import everything
+from coopc.xdsl_gaps import blaming
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute, Operation
     from xdsl.passes import ModulePass
 
-    from coopc.emit.walker import Facts
     from coopc.interface import Interface
-    from coopc.interface_call import Call, Given
+    from coopc.interface_call import Call
     from coopc.run.bounds_checks import Access
     from coopc.run.execute import Array, Outcome
     from coopc.run.tiles import Tiles
     from coopc.sim.matrices import Provider
     from coopc.sim.tracked import Inputs
-    from coopc.source import Source
     from coopc.validate.compare import Difference
 
     Arrays: TypeAlias = list[tuple[Array, Array | None]]
@@ -210,7 +217,6 @@ class Owners(Observer):
 
     def start(self, module: ModuleOp) -> None:
         from xdsl.dialects.builtin import IntegerAttr
-        from xdsl.dialects.func import FuncOp
 
         from coopc.dialects import coopmatrix, simt
 
@@ -239,14 +245,13 @@ class Job:
     binary: bytes
     """What the driver gets; empty on the simulator."""
     interface: Interface
-    given: tuple[Given, ...]
     call: Call
     spec: Mapping[str, int]
     owners: Owners
     """Who holds which elements, as far as passes decide it."""
-    emulated: str | None = None
+    emulated: str | None
     """The device whose instructions are emulated."""
-    tiles: Tiles | None = None
+    tiles: Tiles | None
     """Where tiles of AMX are, on the processor."""
 
     @property
@@ -255,13 +260,6 @@ class Job:
 
 
 def prepare(args: argparse.Namespace) -> Job:
-    from coopc.compiler import compile, new_context
-    from coopc.parsing import parse
-    from coopc.pipeline import Run, read_passes
-    from coopc.remarks import print_remark
-    from coopc.source import read_source
-    from coopc.universe import everything
-
     source = read_source(args.file)
     module = parse(new_context(everything()), source)
     Run(new_context(everything()), source).apply(module, ())  # which verifies it
@@ -273,8 +271,8 @@ def prepare(args: argparse.Namespace) -> Job:
     if args.on == "sim":
         if steps:
             program = after(module, source, steps, owners)
-        device = args.device or ON["sim"]
-        known = interfaces(with_kernels(program, source), source, device)
+        name = args.device or ON["sim"]
+        known = interfaces(with_kernels(program, source), source, name)
     elif args.on == "cpu":
         program, tiles, owners = for_processor(args, module, source, steps)
         known = interfaces(with_kernels(module, source), source, ON["cpu"])
@@ -294,20 +292,18 @@ def prepare(args: argparse.Namespace) -> Job:
     check_grid(args, module, interface.name)
     if args.on == "opencl" and len(known) > 1:
         binary = compiled_alone(module, source, steps, interface.name)
-    emulated = emulated_device(steps, module)
     return Job(
-        source,
-        plain,
-        level,
-        program,
-        binary,
-        interface,
-        call.given,
-        call,
-        spec,
-        owners,
-        emulated,
-        tiles,
+        source=source,
+        module=plain,
+        level=level,
+        program=program,
+        binary=binary,
+        interface=interface,
+        call=call,
+        spec=spec,
+        owners=owners,
+        emulated=emulated_device(steps, module),
+        tiles=tiles,
     )
 
 
@@ -328,7 +324,6 @@ def called(
 
 def check_grid(args: argparse.Namespace, module: ModuleOp, name: str) -> None:
     """Refuse a grid of a function that the source has not as a kernel."""
-    from xdsl.dialects.func import FuncOp
     from xdsl.traits import SymbolTable
 
     from coopc.dialects.simt import KERNEL
@@ -365,10 +360,6 @@ def after(
     *observers: Observer,
 ) -> ModuleOp:
     """Return what passes make of a module, which is not changed."""
-    from coopc.compiler import new_context
-    from coopc.pipeline import Run
-    from coopc.universe import everything
-
     program = module.clone()
     run = Run(new_context(everything()), source, observers=observers)
     run.apply(program, steps)
@@ -385,10 +376,7 @@ def for_processor(
 
     Where none were asked for and tiles cannot do what it does, vectors do it.
     """
-    from coopc.pipeline import read_passes
-    from coopc.remarks import remark
     from coopc.run.tiles import Tiles
-    from coopc.universe import everything
 
     tiles, owners = tiles_of(args), Owners()
     if args.pipeline is not None or args.tiles != "auto":
@@ -414,8 +402,6 @@ def for_processor(
 
 
 def lacking_of(program: ModuleOp) -> str | None:
-    from xdsl.dialects.func import FuncOp
-
     from coopc.emit.llvm.emission import features
     from coopc.run.tiles import cpu_flags, lacking
 
@@ -448,7 +434,6 @@ def compiled_alone(
     """
     from xdsl.rewriter import Rewriter
 
-    from coopc.compiler import compile
     from coopc.dialects.simt import kernels
 
     program = after(module, source, steps)
@@ -458,16 +443,19 @@ def compiled_alone(
     return compile(program, "", "spirv-binary", name=source.name).bytes
 
 
-def interfaces(module: ModuleOp, source: Source, device: str) -> list[Interface]:
-    """Return the interfaces of the kernels that are simulated."""
+def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
+    """Return the interfaces of kernels, as the simulator calls them for a device."""
     from xdsl.utils.exceptions import PassFailedException
 
     from coopc.dialects.simt import kernels
     from coopc.emit.interface import interface_of
-    from coopc.emit.walker import Refusal
+    from coopc.emit.walker import Facts, Refusal
 
     with usage():
-        facts = simulated_facts(device)
+        target = device(name)
+        if not target.flavours:
+            raise ValueError(f"expected a device that runs kernels, got {name}")
+        facts = Facts(target.flavours[0], target)
     found: list[Interface] = []
     with explained(source, Kind.VERIFY, "the interface of its kernels"):
         for kernel in kernels(module):
@@ -486,9 +474,6 @@ def explained(source: Source, kind: Kind, step: str) -> Generator[None]:
     Raises:
         CompileError: Any exception of a step.
     """
-    from coopc.explain import of_step
-    from coopc.xdsl_gaps import blaming
-
     try:
         with blaming():
             yield
@@ -500,33 +485,16 @@ def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     """Return a module in which functions of linalg, too, are kernels."""
     if not any(op.dialect_name() == "linalg" for op in module.walk()):
         return module
-    from coopc.compiler import new_context
     from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
         ConvertLinalgToCoopmatrixPass,
     )
     from coopc.pipelines import CPU_TILE
-    from coopc.universe import everything
 
     found = module.clone()
     step = ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))
     with explained(source, Kind.PASS, f"pass '{step}'"):
         step.apply(new_context(everything()), found)
     return found
-
-
-def simulated_facts(name: str) -> Facts:
-    """Return the facts of a device that the simulator stands for.
-
-    Raises:
-        ValueError: there is no such device, or it runs no kernels.
-    """
-    from coopc.device import device
-    from coopc.emit.walker import Facts
-
-    found = device(name)
-    if not found.flavours:
-        raise ValueError(f"expected a device that runs kernels, got {name}")
-    return Facts(found.flavours[0], found)
 
 
 def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None:
@@ -576,12 +544,6 @@ def choose(known: Sequence[Interface], name: str | None) -> Interface:
     return known[names.index(first[0] if name is None else name)]
 
 
-def family_of(name: str) -> str | None:
-    from coopc.device import DEVICES
-
-    return DEVICES[name].family if name in DEVICES else None
-
-
 def pipeline(args: argparse.Namespace, level: Level) -> str:
     if args.pipeline is not None:
         return args.pipeline
@@ -589,11 +551,11 @@ def pipeline(args: argparse.Namespace, level: Level) -> str:
         return ""
     if args.on == "cpu" and level is Level.COOPMATRIX:
         return "coopc-cpu" if tiles_of(args) == "none" else "coopc-amx"
-    device = args.device or (XE_DEVICE if level is Level.TRITON else ON[args.on])
-    emulating = f"coopc-xe{{device={device} fallback=true emulate=true}}"
+    name = args.device or (XE_DEVICE if level is Level.TRITON else ON[args.on])
+    emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
     if level is Level.COOPMATRIX:
-        is_xe = args.on == "opencl" and family_of(device) == "xe"
-        return emulating if is_xe else f"coopc-khr{{device={device}}}"
+        is_xe = args.on == "opencl" and name in DEVICES and DEVICES[name].family == "xe"
+        return emulating if is_xe else f"coopc-khr{{device={name}}}"
     if args.on != "opencl":
         what = "Triton's kernels" if level is Level.TRITON else "kernels of xe"
         raise wrong_call(TOOL, f"expected --on opencl or sim, where {what} can run")
@@ -742,7 +704,7 @@ def simulated(
     from coopc.sim.errors import SimulationError
     from coopc.sim.simulate import Options, simulate
 
-    given = [copied(np.asarray(x)) if np.ndim(x) else x for x in job.given]
+    given = [copied(np.asarray(x)) if np.ndim(x) else x for x in job.call.given]
     options = Options(
         grid=job.call.groups,
         subgroup_size=subgroup_size(args, job),
@@ -799,7 +761,6 @@ def differences_from(
     What is exact must be the same to the bit; else each side may be off by the bound of
     rounding errors that the simulator tracks.
     """
-    from coopc.interface import Buffer
     from coopc.validate.compare import compare
 
     buffers = [each for each in job.interface.arguments if isinstance(each, Buffer)]
@@ -891,16 +852,12 @@ def say(text: str) -> None:
 
 
 def subgroup_size(args: argparse.Namespace, job: Job) -> int:
-    from coopc.device import device
-
     decided = job.owners.lanes.get(job.source_name) if args.on == "cpu" else None
     known = decided or job.interface.subgroup_size
     return known or device(args.device or ON[args.on]).subgroup_size
 
 
 def names_of_buffers(interface: Interface) -> list[str]:
-    from coopc.interface import Buffer
-
     return [each.name for each in interface.arguments if isinstance(each, Buffer)]
 
 

@@ -149,7 +149,7 @@ they are; s does not depend on that."""
 def ran(job: Job, **arrays: Callable[[Array], Array]) -> Outcome:
     """What a driver would do that computes other arrays from those given."""
     names = coopc_run.names_of_buffers(job.interface)
-    given = (np.array(x) for x in job.given if np.ndim(x))
+    given = (np.array(x) for x in job.call.given if np.ndim(x))
     after = (
         arrays[name](array) if name in arrays else array
         for name, array in zip(names, given, strict=True)
