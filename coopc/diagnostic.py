@@ -135,10 +135,7 @@ def indented(message: str) -> str:
 def near_match(name: str, known: Iterable[str], owner: str = "") -> str:
     """A question to append to "unknown ...": which known name is meant, if one is near.
 
-    Args:
-        name: What is not known.
-        known: What may be meant.
-        owner: The pass whose options these are.
+    `owner` is the pass whose options these are.
 
     >>> near_match("canonicalise", ["canonicalize", "cse"])
     ", did you mean 'canonicalize'?"

@@ -96,12 +96,7 @@ def author_of(error: BaseException) -> str:
 
 
 def blame_for(error: BaseException, step: object = None) -> tuple[Kind, str]:
-    """Whose mistake an exception is that is no diagnostic, in words.
-
-    Args:
-        error: The exception.
-        step: The pass or target that raised it, if one did.
-    """
+    """Whose mistake an exception is that is no diagnostic, in words."""
     module = "" if step is None else type(step).__module__
     if (author := module.partition(".")[0]) in ("", "xdsl"):
         # What is found after a pass of xDSL may be due to a pattern of coopc's.
@@ -128,14 +123,9 @@ def summary(error: BaseException) -> str:
 def of_step(
     error: BaseException, kind: Kind, source: Source, what: str, step: object = None
 ) -> Diagnostic:
-    """The diagnostic for what a step raised.
+    """The diagnostic for what a step, which is `what` in words, raised.
 
-    Args:
-        error: The exception.
-        kind: What went wrong, if `error` says it in words.
-        source: Where the module came from.
-        what: The step in words: a check, a pass or a target.
-        step: The pass or target itself.
+    It is of `kind` where the error says in words what went wrong.
     """
     if isinstance(error, CompileError):
         return error.diagnostic

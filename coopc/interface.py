@@ -325,13 +325,7 @@ class Interface:
 def fields_of(
     arguments: Sequence[Argument], flavour: str, addresses: bool = False
 ) -> tuple[Field, ...]:
-    """The fields of a kernel with these arguments, in the order of the arguments.
-
-    Args:
-        arguments: of the kernel.
-        flavour: opencl or vulkan.
-        addresses: whether memrefs are passed by their addresses.
-    """
+    """The fields of a kernel; with `addresses` memrefs are passed by these."""
     index = "i32" if flavour == "vulkan" else "i64"
     fields: list[Field] = []
     end = 0

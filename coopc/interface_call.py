@@ -235,10 +235,7 @@ def pack(
 ) -> Call:
     """Check arguments against an interface, and pack them.
 
-    Args:
-        interface: of the kernel.
-        arguments: arrays for memrefs, numbers for scalars.
-        groups: work-groups along x, y, z, instead of those of the kernel's grid.
+    `groups` are work-groups along x, y, z, instead of those of the kernel's grid.
 
     Raises:
         ValueError: an argument is missing, of another type, shape or stride, or

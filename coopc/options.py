@@ -216,14 +216,7 @@ def make(
     what: str,
     offset: int = 0,
 ) -> T:
-    """The pass or target that a part of `source` names.
-
-    Args:
-        source: What the user wrote.
-        spec: The name and the options.
-        known: All that there are, by name.
-        what: "pass" or "target".
-        offset: Where the name begins.
+    """The "pass" or "target" that a part of `source`, from `offset` on, names.
 
     Raises:
         CompileError: There is none of this name, or it does not take these options.

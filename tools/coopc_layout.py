@@ -394,12 +394,7 @@ class Show:
 
 
 def fitting(make: Callable[[], Found], name: str = "") -> Found:
-    """Return what `make` makes; a ValueError is the user's.
-
-    Args:
-        make: what may not fit.
-        name: the alias that it is about.
-    """
+    """Return what `make` makes; a ValueError is the user's, about the alias `name`."""
     try:
         return make()
     except ValueError as error:
@@ -415,15 +410,7 @@ def planned(
     wish: Wish,
     device: str,
 ) -> str:
-    """Return the text of the document for a tensor.
-
-    Args:
-        subject: the tensor, laid out.
-        layout: the attribute that it is laid out by.
-        shape: the type of the tensor.
-        order: which dimension is contiguous in memory, one of `ORDERS`.
-        wish: the fewest instructions, or the fewest messages.
-        device: whose messages there are.
+    """Return the messages that load a tensor, contiguous in memory by one of `ORDERS`.
 
     Raises:
         ValueError: it is no tensor of rank 2, or no message gives its lanes what they

@@ -730,15 +730,10 @@ def simulated(
 def reference(
     args: argparse.Namespace, job: Job, distribution: Provider | None = None
 ) -> Arrays:
-    """Return what the simulator makes of the source, with the owners that ran.
+    """Simulate the source, with the owners of elements that ran, or others.
 
     Through operations of `xe` it tracks no errors: there the order of sums is part of
     what they do, and all is the same.
-
-    Args:
-        args: the command line's.
-        job: what runs.
-        distribution: who holds which elements, instead.
     """
     from coopc.sim.matrices import named_provider
     from coopc.sim.tracked import Inputs

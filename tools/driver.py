@@ -146,12 +146,7 @@ def wrong_call(tool: str, message: str) -> CompileError:
 
 
 def run_tool(tool: str, body: Callable[[], int | None]) -> int:
-    """Run `body` and return the exit status; every exception ends here.
-
-    Args:
-        tool: What the user called, for diagnostics without a place in a file.
-        body: What the tool does; it returns the exit status, by default 0.
-    """
+    """Run `body` and return its exit status, 0 for None; exceptions end here."""
     replace_closed_streams()
     thresholds = gc.get_threshold()
     gc.set_threshold(*GARBAGE)

@@ -103,14 +103,7 @@ def described(name: str, columns: int = 80) -> str | None:
 
 
 def describe(flag: str, name: str, made: type[Any], columns: int) -> str:
-    """Return the help for a pass or a target.
-
-    Args:
-        flag: The letter of the argument that takes it.
-        name: What users call it.
-        made: Its class.
-        columns: What lines are wrapped to.
-    """
+    """Return the help for the class of a pass or a target, an argument of `-flag`."""
     from coopc.pipeline import Pipeline, flatten
 
     documented = Documentation.of(made)
@@ -199,12 +192,9 @@ def table(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
 def listed(
     what: str, columns: int | None = None, fits: Callable[[Device], bool] | None = None
 ) -> str:
-    """Return one of `LISTS`, a line for each name.
+    """Return one of `LISTS`, a line for each name, of any length if `columns` is None.
 
-    Args:
-        what: Which.
-        columns: What lines are wrapped to; None for lines of any length.
-        fits: Which devices are listed, if not all.
+    `fits` says which devices are listed, if not all.
     """
     if what == "devices":
         devices = (x for x in DEVICES.values() if fits is None or fits(x))

@@ -144,14 +144,10 @@ class Reader:
             raise CompileError(of_parser(error, source, position)) from error
 
     def read(self, text: str, where: str) -> Attribute:
-        """Return the attribute or the type in a text of the command line.
-
-        Args:
-            text: what the user wrote; a short name of a family is one too.
-            where: what diagnostics call it.
+        """Return the attribute or type that a text is, or the family that it names.
 
         Raises:
-            CompileError: it is none.
+            CompileError: it is none; diagnostics call the text `where`.
         """
         if text in SHORT_NAMES:
             text = f"#layout.{text}"
@@ -186,11 +182,11 @@ def unfit(message: str, where: str) -> CompileError:
 def subject_of(
     layout: Attribute, type: Attribute | None, lanes: int | None, name: str = ""
 ) -> Subject:
-    """Return a layout of a type.
+    """Return a layout of a type; without one, that knows its own shape.
 
     Args:
         layout: an attribute that says where elements are.
-        type: a tensor or a matrix; None where the layout knows its own shape.
+        type: a tensor or a matrix.
         lanes: of a subgroup; None is what the layout says, else `DEFAULT_LANES`.
         name: the alias of the layout, with its `#`.
 

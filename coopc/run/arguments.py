@@ -128,11 +128,7 @@ def make_arguments(
 ) -> list[Given]:
     """Make every argument of a kernel; `exact` where no word is given.
 
-    Args:
-        interface: of the kernel.
-        words: for some of its arguments, by name.
-        seed: of the random numbers; each argument has its own.
-        size: elements along dynamic dimensions that no word gives.
+    Dynamic dimensions that no word gives have `size` elements.
 
     Raises:
         ValueError: a word does not fit its argument, or a file cannot be read.
@@ -155,13 +151,8 @@ def default_shapes(
 ) -> dict[int, tuple[int, ...]]:
     """The shapes that arrays have by default, by the number of the argument.
 
-    A dimension is as long as its type says, or as one that it must be as long as.
-    Pointers have no shape.
-
-    Args:
-        interface: of the kernel.
-        given: shapes that are known, by the name of the argument.
-        size: elements along dimensions of which nothing is known.
+    A dimension is as long as its type says, or as one that it must be as long as, by
+    the shapes given by name; where nothing is known, `size`.  Pointers have no shape.
     """
     known: dict[tuple[int, int], int] = {}
     for number, argument in enumerate(interface.arguments):

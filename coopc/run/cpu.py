@@ -167,16 +167,10 @@ class Program:
         threads: int = 1,
         repeats: int = 1,
     ) -> RunResult:
-        """Run a kernel.
+        """Run a kernel; the arrays given are left as they are.
 
-        Args:
-            name: of the kernel.
-            arguments: arrays and numpy scalars, as the kernel's function takes them;
-                arrays are not changed.
-            groups: work-groups along x, y, z; stages may have others.
-            sizes: of the kernel, as its grid depends on them.
-            threads: how many run it.
-            repeats: how often it is run.
+        Stages may have other work-groups than `groups`, which are along x, y, z: they depend
+        on the kernel's `sizes`.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.
@@ -221,13 +215,9 @@ class Program:
         threads: int = 1,
         allocate: Callable[[int], Array] | None = None,
     ) -> Callable[[], None]:
-        """What runs the steps of a kernel each time that it is called; see `run`.
+        """What runs the steps of one call each time that it is called; see `run`.
 
-        Args:
-            steps: of one call.
-            arguments: of the kernel.
-            threads: how many run it.
-            allocate: gives memory of so many bytes that the steps share.
+        `allocate` gives memory of so many bytes that the steps share.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.

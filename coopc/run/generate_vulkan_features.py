@@ -70,11 +70,7 @@ def is_vulkan(element: ElementTree.Element) -> bool:
 
 
 def generate(path: Path) -> str:
-    """The text of `vulkan_features.py`.
-
-    Args:
-        path: of `vk.xml`.
-    """
+    """The text of `vulkan_features.py`, of the registry `vk.xml`."""
     registry = Registry(path)
     lines = registry.copyright.splitlines()
     text = HEADER.format(copyright="\n".join(f"# {line}" for line in lines))

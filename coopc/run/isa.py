@@ -335,11 +335,9 @@ class KernelIsa:
         )
 
     def figure(self, name: str) -> int | None:
-        """Return a figure by its name; None of a loop where there is none.
+        """Return a resource, a count, or a kind, which has a dot in it, by its name.
 
-        Args:
-            name: of a resource, a count, or a kind, which has a dot in it; with
-                `inner.` before it, of the innermost loop.
+        With `inner.` before it, it is of the innermost loop, None where there is none.
 
         Raises:
             ValueError: there is no such figure.
@@ -392,10 +390,8 @@ class Isa:
     ) -> tuple[str, ...]:
         """Return in what the kernels differ from what is expected of each of them.
 
-        Args:
-            expected: numbers by the names of `KernelIsa.figure`; with a kernel's name
-                and a colon before it, `gemm:dpas`, of that kernel alone.
-            at_most: the same, as bounds.
+        Names are those of `KernelIsa.figure`; with a kernel's name and a colon before
+        it, `gemm:dpas`, of that kernel alone.
 
         Raises:
             ValueError: there is no such figure or kernel.

@@ -109,11 +109,7 @@ class Native:
     ) -> Native:
         """Optimise and compile LLVM IR.
 
-        Args:
-            text: the IR.
-            level: of optimisation, 0 to 3.
-            cpu: LLVM's name of a processor; None for this one.
-            assembly: whether its assembly is wanted, too.
+        `level` is 0 to 3, `cpu` LLVM's name of a processor, this one's if None.
 
         Raises:
             RunFailed: LLVM does not take the IR.

@@ -80,10 +80,7 @@ class Session(Worker):
 
     @classmethod
     def start(cls, *, amx: bool = False) -> Self:
-        """Open Intel's run-time for CPUs.
-
-        Args:
-            amx: compile cooperative matrices to AMX, and emulate it.
+        """Open Intel's run-time for CPUs; with `amx` it compiles to emulated AMX.
 
         Raises:
             ToolMissing: a package, or for `amx` a C compiler, is not there.
@@ -121,12 +118,12 @@ class Session(Worker):
         validate: bool = True,
         seconds: float = 60.0,
     ) -> RunResult:
-        """Run a kernel; the arrays given are left as they are.
+        """Run a kernel on arrays, which are left as they are, and numpy scalars.
 
         Args:
             binary: a SPIR-V module for OpenCL.
             entry: the name of its kernel.
-            arguments: those of the kernel: arrays for pointers, numpy scalars.
+            arguments: those of the kernel: arrays for pointers.
             global_size: numbers of work-items, one to three.
             local_size: work-items in a work-group along each of these axes.
             spec: values of specialization constants by SpecId.
@@ -134,9 +131,6 @@ class Session(Worker):
                 wrote, and the result holds what the first wrote.
             validate: let spirv-val check the module first, where there is one.
             seconds: how long all of it may take.
-
-        Returns:
-            The arrays among the arguments, in their order, and the times.
 
         Raises:
             ValueError: no such kernel, sizes of 0 or that do not divide, no SPIR-V

@@ -132,13 +132,7 @@ def why_unlisted(
     shapes: Iterable[MatrixProduct],
     types: Iterable[SpirvMatrix] = (),
 ) -> str | None:
-    """What a kernel uses that is not listed, or None.
-
-    Args:
-        listed: the multiplications that the device has.
-        shapes: those of the kernel.
-        types: the kernel's matrix types, also those that it does not multiply.
-    """
+    """What a kernel multiplies, or only declares, that is not listed; or None."""
     missing = [str(x) for x in sorted(set(shapes).difference(listed))]
     missing += [
         str(x)
@@ -154,11 +148,7 @@ def why_unlisted(
 def spirv_facts(
     binary: bytes, specialization: Mapping[int, bytes] | None = None
 ) -> SpirvFacts:
-    """The facts of a module.
-
-    Args:
-        binary: a SPIR-V module.
-        specialization: values of specialization constants by SpecId.
+    """The facts of a module, with values of specialization constants by SpecId.
 
     Raises:
         ValueError: the bytes are no little-endian SPIR-V module.

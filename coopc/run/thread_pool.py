@@ -36,15 +36,10 @@ SPINS = 4_000
 
 
 def looking(number: str, at: str, test: str, begin: str, found: str, tired: str) -> str:
-    """The blocks that load a number until a test of it holds.
+    """The blocks after `begin` that load a number until a test of it holds.
 
-    Args:
-        number: its name.
-        at: the pointer to it.
-        test: the instruction that says whether it is the one.
-        begin: the block before them.
-        found: where they lead when the test holds.
-        tired: where they lead after `SPINS` times; that block leads to `look` again.
+    Then they lead to `found`; after `SPINS` times to `tired`, which leads to `look`
+    again.
     """
     return f"""\
 look:

@@ -44,12 +44,10 @@ class Tiles(StrEnum):
 
 
 def best(flags: Collection[str] | None = None, *, emulate: bool = False) -> Tiles:
-    """The tiles of the processor, or none.
+    """The tiles of this processor, or of one with such flags of Linux; or none.
 
-    Args:
-        flags: the features of the processor, as Linux names them; this one's if None.
-        emulate: whether to take emulated tiles, whose every instruction traps, where
-            the processor has none and a C compiler can build the emulator.
+    With `emulate`, emulated ones, whose every instruction traps, where the processor
+    has none and a C compiler can build the emulator.
     """
     if "amx_tile" in (cpu_flags() if flags is None else flags):
         return Tiles.AMX
@@ -81,11 +79,7 @@ def lacking(needed: Collection[str], flags: Collection[str]) -> list[str]:
 
 
 def prepare(tiles: Tiles, needed: Collection[str]) -> None:
-    """Make ready for code that needs something of AMX.
-
-    Args:
-        tiles: which.
-        needed: features, as LLVM names them; nothing is done without any.
+    """Make ready for code that needs features of AMX, as LLVM names them, or none.
 
     Raises:
         ValueError: the tiles have not what is needed.

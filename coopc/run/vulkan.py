@@ -58,12 +58,9 @@ class Session(Worker):
 
     @classmethod
     def start(cls, driver: DriverName = "lavapipe", index: int | None = None) -> Self:
-        """Open a device.
+        """Open a device of lavapipe, or of what the system's loader offers.
 
-        Args:
-            driver: lavapipe of the toolchain, or what the system's loader offers.
-            index: which of the driver's devices; by default the first that has
-                cooperative matrices, else the first.
+        Without an index, the first that has cooperative matrices, else the first.
 
         Raises:
             ToolMissing: there is no such driver.
@@ -230,14 +227,11 @@ def _process(driver: DriverName) -> tuple[list[str], dict[str, str]]:
 
 
 def python_on(libraries: Path) -> list[str]:
-    """The command that starts this python with another C library.
+    """The command that starts this python with another loader and C library.
 
     A driver of a newer distribution loads only into a process with that distribution's
     C library, so the worker is started through its loader.  `sys.prefix`, and so the
     packages that python finds, stay those of this python.
-
-    Args:
-        libraries: the directory of the loader and of the libraries.
     """
     own = sysconfig.get_config_var("LIBDIR") or ""
     path = f"{libraries}:{own}" if sysconfig.get_config_var("Py_ENABLE_SHARED") else ""

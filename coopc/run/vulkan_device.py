@@ -322,11 +322,7 @@ class LogicalDevice:
         """A buffer with these contents, and the address it is mapped at.
 
         It is whole words of 4 bytes, which is what atomic instructions access.
-
-        Args:
-            stack: which destroys it.
-            data: its contents.
-            addressed: whether the device may ask for its own address of it.
+        `addressed` ones have an address on the device, too.
         """
         usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
         flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
@@ -398,13 +394,9 @@ class Shader:
 def dispatch(
     device: LogicalDevice, shader: Shader, buffers: Sequence[bytes], repeats: int
 ) -> tuple[list[bytes], list[float]]:
-    """Dispatch a shader and read its buffers.
+    """Dispatch a shader so many times, each after the one before.
 
-    Args:
-        device: where.
-        shader: what.
-        buffers: the contents of binding 0, 1, ... of set 0 before the first dispatch.
-        repeats: number of dispatches, each after the one before, at least 1.
+    Buffers are the contents of binding 0, 1, ... of set 0 before the first dispatch.
 
     Returns:
         The contents of each buffer after the first dispatch; and the time of each, in
