@@ -1,7 +1,7 @@
 """From whatever was raised to the diagnostic that says it to a user.
 
-The only place that does so: `of_parser` for what is raised while text is read, and
-`of_step` for checks, passes and targets.
+The only place that does so: `of_parser` for what is raised while text is read,
+`of_step` and `explaining` for checks, passes and targets.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from xdsl.dialects.builtin import (
@@ -29,7 +31,7 @@ from xdsl.utils.lexer import Span
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
 from coopc.source import Source
-from coopc.xdsl_gaps import blamed, notes_at
+from coopc.xdsl_gaps import blamed, blaming, notes_at
 
 DEBUG_VARIABLE = "COOPC_DEBUG"
 """The environment variable that shows the Python traceback of every error."""
@@ -151,6 +153,18 @@ def of_step(
             kind, note = blame_for(error, step)
             notes = (*notes, Note(f"in {what}; {note}"))
             return Diagnostic(kind, f"{name}{summary(error)}", place, notes)
+
+
+@contextmanager
+def explaining(
+    kind: Kind, source: Source, what: str, step: object = None
+) -> Generator[None]:
+    """Raise whatever a step raises as the `CompileError` of `of_step`."""
+    try:
+        with blaming():
+            yield
+    except Exception as error:
+        raise CompileError(of_step(error, kind, source, what, step)) from error
 
 
 def place_of_op(op: Operation, source: Source) -> Place:

@@ -10,20 +10,32 @@ a line, where the counts are not those that are expected.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from coopc.compiler import compile
+from coopc.device import DEVICES
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
-from coopc.tools.driver import FAILED, ArgumentParser, run_tool, wrong_call
+from coopc.remarks import print_remark
+from coopc.run.isa import CLEAN, Isa, KernelIsa
+from coopc.run.offline_compiler import CompilerRefused, compile_kernel, options
+from coopc.run.toolchain import ToolMissing, assemble_spirv, validate_spirv
+from coopc.source import decode, read_bytes
+from coopc.tools.driver import (
+    FAILED,
+    ArgumentParser,
+    run_tool,
+    usage_errors,
+    wrong_call,
+)
 from coopc.tools.help import add_list
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from coopc.run.isa import Isa, KernelIsa
 
 TOOL = "coopc-isa"
 MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
@@ -32,8 +44,6 @@ TEXT = re.compile(rb"\s*(;|Op[A-Z]|%\w+ = Op)")
 """How SPIR-V text begins."""
 PIPE_COLUMNS = 160
 """Width of the table where it is not for a terminal."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -80,39 +90,24 @@ def parser() -> ArgumentParser:
 
 def body(args: argparse.Namespace) -> list[Diagnostic]:
     """Do what the arguments ask for; return what is not as expected."""
-    from coopc.run.offline_compiler import options
-
     expected = read_expected(args.expect, clean=args.clean)
     devices = tuple(dict.fromkeys(args.device.split(",")))
-    for device in devices:
-        usage(lambda device=device: options(device, args.registers))
-    content = read_input(args.file)
+    with usage_errors(TOOL):
+        for device in devices:
+            options(device, args.registers)
+    content = read_bytes(args.file)
     isas = [
         compiled(args, binary_for(args, content, device), device) for device in devices
     ]
-    reasons = [
-        reason for isa in isas for reason in usage(lambda isa=isa: check(isa, expected))
-    ]
+    with usage_errors(TOOL):
+        reasons = [
+            x for isa in isas for x in isa.check(expected.exactly, expected.at_most)
+        ]
     show(isas, args)
     return [Diagnostic(Kind.EMIT, reason, Place(args.file)) for reason in reasons]
 
 
-def usage(action: Callable[[], T]) -> T:
-    from coopc.run.toolchain import ToolMissing
-
-    try:
-        return action()
-    except (ValueError, ToolMissing) as error:
-        raise wrong_call(TOOL, str(error)) from error
-
-
-def check(isa: Isa, expected: Expected) -> tuple[str, ...]:
-    return isa.check(expected.exactly, expected.at_most)
-
-
 def read_expected(texts: Sequence[str], *, clean: bool) -> Expected:
-    from coopc.run.isa import CLEAN
-
     exactly = dict(CLEAN) if clean else {}
     at_most: dict[str, int] = {}
     for text in texts:
@@ -122,17 +117,6 @@ def read_expected(texts: Sequence[str], *, clean: bool) -> Expected:
             raise wrong_call(TOOL, reason)
         (exactly if match[2] == "=" else at_most)[match[1]] = int(match[3])
     return Expected(exactly, at_most)
-
-
-def read_input(path: str) -> bytes:
-    if path == "-":
-        return sys.stdin.buffer.read()
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        message = f"cannot read the file: {error.strerror or error}"
-        raise CompileError(Diagnostic(Kind.INPUT, message, Place(path))) from error
 
 
 def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
@@ -146,10 +130,6 @@ def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 
 
 def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
-    from coopc.compiler import compile
-    from coopc.remarks import print_remark
-    from coopc.source import decode
-
     target = args.target or f"spirv-binary{{device={device}}}"
     text = decode(content, args.file).text
     try:
@@ -165,29 +145,27 @@ def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 
 
 def assembled(path: str, content: bytes) -> bytes:
-    from coopc.run.toolchain import assemble_spirv
-    from coopc.source import decode
-
     text = decode(content, path).text
     version = re.search(r";\s*Version:\s*(\d+\.\d+)", text)
     environment = f"spv{version[1] if version else '1.4'}"
-    return usage(lambda: assemble_spirv(text, environment))
+    with usage_errors(TOOL, ToolMissing):
+        return assemble_spirv(text, environment)
 
 
 def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:
-    from coopc.run.offline_compiler import CompilerRefused, compile_kernel
-    from coopc.run.toolchain import validate_spirv
-
     environment = f"spv{binary[6]}.{binary[5]}"
-    reason = usage(lambda: validate_spirv(binary, environment))
-    if reason is not None:
-        message = f"spirv-val ({environment}): {reason}"
-        raise CompileError(Diagnostic(Kind.EMIT, message, Place(args.file)))
-    try:
-        return usage(lambda: compile_kernel(binary, device, registers=args.registers))
-    except CompilerRefused as error:
-        message = f"{device}: {error}"
-        raise CompileError(Diagnostic(Kind.EMIT, message, Place(args.file))) from error
+    with usage_errors(TOOL, ToolMissing):
+        reason = validate_spirv(binary, environment)
+        if reason is not None:
+            reason = f"spirv-val ({environment}): {reason}"
+            raise CompileError(Diagnostic(Kind.EMIT, reason, Place(args.file)))
+        try:
+            return compile_kernel(binary, device, registers=args.registers)
+        except CompilerRefused as error:
+            reason = f"{device}: {error}"
+            raise CompileError(
+                Diagnostic(Kind.EMIT, reason, Place(args.file))
+            ) from error
 
 
 # --- Output. ---
@@ -195,8 +173,6 @@ def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:
 
 def show(isas: Sequence[Isa], args: argparse.Namespace) -> None:
     if args.json:
-        import json
-
         print(json.dumps([as_json(isa, assembly=args.asm) for isa in isas], indent=1))
         return
     if args.asm:
@@ -227,8 +203,6 @@ BAD = ("calls", "spill", "private")
 
 def print_table(isas: Sequence[Isa]) -> None:
     from rich.console import Console
-
-    from coopc.device import DEVICES
 
     console = Console()
     if not console.is_terminal:

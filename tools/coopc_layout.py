@@ -17,17 +17,23 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, NoReturn, TypeAlias, TypeVar
+from typing import Literal, NoReturn, TypeAlias
 
 from xdsl.ir import Attribute
 
+from coopc import device as devices
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
+from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
+from coopc.layout.encoding import Encoding
+from coopc.layout.encodings import DotOperandEncoding
+from coopc.layout.linear import LinearLayout
 from coopc.source import read_source
 from coopc.tools.driver import (
     ArgumentParser,
     RawHelpFormatter,
     run_tool,
+    usage_errors,
     whole_number,
     write_output,
 )
@@ -43,7 +49,7 @@ from coopc.tools.layout_output import (
 )
 from coopc.tools.layout_subjects import (
     SHORT_NAMES,
-    Reader,
+    LayoutReader,
     Subject,
     bits_of,
     encoding_of,
@@ -66,8 +72,6 @@ usage: {TOOL} -t TENSOR (-l LAYOUT | -i FILE [--alias-names NAME,..])
                     [--order {"|".join(ORDERS)}] [--device NAME]
 options: [--use-hw-view [--warp NUMBER]] [--format {"|".join(FORMATS)}]
          [-o FILE]"""
-
-Found = TypeVar("Found")
 
 
 class LayoutArguments(ArgumentParser):
@@ -163,7 +167,7 @@ class Show:
         self.check()
         path = self.args.file
         source = None if path is None else read_source(path)
-        self.reader = Reader.new(source)
+        self.reader = LayoutReader.new(source)
 
     def check(self) -> None:
         args = self.args
@@ -173,13 +177,12 @@ class Show:
             self.parser.error("expected one of -l and --distribution, got both")
         if args.alias_names and args.file is None:
             self.parser.error("expected a file (-i) for --alias-names, got none")
-        for option, given, wanted in (
-            ("--device", args.device is not None, bool(args.plan)),
-            ("--order", args.order is not None, bool(args.plan)),
-            ("--warp", args.warp is not None, args.use_hw_view),
+        for option, given, only, wanted in (
+            ("--device", args.device, "--plan", args.plan),
+            ("--order", args.order, "--plan", args.plan),
+            ("--warp", args.warp, "--use-hw-view", args.use_hw_view),
         ):
-            if given and not wanted:
-                only = "--use-hw-view" if option == "--warp" else "--plan"
+            if given is not None and not wanted:
                 self.parser.error(f"expected {option} only with {only}, got it without")
         if args.plan and (args.compare or args.use_hw_view):
             other = "--compare" if args.compare else "--use-hw-view"
@@ -280,8 +283,6 @@ class Show:
         return [("", self.default_layout(shape))]
 
     def plans(self, shape: Attribute | None) -> str:
-        from coopc import device as devices
-
         args = self.args
         device, order = args.device or "bmg", args.order or ORDERS[0]
         try:
@@ -291,8 +292,8 @@ class Show:
         texts: list[str] = []
         for name, layout in self.layouts(shape):
             subject = self.laid_out(layout, shape, name)
-            wanted = (subject, layout, shape, order, args.plan, device)
-            text = fitting(lambda wanted=wanted: planned(*wanted), name)
+            with usage_errors(TOOL, about=name):
+                text = planned(subject, layout, shape, order, args.plan, device)
             texts.append(f"{name}: {text}" if name else text)
         return "\n".join(texts)
 
@@ -324,7 +325,8 @@ class Show:
         """Return a layout of a type; what does not fit is an error."""
         shape = None if shape is layout else shape
         lanes = self.args.subgroup_size
-        return fitting(lambda: subject_of(layout, shape, lanes, name), name)
+        with usage_errors(TOOL, about=name):
+            return subject_of(layout, shape, lanes, name)
 
     def compare(self, subjects: Sequence[Subject]) -> None:
         from coopc.layout.comparison import Comparison, comparison_text
@@ -341,11 +343,9 @@ class Show:
             )
         # Elements that change their width are exchanged while they are narrow.
         bits = min(a.element_bits, b.element_bits)
-        found = fitting(
-            lambda: Comparison.of(
-                a.distribution(), b.distribution(), a.subgroup_size, bits
-            )
-        )
+        with usage_errors(TOOL):
+            pair = a.distribution(), b.distribution()
+            found = Comparison.of(*pair, a.subgroup_size, bits)
         if self.format == "json":
             self.write(as_json(subjects, found))
         else:
@@ -365,19 +365,19 @@ class Show:
         """Return texts of layouts, each under its name where it was given by one."""
         named = self.args.layout is not None or self.args.file is not None
         after = "\n" if self.args.alias_names else ""
-        return "".join(
-            (f"{HEADER}{x.name}\n" if named else "")
-            + fitting(lambda x=x: text(x))
-            + after
-            for x in subjects
-        )
+        with usage_errors(TOOL):
+            return "".join(
+                (f"{HEADER}{x.name}\n" if named else "") + text(x) + after
+                for x in subjects
+            )
 
     def drawn(self, subjects: Sequence[Subject], format: str) -> bytes:
         try:
             kind = "svg" if format == "svg" else "png"
             warp = self.args.warp or 0
             view = self.args.use_hw_view
-            return fitting(lambda: pictures(subjects, kind, view, warp))
+            with usage_errors(TOOL):
+                return pictures(subjects, kind, view, warp)
         except ImportError as error:
             message = (
                 f"expected matplotlib for --format {format}, as in coopc[pictures]"
@@ -391,15 +391,6 @@ class Show:
             print_coloured(text, lanes)
         else:
             write_output(output, text.encode())
-
-
-def fitting(make: Callable[[], Found], name: str = "") -> Found:
-    """Return what `make` makes; a ValueError is the user's, about the alias `name`."""
-    try:
-        return make()
-    except ValueError as error:
-        message = f"{name}: {error}" if name else str(error)
-        raise unfit(message, TOOL) from error
 
 
 def planned(
@@ -416,8 +407,6 @@ def planned(
         ValueError: it is no tensor of rank 2, or no message gives its lanes what they
             hold.
     """
-    from coopc import device as devices
-    from coopc.layout.linear import LinearLayout
     from coopc.plan.block2d import BlockPlan
     from coopc.plan.display import display_of
     from coopc.plan.search import Request, plan
@@ -453,11 +442,6 @@ def _bits_of_matrix(shape: Attribute | None) -> int:
 
 def _operand(rule: object, bits: int) -> tuple[tuple[int, int], int]:
     """Return the sizes of one operand of DPAS, and the width of its components."""
-    from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
-    from coopc.layout.encoding import Encoding
-    from coopc.layout.encodings import DotOperandEncoding
-    from coopc.layout.linear import LinearLayout
-
     match rule:
         case DotOperandEncoding(parent=DpasEncoding() as parent):
             channel = CHANNEL_BITS if rule.op_idx else max(16, bits)

@@ -19,8 +19,7 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
@@ -31,7 +30,7 @@ from xdsl.dialects.func import FuncOp
 from coopc.compiler import compile, new_context
 from coopc.device import DEVICES, device
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place, near_match
-from coopc.explain import of_step, place_of_op
+from coopc.explain import explaining, place_of_op
 from coopc.interface import SECOND_ENTRY, Buffer
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
@@ -40,13 +39,13 @@ from coopc.source import Source, read_source
 from coopc.tools.driver import (
     ArgumentParser,
     run_tool,
+    usage_errors,
     whole_number,
     write_output,
     wrong_call,
 )
 from coopc.tools.help import add_list
 from coopc.universe import everything
-from coopc.xdsl_gaps import blaming
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -313,7 +312,7 @@ def called(
     from coopc.interface_call import entry_for, pack
     from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
 
-    with usage():
+    with usage_errors(TOOL, OSError):
         interface = choose(known, args.kernel)
         words = read_words(args.arg, interface)
         given = make_arguments(interface, words, args.seed, args.size)
@@ -451,13 +450,13 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
     from coopc.emit.interface import interface_of
     from coopc.emit.walker import Facts, Refusal
 
-    with usage():
+    with usage_errors(TOOL, OSError):
         target = device(name)
         if not target.flavours:
             raise ValueError(f"expected a device that runs kernels, got {name}")
         facts = Facts(target.flavours[0], target)
     found: list[Interface] = []
-    with explained(source, Kind.VERIFY, "the interface of its kernels"):
+    with explaining(Kind.VERIFY, source, "the interface of its kernels"):
         for kernel in kernels(module):
             try:
                 found.append(interface_of(kernel, module, facts))
@@ -465,20 +464,6 @@ def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
                 refused = PassFailedException(str(error))
                 kernel.func.emit_error(str(error), refused)
     return found
-
-
-@contextmanager
-def explained(source: Source, kind: Kind, step: str) -> Generator[None]:
-    """Raise what is wrong with a module as the diagnostic that says where.
-
-    Raises:
-        CompileError: Any exception of a step.
-    """
-    try:
-        with blaming():
-            yield
-    except Exception as error:
-        raise CompileError(of_step(error, kind, source, step)) from error
 
 
 def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
@@ -492,7 +477,7 @@ def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
 
     found = module.clone()
     step = ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))
-    with explained(source, Kind.PASS, f"pass '{step}'"):
+    with explaining(Kind.PASS, source, f"pass '{step}'"):
         step.apply(new_context(everything()), found)
     return found
 
@@ -509,14 +494,6 @@ def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None
         if isinstance(step, SetTargetPass):
             found = step.device or found
     return None
-
-
-@contextmanager
-def usage() -> Generator[None]:
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise wrong_call(TOOL, str(error)) from error
 
 
 def choose(known: Sequence[Interface], name: str | None) -> Interface:
@@ -605,15 +582,13 @@ def body(args: argparse.Namespace) -> None:
 
 def execute(args: argparse.Namespace, job: Job) -> Outcome:
     if args.on == "sim":
-        with usage():
+        with usage_errors(TOOL, OSError):
             return on_simulator(args, job)
     from coopc.run.toolchain import ToolMissing
     from coopc.run.worker import RunFailed
 
-    try:
+    with usage_errors(TOOL, RunFailed, ToolMissing):
         return on_processor(args, job) if args.on == "cpu" else on_driver(args, job)
-    except (RunFailed, ToolMissing, ValueError) as error:
-        raise wrong_call(TOOL, str(error)) from error
 
 
 def on_driver(args: argparse.Namespace, job: Job) -> Outcome:
@@ -660,7 +635,7 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
     checks: list[Access] = []
     if args.bounds:
         checks = add_bounds_checks(job.program)
-    with explained(job.source, Kind.EMIT, "target 'llvm-ir'"):
+    with explaining(Kind.EMIT, job.source, "target 'llvm-ir'"):
         ir = llvm_ir(job.program)
     try:
         with Session.start() as session:
@@ -713,12 +688,11 @@ def simulated(
         track=track,
     )
     try:
-        run = simulate(module, name, given, options)
+        with usage_errors(TOOL):
+            run = simulate(module, name, given, options)
     except SimulationError as error:
         place = Place(TOOL) if error.op is None else place_of_op(error.op, job.source)
         raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error
-    except ValueError as error:
-        raise wrong_call(TOOL, str(error)) from error
     errors = run.errors or (None,) * len(given)
     return [
         (each, error)
@@ -806,7 +780,7 @@ def expected(
     from coopc.run.arguments import read_array
     from coopc.validate.compare import compare
 
-    with usage():
+    with usage_errors(TOOL, OSError):
         name, path = named_file(text, names_of_buffers(interface))
         return name, compare(after[name], read_array(path))
 
@@ -875,7 +849,7 @@ def save(texts: Sequence[str], after: Mapping[str, Array]) -> None:
     import numpy as np
 
     for text in texts:
-        with usage():
+        with usage_errors(TOOL, OSError):
             if "=" not in text:
                 raise ValueError(f"expected --save NAME=FILE.npy, got {text!r}")
             name, path = named_file(text, list(after))

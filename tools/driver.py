@@ -17,8 +17,8 @@ import platform
 import stat
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
@@ -143,6 +143,18 @@ def whole_number(least: int = 0, most: int | None = None) -> Callable[[str], int
 
 def wrong_call(tool: str, message: str) -> CompileError:
     return CompileError(Diagnostic(Kind.USAGE, message, Place(tool)))
+
+
+@contextmanager
+def usage_errors(
+    tool: str, *kinds: type[Exception], about: str = ""
+) -> Generator[None]:
+    """Take a `ValueError`, and exceptions of other kinds, for mistakes of the user."""
+    try:
+        yield
+    except (ValueError, *kinds) as error:
+        message = f"{about}: {error}" if about else str(error)
+        raise wrong_call(tool, message) from error
 
 
 def run_tool(tool: str, body: Callable[[], int | None]) -> int:

@@ -63,9 +63,7 @@ class Subject:
 
     @property
     def subgroup_size(self) -> int:
-        if isinstance(self.layout, LinearLayout):
-            return self.layout.in_sizes.get("lane", 1)
-        return self.layout.lanes
+        return lanes_of(self.layout)
 
     def placement(self) -> Placement:
         from coopc.layout.placement import Placement
@@ -108,13 +106,13 @@ class LayoutParser(LocatedParser):
 
 
 @dataclass(slots=True)
-class Reader:
+class LayoutReader:
     context: Context
     known: dict[str, Attribute]
     """The aliases of the file of `-i`, with their `#`."""
 
     @classmethod
-    def new(cls, source: Source | None) -> Reader:
+    def new(cls, source: Source | None) -> LayoutReader:
         """Return a reader that knows the aliases of a file.
 
         Raises:
@@ -239,15 +237,8 @@ def _laid_out(
 
 
 def _of_itself(rule: Rule, lanes: int | None) -> LinearLayout | Distribution:
-    match rule:
-        case LinearLayout():
-            found = rule
-        case StridedLayout():
-            found = StridedDistribution.of(rule)
-        case Distribution():
-            found = rule
-        case Family() | Encoding():
-            raise AssertionError(rule)
+    assert not isinstance(rule, Family | Encoding), rule
+    found = StridedDistribution.of(rule) if isinstance(rule, StridedLayout) else rule
     _check_lanes(found, lanes)
     return found
 
@@ -276,12 +267,14 @@ def _of_tensor(
     return found
 
 
+def lanes_of(layout: LinearLayout | Distribution) -> int:
+    if isinstance(layout, LinearLayout):
+        return layout.in_sizes.get("lane", 1)
+    return layout.lanes
+
+
 def _check_lanes(layout: LinearLayout | Distribution, lanes: int | None) -> None:
-    has = (
-        layout.in_sizes.get("lane", 1)
-        if isinstance(layout, LinearLayout)
-        else layout.lanes
-    )
+    has = lanes_of(layout)
     if lanes is not None and lanes != has:
         raise ValueError(f"expected {has} lanes, as the layout has, got {lanes}")
 

@@ -169,8 +169,8 @@ class Program:
     ) -> RunResult:
         """Run a kernel; the arrays given are left as they are.
 
-        Stages may have other work-groups than `groups`, which are along x, y, z: they depend
-        on the kernel's `sizes`.
+        Stages may have other work-groups than `groups`, which are along x, y, z: they
+        depend on the kernel's `sizes`.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.
