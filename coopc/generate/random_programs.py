@@ -9,6 +9,7 @@ results are exact; the simulator bounds the errors of the others.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -67,7 +68,7 @@ PRODUCTS = (
 
 
 @dataclass(frozen=True)
-class Program:
+class RandomProgram:
     """A kernel @k, and what it is called with."""
 
     text: str
@@ -105,8 +106,8 @@ class Matrix:
         return "f" in self.element
 
 
-def random_program(seed: int) -> Program:
-    return _Writer(np.random.default_rng(seed)).program()
+def random_program(seed: int) -> RandomProgram:
+    return ProgramWriter(np.random.default_rng(seed)).program()
 
 
 def contents(
@@ -120,7 +121,7 @@ def contents(
 
 
 @dataclass
-class _Writer:
+class ProgramWriter:
     random: np.random.Generator
     lines: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
@@ -129,7 +130,7 @@ class _Writer:
     attributes: list[str] = field(default_factory=list[str])
     count: int = 0
 
-    def program(self) -> Program:
+    def program(self) -> RandomProgram:
         number = int(self.random.integers(1, 5))
         self.axes = set(map(str, self.random.choice(AXES, number, replace=False)))
         self.scope = "workgroup" if "work-group" in self.axes else "subgroup"
@@ -154,7 +155,9 @@ class _Writer:
         self.store(found)
         return self.finished(names, rows, cols)
 
-    def finished(self, names: tuple[str, str] | None, rows: int, cols: int) -> Program:
+    def finished(
+        self, names: tuple[str, str] | None, rows: int, cols: int
+    ) -> RandomProgram:
         body = "\n  ".join(self.lines)
         constants = ""
         if names is not None:
@@ -175,7 +178,7 @@ class _Writer:
             f"simt.grid = affine_map<({sizes}) -> (1)>{extra}}} {{\n  {numbers}\n"
             f"  {body}\n  func.return\n}}\n" + "".join(self.functions)
         )
-        return Program(text, tuple(self.arrays), frozenset(self.axes))
+        return RandomProgram(text, tuple(self.arrays), frozenset(self.axes))
 
     def one_of(self, values: Any) -> Any:
         return values[int(self.random.integers(len(values)))]
@@ -341,110 +344,104 @@ class _Writer:
         word = "signed " if needs else ""
         return self.put(f"coopmatrix.{kind} {word}{x.name}, {other.name} : {x.type}", x)
 
+    def block(self, text: str, like: Matrix) -> Matrix:
+        """Add operations of which %out is like another matrix.
+
+        Values whose names are letters alone get new names.
+        """
+        self.count += 1
+        named = re.sub(r"%([a-z]+)\b", rf"%\g<1>{self.count}", text)
+        self.lines += named.splitlines()
+        return replace(like, name=f"%out{self.count}")
+
     def apply(self, x: Matrix) -> Matrix:
         """Change each element by where it is."""
-        i, j, v, near, w, y = (self.fresh() for _ in range(6))
         add = "addf" if x.is_float else "addi"
-        found = self.put(
-            f"coopmatrix.apply ({i}, {j}, {v}) in {x.name} : {x.type} {{", x
+        return self.block(
+            f"""\
+%out = coopmatrix.apply (%i, %j, %v) in {x.name} : {x.type} {{
+  %near = arith.cmpi ule, %i, %j : index
+  %twice = arith.{add} %v, %v : {x.element}
+  %new = arith.select %near, %twice, %v : {x.element}
+  coopmatrix.yield %new : {x.element}
+}}""",
+            x,
         )
-        self.lines += [
-            f"  {near} = arith.cmpi ule, {i}, {j} : index",
-            f"  {w} = arith.{add} {v}, {v} : {x.element}",
-            f"  {y} = arith.select {near}, {w}, {v} : {x.element}",
-            f"  coopmatrix.yield {y} : {x.element}",
-            "}",
-        ]
-        return found
 
     def elements(self, x: Matrix) -> Matrix:
         """Change the elements that each work-item owns, by where they are."""
-        length, slot, now, v, i, j, at, w, y, new = (self.fresh() for _ in range(10))
         add = "addf" if x.is_float else "addi"
-        self.lines.append(f"{length} = coopmatrix.length {x.type} : index")
-        found = self.put(
-            f"scf.for {slot} = %c0 to {length} step %c1 iter_args({now} = {x.name}) "
-            f"-> ({x.type}) {{",
+        return self.block(
+            f"""\
+%length = coopmatrix.length {x.type} : index
+%out = scf.for %slot = %c0 to %length step %c1
+    iter_args(%now = {x.name}) -> ({x.type}) {{
+  %v = coopmatrix.extract %now[%slot] : {x.type}
+  %i, %j = coopmatrix.coord %now[%slot] : {x.type}
+  %near = arith.cmpi ult, %i, %c3 : index
+  %twice = arith.{add} %v, %v : {x.element}
+  %new = arith.select %near, %twice, %v : {x.element}
+  %next = coopmatrix.insert %new, %now[%slot] : {x.type}
+  scf.yield %next : {x.type}
+}}""",
             x,
         )
-        self.lines += [
-            f"  {v} = coopmatrix.extract {now}[{slot}] : {x.type}",
-            f"  {i}, {j} = coopmatrix.coord {now}[{slot}] : {x.type}",
-            f"  {at} = arith.cmpi ult, {i}, %c3 : index",
-            f"  {w} = arith.{add} {v}, {v} : {x.element}",
-            f"  {y} = arith.select {at}, {w}, {v} : {x.element}",
-            f"  {new} = coopmatrix.insert {y}, {now}[{slot}] : {x.type}",
-            f"  scf.yield {new} : {x.type}",
-            "}",
-        ]
-        return found
 
     def flow(self, name: str, x: Matrix) -> Matrix:
-        i, now, new, more, go = (self.fresh() for _ in range(5))
-        add = f"{new} = coopmatrix.add {now}, {now} : {x.type}"
+        """Pass a matrix through control flow, which adds it to itself."""
         steps = self.one_of(("%c0", "%c1", "%c2"))
-        if name == "for":
-            found = self.put(
-                f"scf.for {i} = %c0 to {steps} step %c1 iter_args({now} = {x.name}) "
-                f"-> ({x.type}) {{",
-                x,
-            )
-            self.lines += [f"  {add}", f"  scf.yield {new} : {x.type}", "}"]
-            return found
-        if name == "while":
-            old = self.fresh()
-            found = self.put("", x)
-            self.lines[-1] = (
-                f"{i}, {found.name} = scf.while ({i}0 = %c0, {old} = {x.name}) : "
-                f"(index, {x.type}) -> (index, {x.type}) {{"
-            )
-            self.lines += [
-                f"  {go} = arith.cmpi ult, {i}0, {steps} : index",
-                f"  scf.condition({go}) {i}0, {old} : index, {x.type}",
-                "} do {",
-                f"^bb0({i}1: index, {now}: {x.type}):",
-                f"  {more} = arith.addi {i}1, %c1 : index",
-                f"  {add}",
-                f"  scf.yield {more}, {new} : index, {x.type}",
-                "}",
-            ]
-            return found
+        twice = f"coopmatrix.add {x.name}, {x.name} : {x.type}"
+        is_first = f"""\
+%group = simt.workgroup_id x : index
+%first = arith.cmpi eq, %group, {steps} : index
+"""
+        function = f"f{len(self.functions)}"
         if name == "call":
-            function = f"f{len(self.functions)}"
             self.functions.append(
-                f"func.func private @{function}({now}: {x.type}) -> {x.type} {{\n"
-                f"  {add}\n  func.return {new} : {x.type}\n}}\n"
+                f"func.func private @{function}(%x: {x.type}) -> {x.type} {{\n"
+                f"  %y = coopmatrix.add %x, %x : {x.type}\n"
+                f"  func.return %y : {x.type}\n}}\n"
             )
-            text = f"func.call @{function}({x.name}) : ({x.type}) -> {x.type}"
-            return self.put(text, x)
-        group, is_first = self.fresh(), self.fresh()
-        self.lines += [
-            f"{group} = simt.workgroup_id x : index",
-            f"{is_first} = arith.cmpi eq, {group}, {steps} : index",
-        ]
-        if name == "if":
-            found = self.put(f"scf.if {is_first} -> ({x.type}) {{", x)
-            self.lines += [
-                f"  {add.replace(now, x.name)}",
-                f"  scf.yield {new} : {x.type}",
-                "} else {",
-                f"  scf.yield {x.name} : {x.type}",
-                "}",
-            ]
-            return found
-        other = self.put(f"coopmatrix.add {x.name}, {x.name} : {x.type}", x)
-        return self.put(
-            f"arith.select {is_first}, {other.name}, {x.name} : {x.type}", x
-        )
+        texts = {
+            "for": f"""\
+%out = scf.for %i = %c0 to {steps} step %c1
+    iter_args(%now = {x.name}) -> ({x.type}) {{
+  %new = coopmatrix.add %now, %now : {x.type}
+  scf.yield %new : {x.type}
+}}""",
+            "while": f"""\
+%end, %out = scf.while (%k = %c0, %old = {x.name})
+    : (index, {x.type}) -> (index, {x.type}) {{
+  %go = arith.cmpi ult, %k, {steps} : index
+  scf.condition(%go) %k, %old : index, {x.type}
+}} do {{
+^bb0(%i: index, %now: {x.type}):
+  %more = arith.addi %i, %c1 : index
+  %new = coopmatrix.add %now, %now : {x.type}
+  scf.yield %more, %new : index, {x.type}
+}}""",
+            "call": f"%out = func.call @{function}({x.name}) : ({x.type}) -> {x.type}",
+            "if": f"""\
+{is_first}%out = scf.if %first -> ({x.type}) {{
+  %new = {twice}
+  scf.yield %new : {x.type}
+}} else {{
+  scf.yield {x.name} : {x.type}
+}}""",
+            "select": f"""\
+{is_first}%other = {twice}
+%out = arith.select %first, %other, {x.name} : {x.type}""",
+        }
+        return self.block(texts[name], x)
 
     def atomic(self, x: Matrix) -> None:
         kept, self.axes = self.axes, self.axes - {"vectors", "pointee"}
         _, text, access = self.memory(x)
         self.axes = kept
-        old = self.fresh()
         kind = self.one_of(("add", "max"))
         word = "signed " if kind == "max" and not x.is_float else ""
-        self.lines.append(
-            f"{old} = coopmatrix.atomic_{kind} {word}{x.name}, {access} relaxed : "
-            f"{x.type}, {text} -> {x.type}"
+        self.put(
+            f"coopmatrix.atomic_{kind} {word}{x.name}, {access} relaxed : "
+            f"{x.type}, {text} -> {x.type}",
+            x,
         )

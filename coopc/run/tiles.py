@@ -136,11 +136,6 @@ def emulation() -> ctypes.CDLL:
     return ctypes.CDLL(str(emulator()))
 
 
-def emulated_instructions() -> int:
-    """How many instructions were emulated in this process so far."""
-    return int(ctypes.c_ulong.in_dll(emulation(), "amxemu_count").value)
-
-
 # --- The processor, and the emulator. ---
 
 
