@@ -280,18 +280,12 @@ def add_input(add: Add) -> None:
         help="read a file of any name as mlir, ttgir or ttir",
     )
     flag = partial(add, action="store_true")
-    flag(
-        "--split-input-file",
-        help="process each piece between lines '// -----' by itself",
-    )
-    flag(
-        "--allow-unregistered-dialect",
-        help="accept operations of dialects that are not known",
-    )
-    flag(
-        "--no-implicit-module",
-        help="expect a builtin.module around all operations",
-    )
+    what = "process each piece between lines '// -----' by itself"
+    flag("--split-input-file", help=what)
+    what = "accept operations of dialects that are not known"
+    flag("--allow-unregistered-dialect", help=what)
+    what = "expect a builtin.module around all operations"
+    flag("--no-implicit-module", help=what)
 
 
 def add_work(add: Add) -> None:
@@ -324,14 +318,10 @@ def add_checks(add: Add) -> None:
         help="seed of the inputs of --validate (default: 0)",
     )
     flag("--disable-verify", help="verify neither the input nor what passes make of it")
-    flag(
-        "--verify-diagnostics",
-        help="write the diagnostic of a check, a pass or a target as output, status 0",
-    )
-    flag(
-        "--parsing-diagnostics",
-        help="write the diagnostic of the parser as output, status 0",
-    )
+    what = "write the diagnostic of a check, a pass or a target as output, status 0"
+    flag("--verify-diagnostics", help=what)
+    what = "write the diagnostic of the parser as output, status 0"
+    flag("--parsing-diagnostics", help=what)
     flag("--time-passes", help="print the time that each pass takes")
     flag("--shrink", help="say to Shrink Ray whether a ShrinkException is raised")
 

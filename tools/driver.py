@@ -71,11 +71,7 @@ class StoreOnce(argparse.Action):
     """An option that may be given once: of two values, none would be dropped."""
 
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
     ) -> None:
         given: set[str] = namespace.__dict__.setdefault("_given", set())
         if self.dest in given and self.option_strings:

@@ -251,11 +251,7 @@ def add_list(
 
 class HelpAction(argparse.Action):
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
     ) -> None:
         columns = shutil.get_terminal_size().columns
         if values is None:
@@ -282,11 +278,7 @@ class ListAction(argparse.Action):
         self.fits = fits
 
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
     ) -> None:
         what = self.const or values
         if what not in self.lists:
