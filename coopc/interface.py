@@ -235,6 +235,11 @@ class Interface:
     spec_constants: tuple[SpecConstant, ...] = ()
 
     @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The memrefs among the arguments."""
+        return tuple(x for x in self.arguments if isinstance(x, Buffer))
+
+    @property
     def sizes(self) -> tuple[Field, ...]:
         """What the grid is computed from, in the order of the arguments.
 

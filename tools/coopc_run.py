@@ -31,7 +31,7 @@ from coopc.compiler import compile, new_context
 from coopc.device import DEVICES, device
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place, near_match
 from coopc.explain import explaining, place_of_op
-from coopc.interface import SECOND_ENTRY, Buffer
+from coopc.interface import SECOND_ENTRY
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import print_remark, remark
@@ -234,6 +234,7 @@ class Owners(Observer):
 
 @dataclass(frozen=True)
 class Job:
+    args: argparse.Namespace
     source: Source
     """The text, for diagnostics."""
     module: ModuleOp
@@ -243,7 +244,6 @@ class Job:
     """What the simulator or LLVM gets: the source after its passes."""
     binary: bytes
     """What the driver gets; empty on the simulator."""
-    interface: Interface
     call: Call
     spec: Mapping[str, int]
     owners: Owners
@@ -252,6 +252,19 @@ class Job:
     """The device whose instructions are emulated."""
     tiles: Tiles | None
     """Where tiles of AMX are, on the processor."""
+
+    @property
+    def interface(self) -> Interface:
+        return self.call.interface
+
+    @property
+    def subgroup_size(self) -> int:
+        """What a pass has decided, or the kernel's, or the device's."""
+        decided = self.owners.lanes.get(self.source_name)
+        known = (
+            decided if self.args.on == "cpu" else 0
+        ) or self.interface.subgroup_size
+        return known or device(self.args.device or ON[self.args.on]).subgroup_size
 
     @property
     def source_name(self) -> str:
@@ -287,17 +300,17 @@ def prepare(args: argparse.Namespace) -> Job:
         binary = artifact.bytes
         known = list(artifact.interface)
     call, spec = called(args, known)
-    interface = call.interface
-    check_grid(args, module, interface.name)
+    name = call.interface.name
+    check_grid(args, module, name)
     if args.on == "opencl" and len(known) > 1:
-        binary = compiled_alone(module, source, steps, interface.name)
+        binary = compiled_alone(module, source, steps, name)
     return Job(
+        args=args,
         source=source,
         module=plain,
         level=level,
         program=program,
         binary=binary,
-        interface=interface,
         call=call,
         spec=spec,
         owners=owners,
@@ -554,23 +567,23 @@ def tiles_of(args: argparse.Namespace) -> Tiles:
 def body(args: argparse.Namespace) -> None:
     job = prepare(args)
     # Before it runs: a driver may do anything with what is undefined, even hang.
-    expected_arrays = reference(args, job) if args.check else None
-    outcome = execute(args, job)
-    buffers = names_of_buffers(job.interface)
-    after = dict(zip(buffers, outcome.arrays, strict=True))
+    expected_arrays = reference(job) if args.check else None
+    outcome = execute(job)
+    names = [each.name for each in job.interface.buffers]
+    after = dict(zip(names, outcome.arrays, strict=True))
     differences: dict[str, Difference] = {}
     depends: dict[str, str] = {}
     if expected_arrays is not None:
         differences |= differences_from(job, after, expected_arrays)
         if not all(found.ok for found in differences.values()):
-            depends = dependent(args, job, after, expected_arrays)
+            depends = dependent(job, after, expected_arrays)
             depends = {k: v for k, v in depends.items() if not differences[k].ok}
     for text in args.expect:
-        name, difference = expected(text, job.interface, after)
+        name, difference = expected(text, after)
         differences[name] = difference
         depends.pop(name, None)  # what the driver is to choose is known here
     save(args.save, after)
-    show(args, job, outcome, differences, depends)
+    show(job, outcome, differences, depends)
     wrong = [
         name
         for name, found in differences.items()
@@ -580,50 +593,50 @@ def body(args: argparse.Namespace) -> None:
         raise wrong_call(TOOL, f"{', '.join(wrong)} is not what was expected")
 
 
-def execute(args: argparse.Namespace, job: Job) -> Outcome:
-    if args.on == "sim":
+def execute(job: Job) -> Outcome:
+    if job.args.on == "sim":
         with usage_errors(TOOL, OSError):
-            return on_simulator(args, job)
+            return on_simulator(job)
     from coopc.run.toolchain import ToolMissing
     from coopc.run.worker import RunFailed
 
     with usage_errors(TOOL, RunFailed, ToolMissing):
-        return on_processor(args, job) if args.on == "cpu" else on_driver(args, job)
+        return on_processor(job) if job.args.on == "cpu" else on_driver(job)
 
 
-def on_driver(args: argparse.Namespace, job: Job) -> Outcome:
+def on_driver(job: Job) -> Outcome:
     from coopc.run import opencl, vulkan
     from coopc.run.execute import on_opencl, on_vulkan
 
     what = (job.binary, job.call)
     how: dict[str, Any] = {
         "spec": job.spec,
-        "repeats": args.repeat,
-        "seconds": args.timeout,
+        "repeats": job.args.repeat,
+        "seconds": job.args.timeout,
     }
-    if args.on == "opencl":
+    if job.args.on == "opencl":
         amx = b"SPV_KHR_cooperative_matrix" in job.binary
         with opencl.Session.start(amx=amx) as session:
             return on_opencl(*what, session, **how)
-    lavapipe = (args.device or ON["vulkan"]) == "lavapipe"
+    lavapipe = (job.args.device or ON["vulkan"]) == "lavapipe"
     with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:
         return on_vulkan(*what, session, **how)
 
 
-def on_simulator(args: argparse.Namespace, job: Job) -> Outcome:
+def on_simulator(job: Job) -> Outcome:
     from coopc.run.execute import Outcome
 
     times: list[float] = []
     arrays: list[tuple[Array, ...]] = []
-    for _ in range(args.repeat):
+    for _ in range(job.args.repeat):
         start = time.perf_counter()
-        found = simulated(args, job, job.program, job.interface.name)
+        found = simulated(job, job.program, job.interface.name)
         arrays.append(tuple(array for array, _ in found))
         times.append(1000 * (time.perf_counter() - start))
     return Outcome(arrays[0], tuple(times), "the simulator")
 
 
-def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
+def on_processor(job: Job) -> Outcome:
     """Compile what the passes made for this processor, and run it."""
     from coopc.run.bounds_checks import add_bounds_checks
     from coopc.run.cpu import Stages, llvm_ir
@@ -633,7 +646,7 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
 
     assert job.tiles is not None, job
     checks: list[Access] = []
-    if args.bounds:
+    if job.args.bounds:
         checks = add_bounds_checks(job.program)
     with explaining(Kind.EMIT, job.source, "target 'llvm-ir'"):
         ir = llvm_ir(job.program)
@@ -645,9 +658,9 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
                 job.call,
                 session,
                 tiles=job.tiles,
-                threads=args.threads,
-                repeats=args.repeat,
-                seconds=args.timeout,
+                threads=job.args.threads,
+                repeats=job.args.repeat,
+                seconds=job.args.timeout,
             )
     except RunFailed as error:
         number: int | None = error.details.get("check")
@@ -661,7 +674,6 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
 
 
 def simulated(
-    args: argparse.Namespace,
     job: Job,
     module: ModuleOp,
     name: str,
@@ -682,7 +694,7 @@ def simulated(
     given = [copied(np.asarray(x)) if np.ndim(x) else x for x in job.call.given]
     options = Options(
         grid=job.call.groups,
-        subgroup_size=subgroup_size(args, job),
+        subgroup_size=job.subgroup_size,
         distribution=distribution,
         constants=job.spec,
         track=track,
@@ -701,9 +713,7 @@ def simulated(
     ]
 
 
-def reference(
-    args: argparse.Namespace, job: Job, distribution: Provider | None = None
-) -> Arrays:
+def reference(job: Job, distribution: Provider | None = None) -> Arrays:
     """Simulate the source, with the owners of elements that ran, or others.
 
     Through operations of `xe` it tracks no errors: there the order of sums is part of
@@ -712,14 +722,14 @@ def reference(
     from coopc.sim.matrices import named_provider
     from coopc.sim.tracked import Inputs
 
-    real = any("=rand" in word or ".npy" in word for word in args.arg)
+    real = any("=rand" in word or ".npy" in word for word in job.args.arg)
     track = Inputs.REAL if real else Inputs.EXACT
     if job.level is Level.XE:
         track = None
     decided = job.owners.distributions.get(job.source_name)
     if distribution is None and decided is not None:
         distribution = named_provider(decided)
-    return simulated(args, job, job.module, job.source_name, track, distribution)
+    return simulated(job, job.module, job.source_name, track, distribution)
 
 
 def differences_from(
@@ -732,7 +742,6 @@ def differences_from(
     """
     from coopc.validate.compare import compare
 
-    buffers = [each for each in job.interface.arguments if isinstance(each, Buffer)]
     return {
         buffer.name: compare(
             after[buffer.name],
@@ -740,13 +749,11 @@ def differences_from(
             bound=None if error is None else 2 * error,
             bf16=buffer.element == "bf16",
         )
-        for buffer, (array, error) in zip(buffers, expected, strict=True)
+        for buffer, (array, error) in zip(job.interface.buffers, expected, strict=True)
     }
 
 
-def dependent(
-    args: argparse.Namespace, job: Job, after: Mapping[str, Array], expected: Arrays
-) -> dict[str, str]:
+def dependent(job: Job, after: Mapping[str, Array], expected: Arrays) -> dict[str, str]:
     """Return which arrays depend on a choice of the driver, and on what of it.
 
     Where no pass decides which lane holds which element, the driver does; then these
@@ -761,7 +768,7 @@ def dependent(
     found: dict[str, str] = {}
     for what, distribution in OTHERS.items():
         try:
-            arrays = reference(args, job, distribution)
+            arrays = reference(job, distribution)
         except CompileError:  # with fewer elements a lane than the program asks for
             continue
         other = dict(zip(after, (array for array, _ in arrays), strict=True))
@@ -774,19 +781,16 @@ def dependent(
     return found
 
 
-def expected(
-    text: str, interface: Interface, after: Mapping[str, Array]
-) -> tuple[str, Difference]:
+def expected(text: str, after: Mapping[str, Array]) -> tuple[str, Difference]:
     from coopc.run.arguments import read_array
     from coopc.validate.compare import compare
 
     with usage_errors(TOOL, OSError):
-        name, path = named_file(text, names_of_buffers(interface))
+        name, path = named_file(text, list(after))
         return name, compare(after[name], read_array(path))
 
 
 def show(
-    args: argparse.Namespace,
     job: Job,
     outcome: Outcome,
     differences: Mapping[str, Difference],
@@ -806,7 +810,7 @@ def show(
             say(f"  [yellow]{name}[/yellow] {what}: {where}")
             continue
         colour = "green" if difference.ok else "red"
-        against = "simulator" if args.check else "file"
+        against = "simulator" if job.args.check else "file"
         say(f"  [{colour}]{name}[/{colour}] against the {against}: {difference}")
 
 
@@ -818,16 +822,6 @@ def say(text: str) -> None:
     from rich.console import Console  # takes long to import
 
     Console(highlight=False, soft_wrap=True).print(text)
-
-
-def subgroup_size(args: argparse.Namespace, job: Job) -> int:
-    decided = job.owners.lanes.get(job.source_name) if args.on == "cpu" else None
-    known = decided or job.interface.subgroup_size
-    return known or device(args.device or ON[args.on]).subgroup_size
-
-
-def names_of_buffers(interface: Interface) -> list[str]:
-    return [each.name for each in interface.arguments if isinstance(each, Buffer)]
 
 
 def named_file(text: str, names: Sequence[str]) -> tuple[str, str]:

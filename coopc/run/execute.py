@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coopc.interface import Buffer, Interface
+from coopc.interface import Interface
 from coopc.interface_call import Call, sizes_of
 from coopc.run.arrays import Array, RunResult
 
@@ -129,7 +129,7 @@ def on_cpu_session(
         staged.at(sizes, groups) if staged else Steps(((name, groups),)),
         call.opencl_arguments,
         tiles=tiles,
-        names=[x.name for x in interface.arguments if isinstance(x, Buffer)],
+        names=[x.name for x in interface.buffers],
         threads=threads,
         repeats=repeats,
         seconds=seconds,

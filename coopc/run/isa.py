@@ -140,14 +140,13 @@ def _does_nothing(instruction: IsaInstruction) -> bool:
 _SENDS = frozenset(
     ("send", "sends", "sendc", "sendsc", "sendg", "sendgc", "sendgx", "sendgxc")
 )
-_OPERAND_TYPES = {
-    32: ("tf32", "f"),
-    16: ("hf", "bf"),
-    8: ("b", "ub", "s8", "u8", "bf8", "hf8"),
-    4: ("s4", "u4", "e2m1"),
-    2: ("s2", "u2"),
+_OPERAND_BITS = {
+    **dict.fromkeys(("tf32", "f"), 32),
+    **dict.fromkeys(("hf", "bf"), 16),
+    **dict.fromkeys(("b", "ub", "s8", "u8", "bf8", "hf8"), 8),
+    **dict.fromkeys(("s4", "u4", "e2m1"), 4),
+    **dict.fromkeys(("s2", "u2"), 2),
 }
-_OPERAND_BITS = {type: bits for bits, types in _OPERAND_TYPES.items() for type in types}
 _MAX_LENGTH = 31
 """The field of a message that holds how many registers it returns ends here."""
 
