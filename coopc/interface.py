@@ -216,7 +216,6 @@ class Interface:
     """How one kernel is called."""
 
     name: str
-    """The entry point."""
     flavour: str
     """opencl or vulkan."""
     arguments: tuple[Argument, ...]

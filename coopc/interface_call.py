@@ -193,7 +193,6 @@ INDEX_LIMIT = 1 << 31
 class Call:
     interface: Interface
     given: tuple[Given, ...]
-    """The arguments, as they were given."""
     buffers: tuple[Array, ...]
     """What each memref's memory holds, one dimension each."""
     push_constants: bytes

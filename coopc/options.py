@@ -45,7 +45,6 @@ class Option:
     """An option of a pass or a target: a field of its class."""
 
     field: str
-    """The name of the field."""
     type: Any
     """Its annotation, evaluated."""
     default: ParameterListType | ParameterType | None = None

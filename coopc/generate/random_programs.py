@@ -51,7 +51,6 @@ BITS = {
     **{"f16": 16, "bf16": 16, "f32": 32, "f64": 64},
     **{f"i{bits}": bits for bits in (8, 16, 32, 64)},
 }
-"""Element types, and their widths."""
 USES = ("a", "b", "acc", "none")
 WHOLE = (8, 16, 32)
 """Sizes that devices multiply."""

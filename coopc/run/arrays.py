@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
+Argument: TypeAlias = Array | np.generic
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from coopc.run.arrays import Array, RunResult
+from coopc.run.arrays import Argument, Array, RunResult
 from coopc.run.native import (
     PREFIX,
     Native,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner with
     from xdsl.ir import Attribute
     from xdsl.ir.affine import AffineMap
 
-Argument: TypeAlias = "Array | np.generic"
 Groups: TypeAlias = tuple[int, int, int]
 """Work-groups along x, y, z."""
 
@@ -121,7 +120,6 @@ class Program:
     needed: frozenset[str]
     """What of AMX it needs."""
     staged: Mapping[str, Stages] = field(default_factory=dict[str, Stages])
-    """Kernels that run as several functions."""
 
     @classmethod
     def of(

@@ -19,8 +19,8 @@ from typing import Self
 
 import numpy as np
 
-from coopc.run.arrays import Array, RunResult
-from coopc.run.cpu import Argument, Program, Steps
+from coopc.run.arrays import Argument, Array, RunResult
+from coopc.run.cpu import Program, Steps
 from coopc.run.guarded import Memory, catching
 from coopc.run.native import define
 from coopc.run.tiles import Tiles

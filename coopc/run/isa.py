@@ -322,7 +322,6 @@ class KernelIsa:
     loops: tuple[Counts, ...]
     """The innermost loops."""
     assembly: str = field(default="", repr=False)
-    """The disassembly."""
 
     @property
     def inner(self) -> Counts | None:
@@ -380,9 +379,7 @@ class Isa:
 
     device: str
     kernels: Mapping[str, KernelIsa]
-    """By name."""
     warnings: tuple[str, ...] = ()
-    """What the compiler warned of."""
 
     def check(
         self, expected: Mapping[str, int], at_most: Mapping[str, int] | None = None

@@ -16,15 +16,13 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from coopc.run.arrays import Array
+from coopc.run.arrays import Argument
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
-
-Argument: TypeAlias = "Array | np.generic"
 
 KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 """A function that takes its arguments from slots."""

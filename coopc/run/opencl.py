@@ -22,17 +22,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import PickleBuffer
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
 from coopc.run import tiles
-from coopc.run.arrays import Array, RunResult, check_run, to_buffer
+from coopc.run.arrays import Argument, RunResult, check_run, to_buffer
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, why_invalid
 from coopc.run.worker import RunFailed, Worker, serve, serving
-
-Argument: TypeAlias = "Array | np.generic"
 
 DISTRIBUTION = "intel-opencl-rt"
 RUNTIME, LOADER = "libintelocl.so", "libOpenCL.so.1"
@@ -56,7 +54,6 @@ class OpenCLInfo:
     """An OpenCL device and what it can do."""
 
     name: str
-    """The device's own name."""
     driver: str
     """Name of the platform and version of the driver."""
     version: str
@@ -64,7 +61,6 @@ class OpenCLInfo:
     subgroup_sizes: tuple[int, ...]
     """The sizes that a kernel may ask for, in invocations."""
     extensions: frozenset[str]
-    """The extensions of the device."""
     invocations: int
     """The most invocations in a work-group."""
     shared_memory_bytes: int

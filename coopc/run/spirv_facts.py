@@ -42,13 +42,10 @@ class MatrixProduct:
     k: int
     """Columns of a, rows of b."""
     a: str
-    """Component type: f16, bf16, f32, f64, e4m3, e5m2, s8 to s64, u8 to u64."""
+    """Component type, as of the others: f16, bf16, f32, f64, e4m3, e5m2, s8 to u64."""
     b: str
-    """Component type, as a."""
     c: str
-    """Component type, as a."""
     result: str
-    """Component type, as a."""
     saturating: bool = False
     """Whether integers stop at the ends of their range instead of wrapping around."""
     scope: str = "subgroup"
@@ -65,9 +62,7 @@ class SpirvMatrix:
     """A cooperative matrix type, whose integers have no sign yet."""
 
     rows: int
-    """Rows."""
     cols: int
-    """Columns."""
     component: str
     """Component type, as in MatrixProduct; integers are u8 to u64."""
     use: str
@@ -111,7 +106,6 @@ class SpirvFacts:
     matrix_types: set[SpirvMatrix] = field(default_factory=set[SpirvMatrix])
     """The cooperative matrix types that the module declares."""
     multiplications: set[MatrixProduct] = field(default_factory=set[MatrixProduct])
-    """The cooperative matrix multiplications that it contains."""
     mistakes: list[str] = field(default_factory=list[str])
     """What its specialization constants make of matrices that no module may have."""
 

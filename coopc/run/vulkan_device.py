@@ -72,7 +72,6 @@ class VulkanLimits:
     storage_buffer_bytes: int
     """Size of a buffer."""
     push_constant_bytes: int
-    """Size of the block of push constants."""
     shared_memory_bytes: int
     """Size of the memory of a work-group."""
     group_counts: tuple[int, int, int]
@@ -88,7 +87,6 @@ class VulkanInfo:
     """A Vulkan device and what it can do."""
 
     name: str
-    """The device's own name."""
     driver: str
     """Name and version of the driver."""
     api_version: tuple[int, int]
@@ -96,13 +94,11 @@ class VulkanInfo:
     subgroup_sizes: tuple[int, int]
     """The smallest and the largest subgroup, in invocations."""
     extensions: frozenset[str]
-    """The extensions of the device."""
     features: frozenset[str]
     """Its features, by their names in the specification: shaderFloat16."""
     matrix_shapes: tuple[MatrixProduct, ...]
     """The cooperative matrix multiplications that it lists."""
     limits: VulkanLimits
-    """The sizes that it allows."""
 
 
 class Driver:
@@ -375,9 +371,7 @@ WAIT_64_BIT = 0x1 | 0x2
 @dataclass(frozen=True)
 class Shader:
     code: bytes
-    """The SPIR-V module."""
     entry: str
-    """The name of its entry point."""
     groups: tuple[int, int, int]
     """Numbers of work-groups."""
     push_constants: bytes
