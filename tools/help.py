@@ -103,7 +103,7 @@ def described(name: str, columns: int = 80) -> str | None:
 
 
 def describe(flag: str, name: str, made: type[Any], columns: int) -> str:
-    """Return the help for the class of a pass or a target, an argument of `-flag`."""
+    """Return the help for a pass (flag `p`) or a target (`t`), by its class."""
     from coopc.pipeline import Pipeline, flatten
 
     documented = Documentation.of(made)

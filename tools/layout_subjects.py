@@ -180,7 +180,7 @@ def unfit(message: str, where: str) -> CompileError:
 def subject_of(
     layout: Attribute, type: Attribute | None, lanes: int | None, name: str = ""
 ) -> Subject:
-    """Return a layout of a type; without one, that knows its own shape.
+    """Lay a type out; without one, the layout must know its own shape.
 
     Args:
         layout: an attribute that says where elements are.

@@ -35,7 +35,7 @@ class RunResult:
 
 
 def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
-    """Refuse sizes of a dispatch, which are `what`, that are not positive.
+    """Refuse sizes of a dispatch that are not positive; `what` names them.
 
     Raises:
         ValueError: one of them is below 1.
