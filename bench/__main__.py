@@ -11,7 +11,6 @@ from bench.harness import Row
 
 
 def main() -> None:
-    """Run the modules named on the command line, or all of them."""
     here = Path(__file__).parent
     found = sorted(x.stem for x in here.glob("*.py"))
     names = sys.argv[1:] or [

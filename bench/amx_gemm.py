@@ -29,7 +29,6 @@ PROCESSOR = "sapphirerapids"
 
 
 def source(element: str, size: int | None = None) -> str:
-    """Return `C = A * B` of square matrices."""
     sum = SUMS[element]
     n = "?" if size is None else size
     memory, total = f"memref<{n}x{n}x{element}>", f"memref<{n}x{n}x{sum}>"
@@ -43,7 +42,6 @@ def source(element: str, size: int | None = None) -> str:
 
 
 def module(element: str, size: int | None, passes: str) -> Any:
-    """Return the functions that it becomes."""
     ctx, text = new_context(everything()), Source(source(element, size), "gemm")
     found = parse(ctx, text)
     Run(ctx, text).apply(found, read_passes(passes, everything().all_passes))
@@ -51,7 +49,6 @@ def module(element: str, size: int | None, passes: str) -> Any:
 
 
 def program(element: str, size: int, threads: int) -> Program:
-    """Return it compiled for this processor and some threads."""
     return Program.of(
         module(element, size, f"coopc-amx{{threads={threads}}}"), Tiles.AMX
     )
@@ -79,7 +76,6 @@ def instructions(element: str) -> float:
 def actions(
     element: str, size: int, threads: int
 ) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return what multiplies, by coopc and by oneDNN; they give the same."""
     import torch  # pyright: ignore[reportMissingImports]
 
     torch_: Any = torch
@@ -117,7 +113,6 @@ def apart(actions: Sequence[Callable[[], object]]) -> tuple[float, ...]:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     for element in SUMS:
         name = f"{element}: instructions for 4 products of tiles, innermost loop"
         yield Row(name, instructions(element), "", 13.5)

@@ -18,7 +18,6 @@ C = "!coopmatrix.matrix<8x8xf32, acc>"
 
 
 def module_of(operations: int) -> str:
-    """Return IR of about that many loads and multiplications of matrices."""
     steps = operations // 3
     lines = [
         f"""  %k{n} = arith.constant {8 * n} : index
@@ -41,7 +40,6 @@ func.func @many(%m: memref<?x?xf16>, %r: memref<?x?xf32>) attributes {{simt.kern
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     ctx = new_context(everything())
     facts = Facts("vulkan", device("lavapipe"))
     few, many = (parse(ctx, Source(module_of(n), f"{n}.mlir")) for n in (1_000, 10_000))

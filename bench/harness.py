@@ -17,8 +17,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measurement."""
-
     name: str
     value: float
     unit: str
@@ -27,7 +25,6 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the bound is kept."""
         if self.bound is None:
             return ""
         return "ok" if self.value <= self.bound else "missed"

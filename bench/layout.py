@@ -26,12 +26,10 @@ def swizzled(bits: int) -> LinearLayout:
 
 
 def milliseconds(action: Callable[[], object]) -> float:
-    """Return the median time of an action that takes about one."""
     return 1_000 * seconds(action, REPEATS)
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     built = milliseconds(lambda: A.linear((256, 32)).table())
     yield Row("layout of A, 256 x 32: build, materialise", built, "ms", 1)
     layout = swizzled(12)

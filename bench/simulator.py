@@ -34,7 +34,6 @@ func.func @f(%x: memref<16xf32>, %y: memref<512x16xf32>) attributes {{simt.kerne
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     import numpy as np
 
     from coopc.generate.programs import module_of

@@ -4,34 +4,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.emit import module_of
 from bench.harness import Row, command, interleaved, seconds
-
-MATRIX = "!coopmatrix.matrix<8x8xf32, acc>"
-
-
-def module_of(operations: int) -> str:
-    """Return IR of that many operations of coopmatrix."""
-    lines = [
-        f"    %m{n + 1} = coopmatrix.add %m{n}, %m0 : {MATRIX}"
-        for n in range(operations - 3)
-    ]
-    return "\n".join(
-        [
-            "func.func @many(%c: memref<64x64xf32>) attributes {simt.kernel} {",
-            "    %zero = arith.constant 0 : index",
-            f"    %m0 = coopmatrix.load %c[%zero, %zero] row_major "
-            f": memref<64x64xf32> -> {MATRIX}",
-            *lines,
-            f"    coopmatrix.store %m{operations - 3}, %c[%zero, %zero] row_major "
-            f": {MATRIX}, memref<64x64xf32>",
-            "    func.return",
-            "}",
-        ]
-    )
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows."""
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / "empty.mlir"
         empty.write_text("builtin.module {}\n")

@@ -41,8 +41,6 @@ FLOAT_ERROR = 1e-5
 
 @dataclass(frozen=True)
 class Case:
-    """One multiplication."""
-
     name: str
     gemm: Gemm
     teraflops: float | None
@@ -65,13 +63,11 @@ def milliseconds(teraflops: float) -> float:
 
 
 def error(found: Array, expected: Array) -> float:
-    """Return the relative error in the Frobenius norm."""
     difference = found.astype(np.float64) - expected.astype(np.float64)
     return float(np.linalg.norm(difference) / np.linalg.norm(expected))
 
 
 def ours(session: Session, case: Case, arrays: list[Array]) -> tuple[float, Array]:
-    """Return the median time in ms, and C."""
     artifact = coopc.compile(case.gemm.text, PIPELINE, "spirv-binary")
     call = pack(artifact.interface[0], arrays)
     outcome = on_vulkan(artifact.bytes, call, session, repeats=WARM + MEASURED)
@@ -79,7 +75,6 @@ def ours(session: Session, case: Case, arrays: list[Array]) -> tuple[float, Arra
 
 
 def cublas(case: Case, arrays: list[Array]) -> float | None:
-    """Return the median time of PyTorch's matrix product in ms, if it is installed."""
     try:
         import torch  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -108,7 +103,6 @@ def cublas(case: Case, arrays: list[Array]) -> float | None:
 
 
 def rows(session: Session, case: Case) -> Iterator[Row]:
-    """Yield what is measured of one multiplication."""
     arrays = case.gemm.arrays(random=True)
     time, found = ours(session, case, arrays)
     expected = case.gemm.expected(*arrays)

@@ -15,7 +15,6 @@ __all__ = ["Artifact", "CompileError", "Diagnostic", "compile"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for, on its first use."""
     from importlib import import_module
 
     if name in ("Artifact", "compile"):

@@ -18,20 +18,17 @@ from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind
-from coopc.explain import of_step
+from coopc.explain import explaining
 from coopc.options import make, read_specs
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.remarks import Sink, print_remark, remark_line, remarks_to
 from coopc.source import Source
-from coopc.universe import TARGETS, everything
-from coopc.xdsl_gaps import blaming
+from coopc.universe import everything
 
 if TYPE_CHECKING:
     from coopc.interface import Interface
 
-INTERFACE_TARGET = "abi-json"
-"""The target that says how the kernels are called."""
 PLANNING = "plan-block-io"
 """The pass whose decisions are attributes until a conversion has followed them."""
 
@@ -54,7 +51,6 @@ class Artifact:
 
     @property
     def text(self) -> str:
-        """The output of a target that writes text."""
         return self.bytes.decode("utf-8")
 
 
@@ -67,7 +63,6 @@ class Decisions(Observer):
     remarks: list[str] = field(default_factory=list[str])
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Collect what the step has decided."""
         if step.name != PLANNING:
             return
         # Triton's dialects are too much to import for what does not plan.
@@ -112,16 +107,12 @@ def emit(ctx: Context, module: ModuleOp, target: Target, source: Source) -> byte
     Raises:
         CompileError: The target cannot say what the module says.
     """
-    try:
-        with blaming():
-            if (emit_bytes := getattr(target, "emit_bytes", None)) is not None:
-                return emit_bytes(ctx, module)
-            output = StringIO()
-            target.emit(ctx, module, output)
-            return output.getvalue().encode("utf-8")
-    except Exception as error:
-        what = of_step(error, Kind.EMIT, source, f"target '{target}'", target)
-        raise CompileError(what) from error
+    with explaining(Kind.EMIT, source, f"target '{target}'", target):
+        if (emit_bytes := getattr(target, "emit_bytes", None)) is not None:
+            return emit_bytes(ctx, module)
+        output = StringIO()
+        target.emit(ctx, module, output)
+        return output.getvalue().encode("utf-8")
 
 
 def compile(
@@ -171,32 +162,13 @@ def compile(
         raise
     plans, remarks = tuple(decided.plans), (*decided.remarks, *heard)
     content = emit(ctx, module, writer, source)
-    if writer.name not in TARGETS or not hasattr(writer, "flavour"):
+    from coopc.emit.targets import DeviceTarget
+
+    if not isinstance(writer, DeviceTarget):
         # Functions of LLVM IR are called as their types say.
         return Artifact(content, plans=plans, remarks=remarks)
-    abi = _interface_target(writer, universe)
-    return Artifact(content, _interfaces(ctx, module, abi, source), plans, remarks)
+    from coopc.emit.spirv.module import interfaces_of
 
-
-def _interface_target(writer: Target, universe: Universe) -> Target:
-    """The target of the interface, told of the device what `writer` was told."""
-    names = ("flavour", "device", "addresses")
-    told = {each: getattr(writer, each, None) for each in names}
-    options = " ".join(
-        f"{each}={str(value).lower() if value is True else value}"
-        for each, value in told.items()
-        if value
-    )
-    return read_target(f"{INTERFACE_TARGET}{{{options}}}", universe.all_targets)
-
-
-def _interfaces(
-    ctx: Context, module: ModuleOp, abi: Target, source: Source
-) -> tuple[Interface, ...]:
-    """How the kernels of a module are called."""
-    import json
-
-    from coopc.interface import Interface
-
-    kernels = json.loads(emit(ctx, module, abi, source))["kernels"]
-    return tuple(map(Interface.from_json, kernels))
+    with explaining(Kind.EMIT, source, f"target '{writer}'", writer):
+        interface = tuple(interfaces_of(module, writer.facts(module)))
+    return Artifact(content, interface, plans, remarks)

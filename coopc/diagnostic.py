@@ -61,7 +61,6 @@ class Place:
     """How many characters the caret marks, at least 1."""
 
     def __str__(self) -> str:
-        """`file:line:column`, without what is not known."""
         known = (part for part in (self.line, self.column) if part is not None)
         return ":".join((self.file, *map(str, known)))
 
@@ -91,7 +90,6 @@ class Note:
     place: Place | None = None
 
     def lines(self) -> Iterable[str]:
-        """As it is printed."""
         begin = "" if self.place is None else f"{self.place}: "
         yield f"{begin}note: {indented(self.message)}"
         if self.place is not None:
@@ -109,7 +107,6 @@ class Diagnostic:
     notes: tuple[Note, ...] = ()
 
     def lines(self) -> Iterable[str]:
-        """As it is printed."""
         internal = "internal " if self.kind is Kind.INTERNAL else ""
         yield f"{self.place}: {internal}error: {indented(self.message)}"
         yield from self.place.excerpt()
@@ -117,7 +114,6 @@ class Diagnostic:
             yield from note.lines()
 
     def __str__(self) -> str:
-        """All lines, without a newline at the end."""
         return "\n".join(self.lines())
 
 
@@ -139,10 +135,7 @@ def indented(message: str) -> str:
 def near_match(name: str, known: Iterable[str], owner: str = "") -> str:
     """A question to append to "unknown ...": which known name is meant, if one is near.
 
-    Args:
-        name: What is not known.
-        known: What may be meant.
-        owner: The pass whose options these are.
+    `owner` is the pass whose options these are.
 
     >>> near_match("canonicalise", ["canonicalize", "cse"])
     ", did you mean 'canonicalize'?"

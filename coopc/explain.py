@@ -1,7 +1,7 @@
 """From whatever was raised to the diagnostic that says it to a user.
 
-The only place that does so: `of_parser` for what is raised while text is read, and
-`of_step` for checks, passes and targets.
+The only place that does so: `of_parser` for what is raised while text is read,
+`of_step` and `explaining` for checks, passes and targets.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from xdsl.dialects.builtin import (
@@ -29,7 +31,7 @@ from xdsl.utils.lexer import Span
 
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
 from coopc.source import Source
-from coopc.xdsl_gaps import blamed, notes_at
+from coopc.xdsl_gaps import blamed, blaming, notes_at
 
 DEBUG_VARIABLE = "COOPC_DEBUG"
 """The environment variable that shows the Python traceback of every error."""
@@ -39,7 +41,6 @@ REPORT = f"this is a mistake in coopc, please report it; {DEBUG}"
 
 
 def debugging() -> bool:
-    """Whether the user asked for Python tracebacks."""
     return os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0")
 
 
@@ -97,12 +98,7 @@ def author_of(error: BaseException) -> str:
 
 
 def blame_for(error: BaseException, step: object = None) -> tuple[Kind, str]:
-    """Whose mistake an exception is that is no diagnostic, in words.
-
-    Args:
-        error: The exception.
-        step: The pass or target that raised it, if one did.
-    """
+    """Whose mistake an exception is that is no diagnostic, in words."""
     module = "" if step is None else type(step).__module__
     if (author := module.partition(".")[0]) in ("", "xdsl"):
         # What is found after a pass of xDSL may be due to a pattern of coopc's.
@@ -122,7 +118,6 @@ def reason(error: BaseException) -> str:
 
 
 def summary(error: BaseException) -> str:
-    """The class of `error` and its message, if it has one."""
     name = type(error).__name__
     return f"{name}: {error}" if str(error) else name
 
@@ -130,14 +125,9 @@ def summary(error: BaseException) -> str:
 def of_step(
     error: BaseException, kind: Kind, source: Source, what: str, step: object = None
 ) -> Diagnostic:
-    """The diagnostic for what a step raised.
+    """The diagnostic for what a step, which is `what` in words, raised.
 
-    Args:
-        error: The exception.
-        kind: What went wrong, if `error` says it in words.
-        source: Where the module came from.
-        what: The step in words: a check, a pass or a target.
-        step: The pass or target itself.
+    It is of `kind` where the error says in words what went wrong.
     """
     if isinstance(error, CompileError):
         return error.diagnostic
@@ -163,6 +153,18 @@ def of_step(
             kind, note = blame_for(error, step)
             notes = (*notes, Note(f"in {what}; {note}"))
             return Diagnostic(kind, f"{name}{summary(error)}", place, notes)
+
+
+@contextmanager
+def explaining(
+    kind: Kind, source: Source, what: str, step: object = None
+) -> Generator[None]:
+    """Raise whatever a step raises as the `CompileError` of `of_step`."""
+    try:
+        with blaming():
+            yield
+    except Exception as error:
+        raise CompileError(of_step(error, kind, source, what, step)) from error
 
 
 def place_of_op(op: Operation, source: Source) -> Place:

@@ -20,10 +20,10 @@ Memory of elements below 32 bits that are accessed atomically begins and ends at
 multiple of 4 bytes: so wide are the narrowest atomic instructions.
 
 `-t abi-json` prints interfaces, `Interface.from_json` reads them;
-`coopc.interface` packs arguments as they ask.
+`coopc.interface_call` packs arguments as they ask.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Any, TypeAlias
@@ -88,8 +88,6 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """An argument that is a number."""
-
     name: str
     type: str
     """A key of `SCALAR_BYTES`, or index."""
@@ -113,6 +111,15 @@ class Field:
     """In the block of push constants, in bytes; 0 under OpenCL."""
 
 
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda x, y: x + y,
+    "mul": lambda x, y: x * y,
+    "mod": lambda x, y: x % y,
+    "floordiv": lambda x, y: x // y,
+    "ceildiv": lambda x, y: -(-x // y),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A number of work-groups, computed from the kernel's sizes.
@@ -122,7 +129,7 @@ class Expression:
     """
 
     kind: str
-    """size, constant, add, mul, mod, floordiv or ceildiv."""
+    """size, constant, or a key of `OPERATIONS`."""
     number: int = 0
     """The value of a constant; of a size, which one of `Interface.sizes`."""
     operands: tuple["Expression", ...] = ()
@@ -140,20 +147,9 @@ class Expression:
         left, right = (operand.of(sizes) for operand in self.operands)
         if self.kind in ("mod", "floordiv", "ceildiv") and right <= 0:
             raise ValueError(f"expected to divide by a positive size, got {right}")
-        match self.kind:
-            case "add":
-                return left + right
-            case "mul":
-                return left * right
-            case "mod":
-                return left % right
-            case "floordiv":
-                return left // right
-            case _:
-                return -(-left // right)
+        return OPERATIONS[self.kind](left, right)
 
     def to_json(self) -> Json:
-        """A number, or a list of the kind and its operands."""
         if self.kind == "constant":
             return self.number
         if self.kind == "size":
@@ -162,7 +158,6 @@ class Expression:
 
     @classmethod
     def from_json(cls, json: Json) -> "Expression":
-        """What `to_json` gave."""
         if isinstance(json, int):
             return cls("constant", json)
         kind, *operands = json
@@ -210,8 +205,6 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class SpecConstant:
-    """A number that may be set when the module is loaded."""
-
     name: str
     id: int
     """Its SpecId."""
@@ -223,7 +216,6 @@ class Interface:
     """How one kernel is called."""
 
     name: str
-    """The entry point."""
     flavour: str
     """opencl or vulkan."""
     arguments: tuple[Argument, ...]
@@ -242,6 +234,11 @@ class Interface:
     spec_constants: tuple[SpecConstant, ...] = ()
 
     @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The memrefs among the arguments."""
+        return tuple(x for x in self.arguments if isinstance(x, Buffer))
+
+    @property
     def sizes(self) -> tuple[Field, ...]:
         """What the grid is computed from, in the order of the arguments.
 
@@ -256,7 +253,6 @@ class Interface:
 
     @property
     def push_constant_bytes(self) -> int:
-        """Size of the block of push constants."""
         if self.flavour != "vulkan":
             return 0
         ends = [field.byte_offset + SCALAR_BYTES[field.type] for field in self.fields]
@@ -272,7 +268,6 @@ class Interface:
         return tuple(field.byte_offset for field in found)
 
     def binding(self, argument: int) -> int:
-        """The binding of an argument that is a memref."""
         return sum(isinstance(each, Buffer) for each in self.arguments[:argument])
 
     def to_json(self) -> dict[str, Json]:
@@ -309,23 +304,16 @@ class Interface:
 
     @classmethod
     def from_json(cls, json: Mapping[str, Json]) -> "Interface":
-        """What `to_json` gave."""
         grid = json["grid"]
+        fields: list[dict[str, Json]] = [
+            {**each, "what": What(each["what"])} for each in json["fields"]
+        ]
         x, y, z = json["work_group_size"]
         return cls(
             name=json["name"],
             flavour=json["flavour"],
             arguments=tuple(map(_argument, json["arguments"])),
-            fields=tuple(
-                Field(
-                    What(each["what"]),
-                    each["argument"],
-                    each["dimension"],
-                    each["type"],
-                    each["byte_offset"],
-                )
-                for each in json["fields"]
-            ),
+            fields=tuple(Field(**each) for each in fields),
             work_group_size=(x, y, z),
             subgroup_size=json["subgroup_size"],
             grid=None if grid is None else tuple(map(Expression.from_json, grid)),
@@ -341,13 +329,7 @@ class Interface:
 def fields_of(
     arguments: Sequence[Argument], flavour: str, addresses: bool = False
 ) -> tuple[Field, ...]:
-    """The fields of a kernel with these arguments, in the order of the arguments.
-
-    Args:
-        arguments: of the kernel.
-        flavour: opencl or vulkan.
-        addresses: whether memrefs are passed by their addresses.
-    """
+    """The fields of a kernel; with `addresses` memrefs are passed by these."""
     index = "i32" if flavour == "vulkan" else "i64"
     fields: list[Field] = []
     end = 0
@@ -391,14 +373,8 @@ def _plain(
 
 
 def _argument(json: Mapping[str, Json]) -> Argument:
-    """The argument that `Interface.to_json` gave."""
     if "type" in json:
         return Scalar(json["name"], json["type"])
-    strides = json["strides"]
-    return Buffer(
-        json["name"],
-        json["element"],
-        tuple(json["shape"]),
-        None if strides is None else tuple(strides),
-        json["offset"],
-    )
+    shape, strides = tuple(json["shape"]), json["strides"]
+    strides = None if strides is None else tuple(strides)
+    return Buffer(json["name"], json["element"], shape, strides, json["offset"])

@@ -31,11 +31,6 @@ from coopc.interface import (
     What,
 )
 
-# What the fields of a kernel's interface hold for some arguments: numbers, and bytes.
-#
-# A field is a size, a stride, an offset or an address of a memref, or a number that is
-# an argument itself: see `coopc.interface`.
-
 Array: TypeAlias = npt.NDArray[Any]
 Given: TypeAlias = "Array | np.generic | float | int | bool"
 """An argument as the caller gives it."""
@@ -73,7 +68,6 @@ def element_strides(array: Array) -> tuple[int, ...] | None:
 
 
 def value_of(interface: Interface, given: Sequence[Given], field: Field) -> Any:
-    """The number that a field holds."""
     argument, each = interface.arguments[field.argument], given[field.argument]
     if field.what == What.VALUE:
         return each
@@ -127,14 +121,9 @@ def _bf16(value: Any) -> bytes:
     return struct.pack("<f", rounded)[2:]
 
 
-def dtype_of(type: str) -> str:
+def dtype_of(type: str) -> np.dtype[Any]:
     """The numpy type of elements of a type, the first of those that hold it."""
-    return DTYPES[type][0]
-
-
-# Which entry point of a kernel takes some arguments: its conditions, on the host.
-#
-# chosen = entry_for(interfaces, first, [a, b, c])    # `.fallback`, if they ask for it
+    return np.dtype(DTYPES["i64" if type == "index" else type][0])
 
 
 def entry_for(
@@ -171,11 +160,10 @@ def violated_condition(interface: Interface, given: Sequence[Given]) -> str | No
 def _why_violated(
     interface: Interface, given: Sequence[Given], condition: Condition
 ) -> str | None:
-    """Return why arguments violate a condition, or None."""
     value = _demanded(interface, given, condition)
     if (other := condition.at_least_argument) is not None:
         name, why = interface.arguments[other].name, condition.why
-        if value < int(_scalar(given[other])):
+        if value < int(np.asarray(given[other]).item()):
             return f"expected at least {name} = {given[other]} ({why}), got {value}"
     if (other := condition.like_argument) is not None:
         dimension, name = condition.like_dimension, interface.arguments[other].name
@@ -186,15 +174,9 @@ def _why_violated(
     return condition.violated(value)
 
 
-def _scalar(given: Given) -> Any:
-    """Return an argument that is a number."""
-    return np.asarray(given).item()
-
-
 def _demanded(
     interface: Interface, given: Sequence[Given], condition: Condition
 ) -> int:
-    """Return the number that a condition is about."""
     if condition.what == "bytes":
         array = np.asarray(given[condition.argument])
         steps = zip(array.shape, array.strides, strict=True)
@@ -209,11 +191,8 @@ INDEX_LIMIT = 1 << 31
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a kernel."""
-
     interface: Interface
     given: tuple[Given, ...]
-    """The arguments, as they were given."""
     buffers: tuple[Array, ...]
     """What each memref's memory holds, one dimension each."""
     push_constants: bytes
@@ -255,10 +234,7 @@ def pack(
 ) -> Call:
     """Check arguments against an interface, and pack them.
 
-    Args:
-        interface: of the kernel.
-        arguments: arrays for memrefs, numbers for scalars.
-        groups: work-groups along x, y, z, instead of those of the kernel's grid.
+    `groups` are work-groups along x, y, z, instead of those of the kernel's grid.
 
     Raises:
         ValueError: an argument is missing, of another type, shape or stride, or
@@ -288,7 +264,6 @@ def pack(
 
 
 def sizes_of(interface: Interface, arguments: Sequence[Given]) -> list[int]:
-    """The sizes that the grid is computed from."""
     return [int(value_of(interface, arguments, each)) for each in interface.sizes]
 
 
@@ -328,21 +303,27 @@ def _checked(argument: Argument, given: Given) -> Given:
             f"expected {argument.name} to hold {argument.element} ({known[0]}), "
             f"got {array.dtype}"
         )
-    if argument.shape and not _fits(argument.shape, array.shape):
-        shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
-        got = " x ".join(map(str, array.shape))
-        raise ValueError(f"expected {argument.name} to be {shape or '()'}, got {got}")
+    if argument.shape:
+        check_shape(argument, array.shape)
     if argument.strides is None and not array.flags.c_contiguous:
         return array.copy(order="C")
     _check_strides(argument, array)
     return array
 
 
-def _fits(expected: Sequence[int | None], found: Sequence[int]) -> bool:
-    return len(expected) == len(found) and all(
-        size is None or size == other
-        for size, other in zip(expected, found, strict=True)
-    )
+def check_shape(argument: Buffer, found: Sequence[int]) -> None:
+    """Refuse a shape that a memref does not have.
+
+    Raises:
+        ValueError: the shape is not that of the argument.
+    """
+    if len(argument.shape) != len(found) or any(
+        size not in (None, other)
+        for size, other in zip(argument.shape, found, strict=True)
+    ):
+        shape = " x ".join("?" if n is None else str(n) for n in argument.shape)
+        got = " x ".join(map(str, found))
+        raise ValueError(f"expected {argument.name} to be {shape}, got {got}")
 
 
 def _check_strides(argument: Buffer, array: Array) -> None:
@@ -381,7 +362,10 @@ def _check_extents(interface: Interface, given: Sequence[Given]) -> None:
     """Check that every element has a number that is an i32."""
     for argument, each in zip(interface.arguments, given, strict=True):
         if isinstance(argument, Buffer):
-            extent = _extent(np.asarray(each)) + (argument.offset or 0)
+            array = np.asarray(each)
+            strides = element_strides(array)
+            assert strides is not None, array.strides
+            extent = extent_of(array.shape, strides) + (argument.offset or 0)
             if extent > INDEX_LIMIT:
                 raise ValueError(
                     f"expected {argument.name} to take at most {INDEX_LIMIT} elements "
@@ -389,27 +373,29 @@ def _check_extents(interface: Interface, given: Sequence[Given]) -> None:
                 )
 
 
-def _extent(array: Array) -> int:
+def extent_of(shape: Sequence[int], strides: Sequence[int]) -> int:
     """Elements of memory from the first element of an array to its last."""
+    ends = ((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    return 1 + sum(ends) if all(shape) else 0
+
+
+def memory_of(array: Array) -> Array:
+    """The memory of an array, from its first element to its last, gaps included."""
     strides = element_strides(array)
     assert strides is not None, array.strides
-    ends = ((n - 1) * step for n, step in zip(array.shape, strides, strict=True))
-    return 1 + sum(ends) if array.size else 0
+    return as_strided(array, (extent_of(array.shape, strides),), (array.itemsize,))
 
 
 def _flat(argument: Buffer, array: Array) -> Array:
-    """The memory of an array, from its first element to its last, after the offset.
+    """The memory of an array, after the offset.
 
     It has an element where the array has none: drivers have no empty buffers.
     """
-    memory = as_strided(array, (_extent(array),), (array.itemsize,))
-    if array.size == 0:
-        memory = np.zeros(1, array.dtype)
+    memory = memory_of(array) if array.size else np.zeros(1, array.dtype)
     return np.concatenate([np.zeros(argument.offset or 0, array.dtype), memory])
 
 
 def _push_constants(interface: Interface, given: Sequence[Given]) -> bytes:
-    """The block of push constants."""
     block = bytearray(interface.push_constant_bytes)
     if interface.flavour == "vulkan":
         for field in interface.fields:

@@ -45,19 +45,16 @@ class Option:
     """An option of a pass or a target: a field of its class."""
 
     field: str
-    """The name of the field."""
     type: Any
     """Its annotation, evaluated."""
     default: ParameterListType | ParameterType | None = None
 
     @property
     def name(self) -> str:
-        """As users write it."""
         return self.field.replace("_", "-")
 
     @property
     def kinds(self) -> tuple[Any, ...]:
-        """What its values may be, None not among them."""
         kinds = get_args(self.type) if self.is_optional else (self.type,)
         return tuple(kind for kind in kinds if kind is not NoneType)
 
@@ -129,7 +126,6 @@ def _is_one(values: ParameterListType, kind: Any) -> bool:
 
 
 def _words(kind: Any) -> str:
-    """What is expected, in words."""
     if get_origin(kind) is Literal:
         *most, last = map(str, get_args(kind))
         return f"{', '.join(most)} or {last}" if most else last
@@ -139,7 +135,6 @@ def _words(kind: Any) -> str:
 
 
 def _form(kind: Any) -> str:
-    """What is expected, as help has it."""
     if get_origin(kind) is Literal:
         return "|".join(map(str, get_args(kind)))
     if get_origin(kind) is tuple:
@@ -148,7 +143,6 @@ def _form(kind: Any) -> str:
 
 
 def _text(value: ParameterType) -> str:
-    """A value as it was written."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -221,14 +215,7 @@ def make(
     what: str,
     offset: int = 0,
 ) -> T:
-    """The pass or target that a part of `source` names.
-
-    Args:
-        source: What the user wrote.
-        spec: The name and the options.
-        known: All that there are, by name.
-        what: "pass" or "target".
-        offset: Where the name begins.
+    """The "pass" or "target" that a part of `source`, from `offset` on, names.
 
     Raises:
         CompileError: There is none of this name, or it does not take these options.

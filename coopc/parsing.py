@@ -72,8 +72,6 @@ MAX_SPACE = 1000
 
 
 class LocatedParser(Parser):
-    """A parser of one `Source`."""
-
     source: Source
     open_regions: int
     """How many regions enclose the current position."""
@@ -89,7 +87,6 @@ class LocatedParser(Parser):
         self._open_aliases: set[str] = set()
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """Parse the whole source."""
         if self._current_token.span.start >= len(self.source.text):
             self.raise_error("expected an operation, got an empty file", 0)
         try:
@@ -123,7 +120,6 @@ class LocatedParser(Parser):
         return super()._parse_extended_type_or_attribute(name, is_type)
 
     def _define_alias(self, name: str) -> None:
-        """Read the definition of an alias, if it is one that comes later."""
         if name in self.attribute_aliases or name not in self._aliases:
             return
         if name in self._open_aliases:
@@ -141,7 +137,6 @@ class LocatedParser(Parser):
         return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
 
     def parse_operation(self) -> Operation:
-        """Parse an operation, which stands at its first character."""
         start = self.pos
         try:
             op = super().parse_operation()
@@ -252,7 +247,6 @@ class LocatedParser(Parser):
             raise
 
     def _refuse_name(self, name: str, is_type: bool, start: int) -> NoReturn:
-        """Refuse a type or an attribute that there is none of, and say which are."""
         kind, sign = ("type", "!") if is_type else ("attribute", "#")
         loaded = self.ctx.loaded_types if is_type else self.ctx.loaded_attrs
         dialect = name.partition(".")[0]
@@ -349,7 +343,6 @@ class LiteralElement(AttrParser._TensorLiteralElement):  # pyright: ignore[repor
     """An element of a constant, which may be the bits of a float."""
 
     def to_type(self, parser: AttrParser, type: Any) -> Any:
-        """The value as an element of `type`."""
         if isinstance(type, AnyFloat):
             try:
                 value = float_of_hex(self.span.text, type)

@@ -10,8 +10,7 @@ Every pipeline begins with the checks that xDSL's verifier lacks.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -23,14 +22,13 @@ from xdsl.utils.exceptions import (
     VerifyException,
 )
 
-from coopc.diagnostic import CompileError, Kind
-from coopc.explain import author_of, blame_for, of_step, reason
+from coopc.diagnostic import Kind
+from coopc.explain import author_of, blame_for, explaining, reason
 from coopc.options import make, read_specs
 from coopc.passes.generic.check_dominance import CheckDominancePass, check_dominance
 from coopc.source import Source
 from coopc.xdsl_gaps import (
     blame,
-    blaming,
     check_update,
     check_yields,
     counting_operations,
@@ -142,8 +140,6 @@ class Work:
 
 @dataclass(frozen=True)
 class Run:
-    """How passes are run over a module."""
-
     ctx: Context
     source: Source
     """Where the module came from, for diagnostics."""
@@ -158,26 +154,27 @@ class Run:
             CompileError: The module is not valid, or a step failed.
         """
         work = Work()
-        with keeping_locations(), blaming():
+        with keeping_locations():
             self._verify(module, None)
             for observer in self.observers:
                 observer.start(module)
             for number, step in enumerate(steps, start=1):
-                with self._explaining(Kind.PASS, f"pass '{step}'", step):
+                with explaining(Kind.PASS, self.source, f"pass '{step}'", step):
                     work.begin(str(step), module)
                     with counting_operations(work.place):
                         step.apply(self.ctx, module)
                 locate_by_neighbour(module)
                 self._verify(module, step)
                 for observer in self.observers:
-                    with self._explaining(Kind.PASS, f"the check of pass '{step}'"):
+                    what = f"the check of pass '{step}'"
+                    with explaining(Kind.PASS, self.source, what):
                         observer.after(step, module, number == len(steps))
 
     def _verify(self, module: ModuleOp, step: ModulePass | None) -> None:
         if not self.verify:
             return
         after = "" if step is None else f" after pass '{step}'"
-        with self._explaining(Kind.VERIFY, f"verification{after}"):
+        with explaining(Kind.VERIFY, self.source, f"verification{after}"):
             try:
                 verify(module)
             except VerifyException as error:
@@ -185,16 +182,6 @@ class Run:
                     _, whose = blame_for(error, step)
                     error.add_note(f"after pass '{step}', which left it so; {whose}")
                 raise
-
-    @contextmanager
-    def _explaining(
-        self, kind: Kind, what: str, step: ModulePass | None = None
-    ) -> Generator[None]:
-        try:
-            yield
-        except Exception as error:
-            found = of_step(error, kind, self.source, what, step)
-            raise CompileError(found) from error
 
 
 def verify(module: ModuleOp) -> None:

@@ -22,7 +22,6 @@ Sink: TypeAlias = Callable[[str], object]
 
 
 def print_remark(line: str) -> None:
-    """Print a remark on the standard error."""
     print(line, file=sys.stderr)
 
 
@@ -40,13 +39,7 @@ def remarks_to(sink: Sink) -> Generator[None]:
 
 
 def remark(op: Operation, text: str, *, by: str | None = None) -> None:
-    """Emit a remark about an operation.
-
-    Args:
-        op: whose place it has.
-        text: what was decided.
-        by: the pass to name in place of the operation's place.
-    """
+    """Emit a remark about an operation, at its place or else `by` a pass."""
     line = remark_line(op, text) if by is None else f"remark: {by}: {op.name}: {text}"
     _sink.get()(line)
 

@@ -89,11 +89,21 @@ def read_source(path: str | None) -> Source:
     Raises:
         CompileError: There is no such file, it cannot be read, or it is no text.
     """
+    name = "<stdin>" if path is None or path == "-" else path
+    return decode(read_bytes(path), name)
+
+
+def read_bytes(path: str | None) -> bytes:
+    """Read the file at `path`; None and "-" are the standard input.
+
+    Raises:
+        CompileError: There is no such file, or it cannot be read.
+    """
     if path is None or path == "-":
-        return decode(sys.stdin.buffer.read(), "<stdin>")
+        return sys.stdin.buffer.read()
     try:
         with open(path, "rb") as file:
-            return decode(file.read(), path)
+            return file.read()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise unreadable(path, f"cannot read the file: {reason}") from error
@@ -119,5 +129,4 @@ def decode(content: bytes, name: str) -> Source:
 
 
 def unreadable(name: str, message: str) -> CompileError:
-    """The error that the file `name` cannot be used, with the reason."""
     return CompileError(Diagnostic(Kind.INPUT, message, Place(name)))

@@ -112,8 +112,6 @@ REPLACED_TARGETS: dict[str, str] = {"mlir": "coopc.emit.mlir:AliasTarget"}
 
 
 def factory(path: str) -> Callable[[], Any]:
-    """A function that imports the object at `path`, of the form `module:object`."""
-
     def load() -> Any:
         module, _, name = path.partition(":")
         return getattr(import_module(module), name)
@@ -194,5 +192,4 @@ def everything() -> Universe:
 
 
 def pipelines() -> dict[str, Callable[[], Any]]:
-    """Factories of the passes that are pipelines."""
     return {name: factory(PASSES[name]) for name in PIPELINES}

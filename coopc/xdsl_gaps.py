@@ -266,15 +266,12 @@ def blame(error: Exception, op: Operation, message: str) -> None:
 
 
 def note_at(error: Exception, op: Operation, message: str) -> None:
-    """Add to `error` a note about another operation."""
     error.__dict__.setdefault("noted", []).append((op, message))
 
 
 def notes_at(error: BaseException) -> list[tuple[Operation, str]]:
-    """What `note_at` added to `error`."""
     return error.__dict__.get("noted", [])
 
 
 def blamed(error: BaseException) -> tuple[Operation, str] | None:
-    """The operation that `error` is about, and what was said about it."""
     return error.__dict__.get("blamed")

@@ -10,20 +10,32 @@ a line, where the counts are not those that are expected.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from coopc.compiler import compile
+from coopc.device import DEVICES
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place
-from coopc.tools.driver import FAILED, ArgumentParser, run_tool, wrong_call
+from coopc.remarks import print_remark
+from coopc.run.isa import CLEAN, Isa, KernelIsa
+from coopc.run.offline_compiler import CompilerRefused, compile_kernel, options
+from coopc.run.toolchain import ToolMissing, assemble_spirv, validate_spirv
+from coopc.source import decode, read_bytes
+from coopc.tools.driver import (
+    FAILED,
+    ArgumentParser,
+    run_tool,
+    usage_errors,
+    wrong_call,
+)
 from coopc.tools.help import add_list
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from coopc.run.isa import Isa, KernelIsa
 
 TOOL = "coopc-isa"
 MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
@@ -33,19 +45,14 @@ TEXT = re.compile(rb"\s*(;|Op[A-Z]|%\w+ = Op)")
 PIPE_COLUMNS = 160
 """Width of the table where it is not for a terminal."""
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True)
 class Expected:
-    """What the counts are compared with."""
-
     exactly: Mapping[str, int]
     at_most: Mapping[str, int]
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on `args`, by default the command line's."""
     differences: list[Diagnostic] = []
     status = run_tool(TOOL, lambda: differences.extend(body(parser().read(args))))
     for difference in differences:
@@ -54,7 +61,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def parser() -> ArgumentParser:
-    """Return the parser of the command line."""
     found = ArgumentParser(
         prog=TOOL,
         description="Compile a module with Intel's offline compiler, count the result.",
@@ -84,42 +90,24 @@ def parser() -> ArgumentParser:
 
 def body(args: argparse.Namespace) -> list[Diagnostic]:
     """Do what the arguments ask for; return what is not as expected."""
-    from coopc.run.offline_compiler import options
-
     expected = read_expected(args.expect, clean=args.clean)
     devices = tuple(dict.fromkeys(args.device.split(",")))
-    for device in devices:
-        usage(lambda device=device: options(device, args.registers))
-    content = read_input(args.file)
+    with usage_errors(TOOL):
+        for device in devices:
+            options(device, args.registers)
+    content = read_bytes(args.file)
     isas = [
         compiled(args, binary_for(args, content, device), device) for device in devices
     ]
-    reasons = [
-        reason for isa in isas for reason in usage(lambda isa=isa: check(isa, expected))
-    ]
+    with usage_errors(TOOL):
+        reasons = [
+            x for isa in isas for x in isa.check(expected.exactly, expected.at_most)
+        ]
     show(isas, args)
     return [Diagnostic(Kind.EMIT, reason, Place(args.file)) for reason in reasons]
 
 
-def usage(action: Callable[[], T]) -> T:
-    """Take a `ValueError`, or a tool that is missing, for a mistake of the user."""
-    from coopc.run.toolchain import ToolMissing
-
-    try:
-        return action()
-    except (ValueError, ToolMissing) as error:
-        raise wrong_call(TOOL, str(error)) from error
-
-
-def check(isa: Isa, expected: Expected) -> tuple[str, ...]:
-    """Return in what the counts differ from those that are expected."""
-    return isa.check(expected.exactly, expected.at_most)
-
-
 def read_expected(texts: Sequence[str], *, clean: bool) -> Expected:
-    """Read KEY=NUMBER and KEY<=NUMBER."""
-    from coopc.run.isa import CLEAN
-
     exactly = dict(CLEAN) if clean else {}
     at_most: dict[str, int] = {}
     for text in texts:
@@ -131,20 +119,7 @@ def read_expected(texts: Sequence[str], *, clean: bool) -> Expected:
     return Expected(exactly, at_most)
 
 
-def read_input(path: str) -> bytes:
-    """Read a file, or the standard input."""
-    if path == "-":
-        return sys.stdin.buffer.read()
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        message = f"cannot read the file: {error.strerror or error}"
-        raise CompileError(Diagnostic(Kind.INPUT, message, Place(path))) from error
-
-
 def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
-    """Return the SPIR-V binary that is compiled for a device."""
     if content[:4] in MAGIC:
         return content
     if TEXT.match(content) is None:
@@ -155,11 +130,6 @@ def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 
 
 def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
-    """Return what coopc makes of IR."""
-    from coopc.compiler import compile
-    from coopc.remarks import print_remark
-    from coopc.source import decode
-
     target = args.target or f"spirv-binary{{device={device}}}"
     text = decode(content, args.file).text
     try:
@@ -175,41 +145,34 @@ def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 
 
 def assembled(path: str, content: bytes) -> bytes:
-    """Return the binary of SPIR-V text."""
-    from coopc.run.toolchain import assemble_spirv
-    from coopc.source import decode
-
     text = decode(content, path).text
     version = re.search(r";\s*Version:\s*(\d+\.\d+)", text)
     environment = f"spv{version[1] if version else '1.4'}"
-    return usage(lambda: assemble_spirv(text, environment))
+    with usage_errors(TOOL, ToolMissing):
+        return assemble_spirv(text, environment)
 
 
 def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:
-    """Validate a binary and compile it."""
-    from coopc.run.offline_compiler import CompilerRefused, compile_kernel
-    from coopc.run.toolchain import validate_spirv
-
     environment = f"spv{binary[6]}.{binary[5]}"
-    reason = usage(lambda: validate_spirv(binary, environment))
-    if reason is not None:
-        message = f"spirv-val ({environment}): {reason}"
-        raise CompileError(Diagnostic(Kind.EMIT, message, Place(args.file)))
-    try:
-        return usage(lambda: compile_kernel(binary, device, registers=args.registers))
-    except CompilerRefused as error:
-        message = f"{device}: {error}"
-        raise CompileError(Diagnostic(Kind.EMIT, message, Place(args.file))) from error
+    with usage_errors(TOOL, ToolMissing):
+        reason = validate_spirv(binary, environment)
+        if reason is not None:
+            reason = f"spirv-val ({environment}): {reason}"
+            raise CompileError(Diagnostic(Kind.EMIT, reason, Place(args.file)))
+        try:
+            return compile_kernel(binary, device, registers=args.registers)
+        except CompilerRefused as error:
+            reason = f"{device}: {error}"
+            raise CompileError(
+                Diagnostic(Kind.EMIT, reason, Place(args.file))
+            ) from error
 
 
 # --- Output. ---
 
 
 def show(isas: Sequence[Isa], args: argparse.Namespace) -> None:
-    """Print what was counted."""
     if args.json:
-        import json
-
         print(json.dumps([as_json(isa, assembly=args.asm) for isa in isas], indent=1))
         return
     if args.asm:
@@ -220,7 +183,6 @@ def show(isas: Sequence[Isa], args: argparse.Namespace) -> None:
 
 
 def as_json(isa: Isa, *, assembly: bool) -> dict[str, Any]:
-    """Return all figures of a device."""
     kernels: dict[str, Any] = {}
     for name, kernel in isa.kernels.items():
         found = kernels[name] = asdict(kernel)
@@ -240,10 +202,7 @@ BAD = ("calls", "spill", "private")
 
 
 def print_table(isas: Sequence[Isa]) -> None:
-    """Print a table of the innermost loop and the whole of each kernel."""
     from rich.console import Console
-
-    from coopc.device import DEVICES
 
     console = Console()
     if not console.is_terminal:
@@ -298,7 +257,6 @@ def rows(kernel: KernelIsa) -> list[list[str]]:
 
 
 def cell(name: str, number: int) -> str:
-    """Return a number as text, red where it should be 0."""
     return f"[bold red]{number}[/]" if number and name in BAD else str(number)
 
 

@@ -17,17 +17,23 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, NoReturn, TypeAlias, TypeVar
+from typing import Literal, NoReturn, TypeAlias
 
 from xdsl.ir import Attribute
 
+from coopc import device as devices
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
+from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
+from coopc.layout.encoding import Encoding
+from coopc.layout.encodings import DotOperandEncoding
+from coopc.layout.linear import LinearLayout
 from coopc.source import read_source
 from coopc.tools.driver import (
     ArgumentParser,
     RawHelpFormatter,
     run_tool,
+    usage_errors,
     whole_number,
     write_output,
 )
@@ -43,7 +49,7 @@ from coopc.tools.layout_output import (
 )
 from coopc.tools.layout_subjects import (
     SHORT_NAMES,
-    Reader,
+    LayoutReader,
     Subject,
     bits_of,
     encoding_of,
@@ -66,8 +72,6 @@ usage: {TOOL} -t TENSOR (-l LAYOUT | -i FILE [--alias-names NAME,..])
                     [--order {"|".join(ORDERS)}] [--device NAME]
 options: [--use-hw-view [--warp NUMBER]] [--format {"|".join(FORMATS)}]
          [-o FILE]"""
-
-Found = TypeVar("Found")
 
 
 class LayoutArguments(ArgumentParser):
@@ -153,23 +157,19 @@ class LayoutArguments(ArgumentParser):
         add("--device", metavar="NAME", help="whose messages (default: bmg)")
 
     def error(self, message: str) -> NoReturn:
-        """Raise the error that says `message`, with the usage."""
         raise CompileError(Diagnostic(Kind.USAGE, message, Place(TOOL), (Note(USAGE),)))
 
 
 class Show:
-    """One run of the tool."""
-
     def __init__(self, args: Sequence[str] | None):
         self.parser = LayoutArguments()
         self.args = self.parser.read(args)
         self.check()
         path = self.args.file
         source = None if path is None else read_source(path)
-        self.reader = Reader.new(source)
+        self.reader = LayoutReader.new(source)
 
     def check(self) -> None:
-        """Check what arguments go together."""
         args = self.args
         if args.shape is not None and args.tensor is not None:
             self.parser.error("expected one type, got two: of -t and without an option")
@@ -177,13 +177,12 @@ class Show:
             self.parser.error("expected one of -l and --distribution, got both")
         if args.alias_names and args.file is None:
             self.parser.error("expected a file (-i) for --alias-names, got none")
-        for option, given, wanted in (
-            ("--device", args.device is not None, bool(args.plan)),
-            ("--order", args.order is not None, bool(args.plan)),
-            ("--warp", args.warp is not None, args.use_hw_view),
+        for option, given, only, wanted in (
+            ("--device", args.device, "--plan", args.plan),
+            ("--order", args.order, "--plan", args.plan),
+            ("--warp", args.warp, "--use-hw-view", args.use_hw_view),
         ):
-            if given and not wanted:
-                only = "--use-hw-view" if option == "--warp" else "--plan"
+            if given is not None and not wanted:
                 self.parser.error(f"expected {option} only with {only}, got it without")
         if args.plan and (args.compare or args.use_hw_view):
             other = "--compare" if args.compare else "--use-hw-view"
@@ -239,7 +238,6 @@ class Show:
                 self.write(text, max(x.subgroup_size for x in subjects))
 
     def shape(self) -> Attribute | None:
-        """Return the type that is laid out, None without one."""
         text = self.args.shape if self.args.tensor is None else self.args.tensor
         where = "MATRIX" if self.args.tensor is None else "-t"
         return None if text is None else self.read(text, where)
@@ -258,21 +256,17 @@ class Show:
             raise
 
     def read_layout(self, text: str, where: str) -> Attribute:
-        """Read a layout; what is none comes with the usage."""
         return self.layout_of(self.read(text, where), where)
 
     def layout_of(self, found: Attribute, where: str) -> Attribute:
-        """Return what was read, if it is a layout."""
         if rule_in(found) is None:
             self.parser.error(f"{where}: expected a layout, got {found}")
         return found
 
     def subjects(self, shape: Attribute | None) -> list[Subject]:
-        """Return what is shown: of the file first, then of -l."""
         return [self.laid_out(x, shape, name) for name, x in self.layouts(shape)]
 
     def layouts(self, shape: Attribute | None) -> list[tuple[str, Attribute]]:
-        """Return the layouts that are asked for, with their names."""
         args = self.args
         found: list[tuple[str, Attribute]] = []
         if args.file is not None:
@@ -289,9 +283,6 @@ class Show:
         return [("", self.default_layout(shape))]
 
     def plans(self, shape: Attribute | None) -> str:
-        """Return by which messages tensors are loaded."""
-        from coopc import device as devices
-
         args = self.args
         device, order = args.device or "bmg", args.order or ORDERS[0]
         try:
@@ -301,13 +292,12 @@ class Show:
         texts: list[str] = []
         for name, layout in self.layouts(shape):
             subject = self.laid_out(layout, shape, name)
-            wanted = (subject, layout, shape, order, args.plan, device)
-            text = fitting(lambda wanted=wanted: planned(*wanted), name)
+            with usage_errors(TOOL, about=name):
+                text = planned(subject, layout, shape, order, args.plan, device)
             texts.append(f"{name}: {text}" if name else text)
         return "\n".join(texts)
 
     def default_layout(self, shape: Attribute) -> Attribute:
-        """Return the layout of a type that comes without one."""
         if (encoding := encoding_of(shape)) is not None:
             return encoding
         if shape.name == "coopmatrix.matrix":
@@ -335,10 +325,10 @@ class Show:
         """Return a layout of a type; what does not fit is an error."""
         shape = None if shape is layout else shape
         lanes = self.args.subgroup_size
-        return fitting(lambda: subject_of(layout, shape, lanes, name), name)
+        with usage_errors(TOOL, about=name):
+            return subject_of(layout, shape, lanes, name)
 
     def compare(self, subjects: Sequence[Subject]) -> None:
-        """Write where two layouts differ."""
         from coopc.layout.comparison import Comparison, comparison_text
 
         a, b = subjects
@@ -353,11 +343,9 @@ class Show:
             )
         # Elements that change their width are exchanged while they are narrow.
         bits = min(a.element_bits, b.element_bits)
-        found = fitting(
-            lambda: Comparison.of(
-                a.distribution(), b.distribution(), a.subgroup_size, bits
-            )
-        )
+        with usage_errors(TOOL):
+            pair = a.distribution(), b.distribution()
+            found = Comparison.of(*pair, a.subgroup_size, bits)
         if self.format == "json":
             self.write(as_json(subjects, found))
         else:
@@ -365,7 +353,6 @@ class Show:
             self.write(names + comparison_text(found))
 
     def check_warp(self, subjects: Sequence[Subject]) -> None:
-        """Check that all layouts have the subgroup that is asked for."""
         for subject in subjects:
             warps = subject.placement().sizes["warp"]
             if self.args.warp >= warps:
@@ -378,20 +365,19 @@ class Show:
         """Return texts of layouts, each under its name where it was given by one."""
         named = self.args.layout is not None or self.args.file is not None
         after = "\n" if self.args.alias_names else ""
-        return "".join(
-            (f"{HEADER}{x.name}\n" if named else "")
-            + fitting(lambda x=x: text(x))
-            + after
-            for x in subjects
-        )
+        with usage_errors(TOOL):
+            return "".join(
+                (f"{HEADER}{x.name}\n" if named else "") + text(x) + after
+                for x in subjects
+            )
 
     def drawn(self, subjects: Sequence[Subject], format: str) -> bytes:
-        """Return pictures."""
         try:
             kind = "svg" if format == "svg" else "png"
             warp = self.args.warp or 0
             view = self.args.use_hw_view
-            return fitting(lambda: pictures(subjects, kind, view, warp))
+            with usage_errors(TOOL):
+                return pictures(subjects, kind, view, warp)
         except ImportError as error:
             message = (
                 f"expected matplotlib for --format {format}, as in coopc[pictures]"
@@ -407,20 +393,6 @@ class Show:
             write_output(output, text.encode())
 
 
-def fitting(make: Callable[[], Found], name: str = "") -> Found:
-    """Return what `make` makes; a ValueError is the user's.
-
-    Args:
-        make: what may not fit.
-        name: the alias that it is about.
-    """
-    try:
-        return make()
-    except ValueError as error:
-        message = f"{name}: {error}" if name else str(error)
-        raise unfit(message, TOOL) from error
-
-
 def planned(
     subject: Subject,
     layout: Attribute,
@@ -429,22 +401,12 @@ def planned(
     wish: Wish,
     device: str,
 ) -> str:
-    """Return the text of the document for a tensor.
-
-    Args:
-        subject: the tensor, laid out.
-        layout: the attribute that it is laid out by.
-        shape: the type of the tensor.
-        order: which dimension is contiguous in memory, one of `ORDERS`.
-        wish: the fewest instructions, or the fewest messages.
-        device: whose messages there are.
+    """Return the messages that load a tensor, contiguous in memory by one of `ORDERS`.
 
     Raises:
         ValueError: it is no tensor of rank 2, or no message gives its lanes what they
             hold.
     """
-    from coopc import device as devices
-    from coopc.layout.linear import LinearLayout
     from coopc.plan.block2d import BlockPlan
     from coopc.plan.display import display_of
     from coopc.plan.search import Request, plan
@@ -468,7 +430,6 @@ def planned(
 
 
 def _bits_of_matrix(shape: Attribute | None) -> int:
-    """Return the width of the elements of a tensor of rank 2."""
     if not is_tensor(shape):
         raise ValueError(f"expected a tensor to plan, got {shape}")
     if len(shape.get_shape()) != 2:
@@ -481,11 +442,6 @@ def _bits_of_matrix(shape: Attribute | None) -> int:
 
 def _operand(rule: object, bits: int) -> tuple[tuple[int, int], int]:
     """Return the sizes of one operand of DPAS, and the width of its components."""
-    from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
-    from coopc.layout.encoding import Encoding
-    from coopc.layout.encodings import DotOperandEncoding
-    from coopc.layout.linear import LinearLayout
-
     match rule:
         case DotOperandEncoding(parent=DpasEncoding() as parent):
             channel = CHANNEL_BITS if rule.op_idx else max(16, bits)
@@ -500,7 +456,6 @@ def _operand(rule: object, bits: int) -> tuple[tuple[int, int], int]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on `args`, by default the command line's; return its status."""
     return run_tool(TOOL, lambda: Show(args).run())
 
 

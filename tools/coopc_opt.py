@@ -9,13 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from io import StringIO
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 
@@ -37,6 +41,9 @@ from coopc.tools.driver import (
 from coopc.tools.help import LISTS, ListAction, add_help, add_list
 from coopc.universe import everything
 
+if TYPE_CHECKING:
+    from coopc.validate.step import Validator
+
 TOOL = "coopc-opt"
 EXTENSIONS = ("mlir", "ttgir", "ttir")
 """Names of files that hold MLIR end in one of these."""
@@ -50,8 +57,6 @@ Add: TypeAlias = Callable[..., argparse.Action]
 
 
 class CoopcOpt:
-    """One run of the tool."""
-
     output: list[str | bytes]
     """What will be written, if nothing goes wrong."""
     status: int
@@ -85,7 +90,6 @@ class CoopcOpt:
         write_output(self.args.output_file, b"".join(map(as_bytes, self.output)))
 
     def compile(self) -> None:
-        """Append to the output what becomes of the input."""
         steps = read_passes(",".join(self.args.passes), self.universe.all_passes)
         target = self.read_target()
         self.check_extension()
@@ -137,7 +141,6 @@ class CoopcOpt:
         return replace(target, **options)
 
     def check_extension(self) -> None:
-        """Check that the input is a file of IR by its name, unless `-f` says so."""
         path: str | None = self.args.input_file
         if path is None or path == "-" or self.args.frontend:
             return
@@ -148,20 +151,10 @@ class CoopcOpt:
             raise wrong_call(TOOL, message)
 
     def parse(self, source: Source) -> ModuleOp:
-        """The module in `source`."""
         implicit = not self.args.no_implicit_module
         return parse(self.ctx, source, implicit_module=implicit)
 
     def observers(self) -> tuple[Observer, ...]:
-        """Who looks at the module between passes."""
-        if not (
-            self.args.print_between_passes
-            or self.args.time_passes
-            or self.args.validate
-        ):
-            return ()
-        from coopc.tools.observers import PrintIR, Time, Validate
-
         asked = {
             PrintIR(self.output): self.args.print_between_passes,
             Time(): self.args.time_passes,
@@ -170,7 +163,6 @@ class CoopcOpt:
         return tuple(observer for observer, wanted in asked.items() if wanted)
 
     def is_expected(self, diagnostic: Diagnostic) -> bool:
-        """Whether the arguments say that this diagnostic is what is wanted."""
         match diagnostic.kind:
             case Kind.PARSE:
                 return self.args.parsing_diagnostics
@@ -180,17 +172,68 @@ class CoopcOpt:
                 return False
 
 
+# --- Between passes. ---
+
+
+class PrintIR(Observer):
+    """Appends the module after each pass but the last to `output`."""
+
+    def __init__(self, output: list[str | bytes]):
+        self.output = output
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        if not last:
+            text = StringIO()
+            Printer(stream=text).print_op(module)
+            self.output.append(f"IR after {step.name}:\n{text.getvalue()}\n\n\n\n")
+
+
+class Time(Observer):
+    """Prints how long each pass took, with verification, on the standard error."""
+
+    began_s: float
+
+    def start(self, module: ModuleOp) -> None:
+        self.began_s = time.perf_counter()
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        now_s = time.perf_counter()
+        took_s = now_s - self.began_s
+        print(f"Pass {step.name} took {took_s:.4f} seconds", file=sys.stderr)
+        self.began_s = now_s
+
+
+class Validate(Observer):
+    """Compares what the kernels do before and after each pass."""
+
+    validator: Validator
+
+    def __init__(self, seed: int):
+        self.seed = seed
+
+    def start(self, module: ModuleOp) -> None:
+        from coopc.validate.step import Validator
+
+        self.validator = Validator(module.clone(), self.seed)
+
+    def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
+        from coopc.validate.step import validate_next
+
+        validate_next(self.validator, module.clone(), step, None)
+
+
+# --- The command line. ---
+
+
 def unverified(self: Attribute) -> None:
     """What attributes do when they are made and shall not be verified."""
 
 
 def as_bytes(content: str | bytes) -> bytes:
-    """`content`, in UTF-8 if it is text."""
     return content.encode("utf-8") if isinstance(content, str) else content
 
 
 def parser() -> ArgumentParser:
-    """Return the parser of the command line."""
     found = ArgumentParser(
         prog=TOOL,
         usage=USAGE,
@@ -223,7 +266,6 @@ def parser() -> ArgumentParser:
 
 
 def add_input(add: Add) -> None:
-    """Add what is read, and how."""
     add(
         "input_file",
         nargs="?",
@@ -238,22 +280,15 @@ def add_input(add: Add) -> None:
         help="read a file of any name as mlir, ttgir or ttir",
     )
     flag = partial(add, action="store_true")
-    flag(
-        "--split-input-file",
-        help="process each piece between lines '// -----' by itself",
-    )
-    flag(
-        "--allow-unregistered-dialect",
-        help="accept operations of dialects that are not known",
-    )
-    flag(
-        "--no-implicit-module",
-        help="expect a builtin.module around all operations",
-    )
+    what = "process each piece between lines '// -----' by itself"
+    flag("--split-input-file", help=what)
+    what = "accept operations of dialects that are not known"
+    flag("--allow-unregistered-dialect", help=what)
+    what = "expect a builtin.module around all operations"
+    flag("--no-implicit-module", help=what)
 
 
 def add_work(add: Add) -> None:
-    """Add what is done with it, and what is written."""
     add(
         "-p",
         "--passes",
@@ -273,7 +308,6 @@ def add_work(add: Add) -> None:
 
 
 def add_checks(add: Add) -> None:
-    """Add what is checked on the way, and what is said of it."""
     flag = partial(add, action="store_true")
     flag("--validate", help="compare what each kernel does before and after each pass")
     add(
@@ -284,20 +318,15 @@ def add_checks(add: Add) -> None:
         help="seed of the inputs of --validate (default: 0)",
     )
     flag("--disable-verify", help="verify neither the input nor what passes make of it")
-    flag(
-        "--verify-diagnostics",
-        help="write the diagnostic of a check, a pass or a target as output, status 0",
-    )
-    flag(
-        "--parsing-diagnostics",
-        help="write the diagnostic of the parser as output, status 0",
-    )
+    what = "write the diagnostic of a check, a pass or a target as output, status 0"
+    flag("--verify-diagnostics", help=what)
+    what = "write the diagnostic of the parser as output, status 0"
+    flag("--parsing-diagnostics", help=what)
     flag("--time-passes", help="print the time that each pass takes")
     flag("--shrink", help="say to Shrink Ray whether a ShrinkException is raised")
 
 
 def add_printing(add: Add) -> None:
-    """Add how IR is printed."""
     flag = partial(add, action="store_true")
     flag("--print-between-passes", help="also after each pass")
     flag("--print-op-generic", help="in the generic format")
@@ -307,8 +336,6 @@ def add_printing(add: Add) -> None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on `args`, by default the command line's; return its status."""
-
     def body() -> int:
         tool = CoopcOpt(args)
         tool.run()

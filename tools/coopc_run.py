@@ -19,40 +19,46 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from xdsl.dialects.func import FuncOp
+
+from coopc.compiler import compile, new_context
+from coopc.device import DEVICES, device
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place, near_match
-from coopc.explain import place_of_op
+from coopc.explain import explaining, place_of_op
 from coopc.interface import SECOND_ENTRY
-from coopc.pipeline import Observer
+from coopc.parsing import parse
+from coopc.pipeline import Observer, Run, read_passes
+from coopc.remarks import print_remark, remark
+from coopc.source import Source, read_source
 from coopc.tools.driver import (
     ArgumentParser,
     run_tool,
+    usage_errors,
     whole_number,
     write_output,
     wrong_call,
 )
 from coopc.tools.help import add_list
+from coopc.universe import everything
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute, Operation
     from xdsl.passes import ModulePass
 
-    from coopc.emit.walker import Facts
     from coopc.interface import Interface
-    from coopc.interface_call import Call, Given
+    from coopc.interface_call import Call
     from coopc.run.bounds_checks import Access
     from coopc.run.execute import Array, Outcome
     from coopc.run.tiles import Tiles
     from coopc.sim.matrices import Provider
     from coopc.sim.tracked import Inputs
-    from coopc.source import Source
     from coopc.validate.compare import Difference
 
     Arrays: TypeAlias = list[tuple[Array, Array | None]]
@@ -97,7 +103,6 @@ class Help(argparse.ArgumentDefaultsHelpFormatter):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on `args`, by default the command line's."""
     return run_tool(TOOL, lambda: body(read_arguments(args)))
 
 
@@ -116,7 +121,6 @@ def read_arguments(args: Sequence[str] | None) -> argparse.Namespace:
 
 
 def parser() -> ArgumentParser:
-    """Return the parser of the command line."""
     found = ArgumentParser(
         prog=TOOL,
         description="Compile a kernel, run it, and compare what it did.",
@@ -131,7 +135,6 @@ def parser() -> ArgumentParser:
 
 
 def add_places(parser: ArgumentParser) -> None:
-    """Add what is run, and where."""
     add = parser.add_argument
     add("file", help="the kernel's module, as coopc-opt reads it")
     add("--on", choices=[*ON], default="sim", help="where it runs")
@@ -156,7 +159,6 @@ def add_places(parser: ArgumentParser) -> None:
 
 
 def add_values(parser: ArgumentParser) -> None:
-    """Add what the kernel is given."""
     add = parser.add_argument
     several = partial(add, action="append", default=[])
     several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
@@ -169,7 +171,6 @@ def add_values(parser: ArgumentParser) -> None:
 
 
 def add_comparisons(parser: ArgumentParser) -> None:
-    """Add how often it runs, and what it is compared with."""
     add, repeat = parser.add_argument, whole_number(1)
     several = partial(add, action="append", default=[])
     add(
@@ -196,8 +197,6 @@ def add_comparisons(parser: ArgumentParser) -> None:
 
 
 class Level(Enum):
-    """How far down the kernels of a source are written."""
-
     COOPMATRIX = auto()
     TRITON = auto()
     XE = auto()
@@ -216,9 +215,7 @@ class Owners(Observer):
     """Of a subgroup, by the kernel's name."""
 
     def start(self, module: ModuleOp) -> None:
-        """Note what the text says."""
         from xdsl.dialects.builtin import IntegerAttr
-        from xdsl.dialects.func import FuncOp
 
         from coopc.dialects import coopmatrix, simt
 
@@ -232,14 +229,12 @@ class Owners(Observer):
                 self.lanes.setdefault(name, lanes.value.data)
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        """Note what a pass has decided."""
         self.start(module)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A kernel, ready to run."""
-
+    args: argparse.Namespace
     source: Source
     """The text, for diagnostics."""
     module: ModuleOp
@@ -249,32 +244,34 @@ class Job:
     """What the simulator or LLVM gets: the source after its passes."""
     binary: bytes
     """What the driver gets; empty on the simulator."""
-    interface: Interface
-    given: tuple[Given, ...]
     call: Call
     spec: Mapping[str, int]
     owners: Owners
     """Who holds which elements, as far as passes decide it."""
-    emulated: str | None = None
+    emulated: str | None
     """The device whose instructions are emulated."""
-    tiles: Tiles | None = None
+    tiles: Tiles | None
     """Where tiles of AMX are, on the processor."""
 
     @property
+    def interface(self) -> Interface:
+        return self.call.interface
+
+    @property
+    def subgroup_size(self) -> int:
+        """What a pass has decided, or the kernel's, or the device's."""
+        decided = self.owners.lanes.get(self.source_name)
+        known = (
+            decided if self.args.on == "cpu" else 0
+        ) or self.interface.subgroup_size
+        return known or device(self.args.device or ON[self.args.on]).subgroup_size
+
+    @property
     def source_name(self) -> str:
-        """The name of the kernel in the source."""
         return self.interface.name.removesuffix(SECOND_ENTRY)
 
 
 def prepare(args: argparse.Namespace) -> Job:
-    """Read, compile, and make the arguments."""
-    from coopc.compiler import compile, new_context
-    from coopc.parsing import parse
-    from coopc.pipeline import Run, read_passes
-    from coopc.remarks import print_remark
-    from coopc.source import read_source
-    from coopc.universe import everything
-
     source = read_source(args.file)
     module = parse(new_context(everything()), source)
     Run(new_context(everything()), source).apply(module, ())  # which verifies it
@@ -286,8 +283,8 @@ def prepare(args: argparse.Namespace) -> Job:
     if args.on == "sim":
         if steps:
             program = after(module, source, steps, owners)
-        device = args.device or ON["sim"]
-        known = interfaces(with_kernels(program, source), source, device)
+        name = args.device or ON["sim"]
+        known = interfaces(with_kernels(program, source), source, name)
     elif args.on == "cpu":
         program, tiles, owners = for_processor(args, module, source, steps)
         known = interfaces(with_kernels(module, source), source, ON["cpu"])
@@ -303,35 +300,32 @@ def prepare(args: argparse.Namespace) -> Job:
         binary = artifact.bytes
         known = list(artifact.interface)
     call, spec = called(args, known)
-    interface = call.interface
-    check_grid(args, module, interface.name)
+    name = call.interface.name
+    check_grid(args, module, name)
     if args.on == "opencl" and len(known) > 1:
-        binary = compiled_alone(module, source, steps, interface.name)
-    emulated = emulated_device(steps, module)
+        binary = compiled_alone(module, source, steps, name)
     return Job(
-        source,
-        plain,
-        level,
-        program,
-        binary,
-        interface,
-        call.given,
-        call,
-        spec,
-        owners,
-        emulated,
-        tiles,
+        args=args,
+        source=source,
+        module=plain,
+        level=level,
+        program=program,
+        binary=binary,
+        call=call,
+        spec=spec,
+        owners=owners,
+        emulated=emulated_device(steps, module),
+        tiles=tiles,
     )
 
 
 def called(
     args: argparse.Namespace, known: Sequence[Interface]
 ) -> tuple[Call, dict[str, int]]:
-    """Choose the entry point, and make its arguments and its constants."""
     from coopc.interface_call import entry_for, pack
     from coopc.run.arguments import make_arguments, read_grid, read_spec, read_words
 
-    with usage():
+    with usage_errors(TOOL, OSError):
         interface = choose(known, args.kernel)
         words = read_words(args.arg, interface)
         given = make_arguments(interface, words, args.seed, args.size)
@@ -342,7 +336,6 @@ def called(
 
 def check_grid(args: argparse.Namespace, module: ModuleOp, name: str) -> None:
     """Refuse a grid of a function that the source has not as a kernel."""
-    from xdsl.dialects.func import FuncOp
     from xdsl.traits import SymbolTable
 
     from coopc.dialects.simt import KERNEL
@@ -357,7 +350,6 @@ def check_grid(args: argparse.Namespace, module: ModuleOp, name: str) -> None:
 
 
 def level_of(module: ModuleOp) -> Level:
-    """Return how far down the kernels of a module are written."""
     dialects = {op.dialect_name() for op in module.walk()}
     if "tt" in dialects:
         return Level.TRITON
@@ -380,10 +372,6 @@ def after(
     *observers: Observer,
 ) -> ModuleOp:
     """Return what passes make of a module, which is not changed."""
-    from coopc.compiler import new_context
-    from coopc.pipeline import Run
-    from coopc.universe import everything
-
     program = module.clone()
     run = Run(new_context(everything()), source, observers=observers)
     run.apply(program, steps)
@@ -400,10 +388,7 @@ def for_processor(
 
     Where none were asked for and tiles cannot do what it does, vectors do it.
     """
-    from coopc.pipeline import read_passes
-    from coopc.remarks import remark
     from coopc.run.tiles import Tiles
-    from coopc.universe import everything
 
     tiles, owners = tiles_of(args), Owners()
     if args.pipeline is not None or args.tiles != "auto":
@@ -429,9 +414,6 @@ def for_processor(
 
 
 def lacking_of(program: ModuleOp) -> str | None:
-    """Return what of AMX functions need and this processor has not, or None."""
-    from xdsl.dialects.func import FuncOp
-
     from coopc.emit.llvm.emission import features
     from coopc.run.tiles import cpu_flags, lacking
 
@@ -441,7 +423,6 @@ def lacking_of(program: ModuleOp) -> str | None:
 
 
 def first_product(module: ModuleOp) -> Operation | None:
-    """Return the first multiplication of matrices, or None."""
     from coopc.dialects.coopmatrix import MulAddOp
     from coopc.passes.linalg.match import recognised
 
@@ -465,7 +446,6 @@ def compiled_alone(
     """
     from xdsl.rewriter import Rewriter
 
-    from coopc.compiler import compile
     from coopc.dialects.simt import kernels
 
     program = after(module, source, steps)
@@ -475,18 +455,21 @@ def compiled_alone(
     return compile(program, "", "spirv-binary", name=source.name).bytes
 
 
-def interfaces(module: ModuleOp, source: Source, device: str) -> list[Interface]:
-    """Return the interfaces of the kernels that are simulated."""
+def interfaces(module: ModuleOp, source: Source, name: str) -> list[Interface]:
+    """Return the interfaces of kernels, as the simulator calls them for a device."""
     from xdsl.utils.exceptions import PassFailedException
 
     from coopc.dialects.simt import kernels
     from coopc.emit.interface import interface_of
-    from coopc.emit.walker import Refusal
+    from coopc.emit.walker import Facts, Refusal
 
-    with usage():
-        facts = simulated_facts(device)
+    with usage_errors(TOOL, OSError):
+        target = device(name)
+        if not target.flavours:
+            raise ValueError(f"expected a device that runs kernels, got {name}")
+        facts = Facts(target.flavours[0], target)
     found: list[Interface] = []
-    with explained(source, Kind.VERIFY, "the interface of its kernels"):
+    with explaining(Kind.VERIFY, source, "the interface of its kernels"):
         for kernel in kernels(module):
             try:
                 found.append(interface_of(kernel, module, facts))
@@ -496,54 +479,20 @@ def interfaces(module: ModuleOp, source: Source, device: str) -> list[Interface]
     return found
 
 
-@contextmanager
-def explained(source: Source, kind: Kind, step: str) -> Generator[None]:
-    """Raise what is wrong with a module as the diagnostic that says where.
-
-    Raises:
-        CompileError: Any exception of a step.
-    """
-    from coopc.explain import of_step
-    from coopc.xdsl_gaps import blaming
-
-    try:
-        with blaming():
-            yield
-    except Exception as error:
-        raise CompileError(of_step(error, kind, source, step)) from error
-
-
 def with_kernels(module: ModuleOp, source: Source) -> ModuleOp:
     """Return a module in which functions of linalg, too, are kernels."""
     if not any(op.dialect_name() == "linalg" for op in module.walk()):
         return module
-    from coopc.compiler import new_context
     from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
         ConvertLinalgToCoopmatrixPass,
     )
     from coopc.pipelines import CPU_TILE
-    from coopc.universe import everything
 
     found = module.clone()
     step = ConvertLinalgToCoopmatrixPass((*CPU_TILE, 32))
-    with explained(source, Kind.PASS, f"pass '{step}'"):
+    with explaining(Kind.PASS, source, f"pass '{step}'"):
         step.apply(new_context(everything()), found)
     return found
-
-
-def simulated_facts(name: str) -> Facts:
-    """Return the facts of a device that the simulator stands for.
-
-    Raises:
-        ValueError: there is no such device, or it runs no kernels.
-    """
-    from coopc.device import device
-    from coopc.emit.walker import Facts
-
-    found = device(name)
-    if not found.flavours:
-        raise ValueError(f"expected a device that runs kernels, got {name}")
-    return Facts(found.flavours[0], found)
 
 
 def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None:
@@ -558,15 +507,6 @@ def emulated_device(steps: Sequence[ModulePass], module: ModuleOp) -> str | None
         if isinstance(step, SetTargetPass):
             found = step.device or found
     return None
-
-
-@contextmanager
-def usage() -> Generator[None]:
-    """Take a `ValueError` for a mistake on the command line."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise wrong_call(TOOL, str(error)) from error
 
 
 def choose(known: Sequence[Interface], name: str | None) -> Interface:
@@ -594,26 +534,18 @@ def choose(known: Sequence[Interface], name: str | None) -> Interface:
     return known[names.index(first[0] if name is None else name)]
 
 
-def family_of(name: str) -> str | None:
-    """Return what a device is programmed by; None if there is no such device."""
-    from coopc.device import DEVICES
-
-    return DEVICES[name].family if name in DEVICES else None
-
-
 def pipeline(args: argparse.Namespace, level: Level) -> str:
-    """Return the passes that make the module what its driver takes."""
     if args.pipeline is not None:
         return args.pipeline
     if args.on == "sim":
         return ""
     if args.on == "cpu" and level is Level.COOPMATRIX:
         return "coopc-cpu" if tiles_of(args) == "none" else "coopc-amx"
-    device = args.device or (XE_DEVICE if level is Level.TRITON else ON[args.on])
-    emulating = f"coopc-xe{{device={device} fallback=true emulate=true}}"
+    name = args.device or (XE_DEVICE if level is Level.TRITON else ON[args.on])
+    emulating = f"coopc-xe{{device={name} fallback=true emulate=true}}"
     if level is Level.COOPMATRIX:
-        is_xe = args.on == "opencl" and family_of(device) == "xe"
-        return emulating if is_xe else f"coopc-khr{{device={device}}}"
+        is_xe = args.on == "opencl" and name in DEVICES and DEVICES[name].family == "xe"
+        return emulating if is_xe else f"coopc-khr{{device={name}}}"
     if args.on != "opencl":
         what = "Triton's kernels" if level is Level.TRITON else "kernels of xe"
         raise wrong_call(TOOL, f"expected --on opencl or sim, where {what} can run")
@@ -633,26 +565,25 @@ def tiles_of(args: argparse.Namespace) -> Tiles:
 
 
 def body(args: argparse.Namespace) -> None:
-    """Do what the arguments ask for."""
     job = prepare(args)
     # Before it runs: a driver may do anything with what is undefined, even hang.
-    expected_arrays = reference(args, job) if args.check else None
-    outcome = execute(args, job)
-    buffers = names_of_buffers(job.interface)
-    after = dict(zip(buffers, outcome.arrays, strict=True))
+    expected_arrays = reference(job) if args.check else None
+    outcome = execute(job)
+    names = [each.name for each in job.interface.buffers]
+    after = dict(zip(names, outcome.arrays, strict=True))
     differences: dict[str, Difference] = {}
     depends: dict[str, str] = {}
     if expected_arrays is not None:
         differences |= differences_from(job, after, expected_arrays)
         if not all(found.ok for found in differences.values()):
-            depends = dependent(args, job, after, expected_arrays)
+            depends = dependent(job, after, expected_arrays)
             depends = {k: v for k, v in depends.items() if not differences[k].ok}
     for text in args.expect:
-        name, difference = expected(text, job.interface, after)
+        name, difference = expected(text, after)
         differences[name] = difference
         depends.pop(name, None)  # what the driver is to choose is known here
     save(args.save, after)
-    show(args, job, outcome, differences, depends)
+    show(job, outcome, differences, depends)
     wrong = [
         name
         for name, found in differences.items()
@@ -662,55 +593,50 @@ def body(args: argparse.Namespace) -> None:
         raise wrong_call(TOOL, f"{', '.join(wrong)} is not what was expected")
 
 
-def execute(args: argparse.Namespace, job: Job) -> Outcome:
-    """Run the kernel where the arguments say."""
-    if args.on == "sim":
-        with usage():
-            return on_simulator(args, job)
+def execute(job: Job) -> Outcome:
+    if job.args.on == "sim":
+        with usage_errors(TOOL, OSError):
+            return on_simulator(job)
     from coopc.run.toolchain import ToolMissing
     from coopc.run.worker import RunFailed
 
-    try:
-        return on_processor(args, job) if args.on == "cpu" else on_driver(args, job)
-    except (RunFailed, ToolMissing, ValueError) as error:
-        raise wrong_call(TOOL, str(error)) from error
+    with usage_errors(TOOL, RunFailed, ToolMissing):
+        return on_processor(job) if job.args.on == "cpu" else on_driver(job)
 
 
-def on_driver(args: argparse.Namespace, job: Job) -> Outcome:
-    """Run what was compiled on an OpenCL or a Vulkan driver."""
+def on_driver(job: Job) -> Outcome:
     from coopc.run import opencl, vulkan
     from coopc.run.execute import on_opencl, on_vulkan
 
     what = (job.binary, job.call)
     how: dict[str, Any] = {
         "spec": job.spec,
-        "repeats": args.repeat,
-        "seconds": args.timeout,
+        "repeats": job.args.repeat,
+        "seconds": job.args.timeout,
     }
-    if args.on == "opencl":
+    if job.args.on == "opencl":
         amx = b"SPV_KHR_cooperative_matrix" in job.binary
         with opencl.Session.start(amx=amx) as session:
             return on_opencl(*what, session, **how)
-    lavapipe = (args.device or ON["vulkan"]) == "lavapipe"
+    lavapipe = (job.args.device or ON["vulkan"]) == "lavapipe"
     with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:
         return on_vulkan(*what, session, **how)
 
 
-def on_simulator(args: argparse.Namespace, job: Job) -> Outcome:
-    """Run the source on the simulator."""
+def on_simulator(job: Job) -> Outcome:
     from coopc.run.execute import Outcome
 
     times: list[float] = []
     arrays: list[tuple[Array, ...]] = []
-    for _ in range(args.repeat):
+    for _ in range(job.args.repeat):
         start = time.perf_counter()
-        found = simulated(args, job, job.program, job.interface.name)
+        found = simulated(job, job.program, job.interface.name)
         arrays.append(tuple(array for array, _ in found))
         times.append(1000 * (time.perf_counter() - start))
     return Outcome(arrays[0], tuple(times), "the simulator")
 
 
-def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
+def on_processor(job: Job) -> Outcome:
     """Compile what the passes made for this processor, and run it."""
     from coopc.run.bounds_checks import add_bounds_checks
     from coopc.run.cpu import Stages, llvm_ir
@@ -720,9 +646,9 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
 
     assert job.tiles is not None, job
     checks: list[Access] = []
-    if args.bounds:
+    if job.args.bounds:
         checks = add_bounds_checks(job.program)
-    with explained(job.source, Kind.EMIT, "target 'llvm-ir'"):
+    with explaining(Kind.EMIT, job.source, "target 'llvm-ir'"):
         ir = llvm_ir(job.program)
     try:
         with Session.start() as session:
@@ -732,9 +658,9 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
                 job.call,
                 session,
                 tiles=job.tiles,
-                threads=args.threads,
-                repeats=args.repeat,
-                seconds=args.timeout,
+                threads=job.args.threads,
+                repeats=job.args.repeat,
+                seconds=job.args.timeout,
             )
     except RunFailed as error:
         number: int | None = error.details.get("check")
@@ -748,7 +674,6 @@ def on_processor(args: argparse.Namespace, job: Job) -> Outcome:
 
 
 def simulated(
-    args: argparse.Namespace,
     job: Job,
     module: ModuleOp,
     name: str,
@@ -766,21 +691,20 @@ def simulated(
     from coopc.sim.errors import SimulationError
     from coopc.sim.simulate import Options, simulate
 
-    given = [copied(np.asarray(x)) if np.ndim(x) else x for x in job.given]
+    given = [copied(np.asarray(x)) if np.ndim(x) else x for x in job.call.given]
     options = Options(
         grid=job.call.groups,
-        subgroup_size=subgroup_size(args, job),
+        subgroup_size=job.subgroup_size,
         distribution=distribution,
         constants=job.spec,
         track=track,
     )
     try:
-        run = simulate(module, name, given, options)
+        with usage_errors(TOOL):
+            run = simulate(module, name, given, options)
     except SimulationError as error:
         place = Place(TOOL) if error.op is None else place_of_op(error.op, job.source)
         raise CompileError(Diagnostic(Kind.USAGE, str(error), place)) from error
-    except ValueError as error:
-        raise wrong_call(TOOL, str(error)) from error
     errors = run.errors or (None,) * len(given)
     return [
         (each, error)
@@ -789,30 +713,23 @@ def simulated(
     ]
 
 
-def reference(
-    args: argparse.Namespace, job: Job, distribution: Provider | None = None
-) -> Arrays:
-    """Return what the simulator makes of the source, with the owners that ran.
+def reference(job: Job, distribution: Provider | None = None) -> Arrays:
+    """Simulate the source, with the owners of elements that ran, or others.
 
     Through operations of `xe` it tracks no errors: there the order of sums is part of
     what they do, and all is the same.
-
-    Args:
-        args: the command line's.
-        job: what runs.
-        distribution: who holds which elements, instead.
     """
     from coopc.sim.matrices import named_provider
     from coopc.sim.tracked import Inputs
 
-    real = any("=rand" in word or ".npy" in word for word in args.arg)
+    real = any("=rand" in word or ".npy" in word for word in job.args.arg)
     track = Inputs.REAL if real else Inputs.EXACT
     if job.level is Level.XE:
         track = None
     decided = job.owners.distributions.get(job.source_name)
     if distribution is None and decided is not None:
         distribution = named_provider(decided)
-    return simulated(args, job, job.module, job.source_name, track, distribution)
+    return simulated(job, job.module, job.source_name, track, distribution)
 
 
 def differences_from(
@@ -823,10 +740,8 @@ def differences_from(
     What is exact must be the same to the bit; else each side may be off by the bound of
     rounding errors that the simulator tracks.
     """
-    from coopc.interface import Buffer
     from coopc.validate.compare import compare
 
-    buffers = [each for each in job.interface.arguments if isinstance(each, Buffer)]
     return {
         buffer.name: compare(
             after[buffer.name],
@@ -834,13 +749,11 @@ def differences_from(
             bound=None if error is None else 2 * error,
             bf16=buffer.element == "bf16",
         )
-        for buffer, (array, error) in zip(buffers, expected, strict=True)
+        for buffer, (array, error) in zip(job.interface.buffers, expected, strict=True)
     }
 
 
-def dependent(
-    args: argparse.Namespace, job: Job, after: Mapping[str, Array], expected: Arrays
-) -> dict[str, str]:
+def dependent(job: Job, after: Mapping[str, Array], expected: Arrays) -> dict[str, str]:
     """Return which arrays depend on a choice of the driver, and on what of it.
 
     Where no pass decides which lane holds which element, the driver does; then these
@@ -855,7 +768,7 @@ def dependent(
     found: dict[str, str] = {}
     for what, distribution in OTHERS.items():
         try:
-            arrays = reference(args, job, distribution)
+            arrays = reference(job, distribution)
         except CompileError:  # with fewer elements a lane than the program asks for
             continue
         other = dict(zip(after, (array for array, _ in arrays), strict=True))
@@ -868,26 +781,21 @@ def dependent(
     return found
 
 
-def expected(
-    text: str, interface: Interface, after: Mapping[str, Array]
-) -> tuple[str, Difference]:
-    """Compare one array with a file, to the bit."""
+def expected(text: str, after: Mapping[str, Array]) -> tuple[str, Difference]:
     from coopc.run.arguments import read_array
     from coopc.validate.compare import compare
 
-    with usage():
-        name, path = named_file(text, names_of_buffers(interface))
+    with usage_errors(TOOL, OSError):
+        name, path = named_file(text, list(after))
         return name, compare(after[name], read_array(path))
 
 
 def show(
-    args: argparse.Namespace,
     job: Job,
     outcome: Outcome,
     differences: Mapping[str, Difference],
     depends: Mapping[str, str],
 ) -> None:
-    """Print what ran, where, how long, and how it compares."""
     groups = " x ".join(map(str, job.call.groups))
     items = " x ".join(map(str, job.interface.work_group_size))
     how = "" if job.emulated is None else f", {job.emulated} emulated"
@@ -902,7 +810,7 @@ def show(
             say(f"  [yellow]{name}[/yellow] {what}: {where}")
             continue
         colour = "green" if difference.ok else "red"
-        against = "simulator" if args.check else "file"
+        against = "simulator" if job.args.check else "file"
         say(f"  [{colour}]{name}[/{colour}] against the {against}: {difference}")
 
 
@@ -914,22 +822,6 @@ def say(text: str) -> None:
     from rich.console import Console  # takes long to import
 
     Console(highlight=False, soft_wrap=True).print(text)
-
-
-def subgroup_size(args: argparse.Namespace, job: Job) -> int:
-    """Return the subgroup size: what a pass has decided, the kernel's, the device's."""
-    from coopc.device import device
-
-    decided = job.owners.lanes.get(job.source_name) if args.on == "cpu" else None
-    known = decided or job.interface.subgroup_size
-    return known or device(args.device or ON[args.on]).subgroup_size
-
-
-def names_of_buffers(interface: Interface) -> list[str]:
-    """Return the names of the kernel's memrefs, in order."""
-    from coopc.interface import Buffer
-
-    return [each.name for each in interface.arguments if isinstance(each, Buffer)]
 
 
 def named_file(text: str, names: Sequence[str]) -> tuple[str, str]:
@@ -946,13 +838,12 @@ def named_file(text: str, names: Sequence[str]) -> tuple[str, str]:
 
 
 def save(texts: Sequence[str], after: Mapping[str, Array]) -> None:
-    """Write what arguments are to files."""
     from io import BytesIO
 
     import numpy as np
 
     for text in texts:
-        with usage():
+        with usage_errors(TOOL, OSError):
             if "=" not in text:
                 raise ValueError(f"expected --save NAME=FILE.npy, got {text!r}")
             name, path = named_file(text, list(after))

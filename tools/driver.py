@@ -17,8 +17,8 @@ import platform
 import stat
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
@@ -53,7 +53,6 @@ class ClosedStream(io.TextIOBase):
         raise CompileError(Diagnostic(Kind.INPUT, message, Place(self.stream)))
 
     def write(self, text: str) -> int:
-        """Fail as `buffer` does."""
         return self.buffer
 
 
@@ -72,13 +71,8 @@ class StoreOnce(argparse.Action):
     """An option that may be given once: of two values, none would be dropped."""
 
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
     ) -> None:
-        """Keep the value, unless there is one."""
         given: set[str] = namespace.__dict__.setdefault("_given", set())
         if self.dest in given and self.option_strings:
             parser.error(f"expected {'/'.join(self.option_strings)} once, got it twice")
@@ -110,7 +104,6 @@ class ArgumentParser(argparse.ArgumentParser):
         self.register("action", "store", StoreOnce)
 
     def error(self, message: str) -> NoReturn:
-        """Raise the `CompileError` that says `message`."""
         raise wrong_call(self.prog, message)
 
     def read(self, args: Sequence[str] | None) -> argparse.Namespace:
@@ -145,17 +138,23 @@ def whole_number(least: int = 0, most: int | None = None) -> Callable[[str], int
 
 
 def wrong_call(tool: str, message: str) -> CompileError:
-    """The error that `tool` was called wrongly."""
     return CompileError(Diagnostic(Kind.USAGE, message, Place(tool)))
 
 
-def run_tool(tool: str, body: Callable[[], int | None]) -> int:
-    """Run `body` and return the exit status; every exception ends here.
+@contextmanager
+def usage_errors(
+    tool: str, *kinds: type[Exception], about: str = ""
+) -> Generator[None]:
+    """Take a `ValueError`, and exceptions of other kinds, for mistakes of the user."""
+    try:
+        yield
+    except (ValueError, *kinds) as error:
+        message = f"{about}: {error}" if about else str(error)
+        raise wrong_call(tool, message) from error
 
-    Args:
-        tool: What the user called, for diagnostics without a place in a file.
-        body: What the tool does; it returns the exit status, by default 0.
-    """
+
+def run_tool(tool: str, body: Callable[[], int | None]) -> int:
+    """Run `body` and return its exit status, 0 for None; exceptions end here."""
     replace_closed_streams()
     thresholds = gc.get_threshold()
     gc.set_threshold(*GARBAGE)
@@ -260,7 +259,6 @@ def versions(tool: str) -> str:
 
 
 def installed(package: str) -> str:
-    """The version of an installed Python package."""
     try:
         return version(package)
     except PackageNotFoundError:

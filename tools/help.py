@@ -92,7 +92,6 @@ def without_name(text: str) -> str:
 
 
 def described(name: str, columns: int = 80) -> str | None:
-    """Return the help for a pass, a pipeline or a target, None where there is none."""
     universe = everything()
     tables = {"p": universe.all_passes, "t": universe.all_targets}
     found = [
@@ -104,14 +103,7 @@ def described(name: str, columns: int = 80) -> str | None:
 
 
 def describe(flag: str, name: str, made: type[Any], columns: int) -> str:
-    """Return the help for a pass or a target.
-
-    Args:
-        flag: The letter of the argument that takes it.
-        name: What users call it.
-        made: Its class.
-        columns: What lines are wrapped to.
-    """
+    """Return the help for a pass (flag `p`) or a target (`t`), by its class."""
     from coopc.pipeline import Pipeline, flatten
 
     documented = Documentation.of(made)
@@ -200,12 +192,9 @@ def table(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
 def listed(
     what: str, columns: int | None = None, fits: Callable[[Device], bool] | None = None
 ) -> str:
-    """Return one of `LISTS`, a line for each name.
+    """Return one of `LISTS`, a line for each name, of any length if `columns` is None.
 
-    Args:
-        what: Which.
-        columns: What lines are wrapped to; None for lines of any length.
-        fits: Which devices are listed, if not all.
+    `fits` says which devices are listed, if not all.
     """
     if what == "devices":
         devices = (x for x in DEVICES.values() if fits is None or fits(x))
@@ -235,7 +224,6 @@ def summary_of(found: Any) -> str:
 
 
 def add_help(add: Callable[..., argparse.Action]) -> None:
-    """Let `--help` take a name; `add` is that of a parser, or of a group of it."""
     add(
         "-h",
         "--help",
@@ -251,7 +239,6 @@ def add_list(
     *lists: str,
     fits: Callable[[Device], bool] | None = None,
 ) -> None:
-    """Add `--list` of some of `LISTS`, with the devices that fit the tool."""
     add(
         "--list",
         action=ListAction,
@@ -263,16 +250,9 @@ def add_list(
 
 
 class HelpAction(argparse.Action):
-    """Prints the help for the tool, or for a name, and exits."""
-
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
     ) -> None:
-        """Print it."""
         columns = shutil.get_terminal_size().columns
         if values is None:
             pipelines = listed("pipelines", columns)
@@ -286,8 +266,6 @@ class HelpAction(argparse.Action):
 
 
 class ListAction(argparse.Action):
-    """Prints a list and exits."""
-
     def __init__(
         self,
         *args: Any,
@@ -300,13 +278,8 @@ class ListAction(argparse.Action):
         self.fits = fits
 
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
     ) -> None:
-        """Print it."""
         what = self.const or values
         if what not in self.lists:
             expected = f", expected {', '.join(self.lists)}"
@@ -318,6 +291,5 @@ class ListAction(argparse.Action):
 
 
 def finish(parser: argparse.ArgumentParser, text: str) -> NoReturn:
-    """Print, and end the program."""
     write_output(None, text.encode())
     parser.exit()

@@ -58,10 +58,7 @@ OWNERS = re.compile(r"(?:B\d+:)?T(\d+):\d+")
 def table(subject: Subject, hardware: bool, warp: int | None) -> str:
     """Return a layout as text: a view of it, or the table of work-items.
 
-    Args:
-        subject: what to show.
-        hardware: whether the view is the hardware's, else the tensor's.
-        warp: the only subgroup to show of the hardware view; None is all.
+    `warp` is the only subgroup to show of the hardware's view; None is all.
     """
     if not isinstance(subject.layout, LinearLayout):
         return work_item_table(subject.layout)
@@ -122,7 +119,6 @@ def pictures(
 
 
 def as_json(subjects: Sequence[Subject], comparison: Comparison | None = None) -> str:
-    """Return layouts, and how they compare, as JSON."""
     found: dict[str, Any] = {"layouts": [_layout_json(x) for x in subjects]}
     if comparison is not None:
         found["comparison"] = _comparison_json(comparison, subjects[0].subgroup_size)
@@ -183,12 +179,7 @@ def _step_json(step: Step) -> dict[str, Any]:
 
 
 def print_coloured(text: str, lanes: int) -> None:
-    """Print tables on the standard output, which is a terminal.
-
-    Args:
-        text: hardware views, tensor views and tables of work-items.
-        lanes: of a subgroup.
-    """
+    """Print views and tables of work-items, of so many lanes, on a terminal."""
     from rich.console import Console
     from rich.text import Text
 
@@ -217,12 +208,9 @@ def table_columns(line: str) -> list[tuple[int, int]]:
 def places(
     line: str, lanes: int, rule: list[tuple[int, int]]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and lane of each place in a line.
+    """Yield start, end and lane of each place in a line of one of the tables.
 
-    Args:
-        line: of one of the tables.
-        lanes: of a subgroup.
-        rule: where the columns of the table of work-items are that the line is in.
+    `rule` is where the columns of the table of work-items are that the line is in.
     """
     if line.startswith((HEADER, "Warp", "Block", "=")):
         return

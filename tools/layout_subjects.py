@@ -55,23 +55,17 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """What stands above pictures."""
         return f"{self.type}\n{self.name}" if self.type else self.name
 
     @property
     def described(self) -> str:
-        """The layout and its type in one line."""
         return f"{self.name} of {self.type}" if self.type else self.name
 
     @property
     def subgroup_size(self) -> int:
-        """Lanes."""
-        if isinstance(self.layout, LinearLayout):
-            return self.layout.in_sizes.get("lane", 1)
-        return self.layout.lanes
+        return lanes_of(self.layout)
 
     def placement(self) -> Placement:
-        """Return the coordinates of all places."""
         from coopc.layout.placement import Placement
 
         if isinstance(self.layout, LinearLayout):
@@ -90,8 +84,6 @@ class Subject:
 
 
 class LayoutParser(LocatedParser):
-    """Reads single attributes and types, and the aliases of a file."""
-
     def aliases(self) -> dict[str, Attribute]:
         """Return the aliases that the file defines, in order, with their `#`."""
         for match in ALIAS.finditer(self.source.text):
@@ -114,15 +106,13 @@ class LayoutParser(LocatedParser):
 
 
 @dataclass(slots=True)
-class Reader:
-    """Reads what the command line names."""
-
+class LayoutReader:
     context: Context
     known: dict[str, Attribute]
     """The aliases of the file of `-i`, with their `#`."""
 
     @classmethod
-    def new(cls, source: Source | None) -> Reader:
+    def new(cls, source: Source | None) -> LayoutReader:
         """Return a reader that knows the aliases of a file.
 
         Raises:
@@ -140,7 +130,6 @@ class Reader:
 
     @contextmanager
     def parsing(self, source: Source) -> Generator[LayoutParser]:
-        """Give a parser whose errors are diagnostics."""
         parser: LayoutParser | None = None
         try:
             parser = LayoutParser(self.context, source)
@@ -153,14 +142,10 @@ class Reader:
             raise CompileError(of_parser(error, source, position)) from error
 
     def read(self, text: str, where: str) -> Attribute:
-        """Return the attribute or the type in a text of the command line.
-
-        Args:
-            text: what the user wrote; a short name of a family is one too.
-            where: what diagnostics call it.
+        """Return the attribute or type that a text is, or the family that it names.
 
         Raises:
-            CompileError: it is none.
+            CompileError: it is none; diagnostics call the text `where`.
         """
         if text in SHORT_NAMES:
             text = f"#layout.{text}"
@@ -189,18 +174,17 @@ class Reader:
 
 
 def unfit(message: str, where: str) -> CompileError:
-    """Return the error that something which can be read does not fit."""
     return CompileError(Diagnostic(Kind.INPUT, message, Place(where)))
 
 
 def subject_of(
     layout: Attribute, type: Attribute | None, lanes: int | None, name: str = ""
 ) -> Subject:
-    """Return a layout of a type.
+    """Lay a type out; without one, the layout must know its own shape.
 
     Args:
         layout: an attribute that says where elements are.
-        type: a tensor or a matrix; None where the layout knows its own shape.
+        type: a tensor or a matrix.
         lanes: of a subgroup; None is what the layout says, else `DEFAULT_LANES`.
         name: the alias of the layout, with its `#`.
 
@@ -253,15 +237,8 @@ def _laid_out(
 
 
 def _of_itself(rule: Rule, lanes: int | None) -> LinearLayout | Distribution:
-    match rule:
-        case LinearLayout():
-            found = rule
-        case StridedLayout():
-            found = StridedDistribution.of(rule)
-        case Distribution():
-            found = rule
-        case Family() | Encoding():
-            raise AssertionError(rule)
+    assert not isinstance(rule, Family | Encoding), rule
+    found = StridedDistribution.of(rule) if isinstance(rule, StridedLayout) else rule
     _check_lanes(found, lanes)
     return found
 
@@ -290,12 +267,14 @@ def _of_tensor(
     return found
 
 
+def lanes_of(layout: LinearLayout | Distribution) -> int:
+    if isinstance(layout, LinearLayout):
+        return layout.in_sizes.get("lane", 1)
+    return layout.lanes
+
+
 def _check_lanes(layout: LinearLayout | Distribution, lanes: int | None) -> None:
-    has = (
-        layout.in_sizes.get("lane", 1)
-        if isinstance(layout, LinearLayout)
-        else layout.lanes
-    )
+    has = lanes_of(layout)
     if lanes is not None and lanes != has:
         raise ValueError(f"expected {has} lanes, as the layout has, got {lanes}")
 
@@ -312,24 +291,20 @@ def _matrix(type: Attribute) -> Matrix:
 
 
 def is_tensor(type: Attribute | None) -> TypeIs[TensorType]:
-    """Whether a type is a tensor's, of a known rank."""
     return isinstance(type, TensorType)
 
 
 def bits_of(element: Attribute) -> int | None:
-    """Return the width of an element, None for pointers and the like."""
     return element.bitwidth if isinstance(element, FixedBitwidthType) else None
 
 
 def shape_text(type: Attribute) -> str:
-    """Return a type without its encoding."""
     if is_tensor(type):
         return str(TensorType(type.get_element_type(), type.get_shape()))
     return str(type)
 
 
 def encoding_of(type: Attribute | None) -> Attribute | None:
-    """Return the encoding of a tensor, None for types without one."""
     if not is_tensor(type) or isinstance(type.encoding, NoneAttr):
         return None
     return type.encoding

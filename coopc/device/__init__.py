@@ -36,7 +36,6 @@ DEVICES = {
     device.name: device
     for device in (LAVAPIPE, NVIDIA, DG2, PVC, BMG, LNL, PTL, INTEL_CPU, AMX)
 }
-"""The devices by name."""
 
 
 def device(name: str) -> Device:

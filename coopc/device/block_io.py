@@ -17,8 +17,6 @@ STORE_HEIGHTS = (1, 2, 4, 8)
 
 @dataclass(frozen=True, slots=True)
 class BlockShapes:
-    """Blocks of one width that one instruction takes."""
-
     element_bits: int
     """8, 16, 32 or 64."""
     width: int
@@ -70,8 +68,6 @@ class BlockIO:
     """Bytes of a row and of the pitch, and rows, at most: fields of 24 bits."""
     pitch_alignment: int = 16
     """Of the pitch, in bytes."""
-    x_alignment_bytes: int = 4
-    """Of the x offset, in bytes: a multiple of 4 for 8 bits, of 2 for 16 bits."""
 
     def has(
         self, kind: BlockKind, element_bits: int, width: int, height: int, count: int

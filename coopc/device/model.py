@@ -51,8 +51,6 @@ Fills: TypeAlias = Literal["any", "zero"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a work-group may have."""
-
     work_items: int
     """Work-items of a work-group, at least one subgroup."""
     work_group_size: tuple[int, int, int]
@@ -116,8 +114,6 @@ class SplitPair:
 
 @dataclass(frozen=True, slots=True)
 class Amx:
-    """The tiles of AMX."""
-
     tiles: int = 8
     """Tile registers."""
     rows: int = 16
@@ -262,7 +258,6 @@ class Device:
     def layouts(
         self, use: Use, element: str, rows: int, cols: int
     ) -> tuple[Layout, ...]:
-        """Return the layouts in memory that a matrix can be loaded from."""
         name = signless(element)
         for rule in self.accesses:
             if rule.matches(use, name, rows, cols):

@@ -94,23 +94,19 @@ class MatrixShape:
             )
 
     def __str__(self) -> str:
-        """Return `8x16x16 f16 * f16 + f32 -> f32`."""
         saturating = ", saturating" if self.saturating else ""
         return f"{self.m}x{self.n}x{self.k} {self.types}{saturating}"
 
     @property
     def elements(self) -> tuple[str, str, str, str]:
-        """The element types of a, b, c and the result."""
         return self.a, self.b, self.c, self.result
 
     @property
     def types(self) -> str:
-        """The element types as text, `f16 * f16 + f32 -> f32`."""
         return f"{self.a} * {self.b} + {self.c} -> {self.result}"
 
     @property
     def operands(self) -> tuple[tuple[Use, str, int, int], ...]:
-        """The (use, element type, rows, columns) of the four matrices."""
         return (
             ("a", self.a, self.m, self.k),
             ("b", self.b, self.k, self.n),
@@ -198,6 +194,5 @@ class GemmTiles:
 
     @property
     def subgroups(self) -> int:
-        """Subgroups of a work-group."""
         (m, n), (sub_m, sub_n) = self.group, self.subgroup
         return (m // sub_m) * (n // sub_n)

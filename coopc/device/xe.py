@@ -5,9 +5,10 @@ without a spill (32 x 64 and 1 x 64 compile too, and spill 24 KB).  Elements of 
 left out: IGC takes them for tf32, and drops 13 bits without a word.
 """
 
+from dataclasses import replace
 from itertools import product
 
-from coopc.device.block_io import PVC_BLOCK_IO, XE2_BLOCK_IO, BlockIO
+from coopc.device.block_io import PVC_BLOCK_IO, XE2_BLOCK_IO
 from coopc.device.model import Device, Dpas, Limits, SplitPair
 from coopc.device.shape import AccessRule, MatrixShape, shapes
 
@@ -49,7 +50,6 @@ _DG2_ACCESSES = (
 
 
 def _limits(local_kib: int) -> Limits:
-    """Return the limits of a work-group with this much work-group memory, in KiB."""
     return Limits(
         work_items=1024,
         work_group_size=(1024, 1024, 1024),
@@ -59,72 +59,61 @@ def _limits(local_kib: int) -> Limits:
     )
 
 
-def _xe(
-    name: str, title: str, block_io: BlockIO, registers: tuple[int, ...] = (128, 256)
-) -> Device:
-    """Return a device whose DPAS is 16 lanes wide."""
-    return Device(
-        name=name,
-        title=title,
-        family="xe",
-        source=_SOURCE,
-        flavours=("opencl",),
-        spirv_version=(1, 4),
-        subgroup_sizes=(16, 32),
-        subgroup_size=16,
-        matrix_shapes=_XE_SHAPES,
-        accesses=_XE_ACCESSES,
-        limits=_limits(128),
-        bfloat16="intel-conversion",
-        zero_matrix="composite-construct",
-        stride_bits=64,
-        # ocloc crashes on `Aligned` and on arithmetic on whole matrices.
-        aligned=False,
-        whole_arithmetic=False,
-        lane_products=False,
-        scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
-        # One message each; IGC has no f16 add, and makes a loop of f64 max.
-        atomics=frozenset({"f32 add", "f32 min_max", "f64 add"}),
-        registers=registers,
-        register_bytes=64,
-        dpas=Dpas(lanes=16, operands=("f16", "bf16", "tf32", "s8", "u8", "s4", "u4")),
-        block_io=block_io,
-    )
-
-
-DG2 = Device(
-    name="dg2",
-    title="Intel Arc A-series (Alchemist)",
+BMG = Device(
+    name="bmg",
+    title="Intel Arc B-series (Battlemage)",
     family="xe",
     source=_SOURCE,
     flavours=("opencl",),
     spirv_version=(1, 4),
+    subgroup_sizes=(16, 32),
+    subgroup_size=16,
+    matrix_shapes=_XE_SHAPES,
+    accesses=_XE_ACCESSES,
+    limits=_limits(128),
+    bfloat16="intel-conversion",
+    zero_matrix="composite-construct",
+    stride_bits=64,
+    # ocloc crashes on `Aligned` and on arithmetic on whole matrices.
+    aligned=False,
+    whole_arithmetic=False,
+    lane_products=False,
+    scalars=frozenset({"f16", "f64", "i8", "i16", "i64"}),
+    # One message each; IGC has no f16 add, and makes a loop of f64 max.
+    atomics=frozenset({"f32 add", "f32 min_max", "f64 add"}),
+    registers=(128, 256),
+    register_bytes=64,
+    dpas=Dpas(lanes=16, operands=("f16", "bf16", "tf32", "s8", "u8", "s4", "u4")),
+    block_io=XE2_BLOCK_IO,
+)
+LNL = replace(BMG, name="lnl", title="Intel Core Ultra 200V (Lunar Lake)")
+PTL = replace(
+    BMG,
+    name="ptl",
+    title="Intel Core Ultra 300 (Panther Lake)",
+    registers=(160, 128, 192, 256),
+)
+PVC = replace(
+    BMG,
+    name="pvc",
+    title="Intel Data Center GPU Max (Ponte Vecchio)",
+    block_io=PVC_BLOCK_IO,
+)
+DG2 = replace(
+    BMG,
+    name="dg2",
+    title="Intel Arc A-series (Alchemist)",
     subgroup_sizes=(8, 16, 32),
     subgroup_size=8,
     matrix_shapes=_DG2_SHAPES,
     accesses=_DG2_ACCESSES,
     limits=_limits(64),
-    bfloat16="intel-conversion",
-    zero_matrix="composite-construct",
-    stride_bits=64,
-    aligned=False,
-    whole_arithmetic=False,
-    lane_products=False,
     scalars=frozenset({"f16", "i8", "i16", "i64"}),
     atomics=frozenset({"f32 add", "f32 min_max"}),
-    registers=(128, 256),
     register_bytes=32,
     dpas=Dpas(lanes=8),
+    block_io=None,
     # cl_intel_subgroup_split_matrix_multiply_accumulate says that two subgroups share
     # A; it does not say which.  Neighbours run on fused EUs.
     split_pair=SplitPair("adjacent", assumed=True),
-)
-PVC = _xe("pvc", "Intel Data Center GPU Max (Ponte Vecchio)", PVC_BLOCK_IO)
-BMG = _xe("bmg", "Intel Arc B-series (Battlemage)", XE2_BLOCK_IO)
-LNL = _xe("lnl", "Intel Core Ultra 200V (Lunar Lake)", XE2_BLOCK_IO)
-PTL = _xe(
-    "ptl",
-    "Intel Core Ultra 300 (Panther Lake)",
-    XE2_BLOCK_IO,
-    registers=(160, 128, 192, 256),
 )

@@ -52,12 +52,10 @@ class Gemm:
     """Whether sizes are known when it is run."""
 
     def shape(self, dimensions: str) -> tuple[int, ...]:
-        """Return the sizes of some dimensions."""
         sizes = dict(zip("mnkb", (*self.sizes, BATCH), strict=True))
         return tuple(sizes[x] for x in dimensions)
 
     def memref(self, dimensions: str, element: str) -> str:
-        """Return the type of an operand."""
         sizes = "".join(
             "?x" if self.dynamic else f"{size}x" for size in self.shape(dimensions)
         )
@@ -65,7 +63,6 @@ class Gemm:
 
     @property
     def text(self) -> str:
-        """The function, @gemm."""
         ab, c = self.types
         types = [self.memref(self.a, ab), self.memref(self.b, ab)]
         out, f = self.memref(self.c, c), "f" if c[0] == "f" else "i"
@@ -92,7 +89,6 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
 }}"""
 
     def _extensions(self) -> str:
-        """Return what makes elements of A and B as wide as those of C."""
         ab, c = self.types
         if ab == c:
             return ""
@@ -129,7 +125,6 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
         return array.astype(np.float64)
 
     def expected(self, a: Array, b: Array, c: Array) -> Array:
-        """Return C as numpy computes it, in f64, of the type of C."""
         named = f"{self.a},{self.b}->{self.c}"
         pair = self.values(a, 0), self.values(b, 1)
         product = np.einsum(named, *pair, optimize=True)

@@ -54,12 +54,8 @@ def kernel(
 ) -> ModuleOp:
     """Return a module of one kernel, @f.
 
-    Args:
-        arguments: names and types, as in `%a: memref<16xf32>`.
-        body: operations, without the return.
-        lanes: subgroup size.
-        subgroups: of a work-group.
-        grid: work-groups along x, y, z.
+    Arguments are names and types, as in `%a: memref<16xf32>`, the body operations
+    without the return, the grid work-groups along x, y, z, of `subgroups` each.
     """
     groups = ", ".join(map(str, grid))
     return module_of(
@@ -95,7 +91,7 @@ def on_matrix(
         result: the type of %r, where it is another.
         use: of %m.
         scope: of %m.
-        lanes: subgroup size.
+        lanes: of a subgroup.
         subgroups: of a work-group.
     """
     rows, cols = shape
@@ -122,13 +118,8 @@ def lane_kernel(
     """Return a kernel that computes on numbers or vectors, one for each lane.
 
     Lane l reads component l of each input, or row l where they are vectors, as %x0,
-    %x1, ..., and writes what the body calls %r0, %r1, ... in the same way.
-
-    Args:
-        body: operations.
-        inputs: types of %x0, ...: `f32` or `vector<4xf32>`.
-        outputs: types of %r0, ...
-        lanes: subgroup size.
+    %x1, ..., and writes what the body calls %r0, %r1, ... in the same way.  Types are
+    `f32` or `vector<4xf32>`.
     """
     types = [*inputs, *outputs]
     arguments = ", ".join(
@@ -150,7 +141,6 @@ def memory_type(type: str, lanes: int) -> str:
 
 
 def _parts(type: str) -> tuple[list[str], str]:
-    """Return sizes and element type of a vector; a number has no sizes."""
     if not type.startswith("vector<"):
         return [], type
     *shape, element = type.removeprefix("vector<").removesuffix(">").split("x")

@@ -9,6 +9,7 @@ results are exact; the simulator bounds the errors of the others.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -50,7 +51,6 @@ BITS = {
     **{"f16": 16, "bf16": 16, "f32": 32, "f64": 64},
     **{f"i{bits}": bits for bits in (8, 16, 32, 64)},
 }
-"""Element types, and their widths."""
 USES = ("a", "b", "acc", "none")
 WHOLE = (8, 16, 32)
 """Sizes that devices multiply."""
@@ -67,7 +67,7 @@ PRODUCTS = (
 
 
 @dataclass(frozen=True)
-class Program:
+class RandomProgram:
     """A kernel @k, and what it is called with."""
 
     text: str
@@ -75,14 +75,11 @@ class Program:
     axes: frozenset[str]
 
     def copies(self) -> list[Array]:
-        """Return arguments that may be changed."""
         return [array.copy() for array in self.arrays]
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A value of the program."""
-
     name: str
     rows: int
     cols: int
@@ -94,7 +91,6 @@ class Matrix:
 
     @property
     def type(self) -> str:
-        """As text."""
         scope = "" if self.scope == "subgroup" else f", scope = {self.scope}"
         if self.names is not None:
             m, n = self.names
@@ -106,19 +102,16 @@ class Matrix:
 
     @property
     def is_float(self) -> bool:
-        """Whether its elements are floats."""
         return "f" in self.element
 
 
-def random_program(seed: int) -> Program:
-    """Return the program of a seed."""
-    return _Writer(np.random.default_rng(seed)).program()
+def random_program(seed: int) -> RandomProgram:
+    return ProgramWriter(np.random.default_rng(seed)).program()
 
 
 def contents(
     random: np.random.Generator, shape: tuple[int, ...], element: str
 ) -> Array:
-    """Return small integers as an array of an element type."""
     numbers = random.integers(-2, 4, shape)
     if element == "bf16":
         return to_bf16(numbers.astype(np.float64))
@@ -127,9 +120,7 @@ def contents(
 
 
 @dataclass
-class _Writer:
-    """A program that is being written."""
-
+class ProgramWriter:
     random: np.random.Generator
     lines: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
@@ -138,8 +129,7 @@ class _Writer:
     attributes: list[str] = field(default_factory=list[str])
     count: int = 0
 
-    def program(self) -> Program:
-        """Write a program."""
+    def program(self) -> RandomProgram:
         number = int(self.random.integers(1, 5))
         self.axes = set(map(str, self.random.choice(AXES, number, replace=False)))
         self.scope = "workgroup" if "work-group" in self.axes else "subgroup"
@@ -164,8 +154,9 @@ class _Writer:
         self.store(found)
         return self.finished(names, rows, cols)
 
-    def finished(self, names: tuple[str, str] | None, rows: int, cols: int) -> Program:
-        """Return the program."""
+    def finished(
+        self, names: tuple[str, str] | None, rows: int, cols: int
+    ) -> RandomProgram:
         body = "\n  ".join(self.lines)
         constants = ""
         if names is not None:
@@ -186,29 +177,24 @@ class _Writer:
             f"simt.grid = affine_map<({sizes}) -> (1)>{extra}}} {{\n  {numbers}\n"
             f"  {body}\n  func.return\n}}\n" + "".join(self.functions)
         )
-        return Program(text, tuple(self.arrays), frozenset(self.axes))
+        return RandomProgram(text, tuple(self.arrays), frozenset(self.axes))
 
     def one_of(self, values: Any) -> Any:
-        """Return one of some values."""
         return values[int(self.random.integers(len(values)))]
 
     def fresh(self) -> str:
-        """Return a name of a value."""
         self.count += 1
         return f"%v{self.count}"
 
     def element(self) -> str:
-        """Choose an element type."""
         if "type" in self.axes:
             return self.one_of(tuple(BITS))
         return self.one_of(("f16", "f32", "i8", "i32"))
 
     def use(self) -> str:
-        """Choose a use."""
         return self.one_of(USES) if "use" in self.axes else "acc"
 
     def size(self) -> int:
-        """Choose a number of rows or columns."""
         if "ragged" in self.axes:
             return int(self.random.integers(1, 25))
         return self.one_of(WHOLE)
@@ -259,7 +245,6 @@ class _Writer:
         return name, text, f"{name}[%c{row}, %c{col}] {order}{checked}"
 
     def condition(self, argument: int, rows: int) -> None:
-        """Say what a size is a multiple of."""
         step = next(n for n in (8, 4, 2, 1) if rows % n == 0)
         text = (
             f'{{argument = {argument} : i64, what = "size", dimension = 0 : i64, '
@@ -280,7 +265,6 @@ class _Writer:
         return found, BITS[found] // BITS[element]
 
     def load(self, matrix: Matrix) -> Matrix:
-        """Load a matrix of a type."""
         _, text, access = self.memory(matrix)
         return self.put(f"coopmatrix.load {access} : {text} -> {matrix.type}", matrix)
 
@@ -291,14 +275,12 @@ class _Writer:
         return found
 
     def store(self, matrix: Matrix) -> None:
-        """Store a matrix to memory of its own."""
         _, text, access = self.memory(matrix)
         self.lines.append(
             f"coopmatrix.store {matrix.name}, {access} : {matrix.type}, {text}"
         )
 
     def product(self, given: Matrix) -> Matrix:
-        """Multiply two matrices, and add to one like the given one."""
         types, result = self.one_of(PRODUCTS)
         depth = self.size()
         names_a = names_b = None
@@ -312,7 +294,6 @@ class _Writer:
         )
 
     def operation(self, name: str, x: Matrix) -> Matrix:
-        """Add an operation on a matrix."""
         match name:
             case "elementwise":
                 return self.elementwise(x)
@@ -342,7 +323,6 @@ class _Writer:
                 return x
 
     def elementwise(self, x: Matrix) -> Matrix:
-        """Add an operation on each element."""
         kinds = ["add", "sub", "mul", "min", "max", "neg", "abs", "scale", "div", "rem"]
         if not x.is_float:
             kinds += ["and", "or", "xor", "not", "shl", "shr"]
@@ -363,112 +343,104 @@ class _Writer:
         word = "signed " if needs else ""
         return self.put(f"coopmatrix.{kind} {word}{x.name}, {other.name} : {x.type}", x)
 
+    def block(self, text: str, like: Matrix) -> Matrix:
+        """Add operations of which %out is like another matrix.
+
+        Values whose names are letters alone get new names.
+        """
+        self.count += 1
+        named = re.sub(r"%([a-z]+)\b", rf"%\g<1>{self.count}", text)
+        self.lines += named.splitlines()
+        return replace(like, name=f"%out{self.count}")
+
     def apply(self, x: Matrix) -> Matrix:
         """Change each element by where it is."""
-        i, j, v, near, w, y = (self.fresh() for _ in range(6))
         add = "addf" if x.is_float else "addi"
-        found = self.put(
-            f"coopmatrix.apply ({i}, {j}, {v}) in {x.name} : {x.type} {{", x
+        return self.block(
+            f"""\
+%out = coopmatrix.apply (%i, %j, %v) in {x.name} : {x.type} {{
+  %near = arith.cmpi ule, %i, %j : index
+  %twice = arith.{add} %v, %v : {x.element}
+  %new = arith.select %near, %twice, %v : {x.element}
+  coopmatrix.yield %new : {x.element}
+}}""",
+            x,
         )
-        self.lines += [
-            f"  {near} = arith.cmpi ule, {i}, {j} : index",
-            f"  {w} = arith.{add} {v}, {v} : {x.element}",
-            f"  {y} = arith.select {near}, {w}, {v} : {x.element}",
-            f"  coopmatrix.yield {y} : {x.element}",
-            "}",
-        ]
-        return found
 
     def elements(self, x: Matrix) -> Matrix:
         """Change the elements that each work-item owns, by where they are."""
-        length, slot, now, v, i, j, at, w, y, new = (self.fresh() for _ in range(10))
         add = "addf" if x.is_float else "addi"
-        self.lines.append(f"{length} = coopmatrix.length {x.type} : index")
-        found = self.put(
-            f"scf.for {slot} = %c0 to {length} step %c1 iter_args({now} = {x.name}) "
-            f"-> ({x.type}) {{",
+        return self.block(
+            f"""\
+%length = coopmatrix.length {x.type} : index
+%out = scf.for %slot = %c0 to %length step %c1
+    iter_args(%now = {x.name}) -> ({x.type}) {{
+  %v = coopmatrix.extract %now[%slot] : {x.type}
+  %i, %j = coopmatrix.coord %now[%slot] : {x.type}
+  %near = arith.cmpi ult, %i, %c3 : index
+  %twice = arith.{add} %v, %v : {x.element}
+  %new = arith.select %near, %twice, %v : {x.element}
+  %next = coopmatrix.insert %new, %now[%slot] : {x.type}
+  scf.yield %next : {x.type}
+}}""",
             x,
         )
-        self.lines += [
-            f"  {v} = coopmatrix.extract {now}[{slot}] : {x.type}",
-            f"  {i}, {j} = coopmatrix.coord {now}[{slot}] : {x.type}",
-            f"  {at} = arith.cmpi ult, {i}, %c3 : index",
-            f"  {w} = arith.{add} {v}, {v} : {x.element}",
-            f"  {y} = arith.select {at}, {w}, {v} : {x.element}",
-            f"  {new} = coopmatrix.insert {y}, {now}[{slot}] : {x.type}",
-            f"  scf.yield {new} : {x.type}",
-            "}",
-        ]
-        return found
 
     def flow(self, name: str, x: Matrix) -> Matrix:
         """Pass a matrix through control flow, which adds it to itself."""
-        i, now, new, more, go = (self.fresh() for _ in range(5))
-        add = f"{new} = coopmatrix.add {now}, {now} : {x.type}"
         steps = self.one_of(("%c0", "%c1", "%c2"))
-        if name == "for":
-            found = self.put(
-                f"scf.for {i} = %c0 to {steps} step %c1 iter_args({now} = {x.name}) "
-                f"-> ({x.type}) {{",
-                x,
-            )
-            self.lines += [f"  {add}", f"  scf.yield {new} : {x.type}", "}"]
-            return found
-        if name == "while":
-            old = self.fresh()
-            found = self.put("", x)
-            self.lines[-1] = (
-                f"{i}, {found.name} = scf.while ({i}0 = %c0, {old} = {x.name}) : "
-                f"(index, {x.type}) -> (index, {x.type}) {{"
-            )
-            self.lines += [
-                f"  {go} = arith.cmpi ult, {i}0, {steps} : index",
-                f"  scf.condition({go}) {i}0, {old} : index, {x.type}",
-                "} do {",
-                f"^bb0({i}1: index, {now}: {x.type}):",
-                f"  {more} = arith.addi {i}1, %c1 : index",
-                f"  {add}",
-                f"  scf.yield {more}, {new} : index, {x.type}",
-                "}",
-            ]
-            return found
+        twice = f"coopmatrix.add {x.name}, {x.name} : {x.type}"
+        is_first = f"""\
+%group = simt.workgroup_id x : index
+%first = arith.cmpi eq, %group, {steps} : index
+"""
+        function = f"f{len(self.functions)}"
         if name == "call":
-            function = f"f{len(self.functions)}"
             self.functions.append(
-                f"func.func private @{function}({now}: {x.type}) -> {x.type} {{\n"
-                f"  {add}\n  func.return {new} : {x.type}\n}}\n"
+                f"func.func private @{function}(%x: {x.type}) -> {x.type} {{\n"
+                f"  %y = coopmatrix.add %x, %x : {x.type}\n"
+                f"  func.return %y : {x.type}\n}}\n"
             )
-            text = f"func.call @{function}({x.name}) : ({x.type}) -> {x.type}"
-            return self.put(text, x)
-        group, is_first = self.fresh(), self.fresh()
-        self.lines += [
-            f"{group} = simt.workgroup_id x : index",
-            f"{is_first} = arith.cmpi eq, {group}, {steps} : index",
-        ]
-        if name == "if":
-            found = self.put(f"scf.if {is_first} -> ({x.type}) {{", x)
-            self.lines += [
-                f"  {add.replace(now, x.name)}",
-                f"  scf.yield {new} : {x.type}",
-                "} else {",
-                f"  scf.yield {x.name} : {x.type}",
-                "}",
-            ]
-            return found
-        other = self.put(f"coopmatrix.add {x.name}, {x.name} : {x.type}", x)
-        return self.put(
-            f"arith.select {is_first}, {other.name}, {x.name} : {x.type}", x
-        )
+        texts = {
+            "for": f"""\
+%out = scf.for %i = %c0 to {steps} step %c1
+    iter_args(%now = {x.name}) -> ({x.type}) {{
+  %new = coopmatrix.add %now, %now : {x.type}
+  scf.yield %new : {x.type}
+}}""",
+            "while": f"""\
+%end, %out = scf.while (%k = %c0, %old = {x.name})
+    : (index, {x.type}) -> (index, {x.type}) {{
+  %go = arith.cmpi ult, %k, {steps} : index
+  scf.condition(%go) %k, %old : index, {x.type}
+}} do {{
+^bb0(%i: index, %now: {x.type}):
+  %more = arith.addi %i, %c1 : index
+  %new = coopmatrix.add %now, %now : {x.type}
+  scf.yield %more, %new : index, {x.type}
+}}""",
+            "call": f"%out = func.call @{function}({x.name}) : ({x.type}) -> {x.type}",
+            "if": f"""\
+{is_first}%out = scf.if %first -> ({x.type}) {{
+  %new = {twice}
+  scf.yield %new : {x.type}
+}} else {{
+  scf.yield {x.name} : {x.type}
+}}""",
+            "select": f"""\
+{is_first}%other = {twice}
+%out = arith.select %first, %other, {x.name} : {x.type}""",
+        }
+        return self.block(texts[name], x)
 
     def atomic(self, x: Matrix) -> None:
-        """Add a matrix to memory."""
         kept, self.axes = self.axes, self.axes - {"vectors", "pointee"}
         _, text, access = self.memory(x)
         self.axes = kept
-        old = self.fresh()
         kind = self.one_of(("add", "max"))
         word = "signed " if kind == "max" and not x.is_float else ""
-        self.lines.append(
-            f"{old} = coopmatrix.atomic_{kind} {word}{x.name}, {access} relaxed : "
-            f"{x.type}, {text} -> {x.type}"
+        self.put(
+            f"coopmatrix.atomic_{kind} {word}{x.name}, {access} relaxed : "
+            f"{x.type}, {text} -> {x.type}",
+            x,
         )

@@ -18,14 +18,14 @@ the strides that the kernel asks for.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 from zipfile import BadZipFile
 
 import numpy as np
-import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
 
 from coopc.interface import Argument, Buffer, Interface, Scalar
-from coopc.interface_call import DTYPES, Given
+from coopc.interface_call import Given, check_shape, dtype_of, extent_of, memory_of
 from coopc.run.arrays import Array
 
 DEFAULT_SIZE = 64
@@ -36,7 +36,7 @@ EXACT_LIMIT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ArgumentWord:
     """What one argument is to be."""
 
     maker: str
@@ -45,14 +45,14 @@ class Word:
     element: str | None = None
 
 
-def read_words(words: Sequence[str], interface: Interface) -> dict[str, Word]:
+def read_words(words: Sequence[str], interface: Interface) -> dict[str, ArgumentWord]:
     """Read `name=word`, one for each argument that is given.
 
     Raises:
         ValueError: a word is not of this form, or names no argument or one twice.
     """
     names = [argument.name for argument in interface.arguments]
-    found: dict[str, Word] = {}
+    found: dict[str, ArgumentWord] = {}
     for word in words:
         name, equals, rest = word.partition("=")
         if not equals or not rest:
@@ -68,15 +68,15 @@ def read_words(words: Sequence[str], interface: Interface) -> dict[str, Word]:
     return found
 
 
-def read_word(text: str) -> Word:
+def read_word(text: str) -> ArgumentWord:
     """Read what stands behind `name=`.
 
     >>> read_word("rand:256x64xf16")
-    Word(maker='rand', shape=(256, 64), element='f16')
+    ArgumentWord(maker='rand', shape=(256, 64), element='f16')
     """
     maker, colon, rest = text.partition(":")
     if maker not in MAKERS or not colon:
-        return Word(text)
+        return ArgumentWord(text)
     sizes: list[int] = []
     element = None
     for part in rest.split("x"):
@@ -86,7 +86,7 @@ def read_word(text: str) -> Word:
             element = part
         else:
             raise ValueError(f"expected a shape as in 256x64xf16, got {rest!r}")
-    return Word(maker, tuple(sizes), element)
+    return ArgumentWord(maker, tuple(sizes), element)
 
 
 def read_grid(text: str | None) -> tuple[int, int, int] | None:
@@ -122,17 +122,13 @@ def read_spec(texts: Sequence[str]) -> dict[str, int]:
 
 def make_arguments(
     interface: Interface,
-    words: Mapping[str, Word],
+    words: Mapping[str, ArgumentWord],
     seed: int = 0,
     size: int = DEFAULT_SIZE,
 ) -> list[Given]:
     """Make every argument of a kernel; `exact` where no word is given.
 
-    Args:
-        interface: of the kernel.
-        words: for some of its arguments, by name.
-        seed: of the random numbers; each argument has its own.
-        size: elements along dynamic dimensions that no word gives.
+    Dynamic dimensions that no word gives have `size` elements.
 
     Raises:
         ValueError: a word does not fit its argument, or a file cannot be read.
@@ -142,7 +138,7 @@ def make_arguments(
     return [
         _make(
             argument,
-            words.get(argument.name, Word("exact")),
+            words.get(argument.name, ArgumentWord("exact")),
             shapes.get(number),
             (seed, number),
         )
@@ -155,13 +151,8 @@ def default_shapes(
 ) -> dict[int, tuple[int, ...]]:
     """The shapes that arrays have by default, by the number of the argument.
 
-    A dimension is as long as its type says, or as one that it must be as long as.
-    Pointers have no shape.
-
-    Args:
-        interface: of the kernel.
-        given: shapes that are known, by the name of the argument.
-        size: elements along dimensions of which nothing is known.
+    A dimension is as long as its type says, or as one that it must be as long as, by
+    the shapes given by name; where nothing is known, `size`.  Pointers have no shape.
     """
     known: dict[tuple[int, int], int] = {}
     for number, argument in enumerate(interface.arguments):
@@ -188,14 +179,13 @@ def default_shapes(
 
 def _make(
     argument: Argument,
-    word: Word,
+    word: ArgumentWord,
     default: tuple[int, ...] | None,
     seed: tuple[int, int],
 ) -> Given:
     if not isinstance(argument, Buffer):
         if word.maker in MAKERS:
-            array = _filled(word.maker, argument.type, (1,), seed)
-            return array[0]
+            return _filled(word.maker, argument.type, (1,), seed)[0]
         if word.maker.endswith(".npy"):
             return _only_number(word.maker, argument)
         return _number(word.maker, argument.type, argument.name)
@@ -230,7 +220,6 @@ def read_array(path: str) -> Array:
 
 
 def _only_number(path: str, argument: Scalar) -> np.generic:
-    """The number in a file of one."""
     array, wanted = read_array(path), dtype_of(argument.type)
     if array.size != 1 or array.dtype != wanted:
         raise ValueError(
@@ -252,35 +241,20 @@ def laid_out(argument: Buffer, array: Array) -> Array:
     for fixed, size in zip(reversed(argument.strides), array.shape[::-1], strict=True):
         strides.insert(0, step if fixed is None else fixed)
         step = max(step, strides[0] * size)
-    found = _strided(
-        np.zeros(_extent(array.shape, strides), array.dtype), array, strides
-    )
+    memory = np.zeros(extent_of(array.shape, strides), array.dtype)
+    steps = [stride * array.itemsize for stride in strides]
+    found = as_strided(memory, array.shape, steps)
     found[...] = array
     return found
 
 
 def copied(array: Array) -> Array:
     """A copy of an array with the same strides, and what is between its elements."""
-    strides = [stride // array.itemsize for stride in array.strides]
-    extent = _extent(array.shape, strides)
-    memory = np.lib.stride_tricks.as_strided(array, (extent,), (array.itemsize,))
-    return _strided(memory.copy(), array, strides)
-
-
-def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Elements of memory from the first element of an array to its last."""
-    ends = ((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    return 1 + sum(ends) if all(shape) else 0
-
-
-def _strided(memory: Array, like: Array, strides: Sequence[int]) -> Array:
-    """Memory as an array of the shape of another one, with strides in elements."""
-    steps = [stride * memory.itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(memory, like.shape, steps)
+    return as_strided(memory_of(array).copy(), array.shape, array.strides)
 
 
 def _shape(
-    argument: Buffer, word: Word, default: tuple[int, ...] | None
+    argument: Buffer, word: ArgumentWord, default: tuple[int, ...] | None
 ) -> tuple[int, ...]:
     """The shape that an array is to have; that of a pointer's memory must be given."""
     if default is None:
@@ -292,18 +266,11 @@ def _shape(
         return word.shape
     if word.shape is None:
         return default
-    fits = len(word.shape) == len(argument.shape) and all(
-        n in (None, given) for n, given in zip(argument.shape, word.shape, strict=True)
-    )
-    if not fits:
-        wanted = " x ".join("?" if n is None else str(n) for n in argument.shape)
-        got = " x ".join(map(str, word.shape))
-        raise ValueError(f"expected {argument.name} to be {wanted}, got {got}")
+    check_shape(argument, word.shape)
     return word.shape
 
 
 def _number(text: str, type: str, name: str) -> np.generic:
-    """A number of an element type."""
     try:
         if is_float(type):
             return encode(np.array([float(text)]), type)[0]
@@ -318,7 +285,6 @@ def _number(text: str, type: str, name: str) -> np.generic:
 def _filled(
     maker: str, type: str, shape: tuple[int, ...], seed: tuple[int, int]
 ) -> Array:
-    """An array of an element type."""
     generator = np.random.default_rng(seed)
     count = int(np.prod(shape))
     match maker:
@@ -337,35 +303,18 @@ def _filled(
     return encode(values, type).reshape(shape)
 
 
-def dtype_of(type: str) -> np.dtype[Any]:
-    """The numpy type that holds an element type; bf16 as its bits."""
-    if type == "index":
-        return np.dtype(np.int64)
-    return np.dtype(DTYPES[type][0])
-
-
 def is_float(type: str) -> bool:
-    """Whether an element type is one of floats."""
     return type in ("f16", "bf16", "f32", "f64")
 
 
 def encode(values: Array, type: str) -> Array:
     """Numbers as an element type: rounded, wrapped around, or the bits of bf16."""
     if type == "bf16":
-        return to_bf16(values)
+        from coopc.sim.numerics import to_bf16
+
+        return to_bf16(values.astype(np.float32))
     if type == "i1":
         return values.astype(bool)
     if is_float(type):
         return values.astype(dtype_of(type))
     return values.astype(np.int64).astype(dtype_of(type))
-
-
-def to_bf16(values: Array) -> npt.NDArray[np.uint16]:
-    """Numbers rounded to bf16, to nearest even, as bits.
-
-    >>> to_bf16(np.array([1.0, -2.5]))
-    array([16256, 49184], dtype=uint16)
-    """
-    from coopc.sim.numerics import to_bf16 as round_to_bf16
-
-    return round_to_bf16(values.astype(np.float32))

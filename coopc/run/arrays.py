@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
+Argument: TypeAlias = Array | np.generic
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a kernel did."""
-
     buffers: tuple[Array, ...]
     """The arrays after the first dispatch, with the shapes and types they came with."""
     milliseconds: tuple[float, ...]
@@ -36,12 +35,7 @@ class RunResult:
 
 
 def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
-    """Refuse sizes of a dispatch that are not positive.
-
-    Args:
-        sizes: numbers of work-groups or work-items.
-        what: what they are, for the message.
-        repeats: number of dispatches.
+    """Refuse sizes of a dispatch that are not positive; `what` names them.
 
     Raises:
         ValueError: one of them is below 1.
@@ -55,12 +49,9 @@ def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
 def to_buffer(array: Array, position: int) -> PickleBuffer:
     """The bytes of an array in row-major order, for a worker: there they are bytes.
 
-    Args:
-        array: the contents of a buffer.
-        position: its binding or its place among the arguments, for the message.
-
     Raises:
-        ValueError: it has no elements.
+        ValueError: it has no elements; its binding or place among the arguments is in
+            the message.
     """
     if array.nbytes == 0:
         raise ValueError(f"expected elements in buffer {position}, got {array.shape}")

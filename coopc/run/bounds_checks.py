@@ -39,17 +39,11 @@ from coopc.dialects import amx
 from coopc.dialects.amx import tile_type
 
 CHECK = "coopc.check_bounds"
-
 OUT_OF_BOUNDS = "coopc.out_of_bounds"
-
 INDEX = IndexType()
-
 FOUR = (INDEX,) * 4
-
 """What both functions take: a number, the first index, how many, and a size."""
-
 Extent: TypeAlias = tuple[SSAValue, SSAValue]
-
 """The first index along a dimension, and how many there are."""
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from coopc.run.arrays import Array, RunResult
+from coopc.run.arrays import Argument, Array, RunResult
 from coopc.run.native import (
     PREFIX,
     Native,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner with
     from xdsl.ir import Attribute
     from xdsl.ir.affine import AffineMap
 
-Argument: TypeAlias = "Array | np.generic"
 Groups: TypeAlias = tuple[int, int, int]
 """Work-groups along x, y, z."""
 
@@ -115,15 +114,12 @@ def _map(attr: Attribute) -> AffineMap:
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled module."""
-
     code: Native
     tiles: Tiles
     """Where its tiles are, if it has any."""
     needed: frozenset[str]
     """What of AMX it needs."""
     staged: Mapping[str, Stages] = field(default_factory=dict[str, Stages])
-    """Kernels that run as several functions."""
 
     @classmethod
     def of(
@@ -144,7 +140,6 @@ class Program:
     def of_text(
         cls, ir: str, tiles: Tiles, *, level: int = 3, assembly: bool = False
     ) -> Program:
-        """Compile LLVM IR."""
         needed = needed_features(ir)
         prepare(tiles, needed)
         code = Native.compile(ir, level=level, assembly=assembly)
@@ -170,16 +165,10 @@ class Program:
         threads: int = 1,
         repeats: int = 1,
     ) -> RunResult:
-        """Run a kernel.
+        """Run a kernel; the arrays given are left as they are.
 
-        Args:
-            name: of the kernel.
-            arguments: arrays and numpy scalars, as the kernel's function takes them;
-                arrays are not changed.
-            groups: work-groups along x, y, z; stages may have others.
-            sizes: of the kernel, as its grid depends on them.
-            threads: how many run it.
-            repeats: how often it is run.
+        Stages may have other work-groups than `groups`, which are along x, y, z: they
+        depend on the kernel's `sizes`.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.
@@ -224,13 +213,9 @@ class Program:
         threads: int = 1,
         allocate: Callable[[int], Array] | None = None,
     ) -> Callable[[], None]:
-        """What runs the steps of a kernel each time that it is called; see `run`.
+        """What runs the steps of one call each time that it is called; see `run`.
 
-        Args:
-            steps: of one call.
-            arguments: of the kernel.
-            threads: how many run it.
-            allocate: gives memory of so many bytes that the steps share.
+        `allocate` gives memory of so many bytes that the steps share.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.
@@ -260,7 +245,6 @@ class Program:
         groups: Groups,
         threads: int,
     ) -> Callable[[], None]:
-        """What runs one function over its grid."""
         parameters = self.code.types(name)
         total = prod(groups)
         extra = len(groups) + 2
@@ -292,7 +276,6 @@ class Prepared:
             ThreadPool.of(self.threads)  # not when it runs
 
     def __call__(self) -> None:
-        """Run all parts, and wait for them."""
         addresses = [address_of(each) for each in self.packed]
         if len(addresses) == 1:
             self.code.entry(self.name)(addresses[0])
@@ -316,7 +299,6 @@ def llvm_ir(module: ModuleOp) -> str:
 
 
 def grid(map: AffineMap, sizes: Sequence[int]) -> Groups:
-    """Work-groups along x, y, z."""
     x, y, z = (*map.eval(sizes, []), 1, 1)[:3]
     return x, y, z
 
@@ -340,7 +322,6 @@ def parts(total: int, threads: int) -> list[range]:
 
 
 def cores() -> int:
-    """How many processors this process may run on."""
     return len(os.sched_getaffinity(0))
 
 

@@ -19,8 +19,8 @@ from typing import Self
 
 import numpy as np
 
-from coopc.run.arrays import Array, RunResult
-from coopc.run.cpu import Argument, Program, Steps
+from coopc.run.arrays import Argument, Array, RunResult
+from coopc.run.cpu import Program, Steps
 from coopc.run.guarded import Memory, catching
 from coopc.run.native import define
 from coopc.run.tiles import Tiles
@@ -39,7 +39,6 @@ class Session(Worker):
 
     @classmethod
     def start(cls) -> Self:
-        """Start the process on first use."""
         return cls(serving([sys.executable], "cpu_session"), os.environ, "open")
 
     def run(
@@ -54,20 +53,11 @@ class Session(Worker):
         repeats: int = 1,
         seconds: float = 60.0,
     ) -> RunResult:
-        """Compile and run a kernel; the arrays given are left as they are.
+        """Compile and run LLVM IR; the arrays given are left as they are.
 
-        Args:
-            ir: LLVM IR, see `coopc.run.cpu.llvm_ir`.
-            steps: what a call of the kernel runs.
-            arguments: arrays and numpy scalars, as the kernel's function takes them.
-            tiles: where tiles of AMX are.
-            names: of the arrays, for messages.
-            threads: how many run it.
-            repeats: how often it is run, each time on the arrays as they were given.
-            seconds: how long all of it may take.
-
-        Returns:
-            The arrays among the arguments, in their order, and the times.
+        Every run is on the arrays as they were given; the result holds those of the
+        first.  `names` of arrays are for messages, `seconds` is how long all of it may
+        take.
 
         Raises:
             RunFailed: LLVM does not take it; or the kernel accesses what is no array,
@@ -148,5 +138,4 @@ def _run(
 
 
 def main() -> None:
-    """Serve calls until the parent ends."""
     serve({"open": lambda: None, "run": _run})

@@ -2,6 +2,9 @@
 
 Each takes a module and a `Call` (arguments packed as the interface asks) and gives an
 `Outcome`: the arrays of the kernel's memrefs afterwards, the times, and on what it ran.
+`spec` has values of specialisation constants by name, `threads` run parts of the grid,
+`repeats` is how often the kernel runs, and `seconds` how long compiling and running may
+take.  What fails is a RunFailed, a wrong argument a ValueError.
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coopc.interface import Buffer, Interface
+from coopc.interface import Interface
 from coopc.interface_call import Call, sizes_of
-from coopc.run.arrays import Array
+from coopc.run.arrays import Array, RunResult
 
 if TYPE_CHECKING:
     from coopc.run.cpu import Program, Stages
@@ -29,8 +32,6 @@ SPEC_BYTES = 4
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a kernel did."""
-
     arrays: tuple[Array, ...]
     """Those of its memrefs, in order, after the first run."""
     milliseconds: tuple[float, ...]
@@ -53,20 +54,7 @@ def on_vulkan(
     repeats: int = 1,
     seconds: float = 60.0,
 ) -> Outcome:
-    """Run a kernel on a Vulkan device.
-
-    Args:
-        binary: the SPIR-V module.
-        call: the kernel's interface and its arguments.
-        session: the device.
-        spec: values of specialisation constants, by name.
-        repeats: how often to run it.
-        seconds: how long compiling and running may take.
-
-    Raises:
-        RunFailed: the device cannot run it, or did not.
-        ValueError: no such specialisation constant.
-    """
+    """Run a SPIR-V module on a Vulkan device."""
     interface = call.interface
     where = f"{session.info.name}, {session.info.driver}"
     if 0 in call.groups:
@@ -83,7 +71,7 @@ def on_vulkan(
         repeats=repeats,
         seconds=seconds,
     )
-    return Outcome(call.unpack(result.buffers), result.milliseconds, where)
+    return outcome(call, result, where)
 
 
 def on_opencl(
@@ -95,20 +83,7 @@ def on_opencl(
     repeats: int = 1,
     seconds: float = 60.0,
 ) -> Outcome:
-    """Run a kernel on an OpenCL device.
-
-    Args:
-        binary: the SPIR-V module.
-        call: the kernel's interface and its arguments.
-        session: the device.
-        spec: values of specialisation constants, by name.
-        repeats: how often to run it.
-        seconds: how long compiling and running may take.
-
-    Raises:
-        RunFailed: the device cannot run it, or did not.
-        ValueError: no such specialisation constant.
-    """
+    """Run a SPIR-V module on an OpenCL device."""
     interface = call.interface
     size = interface.work_group_size
     matrices = ", matrices on AMX" if session.info.amx else ""
@@ -125,12 +100,7 @@ def on_opencl(
         repeats=repeats,
         seconds=seconds,
     )
-    return Outcome(call.unpack(result.buffers), result.milliseconds, where)
-
-
-def nothing(call: Call, repeats: int, where: str) -> Outcome:
-    """What a kernel of no work-groups did: drivers start none."""
-    return Outcome(call.unpack(call.buffers), (0.0,) * repeats, where)
+    return outcome(call, result, where)
 
 
 def on_cpu_session(
@@ -144,54 +114,33 @@ def on_cpu_session(
     repeats: int = 1,
     seconds: float = 60.0,
 ) -> Outcome:
-    """Run a kernel on this processor, in a process of its own.
+    """Run LLVM IR on this processor, in a process of its own.
 
-    Args:
-        ir: LLVM IR of functions, what passes made of the kernel's module.
-        stages: the kernels that run as several functions.
-        call: the kernel's interface and its arguments.
-        session: the process.
-        tiles: where tiles of AMX are.
-        threads: how many run parts of its grid.
-        repeats: how often to run it.
-        seconds: how long compiling and running may take.
-
-    Raises:
-        RunFailed: LLVM does not take the IR, or the kernel crashed, or took too long.
+    `stages` are the kernels that run as several functions.
     """
     from coopc.run.cpu import Steps
 
     interface = call.interface
     name, groups = interface.name, call.groups
-    sizes = sizes_of(interface, call.given)
     staged = stages.get(name)
+    sizes = sizes_of(interface, call.given)
     result = session.run(
         ir,
         staged.at(sizes, groups) if staged else Steps(((name, groups),)),
         call.opencl_arguments,
         tiles=tiles,
-        names=[x.name for x in interface.arguments if isinstance(x, Buffer)],
+        names=[x.name for x in interface.buffers],
         threads=threads,
         repeats=repeats,
         seconds=seconds,
     )
-    return Outcome(call.unpack(result.buffers), result.milliseconds, session.where)
+    return outcome(call, result, session.where)
 
 
 def on_cpu(
     program: Program, call: Call, *, threads: int = 1, repeats: int = 1
 ) -> Outcome:
-    """Run a kernel on this processor, in this process.
-
-    Args:
-        program: its module, compiled.
-        call: the kernel's interface and its arguments.
-        threads: how many run parts of its grid.
-        repeats: how often to run it.
-
-    Raises:
-        ValueError: the arguments are not what the compiled kernel takes.
-    """
+    """Run a compiled module on this processor, in this process."""
     result = program.run(
         call.interface.name,
         call.opencl_arguments,
@@ -200,7 +149,16 @@ def on_cpu(
         threads=threads,
         repeats=repeats,
     )
-    return Outcome(call.unpack(result.buffers), result.milliseconds, program.where)
+    return outcome(call, result, program.where)
+
+
+def outcome(call: Call, result: RunResult, where: str) -> Outcome:
+    return Outcome(call.unpack(result.buffers), result.milliseconds, where)
+
+
+def nothing(call: Call, repeats: int, where: str) -> Outcome:
+    """What a kernel of no work-groups did: drivers start none."""
+    return outcome(call, RunResult(call.buffers, (0.0,) * repeats), where)
 
 
 def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, bytes]:

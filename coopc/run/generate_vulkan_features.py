@@ -33,8 +33,6 @@ FEATURES: dict[str, tuple[int, str]] = {{
 
 
 class Registry:
-    """The structures of `vk.xml`, and the values of `VkStructureType`."""
-
     def __init__(self, path: Path) -> None:
         root = ElementTree.parse(path).getroot()
         self.copyright = root.findtext("comment", "").strip()
@@ -58,7 +56,6 @@ class Registry:
                 self.constants[each.attrib["name"]] = str(value)
 
     def members(self, name: str) -> list[ElementTree.Element]:
-        """The members of a structure, in order."""
         return [*filter(is_vulkan, self.types[name].iterfind("member"))]
 
     def structure_type(self, name: str) -> int | None:
@@ -73,11 +70,7 @@ def is_vulkan(element: ElementTree.Element) -> bool:
 
 
 def generate(path: Path) -> str:
-    """The text of `vulkan_features.py`.
-
-    Args:
-        path: of `vk.xml`.
-    """
+    """The text of `vulkan_features.py`, of the registry `vk.xml`."""
     registry = Registry(path)
     lines = registry.copyright.splitlines()
     text = HEADER.format(copyright="\n".join(f"# {line}" for line in lines))

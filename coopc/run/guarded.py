@@ -49,11 +49,9 @@ class Region:
 
     @property
     def array(self) -> Array:
-        """The bytes of the array."""
         return _bytes_at(self.start + len(self.pages) - self.size, self.size)
 
     def place(self, address: int) -> str | None:
-        """Say where an address is, if it is near the array."""
         end = self.start + len(self.pages)
         if end <= address < end + self.guard:
             return f"{address - end} bytes beyond the end of {self.name}"
@@ -65,8 +63,6 @@ class Region:
 
 @dataclass
 class Memory:
-    """The arrays of a kernel."""
-
     regions: list[Region] = field(default_factory=list[Region])
 
     def allocate(self, size: int, name: str = "memory that its steps share") -> Array:
@@ -101,7 +97,6 @@ class Memory:
         self.regions.clear()
 
     def why_corrupt(self) -> str | None:
-        """Say what was written to that belongs to no array, or None."""
         for each in self.regions:
             unused = each.pages[: len(each.pages) - each.size]
             wrong = np.flatnonzero(unused != UNUSED)
@@ -111,7 +106,6 @@ class Memory:
         return None
 
     def why_fault(self, number: int, address: int) -> str:
-        """Say what a signal at an address means."""
         if number == signal.SIGFPE:
             return (
                 "the kernel divides an integer by zero, or the least one by -1; "
@@ -129,7 +123,6 @@ def _bytes_at(address: int, size: int) -> Array:
 
 
 def outside(where: str) -> str:
-    """The message for an access outside arrays."""
     return (
         f"expected accesses inside the kernel's arrays, got one {where}; "
         "--bounds says which operation"

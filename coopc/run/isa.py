@@ -44,9 +44,7 @@ _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
-    """One line of the disassembly, without its predicate."""
-
+class IsaInstruction:
     text: str
     """Opcode and operands."""
     comment: str
@@ -54,24 +52,20 @@ class Instruction:
 
     @property
     def opcode(self) -> str:
-        """The whole opcode, `dpas.8x8`."""
         return self.text.split()[0]
 
     @property
     def mnemonic(self) -> str:
-        """The opcode up to its first dot, `dpas`."""
         return self.opcode.partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Disassembly:
-    """A disassembled kernel."""
-
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[IsaInstruction, ...]
     labels: dict[str, int]
     """Labels by name: how many instructions come before each."""
 
-    def innermost_loops(self) -> tuple[tuple[Instruction, ...], ...]:
+    def innermost_loops(self) -> tuple[tuple[IsaInstruction, ...], ...]:
         """Return the instructions of each loop that holds no other.
 
         A loop is what the furthest jump back to one label spans.
@@ -107,7 +101,7 @@ def parse(text: str) -> Disassembly:
     A line is a label or an instruction: predicate, opcode, operands, and in a comment
     what a message is.  Padding after the end of the thread is no part of the program.
     """
-    instructions: list[Instruction] = []
+    instructions: list[IsaInstruction] = []
     labels: dict[str, int] = {}
     for raw in text.splitlines():
         line, _, comment = raw.partition("//")
@@ -117,11 +111,11 @@ def parse(text: str) -> Disassembly:
             continue
         line = _PREDICATE.sub("", line, count=1) if line.startswith("(") else line
         if line and not line.startswith("."):
-            instructions.append(Instruction(line, comment.strip()))
+            instructions.append(IsaInstruction(line, comment.strip()))
     return Disassembly(tuple(_without_padding(instructions)), labels)
 
 
-def _without_padding(instructions: list[Instruction]) -> list[Instruction]:
+def _without_padding(instructions: list[IsaInstruction]) -> list[IsaInstruction]:
     """Drop what comes after the last end of the thread, if it does nothing."""
     ends = [at for at, each in enumerate(instructions) if _ends_thread(each)]
     if not ends:
@@ -131,11 +125,11 @@ def _without_padding(instructions: list[Instruction]) -> list[Instruction]:
     return [each for each in instructions if each.mnemonic != "illegal"]
 
 
-def _ends_thread(instruction: Instruction) -> bool:
+def _ends_thread(instruction: IsaInstruction) -> bool:
     return "EOT" in instruction.text or "end of thread" in instruction.comment
 
 
-def _does_nothing(instruction: Instruction) -> bool:
+def _does_nothing(instruction: IsaInstruction) -> bool:
     if instruction.mnemonic == "mov":
         return " null" in instruction.text
     return instruction.mnemonic in ("illegal", "nop")
@@ -146,14 +140,13 @@ def _does_nothing(instruction: Instruction) -> bool:
 _SENDS = frozenset(
     ("send", "sends", "sendc", "sendsc", "sendg", "sendgc", "sendgx", "sendgxc")
 )
-_OPERAND_TYPES = {
-    32: ("tf32", "f"),
-    16: ("hf", "bf"),
-    8: ("b", "ub", "s8", "u8", "bf8", "hf8"),
-    4: ("s4", "u4", "e2m1"),
-    2: ("s2", "u2"),
+_OPERAND_BITS = {
+    **dict.fromkeys(("tf32", "f"), 32),
+    **dict.fromkeys(("hf", "bf"), 16),
+    **dict.fromkeys(("b", "ub", "s8", "u8", "bf8", "hf8"), 8),
+    **dict.fromkeys(("s4", "u4", "e2m1"), 4),
+    **dict.fromkeys(("s2", "u2"), 2),
 }
-_OPERAND_BITS = {type: bits for bits, types in _OPERAND_TYPES.items() for type in types}
 _MAX_LENGTH = 31
 """The field of a message that holds how many registers it returns ends here."""
 
@@ -190,7 +183,6 @@ class Counts:
 
     @property
     def multiplications(self) -> int:
-        """DPAS and split DPAS."""
         return self.dpas + self.dpasw
 
 
@@ -198,8 +190,7 @@ COUNTS = tuple(each.name for each in fields(Counts) if each.name != "kinds")
 """The names of the counts that are numbers."""
 
 
-def count(instructions: Iterable[Instruction]) -> Counts:
-    """Count instructions."""
+def count(instructions: Iterable[IsaInstruction]) -> Counts:
     numbers: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for instruction in instructions:
@@ -224,9 +215,8 @@ def count(instructions: Iterable[Instruction]) -> Counts:
 
 
 def _count_dpas(
-    instruction: Instruction, numbers: Counter[str], kinds: Counter[str]
+    instruction: IsaInstruction, numbers: Counter[str], kinds: Counter[str]
 ) -> None:
-    """Count a multiplication."""
     if "Atomic" in instruction.text and _DUMMY.search(instruction.text):
         numbers["dpas_workaround"] += 1
         return
@@ -247,9 +237,8 @@ def _count_dpas(
 
 
 def _count_send(
-    instruction: Instruction, numbers: Counter[str], kinds: Counter[str]
+    instruction: IsaInstruction, numbers: Counter[str], kinds: Counter[str]
 ) -> None:
-    """Count a message."""
     message = _message(instruction)
     read, written = _lengths(instruction)
     block = re.search(r"(load|store)_block2d", message)
@@ -273,21 +262,19 @@ def _count_send(
     numbers["registers_written"] += written
 
 
-def _message(instruction: Instruction) -> str:
-    """What the disassembler says that a message is."""
+def _message(instruction: IsaInstruction) -> str:
     comment = instruction.comment
     found = comment.split(";", 1)[1] if ";" in comment else comment
     return (found or instruction.opcode).replace("[src0]", "").strip()
 
 
 def _name(message: str) -> str:
-    """The name of a message that is no 2D block's."""
     if "end of thread" in message:
         return "send.eot"
     return f"send.{message.split()[0].partition('[')[0]}"
 
 
-def _lengths(instruction: Instruction) -> tuple[int, int]:
+def _lengths(instruction: IsaInstruction) -> tuple[int, int]:
     """Registers that a message returns and sends."""
     read = re.search(r"rd:(\d+)(?! ?B)", instruction.comment)
     written = re.search(r"wr:(\d+)h?(?:\+(\d+))?", instruction.comment)
@@ -306,8 +293,6 @@ INNER = "inner."
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a kernel takes, of each hardware thread."""
-
     simd: int = 0
     """Lanes of a subgroup."""
     registers: int = 0
@@ -332,14 +317,11 @@ CLEAN = {"spill": 0, "spill_messages": 0, "private": 0, "calls": 0}
 
 @dataclass(frozen=True, slots=True)
 class KernelIsa:
-    """One kernel."""
-
     resources: Resources
     whole: Counts
     loops: tuple[Counts, ...]
     """The innermost loops."""
     assembly: str = field(default="", repr=False)
-    """The disassembly."""
 
     @property
     def inner(self) -> Counts | None:
@@ -351,11 +333,9 @@ class KernelIsa:
         )
 
     def figure(self, name: str) -> int | None:
-        """Return a figure by its name; None of a loop where there is none.
+        """Return a resource, a count, or a kind, which has a dot in it, by its name.
 
-        Args:
-            name: of a resource, a count, or a kind, which has a dot in it; with
-                `inner.` before it, of the innermost loop.
+        With `inner.` before it, it is of the innermost loop, None where there is none.
 
         Raises:
             ValueError: there is no such figure.
@@ -399,19 +379,15 @@ class Isa:
 
     device: str
     kernels: Mapping[str, KernelIsa]
-    """By name."""
     warnings: tuple[str, ...] = ()
-    """What the compiler warned of."""
 
     def check(
         self, expected: Mapping[str, int], at_most: Mapping[str, int] | None = None
     ) -> tuple[str, ...]:
         """Return in what the kernels differ from what is expected of each of them.
 
-        Args:
-            expected: numbers by the names of `KernelIsa.figure`; with a kernel's name
-                and a colon before it, `gemm:dpas`, of that kernel alone.
-            at_most: the same, as bounds.
+        Names are those of `KernelIsa.figure`; with a kernel's name and a colon before
+        it, `gemm:dpas`, of that kernel alone.
 
         Raises:
             ValueError: there is no such figure or kernel.
@@ -446,7 +422,6 @@ def _told(found: int | None) -> str:
 
 
 def analyse(disassembly: str, resources: Resources) -> KernelIsa:
-    """Count the instructions of a disassembled kernel."""
     program = parse(disassembly)
     loops = tuple(map(count, program.innermost_loops()))
     return KernelIsa(resources, count(program.instructions), loops, disassembly)
@@ -503,7 +478,6 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _add_buffer(found: dict[str, int], usage: str, size: int) -> None:
-    """Add a buffer of each thread: spilled registers, variables, or others."""
     if "private" in usage or "spill" in usage:
         name = "private" if "private" in usage else "spill"
         found[name] = max(found.get(name, 0), size)

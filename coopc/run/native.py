@@ -16,15 +16,13 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from coopc.run.arrays import Array
+from coopc.run.arrays import Argument
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
-
-Argument: TypeAlias = "Array | np.generic"
 
 KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 """A function that takes its arguments from slots."""
@@ -74,7 +72,6 @@ def define(name: str, function: Any) -> None:
 
 
 def version() -> str:
-    """LLVM's version, for people."""
     major, minor, _ = binding().llvm_version_info
     return f"LLVM {major}.{minor}"
 
@@ -110,11 +107,7 @@ class Native:
     ) -> Native:
         """Optimise and compile LLVM IR.
 
-        Args:
-            text: the IR.
-            level: of optimisation, 0 to 3.
-            cpu: LLVM's name of a processor; None for this one.
-            assembly: whether its assembly is wanted, too.
+        `level` is 0 to 3, `cpu` LLVM's name of a processor, this one's if None.
 
         Raises:
             RunFailed: LLVM does not take the IR.
@@ -140,7 +133,6 @@ class Native:
         return [str(argument.type) for argument in function.arguments]
 
     def address(self, name: str) -> int:
-        """The address of a function."""
         return int(self.engine.get_function_address(name))
 
     def entry(self, name: str) -> Callable[[int], None]:
@@ -148,16 +140,13 @@ class Native:
         return KIND(self.slots_address(name))
 
     def slots_address(self, name: str) -> int:
-        """The address of what calls a function with its arguments from slots."""
         return self.address(_slots_name(self._symbol(name)))
 
     def _symbol(self, name: str) -> str:
-        """The name that a function has here."""
         known = {each.name for each in self.module.functions}
         return PREFIX + name if PREFIX + name in known else name
 
     def call(self, name: str, arguments: Sequence[Argument]) -> None:
-        """Call a function with arrays and numpy scalars."""
         packed = slots(arguments)
         assert len(packed) == SLOT * len(self.types(name)), (name, len(packed))
         self.entry(name)(address_of(packed))
@@ -228,7 +217,6 @@ def _slots_name(name: str) -> str:
 
 
 def _slots_entry(function: Any) -> str:
-    """The function that calls another with arguments from slots."""
     types = [str(argument.type) for argument in function.arguments]
     lines = [f'define void @"{_slots_name(function.name)}"(ptr %slots) {{']
     for at, type in enumerate(types):

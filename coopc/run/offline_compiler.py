@@ -31,13 +31,10 @@ def devices() -> tuple[str, ...]:
 
 
 def compile_kernel(binary: bytes, device: str, *, registers: int | None = None) -> Isa:
-    """Compile a module for a device.
+    """Compile a module of OpenCL's flavour, of one kernel or several, for a device.
 
-    Args:
-        binary: SPIR-V of OpenCL's flavour; it may hold several kernels.
-        device: one of `devices`.
-        registers: general registers of a thread, one of `Device.registers`; None for
-            what the compiler chooses by itself.
+    `registers` are those of a thread, one of `Device.registers`; None for what the
+    compiler chooses by itself.
 
     Raises:
         ValueError: no such device, or it has no such number of registers.
@@ -86,11 +83,7 @@ def read_dump(dump: Path, device: str, warnings: tuple[str, ...] = ()) -> Isa:
 
 
 def options(device: str, registers: int | None = None) -> list[str]:
-    """The options that ask for a number of registers.
-
-    Args:
-        device: one of `devices`.
-        registers: as of `compile_kernel`.
+    """The options of ocloc that ask for a number of registers.
 
     Raises:
         ValueError: no such device, or it has no such number of registers.
@@ -142,7 +135,6 @@ def _run(*arguments: str, folder: Path) -> str:
 
 
 def _ending(status: int) -> str:
-    """How a process ended that did not succeed."""
     return (
         f"failed with status {status}" if status > 0 else f"crashed, signal {-status}"
     )

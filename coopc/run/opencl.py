@@ -22,17 +22,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import PickleBuffer
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
 from coopc.run import tiles
-from coopc.run.arrays import Array, RunResult, check_run, to_buffer
+from coopc.run.arrays import Argument, RunResult, check_run, to_buffer
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, why_invalid
 from coopc.run.worker import RunFailed, Worker, serve, serving
-
-Argument: TypeAlias = "Array | np.generic"
 
 DISTRIBUTION = "intel-opencl-rt"
 RUNTIME, LOADER = "libintelocl.so", "libOpenCL.so.1"
@@ -40,10 +38,10 @@ RUNTIME, LOADER = "libintelocl.so", "libOpenCL.so.1"
 MATH_LIBRARY = "libimf.so"
 LOADER_VARIABLES = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
 AMX_TARGET = "graniterapids"
+"""The oldest CPU whose AMX has f16 (sapphirerapids has bf16 and int8 alone)."""
 PLAIN_TARGET = "skx"
 """For processors with AVX512-FP16: compiled for these, kernels of bytes end Intel's
 compiler (2026.22), with "Cannot emit physreg copy instruction"."""
-"""The oldest CPU whose AMX has f16 (sapphirerapids has bf16 and int8 alone)."""
 SUB_GROUP_SIZES_INTEL = 0x4108
 """CL_DEVICE_SUB_GROUP_SIZES_INTEL, which pyopencl has no name for."""
 PROGRESS = ("Compilation ", "Linking ", "Device build ", "Options used ", "(options")
@@ -52,11 +50,10 @@ HOW = "run `pip install intel-opencl-rt intel-cmplr-lib-rt pyopencl`"
 
 
 @dataclass(frozen=True)
-class DeviceInfo:
+class OpenCLInfo:
     """An OpenCL device and what it can do."""
 
     name: str
-    """The device's own name."""
     driver: str
     """Name of the platform and version of the driver."""
     version: str
@@ -64,7 +61,6 @@ class DeviceInfo:
     subgroup_sizes: tuple[int, ...]
     """The sizes that a kernel may ask for, in invocations."""
     extensions: frozenset[str]
-    """The extensions of the device."""
     invocations: int
     """The most invocations in a work-group."""
     shared_memory_bytes: int
@@ -76,14 +72,11 @@ class DeviceInfo:
 class Session(Worker):
     """An OpenCL device that is open in a worker process; a context manager."""
 
-    info: DeviceInfo
+    info: OpenCLInfo
 
     @classmethod
     def start(cls, *, amx: bool = False) -> Self:
-        """Open Intel's run-time for CPUs.
-
-        Args:
-            amx: compile cooperative matrices to AMX, and emulate it.
+        """Open Intel's run-time for CPUs; with `amx` it compiles to emulated AMX.
 
         Raises:
             ToolMissing: a package, or for `amx` a C compiler, is not there.
@@ -121,12 +114,12 @@ class Session(Worker):
         validate: bool = True,
         seconds: float = 60.0,
     ) -> RunResult:
-        """Run a kernel; the arrays given are left as they are.
+        """Run a kernel on arrays, which are left as they are, and numpy scalars.
 
         Args:
             binary: a SPIR-V module for OpenCL.
             entry: the name of its kernel.
-            arguments: those of the kernel: arrays for pointers, numpy scalars.
+            arguments: those of the kernel: arrays for pointers.
             global_size: numbers of work-items, one to three.
             local_size: work-items in a work-group along each of these axes.
             spec: values of specialization constants by SpecId.
@@ -134,9 +127,6 @@ class Session(Worker):
                 wrote, and the result holds what the first wrote.
             validate: let spirv-val check the module first, where there is one.
             seconds: how long all of it may take.
-
-        Returns:
-            The arrays among the arguments, in their order, and the times.
 
         Raises:
             ValueError: no such kernel, sizes of 0 or that do not divide, no SPIR-V
@@ -152,22 +142,6 @@ class Session(Worker):
         ]
         spec = spec or {}
         facts = spirv_facts(binary, spec)
-        self._check(binary, facts, entry, local_size, validate=validate)
-        sizes = (tuple(global_size), tuple(local_size))
-        call = ("run", binary, dict(spec), entry, given, sizes, repeats)
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        return RunResult.of(arrays, *self.call(*call, seconds=seconds))
-
-    def _check(
-        self,
-        binary: bytes,
-        facts: SpirvFacts,
-        entry: str,
-        local_size: Sequence[int],
-        *,
-        validate: bool,
-    ) -> None:
-        """Refuse a kernel that is not there, is not valid, or that cannot run here."""
         facts.check_entry(entry)
         reason = None
         if validate:
@@ -175,19 +149,16 @@ class Session(Worker):
         reason = reason or why_unsupported(self.info, facts, entry, local_size)
         if reason is not None:
             raise RunFailed(reason)
+        sizes = (tuple(global_size), tuple(local_size))
+        call = ("run", binary, dict(spec), entry, given, sizes, repeats)
+        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
+        return RunResult.of(arrays, *self.call(*call, seconds=seconds))
 
 
 def why_unsupported(
-    info: DeviceInfo, facts: SpirvFacts, entry: str, local_size: Sequence[int]
+    info: OpenCLInfo, facts: SpirvFacts, entry: str, local_size: Sequence[int]
 ) -> str | None:
-    """Why a device cannot run a kernel, or None.
-
-    Args:
-        info: the device.
-        facts: what the module uses.
-        entry: the name of the kernel.
-        local_size: work-items in a work-group along each axis.
-    """
+    """Why a device cannot run an entry point with such work-groups, or None."""
     if math.prod(local_size) > info.invocations:
         return (
             f"expected work-groups of at most {info.invocations} work-items on "
@@ -246,9 +217,7 @@ def find_runtime() -> Path:
 # --- The worker's side. ---
 
 
-class _Calls:
-    """What the process holds between calls."""
-
+class OpenCLServer:
     def __init__(self) -> None:
         import pyopencl
 
@@ -256,14 +225,13 @@ class _Calls:
         self.context: Any = None
         self.queue: Any = None
 
-    def open(self, loader: str, amx: bool) -> DeviceInfo:
-        """Open the first device and describe it."""
+    def open(self, loader: str, amx: bool) -> OpenCLInfo:
         cl = self.cl
         device = cl.get_platforms()[0].get_devices()[0]
         self.context = cl.Context([device])
         profiling = cl.command_queue_properties.PROFILING_ENABLE
         self.queue = cl.CommandQueue(self.context, properties=profiling)
-        return DeviceInfo(
+        return OpenCLInfo(
             name=device.name.strip(),
             driver=f"{device.platform.name} {device.driver_version}",
             version=device.version.strip(),
@@ -323,7 +291,6 @@ class _Calls:
     def _dispatch(
         self, kernel: Any, global_size: Sequence[int], local_size: Sequence[int]
     ) -> float:
-        """The milliseconds that one dispatch takes."""
         cl = self.cl
         event = cl.enqueue_nd_range_kernel(self.queue, kernel, global_size, local_size)
         event.wait()
@@ -344,6 +311,5 @@ def subgroup_sizes(device: Any, loader_path: str) -> list[int]:
 
 
 def main() -> None:
-    """Serve calls until the parent ends."""
-    calls = _Calls()
-    serve({"open": calls.open, "run": calls.run})
+    server = OpenCLServer()
+    serve({"open": server.open, "run": server.run})

@@ -42,13 +42,10 @@ class MatrixProduct:
     k: int
     """Columns of a, rows of b."""
     a: str
-    """Component type: f16, bf16, f32, f64, e4m3, e5m2, s8 to s64, u8 to u64."""
+    """Component type, as of the others: f16, bf16, f32, f64, e4m3, e5m2, s8 to u64."""
     b: str
-    """Component type, as a."""
     c: str
-    """Component type, as a."""
     result: str
-    """Component type, as a."""
     saturating: bool = False
     """Whether integers stop at the ends of their range instead of wrapping around."""
     scope: str = "subgroup"
@@ -65,9 +62,7 @@ class SpirvMatrix:
     """A cooperative matrix type, whose integers have no sign yet."""
 
     rows: int
-    """Rows."""
     cols: int
-    """Columns."""
     component: str
     """Component type, as in MatrixProduct; integers are u8 to u64."""
     use: str
@@ -98,8 +93,6 @@ def _unsigned(component: str) -> str:
 
 @dataclass
 class SpirvFacts:
-    """The facts of one module."""
-
     version: tuple[int, int] = (1, 0)
     """The SPIR-V version, such as (1, 6)."""
     entry_points: dict[int, str] = field(default_factory=dict[int, str])
@@ -113,7 +106,6 @@ class SpirvFacts:
     matrix_types: set[SpirvMatrix] = field(default_factory=set[SpirvMatrix])
     """The cooperative matrix types that the module declares."""
     multiplications: set[MatrixProduct] = field(default_factory=set[MatrixProduct])
-    """The cooperative matrix multiplications that it contains."""
     mistakes: list[str] = field(default_factory=list[str])
     """What its specialization constants make of matrices that no module may have."""
 
@@ -134,13 +126,7 @@ def why_unlisted(
     shapes: Iterable[MatrixProduct],
     types: Iterable[SpirvMatrix] = (),
 ) -> str | None:
-    """What a kernel uses that is not listed, or None.
-
-    Args:
-        listed: the multiplications that the device has.
-        shapes: those of the kernel.
-        types: the kernel's matrix types, also those that it does not multiply.
-    """
+    """What a kernel multiplies, or only declares, that is not listed; or None."""
     missing = [str(x) for x in sorted(set(shapes).difference(listed))]
     missing += [
         str(x)
@@ -156,11 +142,7 @@ def why_unlisted(
 def spirv_facts(
     binary: bytes, specialization: Mapping[int, bytes] | None = None
 ) -> SpirvFacts:
-    """The facts of a module.
-
-    Args:
-        binary: a SPIR-V module.
-        specialization: values of specialization constants by SpecId.
+    """The facts of a module, with values of specialization constants by SpecId.
 
     Raises:
         ValueError: the bytes are no little-endian SPIR-V module.
@@ -172,7 +154,7 @@ def spirv_facts(
     words = struct.unpack(f"<{len(binary) // 4}I", binary)
     if words[0] != MAGIC:
         raise ValueError(f"expected SPIR-V magic {MAGIC:#010x}, got {words[0]:#010x}")
-    reader = _Reader(specialization or {})
+    reader = FactsReader(specialization or {})
     reader.facts.version = (words[1] >> 16 & 255, words[1] >> 8 & 255)
     position = HEADER_WORDS
     while position < len(words):
@@ -189,9 +171,7 @@ def spirv_facts(
     return reader.facts
 
 
-class _Reader:
-    """Collects the facts, one instruction after the other."""
-
+class FactsReader:
     def __init__(self, specialization: Mapping[int, bytes]) -> None:
         self.facts = SpirvFacts()
         self._specialization = specialization
@@ -217,7 +197,6 @@ class _Reader:
         }
 
     def visit(self, opcode: int, words: Words) -> None:
-        """Read one instruction: its opcode, and the words after the first."""
         visitor = self._visitors.get(opcode)
         if visitor is not None:
             visitor(words)

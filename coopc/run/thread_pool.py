@@ -36,15 +36,10 @@ SPINS = 4_000
 
 
 def looking(number: str, at: str, test: str, begin: str, found: str, tired: str) -> str:
-    """The blocks that load a number until a test of it holds.
+    """The blocks after `begin` that load a number until a test of it holds.
 
-    Args:
-        number: its name.
-        at: the pointer to it.
-        test: the instruction that says whether it is the one.
-        begin: the block before them.
-        found: where they lead when the test holds.
-        tired: where they lead after `SPINS` times; that block leads to `look` again.
+    Then they lead to `found`; after `SPINS` times to `tired`, which leads to `look`
+    again.
     """
     return f"""\
 look:
@@ -162,7 +157,6 @@ class ThreadPool:
             start(self.code)(self.state.ctypes.data, self.size - 1)
 
     def stop(self) -> None:
-        """End the threads."""
         with self.lock:
             self.state[STOP] = 1
             self.state[ENTRY] = self.code.slots_address("nothing")
@@ -173,12 +167,10 @@ class ThreadPool:
 
 @functools.cache
 def compiled() -> Native:
-    """The code of threads that wait."""
     text = f"{CODE}\ndefine void @nothing() {{\n  ret void\n}}\n"
     return Native.compile(text)
 
 
 def start(code: Native) -> Any:
-    """The function that starts a run, and waits for its end."""
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
     return kind(code.address("start"))

@@ -38,20 +38,16 @@ AVX512 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 
 
 class Tiles(StrEnum):
-    """Where tiles are."""
-
     AMX = "amx"
     EMULATED = "emulated"
     NONE = "none"
 
 
 def best(flags: Collection[str] | None = None, *, emulate: bool = False) -> Tiles:
-    """The tiles of the processor, or none.
+    """The tiles of this processor, or of one with such flags of Linux; or none.
 
-    Args:
-        flags: the features of the processor, as Linux names them; this one's if None.
-        emulate: whether to take emulated tiles, whose every instruction traps, where
-            the processor has none and a C compiler can build the emulator.
+    With `emulate`, emulated ones, whose every instruction traps, where the processor
+    has none and a C compiler can build the emulator.
     """
     if "amx_tile" in (cpu_flags() if flags is None else flags):
         return Tiles.AMX
@@ -68,7 +64,6 @@ def why_not_emulated() -> str | None:
 
 
 def has(tiles: Tiles, feature: str) -> bool:
-    """Whether tiles have a feature, as LLVM names it."""
     if tiles is Tiles.AMX:
         return not lacking({feature}, cpu_flags())
     return tiles is Tiles.EMULATED and feature in EMULATED
@@ -84,11 +79,7 @@ def lacking(needed: Collection[str], flags: Collection[str]) -> list[str]:
 
 
 def prepare(tiles: Tiles, needed: Collection[str]) -> None:
-    """Make ready for code that needs something of AMX.
-
-    Args:
-        tiles: which.
-        needed: features, as LLVM names them; nothing is done without any.
+    """Make ready for code that needs features of AMX, as LLVM names them, or none.
 
     Raises:
         ValueError: the tiles have not what is needed.
@@ -145,11 +136,6 @@ def emulation() -> ctypes.CDLL:
     return ctypes.CDLL(str(emulator()))
 
 
-def emulated_instructions() -> int:
-    """How many instructions were emulated in this process so far."""
-    return int(ctypes.c_ulong.in_dll(emulation(), "amxemu_count").value)
-
-
 # --- The processor, and the emulator. ---
 
 
@@ -197,7 +183,6 @@ def emulator() -> Path:
 
 
 def cache_directory() -> Path:
-    """The directory of what coopc builds once for a user."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "coopc"
 

@@ -25,12 +25,7 @@ LIBRARIES = Path("root/usr/lib/x86_64-linux-gnu")
 
 
 class ToolMissing(Exception):
-    """A program, library or package that is needed is not there.
-
-    Args:
-        name: what is missing.
-        how: how to get it, a full sentence without its stop.
-    """
+    """What is needed is not there; `how` says in a sentence how to get it."""
 
     def __init__(self, name: str, how: str) -> None:
         super().__init__(f"{name} is missing: {how}")
@@ -39,14 +34,12 @@ class ToolMissing(Exception):
 
 
 def how_to_get_toolchain() -> str:
-    """What to run for a toolchain, from a checkout or an installed package."""
     if (CHECKOUT / "Makefile").exists():
         return "run `make toolchain`"
     return f"run `sh {SCRIPT} DIRECTORY` and set COOPC_TOOLCHAIN=DIRECTORY"
 
 
 def find_toolchain() -> Path | None:
-    """The directory of an unpacked toolchain."""
     named = os.environ.get("COOPC_TOOLCHAIN")
     for directory in (Path(named) if named else None, CHECKOUT / ".toolchain"):
         if directory is not None and (directory / "VERSIONS").exists():
@@ -67,7 +60,6 @@ def toolchain() -> Path:
 
 
 def find_tool(name: str) -> Path | None:
-    """The path of a program, such as `spirv-val`."""
     directory = find_toolchain()
     if directory is not None and (directory / "bin" / name).exists():
         return directory / "bin" / name
@@ -168,11 +160,7 @@ def _filter(name: str, *arguments: str, data: bytes) -> tuple[bytes, str | None]
 
 @functools.lru_cache(maxsize=256)
 def validate_spirv(binary: bytes, target_env: str) -> str | None:
-    """What spirv-val has against a module, or None if it is valid.
-
-    Args:
-        binary: the module.
-        target_env: its environment, as in `spirv-val --target-env`: vulkan1.3, spv1.4.
+    """What spirv-val has against a module for a `--target-env`, or None if it is valid.
 
     Raises:
         ToolMissing: there is no spirv-val.
@@ -191,12 +179,7 @@ def why_invalid(binary: bytes, target_env: str) -> str | None:
 
 
 def assemble_spirv(text: str, target_env: str, *, keep_ids: bool = False) -> bytes:
-    """The binary that spirv-as makes of the text of a module.
-
-    Args:
-        text: SPIR-V assembly.
-        target_env: its environment, as in `spirv-as --target-env`.
-        keep_ids: keep ids that are written as numbers.
+    """The binary that spirv-as makes of a text; perhaps with ids that are numbers kept.
 
     Raises:
         ToolMissing: there is no spirv-as.

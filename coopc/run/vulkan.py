@@ -25,7 +25,7 @@ from coopc.run.spirv_facts import (
     why_unlisted,
 )
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
-from coopc.run.vulkan_device import DeviceInfo, Shader
+from coopc.run.vulkan_device import Shader, VulkanInfo
 from coopc.run.worker import RunFailed, Worker, serving
 
 DriverName: TypeAlias = Literal["lavapipe", "system"]
@@ -34,16 +34,13 @@ SYSTEM_LOADER = "libvulkan.so.1"
 
 
 def check_matrix_shapes(
-    info: DeviceInfo,
+    info: VulkanInfo,
     shapes: Iterable[MatrixProduct],
     types: Iterable[SpirvMatrix] = (),
 ) -> str | None:
     """Why a device cannot be trusted with these cooperative matrices, or None.
 
-    Args:
-        info: the device.
-        shapes: the multiplications of a kernel.
-        types: the matrix types of a kernel, also those that it does not multiply.
+    Types are those of a kernel, also where it does not multiply them.
     """
     shapes, types = list(shapes), list(types)
     if not shapes and not types:
@@ -57,16 +54,13 @@ def check_matrix_shapes(
 class Session(Worker):
     """A Vulkan device that is open in a worker process; a context manager."""
 
-    info: DeviceInfo
+    info: VulkanInfo
 
     @classmethod
     def start(cls, driver: DriverName = "lavapipe", index: int | None = None) -> Self:
-        """Open a device.
+        """Open a device of lavapipe, or of what the system's loader offers.
 
-        Args:
-            driver: lavapipe of the toolchain, or what the system's loader offers.
-            index: which of the driver's devices; by default the first that has
-                cooperative matrices, else the first.
+        Without an index, the first that has cooperative matrices, else the first.
 
         Raises:
             ToolMissing: there is no such driver.
@@ -120,7 +114,10 @@ class Session(Worker):
         facts = spirv_facts(binary, spec)
         check_interface(facts, entry, len(buffers))
         sizes = (groups, len(push_constants), subgroup_size)
-        self._check(binary, facts, *sizes, validate=validate)
+        reason = why_invalid(binary, TARGET_ENV) if validate else None
+        reason = reason or why_unsupported(self.info, facts, *sizes)
+        if reason is not None:
+            raise RunFailed(reason)
         shader = Shader(
             code=binary,
             entry=entry,
@@ -133,24 +130,6 @@ class Session(Worker):
         )
         answer = self.call("run", shader, contents, repeats, seconds=seconds)
         return RunResult.of(buffers, *answer)
-
-    def _check(
-        self,
-        binary: bytes,
-        facts: SpirvFacts,
-        groups: tuple[int, int, int],
-        push_constant_bytes: int,
-        subgroup_size: int | None,
-        *,
-        validate: bool,
-    ) -> None:
-        """Refuse a shader that is not valid, or that cannot run here."""
-        reason = why_invalid(binary, TARGET_ENV) if validate else None
-        reason = reason or why_unsupported(
-            self.info, facts, groups, push_constant_bytes, subgroup_size
-        )
-        if reason is not None:
-            raise RunFailed(reason)
 
     def _full_subgroups(
         self, facts: SpirvFacts, entry: str, subgroup_size: int | None
@@ -165,7 +144,7 @@ class Session(Worker):
         )
 
 
-def devices(driver: DriverName) -> tuple[DeviceInfo, ...]:
+def devices(driver: DriverName) -> tuple[VulkanInfo, ...]:
     """The devices of a driver, in the order of their indices.
 
     Raises:
@@ -179,11 +158,6 @@ def devices(driver: DriverName) -> tuple[DeviceInfo, ...]:
 def check_interface(facts: SpirvFacts, entry: str, buffers: int) -> None:
     """Refuse a call that does not fit the module.
 
-    Args:
-        facts: what the module uses.
-        entry: the name of the entry point.
-        buffers: number of buffers given.
-
     Raises:
         ValueError: there is no such entry point, or a binding without a buffer.
     """
@@ -196,21 +170,13 @@ def check_interface(facts: SpirvFacts, entry: str, buffers: int) -> None:
 
 
 def why_unsupported(
-    info: DeviceInfo,
+    info: VulkanInfo,
     facts: SpirvFacts,
     groups: tuple[int, int, int],
     push_constant_bytes: int,
     subgroup_size: int | None,
 ) -> str | None:
-    """Why a device cannot run a kernel, or None.
-
-    Args:
-        info: the device.
-        facts: what the module uses.
-        groups: numbers of work-groups.
-        push_constant_bytes: size of the block of push constants.
-        subgroup_size: the subgroup size that is required, in invocations.
-    """
+    """Why a device cannot run a kernel with what is required, or None."""
     limits = info.limits
     if any(x > most for x, most in zip(groups, limits.group_counts, strict=True)):
         return f"expected at most {limits.group_counts} work-groups, got {groups}"
@@ -261,14 +227,11 @@ def _process(driver: DriverName) -> tuple[list[str], dict[str, str]]:
 
 
 def python_on(libraries: Path) -> list[str]:
-    """The command that starts this python with another C library.
+    """The command that starts this python with another loader and C library.
 
     A driver of a newer distribution loads only into a process with that distribution's
     C library, so the worker is started through its loader.  `sys.prefix`, and so the
     packages that python finds, stay those of this python.
-
-    Args:
-        libraries: the directory of the loader and of the libraries.
     """
     own = sysconfig.get_config_var("LIBDIR") or ""
     path = f"{libraries}:{own}" if sysconfig.get_config_var("Py_ENABLE_SHARED") else ""

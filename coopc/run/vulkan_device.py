@@ -19,9 +19,19 @@ from coopc.run.worker import RunFailed, serve
 # --- Drivers. ---
 
 API_VERSION = 1 << 22 | 3 << 12
-BFLOAT16_EXTENSION = "VK_KHR_shader_bfloat16"
-ATOMIC_FLOAT_EXTENSION = "VK_EXT_shader_atomic_float"
-ATOMIC_FLOAT_2_EXTENSION = "VK_EXT_shader_atomic_float2"
+OPTIONAL = {
+    MATRIX_EXTENSION: vk.CooperativeMatrixFeatures,
+    "VK_KHR_shader_bfloat16": vk.Bfloat16Features,
+    "VK_EXT_shader_atomic_float": vk.AtomicFloatFeatures,
+    "VK_EXT_shader_atomic_float2": vk.AtomicFloat2Features,
+}
+"""The extensions that are turned on where a device has them."""
+FEATURES = (
+    vk.Vulkan13Features,
+    vk.Vulkan12Features,
+    vk.Vulkan11Features,
+    vk.Features2,
+)
 COMPUTE_STAGE = 0x20
 RESULTS = {
     -1: "out of host memory",
@@ -58,13 +68,10 @@ class VulkanError(RunFailed):
 
 
 @dataclass(frozen=True)
-class Limits:
-    """The sizes that a device allows."""
-
+class VulkanLimits:
     storage_buffer_bytes: int
     """Size of a buffer."""
     push_constant_bytes: int
-    """Size of the block of push constants."""
     shared_memory_bytes: int
     """Size of the memory of a work-group."""
     group_counts: tuple[int, int, int]
@@ -76,11 +83,10 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class DeviceInfo:
+class VulkanInfo:
     """A Vulkan device and what it can do."""
 
     name: str
-    """The device's own name."""
     driver: str
     """Name and version of the driver."""
     api_version: tuple[int, int]
@@ -88,13 +94,11 @@ class DeviceInfo:
     subgroup_sizes: tuple[int, int]
     """The smallest and the largest subgroup, in invocations."""
     extensions: frozenset[str]
-    """The extensions of the device."""
     features: frozenset[str]
     """Its features, by their names in the specification: shaderFloat16."""
     matrix_shapes: tuple[MatrixProduct, ...]
     """The cooperative matrix multiplications that it lists."""
-    limits: Limits
-    """The sizes that it allows."""
+    limits: VulkanLimits
 
 
 class Driver:
@@ -122,21 +126,25 @@ class Driver:
         self._functions: dict[str, Any] = {}
         self.instance = vk.POINTER()
         about = vk.ApplicationInfo(pApplicationName=b"coopc", apiVersion=API_VERSION)
-        info = vk.InstanceCreateInfo(pApplicationInfo=ctypes.addressof(about))
-        instance = vk.POINTER()
-        created = ctypes.byref(instance)
-        self.check("vkCreateInstance", ctypes.byref(info), None, created)
-        self.instance = instance
+        info = vk.InstanceCreateInfo(pApplicationInfo=about)
+        self.instance = self.make("vkCreateInstance", info, None, kind=vk.POINTER)
 
     def call(self, name: str, *args: Any, result: Any = ctypes.c_int) -> int:
-        """Call a function; the value means nothing if it returns void."""
+        """Call a function; structures are passed by reference.
+
+        Numbers of more than 32 bits are given as ctypes'.  What a function that returns
+        void gives means nothing.
+        """
         function = self._functions.get(name)
         if function is None:
             address = self._resolve(self.instance, name.encode())
             if not address:
                 raise VulkanError(f"{self.library} has no {name}")
             function = self._functions[name] = ctypes.CFUNCTYPE(result)(address)
-        return function(*args)
+        passed = (
+            ctypes.byref(x) if isinstance(x, ctypes.Structure) else x for x in args
+        )
+        return function(*passed)
 
     def check(self, name: str, *args: Any) -> None:
         """Call a function and raise VulkanError unless it succeeds."""
@@ -144,6 +152,12 @@ class Driver:
         if result:
             meaning = RESULTS.get(result, f"VkResult {result}")
             raise VulkanError(f"{name} failed: {meaning}")
+
+    def make(self, name: str, *args: Any, kind: Any = vk.HANDLE) -> Any:
+        """Call a function that gives a handle by its last argument."""
+        handle = kind()
+        self.check(name, *args, ctypes.byref(handle))
+        return handle
 
     def enumerate(self, name: str, item: Any, *args: Any) -> list[Any]:
         """Call a function that fills an array, once for its size and once for it."""
@@ -157,7 +171,6 @@ class Driver:
         return items[: count.value]
 
     def devices(self) -> list["PhysicalDevice"]:
-        """Every device of the driver."""
         handles = self.enumerate(
             "vkEnumeratePhysicalDevices", vk.POINTER, self.instance
         )
@@ -165,7 +178,9 @@ class Driver:
 
 
 class PhysicalDevice:
-    """A device and what it can do."""
+    info: VulkanInfo
+    features: Any
+    """A chain of structures that turns on every feature that is asked for here."""
 
     def __init__(self, driver: Driver, handle: ctypes.c_void_p) -> None:
         self.driver = driver
@@ -173,74 +188,52 @@ class PhysicalDevice:
         found = driver.enumerate(
             "vkEnumerateDeviceExtensionProperties", vk.Extension, handle, None
         )
-        self.extensions = {x.name.decode() for x in found}
+        extensions = frozenset(x.name.decode() for x in found)
+        self.usable_extensions = [x for x in OPTIONAL if x in extensions]
         sizes = vk.SubgroupSizeProperties()
-        self._version = vk.DriverProperties(vk.SubgroupProperties(sizes))
-        self._properties = vk.Properties2(self._version)
-        driver.call(
-            "vkGetPhysicalDeviceProperties2", handle, ctypes.byref(self._properties)
-        )
-        self.subgroup_sizes = (int(sizes.smallest), int(sizes.largest))
+        about = vk.DriverProperties(vk.SubgroupProperties(sizes))
+        properties = vk.Properties2(about)
+        driver.call("vkGetPhysicalDeviceProperties2", handle, properties)
         self.can_require_size = bool(sizes.stages & COMPUTE_STAGE)
-        self.api_version = int(self._properties.apiVersion)
-        limits = bytes(self._properties.limits)
+        self.api_version = int(properties.apiVersion)
+        limits = bytes(properties.limits)
         (period,) = struct.unpack_from("<f", limits, TIMESTAMP_PERIOD_OFFSET)
         self.timestamp_nanoseconds = float(period)
-        self.matrix = vk.CooperativeMatrixFeatures()
-        self.bfloat16 = vk.Bfloat16Features()
-        self.atomic_float = vk.AtomicFloatFeatures()
-        self.atomic_float_2 = vk.AtomicFloat2Features()
-        self._optional = (
-            (MATRIX_EXTENSION, self.matrix),
-            (BFLOAT16_EXTENSION, self.bfloat16),
-            (ATOMIC_FLOAT_EXTENSION, self.atomic_float),
-            (ATOMIC_FLOAT_2_EXTENSION, self.atomic_float_2),
+        values: dict[str, Any] = {
+            name: struct.unpack_from(form, limits, at) for name, at, form in LIMITS
+        }
+        self.info = VulkanInfo(
+            name=properties.name.decode(),
+            driver=f"{about.name.decode()} {about.info.decode()}",
+            api_version=(self.api_version >> 22 & 127, self.api_version >> 12 & 1023),
+            subgroup_sizes=(int(sizes.smallest), int(sizes.largest)),
+            extensions=extensions,
+            features=self._query_features(),
+            matrix_shapes=self._matrix_shapes(),
+            limits=VulkanLimits(
+                **{n: v if len(v) > 1 else v[0] for n, v in values.items()}
+            ),
         )
-        self.features = self._query_features()
 
-    @property
-    def name(self) -> str:
-        """The device's own name."""
-        return self._properties.name.decode()
-
-    def usable_extensions(self) -> list[str]:
-        """The extensions that a kernel can use here and that coopc turns on."""
-        return [name for name, _ in self._optional if name in self.extensions]
-
-    def _query_features(self) -> Any:
-        """A chain of structures that turns on every feature that is asked for here."""
-        chain = None
-        for name, structure in self._optional:
-            if name not in self.extensions:
-                continue
-            if chain is not None:
-                structure.pNext = ctypes.addressof(chain)
-            chain = structure
-        self._in13 = vk.Vulkan13Features(chain)
-        self._in12 = vk.Vulkan12Features(self._in13)
-        self._in11 = vk.Vulkan11Features(self._in12)
-        features = vk.Features2(self._in11)
-        self.driver.call(
-            "vkGetPhysicalDeviceFeatures2", self.handle, ctypes.byref(features)
-        )
+    def _query_features(self) -> frozenset[str]:
+        """Set `features`, and return the names of those that the device has."""
+        optional = (OPTIONAL[name] for name in self.usable_extensions)
+        structures: list[Any] = []
+        for kind in (*optional, *FEATURES):
+            structures.append(kind(structures[-1] if structures else None))
+        features = self.features = structures[-1]
+        self.driver.call("vkGetPhysicalDeviceFeatures2", self.handle, features)
         # It makes every access slower.
         features.features[features.FEATURES.index("robustBufferAccess")] = 0
-        return features
-
-    def feature_names(self) -> frozenset[str]:
-        """The features that it has, of the structures that are asked for."""
-        found = [x for _, x in self._optional]
-        found += [self.features, self._in11, self._in12, self._in13]
         return frozenset(
             name
-            for structure in found
+            for structure in structures
             for name, value in zip(structure.FEATURES, structure.features, strict=True)
             if value
         )
 
-    def matrix_shapes(self) -> tuple[MatrixProduct, ...]:
-        """The multiplications that it lists."""
-        if MATRIX_EXTENSION not in self.extensions:
+    def _matrix_shapes(self) -> tuple[MatrixProduct, ...]:
+        if MATRIX_EXTENSION not in self.usable_extensions:
             return ()
         listed = self.driver.enumerate(
             "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
@@ -257,24 +250,6 @@ class PhysicalDevice:
             for x in listed
         )
 
-    def describe(self) -> DeviceInfo:
-        """What it can do."""
-        version = self.api_version
-        limits = bytes(self._properties.limits)
-        values: dict[str, Any] = {
-            name: struct.unpack_from(form, limits, at) for name, at, form in LIMITS
-        }
-        return DeviceInfo(
-            name=self.name,
-            driver=f"{self._version.name.decode()} {self._version.info.decode()}",
-            api_version=(version >> 22 & 127, version >> 12 & 1023),
-            subgroup_sizes=self.subgroup_sizes,
-            extensions=frozenset(self.extensions),
-            features=self.feature_names(),
-            matrix_shapes=self.matrix_shapes(),
-            limits=Limits(**{n: v if len(v) > 1 else v[0] for n, v in values.items()}),
-        )
-
 
 # --- Devices. ---
 
@@ -286,7 +261,7 @@ ALLOCATE_ADDRESS = 0x2
 DEVICE_LOCAL, HOST_VISIBLE, HOST_COHERENT = 0x1, 0x2, 0x4
 
 
-class Device:
+class LogicalDevice:
     """A logical device with one compute queue and every feature turned on."""
 
     def __init__(self, physical: PhysicalDevice) -> None:
@@ -299,47 +274,41 @@ class Device:
         self.timestamp_bits = int(families[self.family].timestampBits)
         self.handle = self._create()
         self.queue = vk.POINTER()
-        where = (vk.U32(self.family), vk.U32(0))
-        self.call("vkGetDeviceQueue", *where, ctypes.byref(self.queue))
+        self.call("vkGetDeviceQueue", self.family, 0, ctypes.byref(self.queue))
         self.memory = vk.MemoryProperties()
         self.driver.call(
-            "vkGetPhysicalDeviceMemoryProperties",
-            physical.handle,
-            ctypes.byref(self.memory),
+            "vkGetPhysicalDeviceMemoryProperties", physical.handle, self.memory
         )
 
     def _create(self) -> ctypes.c_void_p:
-        names = [x.encode() for x in self.physical.usable_extensions()]
-        extensions = (ctypes.c_char_p * len(names))(*names)
-        priority = ctypes.c_float(1.0)
+        names = [x.encode() for x in self.physical.usable_extensions]
         queue = vk.DeviceQueueCreateInfo(
-            family=self.family, count=1, pPriorities=ctypes.addressof(priority)
+            family=self.family, count=1, pPriorities=ctypes.c_float(1.0)
         )
         info = vk.DeviceCreateInfo(
             self.physical.features,
             queueCount=1,
-            pQueues=ctypes.addressof(queue),
+            pQueues=queue,
             extensionCount=len(names),
-            ppExtensionNames=ctypes.addressof(extensions),
+            ppExtensionNames=(ctypes.c_char_p * len(names))(*names),
         )
-        handle = vk.POINTER()
-        created = (ctypes.byref(info), None, ctypes.byref(handle))
-        self.driver.check("vkCreateDevice", self.physical.handle, *created)
-        return handle
+        where = self.physical.handle
+        return self.driver.make("vkCreateDevice", where, info, None, kind=vk.POINTER)
 
     def call(self, name: str, *args: Any) -> int:
-        """Call a function of the device."""
         return self.driver.call(name, self.handle, *args)
 
     def check(self, name: str, *args: Any) -> None:
         """Call a function of the device and raise VulkanError unless it succeeds."""
         self.driver.check(name, self.handle, *args)
 
-    def make(self, stack: ExitStack, kind: str, info: Any) -> ctypes.c_uint64:
+    def make(self, name: str, *args: Any, kind: Any = vk.HANDLE) -> Any:
+        """Call a function of the device that gives a handle by its last argument."""
+        return self.driver.make(name, self.handle, *args, kind=kind)
+
+    def create(self, stack: ExitStack, kind: str, info: Any) -> ctypes.c_uint64:
         """Create an object that is destroyed with the stack."""
-        handle = vk.HANDLE()
-        created = (ctypes.byref(info), None, ctypes.byref(handle))
-        self.check(f"vkCreate{kind}", *created)
+        handle = self.make(f"vkCreate{kind}", info, None)
         stack.callback(self.call, f"vkDestroy{kind}", handle, None)
         return handle
 
@@ -349,38 +318,32 @@ class Device:
         """A buffer with these contents, and the address it is mapped at.
 
         It is whole words of 4 bytes, which is what atomic instructions access.
-
-        Args:
-            stack: which destroys it.
-            data: its contents.
-            addressed: whether the device may ask for its own address of it.
+        `addressed` ones have an address on the device, too.
         """
         usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
         flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
         size = -(-len(data) // WORD_BYTES) * WORD_BYTES
         info = vk.BufferCreateInfo(size=size, usage=usage)
-        buffer = self.make(stack, "Buffer", info)
+        buffer = self.create(stack, "Buffer", info)
         needs = vk.MemoryRequirements()
-        self.call("vkGetBufferMemoryRequirements", buffer, ctypes.byref(needs))
-        wanted = self._memory_type(needs.types)
+        self.call("vkGetBufferMemoryRequirements", buffer, needs)
         info = vk.MemoryAllocateInfo(
-            flags if addressed else None, size=needs.size, memoryType=wanted
+            flags if addressed else None,
+            size=needs.size,
+            memoryType=self._memory_type(needs.types),
         )
-        memory = vk.HANDLE()
-        self.check("vkAllocateMemory", ctypes.byref(info), None, ctypes.byref(memory))
+        memory = self.make("vkAllocateMemory", info, None)
         stack.callback(self.call, "vkFreeMemory", memory, None)
         self.check("vkBindBufferMemory", buffer, memory, vk.U64(0))
-        address = vk.POINTER()
-        whole = (vk.U64(0), vk.U64(WHOLE_SIZE), vk.U32(0))
-        self.check("vkMapMemory", memory, *whole, ctypes.byref(address))
+        whole = (vk.U64(0), vk.U64(WHOLE_SIZE), 0)
+        address = self.make("vkMapMemory", memory, *whole, kind=vk.POINTER)
         if address.value is None:
             raise VulkanError("vkMapMemory gave no address")
         ctypes.memmove(address.value, data, len(data))
         return buffer, address.value
 
     def address(self, buffer: ctypes.c_uint64) -> int:
-        """The address that the device has of a buffer."""
-        info = ctypes.byref(vk.BufferDeviceAddressInfo(buffer=buffer.value))
+        info = vk.BufferDeviceAddressInfo(buffer=buffer)
         name = "vkGetBufferDeviceAddress"
         return self.driver.call(name, self.handle, info, result=vk.U64)
 
@@ -407,16 +370,11 @@ WAIT_64_BIT = 0x1 | 0x2
 
 @dataclass(frozen=True)
 class Shader:
-    """A shader and how it is dispatched."""
-
     code: bytes
-    """The SPIR-V module."""
     entry: str
-    """The name of its entry point."""
     groups: tuple[int, int, int]
     """Numbers of work-groups."""
     push_constants: bytes
-    """The block of push constants."""
     specialization: dict[int, bytes]
     """Values of specialization constants by SpecId."""
     subgroup_size: int | None
@@ -428,15 +386,11 @@ class Shader:
 
 
 def dispatch(
-    device: Device, shader: Shader, buffers: Sequence[bytes], repeats: int
+    device: LogicalDevice, shader: Shader, buffers: Sequence[bytes], repeats: int
 ) -> tuple[list[bytes], list[float]]:
-    """Dispatch a shader and read its buffers.
+    """Dispatch a shader so many times, each after the one before.
 
-    Args:
-        device: where.
-        shader: what.
-        buffers: the contents of binding 0, 1, ... of set 0 before the first dispatch.
-        repeats: number of dispatches, each after the one before, at least 1.
+    Buffers are the contents of binding 0, 1, ... of set 0 before the first dispatch.
 
     Returns:
         The contents of each buffer after the first dispatch; and the time of each, in
@@ -445,10 +399,10 @@ def dispatch(
     with ExitStack() as stack:
         addressed = bool(shader.addresses)
         mapped = [device.buffer(stack, x, addressed=addressed) for x in buffers]
-        shader = _addressed(device, shader, [handle for handle, _ in mapped])
+        handles = [handle for handle, _ in mapped]
+        shader = _addressed(device, shader, handles)
         set_layout, layout = _layouts(device, stack, len(buffers), shader)
         pipeline = _pipeline(device, stack, shader, layout)
-        handles = [handle for handle, _ in mapped]
         descriptors = _descriptors(device, stack, set_layout, handles)
         timer = _Timer(device, stack)
         commands = _record(device, stack, shader, pipeline, layout, descriptors, timer)
@@ -462,9 +416,8 @@ def dispatch(
 
 
 def _addressed(
-    device: Device, shader: Shader, buffers: Sequence[ctypes.c_uint64]
+    device: LogicalDevice, shader: Shader, buffers: Sequence[ctypes.c_uint64]
 ) -> Shader:
-    """A shader with the addresses of its buffers among its push constants."""
     constants = bytearray(shader.push_constants)
     for at, buffer in zip(shader.addresses, buffers, strict=False):
         constants[at : at + 8] = device.address(buffer).to_bytes(8, "little")
@@ -474,65 +427,58 @@ def _addressed(
 class _Timer:
     """Times submissions: by timestamps of the device, else by the host's clock."""
 
-    def __init__(self, device: Device, stack: ExitStack) -> None:
+    def __init__(self, device: LogicalDevice, stack: ExitStack) -> None:
         self.device = device
         self.pool: ctypes.c_uint64 | None = None
         if device.timestamp_bits:
             info = vk.QueryPoolCreateInfo(kind=TIMESTAMP_QUERY, count=2)
-            self.pool = device.make(stack, "QueryPool", info)
+            self.pool = device.create(stack, "QueryPool", info)
 
     def begin(self, commands: ctypes.c_void_p) -> None:
-        """Record the first timestamp."""
         if self.pool is not None:
             call = self.device.driver.call
-            call("vkCmdResetQueryPool", commands, self.pool, vk.U32(0), vk.U32(2))
-            at = (vk.U32(TOP_STEP), self.pool, vk.U32(0))
-            call("vkCmdWriteTimestamp", commands, *at)
+            call("vkCmdResetQueryPool", commands, self.pool, 0, 2)
+            call("vkCmdWriteTimestamp", commands, TOP_STEP, self.pool, 0)
 
     def end(self, commands: ctypes.c_void_p) -> None:
-        """Record the second timestamp."""
         if self.pool is not None:
-            at = (vk.U32(BOTTOM_STEP), self.pool, vk.U32(1))
-            self.device.driver.call("vkCmdWriteTimestamp", commands, *at)
+            call = self.device.driver.call
+            call("vkCmdWriteTimestamp", commands, BOTTOM_STEP, self.pool, 1)
 
     def run(self, commands: ctypes.c_void_p) -> float:
         """Submit recorded commands, wait for them, and return their milliseconds."""
         device = self.device
-        info = vk.SubmitInfo(commandCount=1, pCommands=ctypes.addressof(commands))
-        submit = (device.queue, vk.U32(1), ctypes.byref(info), vk.HANDLE(0))
+        info = vk.SubmitInfo(commandCount=1, pCommands=commands)
         start = time.perf_counter()
-        device.driver.check("vkQueueSubmit", *submit)
+        device.driver.check("vkQueueSubmit", device.queue, 1, info, vk.HANDLE(0))
         device.driver.check("vkQueueWaitIdle", device.queue)
         seconds = time.perf_counter() - start
         if self.pool is None:
             return seconds * 1e3
         values = (vk.U64 * 2)()
-        which = (self.pool, vk.U32(0), vk.U32(2))
-        into = (ctypes.c_size_t(16), values, vk.U64(8), vk.U32(WAIT_64_BIT))
-        device.check("vkGetQueryPoolResults", *which, *into)
+        into = (ctypes.c_size_t(16), values, vk.U64(8), WAIT_64_BIT)
+        device.check("vkGetQueryPoolResults", self.pool, 0, 2, *into)
         ticks = (values[1] - values[0]) % 2**device.timestamp_bits
         return ticks * device.physical.timestamp_nanoseconds * 1e-6
 
 
 def _layouts(
-    device: Device, stack: ExitStack, buffers: int, shader: Shader
+    device: LogicalDevice, stack: ExitStack, buffers: int, shader: Shader
 ) -> tuple[ctypes.c_uint64, ctypes.c_uint64]:
     """The layouts of the descriptor set and of the pipeline."""
     bindings = (vk.LayoutBinding * buffers)(
         *((i, STORAGE_DESCRIPTOR, 1, COMPUTE_STAGE, None) for i in range(buffers))
     )
-    info = vk.SetLayoutCreateInfo(
-        bindingCount=buffers, pBindings=ctypes.addressof(bindings)
-    )
-    set_layout = device.make(stack, "DescriptorSetLayout", info)
+    info = vk.SetLayoutCreateInfo(bindingCount=buffers, pBindings=bindings)
+    set_layout = device.create(stack, "DescriptorSetLayout", info)
     constants = vk.PushConstantRange(COMPUTE_STAGE, 0, len(shader.push_constants))
     info = vk.PipelineLayoutCreateInfo(
         setCount=1,
-        pSets=ctypes.addressof(set_layout),
+        pSets=set_layout,
         pushConstantCount=int(bool(shader.push_constants)),
-        pPushConstants=ctypes.addressof(constants),
+        pPushConstants=constants,
     )
-    return set_layout, device.make(stack, "PipelineLayout", info)
+    return set_layout, device.create(stack, "PipelineLayout", info)
 
 
 def _specialization(values: dict[int, bytes]) -> tuple[Any, Any]:
@@ -550,13 +496,11 @@ def _specialization(values: dict[int, bytes]) -> tuple[Any, Any]:
 
 
 def _pipeline(
-    device: Device, stack: ExitStack, shader: Shader, layout: ctypes.c_uint64
+    device: LogicalDevice, stack: ExitStack, shader: Shader, layout: ctypes.c_uint64
 ) -> ctypes.c_uint64:
     code = ctypes.create_string_buffer(shader.code, len(shader.code))
-    info = vk.ShaderModuleCreateInfo(
-        codeSize=len(shader.code), pCode=ctypes.addressof(code)
-    )
-    module = device.make(stack, "ShaderModule", info)
+    info = vk.ShaderModuleCreateInfo(codeSize=len(shader.code), pCode=code)
+    module = device.create(stack, "ShaderModule", info)
     constants, kept_alive = _specialization(shader.specialization)
     required = None
     if shader.subgroup_size is not None and device.physical.can_require_size:
@@ -565,53 +509,43 @@ def _pipeline(
         required,
         flags=FULL_SUBGROUPS if shader.full_subgroups else 0,
         stage=COMPUTE_STAGE,
-        module=module.value,
+        module=module,
         pName=shader.entry.encode(),
-        pSpecialization=ctypes.addressof(constants),
+        pSpecialization=constants,
     )
-    info = vk.ComputePipelineCreateInfo(stage=stage, layout=layout.value)
-    pipeline = vk.HANDLE()
-    created = (ctypes.byref(info), None, ctypes.byref(pipeline))
-    device.check("vkCreateComputePipelines", vk.U64(0), vk.U32(1), *created)
+    info = vk.ComputePipelineCreateInfo(stage=stage, layout=layout)
+    pipeline = device.make("vkCreateComputePipelines", vk.U64(0), 1, info, None)
     del kept_alive
     stack.callback(device.call, "vkDestroyPipeline", pipeline, None)
     return pipeline
 
 
 def _descriptors(
-    device: Device,
+    device: LogicalDevice,
     stack: ExitStack,
     layout: ctypes.c_uint64,
     buffers: Sequence[ctypes.c_uint64],
 ) -> ctypes.c_uint64:
     """A descriptor set that binds buffer n at binding n."""
     sizes = vk.PoolSize(STORAGE_DESCRIPTOR, max(len(buffers), 1))
-    info = vk.DescriptorPoolCreateInfo(
-        maxSets=1, sizeCount=1, pSizes=ctypes.addressof(sizes)
-    )
-    pool = device.make(stack, "DescriptorPool", info)
-    info = vk.DescriptorSetAllocateInfo(
-        pool=pool.value, count=1, pLayouts=ctypes.addressof(layout)
-    )
-    descriptors = vk.HANDLE()
-    allocated = (ctypes.byref(info), ctypes.byref(descriptors))
-    device.check("vkAllocateDescriptorSets", *allocated)
+    info = vk.DescriptorPoolCreateInfo(maxSets=1, sizeCount=1, pSizes=sizes)
+    pool = device.create(stack, "DescriptorPool", info)
+    info = vk.DescriptorSetAllocateInfo(pool=pool, count=1, pLayouts=layout)
+    descriptors = device.make("vkAllocateDescriptorSets", info)
     for i, buffer in enumerate(buffers):
-        whole = vk.BufferInfo(buffer.value, 0, WHOLE_SIZE)
         write = vk.WriteDescriptorSet(
-            set=descriptors.value,
+            set=descriptors,
             binding=i,
             count=1,
             type=STORAGE_DESCRIPTOR,
-            pBuffers=ctypes.addressof(whole),
+            pBuffers=vk.BufferInfo(buffer.value, 0, WHOLE_SIZE),
         )
-        one_write = (vk.U32(1), ctypes.byref(write), vk.U32(0), None)
-        device.call("vkUpdateDescriptorSets", *one_write)
+        device.call("vkUpdateDescriptorSets", 1, write, 0, None)
     return descriptors
 
 
 def _record(
-    device: Device,
+    device: LogicalDevice,
     stack: ExitStack,
     shader: Shader,
     pipeline: ctypes.c_uint64,
@@ -619,67 +553,55 @@ def _record(
     descriptors: ctypes.c_uint64,
     timer: _Timer,
 ) -> ctypes.c_void_p:
-    """A command buffer with one timed dispatch."""
+    """A command buffer with one timed dispatch.
+
+    The next dispatch and the host see what it wrote.
+    """
     info = vk.CommandPoolCreateInfo(family=device.family)
-    pool = device.make(stack, "CommandPool", info)
-    info = vk.CommandBufferAllocateInfo(pool=pool.value, count=1)
-    commands = vk.POINTER()
-    allocated = (ctypes.byref(info), ctypes.byref(commands))
-    device.check("vkAllocateCommandBuffers", *allocated)
+    pool = device.create(stack, "CommandPool", info)
+    info = vk.CommandBufferAllocateInfo(pool=pool, count=1)
+    commands = device.make("vkAllocateCommandBuffers", info, kind=vk.POINTER)
     call, check = device.driver.call, device.driver.check
-    check("vkBeginCommandBuffer", commands, ctypes.byref(vk.CommandBufferBeginInfo()))
+    check("vkBeginCommandBuffer", commands, vk.CommandBufferBeginInfo())
     timer.begin(commands)
-    bind = vk.U32(BIND_COMPUTE)
-    call("vkCmdBindPipeline", commands, bind, pipeline)
-    sets = (vk.U32(0), vk.U32(1), ctypes.byref(descriptors), vk.U32(0), None)
-    call("vkCmdBindDescriptorSets", commands, bind, layout, *sets)
-    if shader.push_constants:
-        size = len(shader.push_constants)
-        where = (vk.U32(COMPUTE_STAGE), vk.U32(0), vk.U32(size))
-        call("vkCmdPushConstants", commands, layout, *where, shader.push_constants)
-    call("vkCmdDispatch", commands, *(vk.U32(count) for count in shader.groups))
+    call("vkCmdBindPipeline", commands, BIND_COMPUTE, pipeline)
+    sets = (0, 1, ctypes.byref(descriptors), 0, None)
+    call("vkCmdBindDescriptorSets", commands, BIND_COMPUTE, layout, *sets)
+    if constants := shader.push_constants:
+        where = (COMPUTE_STAGE, 0, len(constants))
+        call("vkCmdPushConstants", commands, layout, *where, constants)
+    call("vkCmdDispatch", commands, *shader.groups)
     timer.end(commands)
-    _barrier(device, commands)
-    check("vkEndCommandBuffer", commands)
-    return commands
-
-
-def _barrier(device: Device, commands: ctypes.c_void_p) -> None:
-    """Let the next dispatch and the host see what the last dispatch wrote."""
-    info = vk.MemoryBarrier(
+    seen = vk.MemoryBarrier(
         sources=SHADER_WRITE, destinations=SHADER_READ | SHADER_WRITE | HOST_READ
     )
-    steps = (vk.U32(SHADER_STEP), vk.U32(SHADER_STEP | HOST_STEP), vk.U32(0))
-    one_barrier = (vk.U32(1), ctypes.byref(info))
-    none = (vk.U32(0), None)
-    device.driver.call(
-        "vkCmdPipelineBarrier", commands, *steps, *one_barrier, *none, *none
-    )
+    steps = (SHADER_STEP, SHADER_STEP | HOST_STEP, 0)
+    call("vkCmdPipelineBarrier", commands, *steps, 1, seen, 0, None, 0, None)
+    check("vkEndCommandBuffer", commands)
+    return commands
 
 
 # --- Calls of the parent. ---
 
 
-class _Calls:
-    """What the process holds between calls."""
+def devices(library: str) -> tuple[VulkanInfo, ...]:
+    """Load a driver and describe every device."""
+    return tuple(x.info for x in Driver(library).devices())
 
-    device: Device | None = None
 
-    def list(self, library: str) -> tuple[DeviceInfo, ...]:
-        """Load a driver and describe every device."""
-        return tuple(x.describe() for x in Driver(library).devices())
+class VulkanServer:
+    """What the process holds between calls: a device, from the first one on."""
 
-    def open(self, library: str, index: int | None) -> DeviceInfo:
-        """Load a driver, open one device and describe it."""
+    device: LogicalDevice
+
+    def open(self, library: str, index: int | None) -> VulkanInfo:
         physical = select(Driver(library).devices(), index)
-        self.device = Device(physical)
-        return physical.describe()
+        self.device = LogicalDevice(physical)
+        return physical.info
 
     def run(
         self, shader: Shader, buffers: Sequence[bytes], repeats: int
     ) -> tuple[Sequence[bytes], Sequence[float]]:
-        """Dispatch a shader on the device."""
-        assert self.device is not None, "expected the device to be open"
         return dispatch(self.device, shader, buffers, repeats)
 
 
@@ -694,15 +616,14 @@ def select(devices: Sequence[PhysicalDevice], index: int | None) -> PhysicalDevi
     if index is not None and not 0 <= index < len(devices):
         raise VulkanError(f"expected a device index below {len(devices)}, got {index}")
     if index is None:
-        found = next((x for x in devices if x.matrix_shapes()), devices[0])
+        found = next((x for x in devices if x.info.matrix_shapes), devices[0])
     else:
         found = devices[index]
     if found.api_version < API_VERSION:
-        raise VulkanError(f"{found.name} has no Vulkan 1.3")
+        raise VulkanError(f"{found.info.name} has no Vulkan 1.3")
     return found
 
 
 def main() -> None:
-    """Serve calls until the parent ends."""
-    calls = _Calls()
-    serve({"list": calls.list, "open": calls.open, "run": calls.run})
+    server = VulkanServer()
+    serve({"list": devices, "open": server.open, "run": server.run})

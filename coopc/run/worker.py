@@ -42,12 +42,7 @@ MESSAGE_BYTES = 2000
 
 
 class RunFailed(Exception):
-    """A kernel could not be run: the reason, in words for the user.
-
-    Args:
-        reason: it.
-        details: what else the worker knows about it.
-    """
+    """A kernel could not be run: the reason, in words for the user, and details."""
 
     def __init__(self, reason: str, details: Mapping[str, int] | None = None) -> None:
         super().__init__(reason)
@@ -58,12 +53,7 @@ class RunFailed(Exception):
 
 
 def serving(python: Sequence[str], module: str) -> list[str]:
-    """The command of a worker process, without the number of its connection.
-
-    Args:
-        python: the command that starts python.
-        module: the module of coopc.run whose `main` serves calls.
-    """
+    """The command of a worker: `main` of a module of coopc.run serves its calls."""
     code = (
         f"import sys; sys.path.insert(0, {str(PACKAGE_PARENT)!r}); "
         f"from coopc.run.{module} import main; main()"
@@ -105,12 +95,7 @@ class Worker:
         self._printed: IO[bytes] | None = None
 
     def call(self, handler: str, *arguments: object, seconds: float) -> Any:
-        """What a handler of the worker returns.
-
-        Args:
-            handler: its name.
-            arguments: what it is called with.
-            seconds: how long it may take.
+        """What a handler of the worker returns within so many seconds.
 
         Raises:
             RunFailed: the worker refused, crashed, or took too long or too much memory.
@@ -130,7 +115,6 @@ class Worker:
         return self._opened
 
     def close(self) -> None:
-        """End the process and wait for it."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -270,14 +254,11 @@ _ending = threading.Lock()
 
 
 def serve(handlers: Mapping[str, Callable[..., object]]) -> None:
-    """Answer calls until the parent ends.
+    """Answer calls, by the names of handlers, until the parent ends.
 
     A call that takes longer than its time ends the process, so that none outlives its
-    parent.
-
-    Args:
-        handlers: by name.  What one raises is sent back as a RunFailed, with its type
-            unless it is one.
+    parent.  What a handler raises is sent back as a RunFailed, with its type unless it
+    is one.
     """
     global _connection
     _connection = Connection(int(sys.argv[-1]))

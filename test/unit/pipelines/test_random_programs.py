@@ -16,7 +16,7 @@ import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
 from coopc.generate.programs import module_of
-from coopc.generate.random_programs import Program, random_program
+from coopc.generate.random_programs import RandomProgram, random_program
 from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
@@ -43,7 +43,7 @@ class Refused(Exception):
     """A program is not compiled, for a reason that names what of it."""
 
 
-def compiled(program: Program, pipeline: str) -> coopc.Artifact:
+def compiled(program: RandomProgram, pipeline: str) -> coopc.Artifact:
     """Compile a program.
 
     Raises:
@@ -56,7 +56,7 @@ def compiled(program: Program, pipeline: str) -> coopc.Artifact:
         raise Refused from error
 
 
-def refused(error: CompileError, program: Program, pipeline: str) -> None:
+def refused(error: CompileError, program: RandomProgram, pipeline: str) -> None:
     """Check that an error is a refusal of something by name, not a mistake of ours."""
     found = error.diagnostic
     named = any(
@@ -68,7 +68,7 @@ def refused(error: CompileError, program: Program, pipeline: str) -> None:
     assert "mistake in coopc" not in str(error), what
 
 
-def expected(program: Program, lanes: int) -> tuple[list[Array], list[Any]]:
+def expected(program: RandomProgram, lanes: int) -> tuple[list[Array], list[Any]]:
     """Return what the simulator gives, and bounds of the errors."""
     arrays = program.copies()
     module = module_of(program.text)
@@ -76,7 +76,7 @@ def expected(program: Program, lanes: int) -> tuple[list[Array], list[Any]]:
     return arrays, list(run.errors)
 
 
-def same(program: Program, lanes: int, found: list[Array], engine: str) -> None:
+def same(program: RandomProgram, lanes: int, found: list[Array], engine: str) -> None:
     """Compare with the simulator."""
     wanted, errors = expected(program, lanes)
     for n, (x, y) in enumerate(zip(found, wanted, strict=True)):
@@ -88,13 +88,17 @@ def same(program: Program, lanes: int, found: list[Array], engine: str) -> None:
         assert difference.ok, f"{engine}: argument {n}: {difference}\n{program.text}"
 
 
-def _type(program: Program, number: int) -> str:
+def _type(program: RandomProgram, number: int) -> str:
     """Return the type of an argument, as text."""
     return program.text.split(f"%m{number}: ")[1].split(">")[0]
 
 
 def on_driver(
-    program: Program, pipeline: str, session: Any, run: Callable[..., Any], env: str
+    program: RandomProgram,
+    pipeline: str,
+    session: Any,
+    run: Callable[..., Any],
+    env: str,
 ) -> None:
     """Run a program on a driver and compare."""
     artifact = compiled(program, pipeline)
@@ -110,7 +114,7 @@ def on_driver(
     same(program, interface.subgroup_size or 16, list(outcome.arrays), pipeline)
 
 
-def on_processor(program: Program, pipeline: str, tiles: Tiles) -> None:
+def on_processor(program: RandomProgram, pipeline: str, tiles: Tiles) -> None:
     """Run a program on this processor and compare."""
     ctx, source = new_context(UNIVERSE), Source(program.text, "program")
     module = parse(ctx, source)

@@ -148,8 +148,8 @@ they are; s does not depend on that."""
 
 def ran(job: Job, **arrays: Callable[[Array], Array]) -> Outcome:
     """What a driver would do that computes other arrays from those given."""
-    names = coopc_run.names_of_buffers(job.interface)
-    given = (np.array(x) for x in job.given if np.ndim(x))
+    names = [each.name for each in job.interface.buffers]
+    given = (np.array(x) for x in job.call.given if np.ndim(x))
     after = (
         arrays[name](array) if name in arrays else array
         for name, array in zip(names, given, strict=True)
@@ -170,7 +170,7 @@ def test_what_depends_on_the_drivers_choice(
 ):
     """It is said, and is not wrong; what does not depend on it is compared."""
 
-    def execute(args: object, job: Job) -> Outcome:
+    def execute(job: Job) -> Outcome:
         return ran(job, r=columns, s=(lambda s: s) if right else (lambda s: s + 1))
 
     monkeypatch.setattr(coopc_run, "execute", execute)
@@ -196,7 +196,7 @@ def rows(a: Array) -> Array:
 def test_owners_that_the_driver_has(said: Said, monkeypatch: pytest.MonkeyPatch):
     """Row slices are tried, too."""
 
-    def execute(args: object, job: Job) -> Outcome:
+    def execute(job: Job) -> Outcome:
         return ran(job, r=rows)
 
     monkeypatch.setattr(coopc_run, "execute", execute)
@@ -259,7 +259,7 @@ def test_owners_are_those_that_passes_chose(said: Said, tiles: str, passes: str 
 def test_undefined_behaviour_is_said_before_anything_runs(
     said: Said, monkeypatch: pytest.MonkeyPatch
 ):
-    def execute(args: object, job: Job) -> Outcome:
+    def execute(job: Job) -> Outcome:
         raise AssertionError("it runs")
 
     monkeypatch.setattr(coopc_run, "execute", execute)
@@ -384,7 +384,7 @@ def test_a_file_is_compared_whoever_decides(
 ):
     """What the user expects is not the driver's choice."""
 
-    def execute(args: object, job: Job) -> Outcome:
+    def execute(job: Job) -> Outcome:
         return ran(job, r=columns)
 
     monkeypatch.setattr(coopc_run, "execute", execute)

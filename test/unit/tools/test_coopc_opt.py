@@ -12,7 +12,7 @@ from coopc.diagnostic import CompileError, Kind
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run
 from coopc.source import Source
-from coopc.tools.observers import PrintIR, Time, Validate
+from coopc.tools.coopc_opt import PrintIR, Time, Validate
 from coopc.universe import everything
 
 TEXT = """
