@@ -33,28 +33,31 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.constraints import Inferred
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.descriptors import (
     descriptor_type,
-    parse_indexed,
-    print_indexed,
     verify_indices,
 )
 from coopc.dialects.tt.pointers import (
     ACCESSED,
     CachedOp,
-    parse_accessed,
+    Clauses,
+    PointerOp,
     parse_named,
-    parse_operands,
-    print_named,
-    print_operands,
-    resolve,
 )
 from coopc.dialects.tt.types import (
     WORKGROUP,
@@ -243,19 +246,33 @@ PAD_NAN = "pad_nan"
 def parse_layout(parser: Parser) -> dict[str, Attribute]:
     """Parse `{row_major}` or `{column_major, pad_nan}`."""
     members = {each.keyword: each for each in MemoryLayout}
-    found: dict[str, Attribute] = {}
-    parser.parse_punctuation("{")
-    found[LAYOUT] = members[parser.parse_keyword_in(members)].attribute
-    if parser.parse_optional_punctuation(",") is not None:
+    with parser.in_braces():
+        found = {LAYOUT: members[parser.parse_keyword_in(members)].attribute}
+        if parser.parse_optional_punctuation(",") is None:
+            return {**found}
         parser.parse_keyword(PAD_NAN)
-        found[PAD_NAN] = UnitAttr()
-    parser.parse_punctuation("}")
-    return found
+    return {**found, PAD_NAN: UnitAttr()}
 
 
-def print_layout(printer: Printer, layout: MemoryLayout, *, pad_nan: bool) -> None:
+def print_layout(printer: Printer, op: BlockLoad2DOp | BlockLoad2DFromPtrOp) -> None:
     """Print what `parse_layout` reads."""
-    printer.print_string(f" {{{layout.keyword}{', pad_nan' if pad_nan else ''}}}")
+    pad_nan = ", pad_nan" if PAD_NAN in op.properties else ""
+    printer.print_string(f" {{{op.layout.keyword}{pad_nan}}}")
+
+
+@irdl_custom_directive
+class LayoutInMemory(CustomDirective):
+    """` {row_major, pad_nan}`."""
+
+    layout: AttributeVariable
+    pad_nan: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        state.properties |= parse_layout(parser)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        assert isinstance(op, BlockLoad2DOp), op
+        print_layout(printer, op)
 
 
 @irdl_op_definition
@@ -294,6 +311,12 @@ class BlockLoad2DOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
+    custom_directives = (LayoutInMemory,)
+    assembly_format = (
+        "$base `,` $width `,` $height `,` $pitch `[` $x `,` $y `]` "
+        "custom<LayoutInMemory>($memory_layout, $pad_nan) attr-dict "
+        "`:` type($base) `->` type($result)"
+    )
 
     def __init__(
         self,
@@ -327,47 +350,6 @@ class BlockLoad2DOp(IRDLOperation):
         expect_element(
             "the result", self.result.type, base.pointee, "as base points to"
         )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> BlockLoad2DOp:
-        """Parse `%base, %width, %height, %pitch[%x, %y] {row_major} {..} : T -> T`."""
-        position = parser.pos
-        operands = parse_operands(parser, most=4)
-        if len(operands) != 4:
-            parser.raise_error(
-                f"expected base, width, height and pitch, got {len(operands)} operands",
-                position,
-                parser.pos,
-            )
-        operands += parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-        )
-        layout = parse_layout(parser)
-        named = parse_named(parser, cls, clauses=False)
-        parser.parse_punctuation(":")
-        base_type = parser.parse_type()
-        parser.parse_punctuation("->")
-        result_type = parser.parse_type()
-        types = (base_type, i32, i32, i32, i32, i32)
-        return cls.build(
-            operands=parser.resolve_operands(operands, types, position),
-            result_types=[result_type],
-            properties=layout | named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        printer.print_string(" ")
-        printer.print_list(self.operands[:4], printer.print_ssa_value)
-        with printer.in_square_brackets():
-            printer.print_list(self.operands[4:], printer.print_ssa_value)
-        print_layout(printer, self.layout, pad_nan=self.pad_nan is not None)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.base.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
 
 
 @irdl_op_definition
@@ -461,23 +443,26 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
     def parse(cls, parser: Parser) -> BlockLoad2DFromPtrOp:
         """Parse `%ptr, %pitch, %mask, %other {row_major} {..} : (..) -> T`."""
         position = parser.pos
-        operands = parse_operands(parser, most=4)
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
         layout = parse_layout(parser)
-        named = parse_named(parser, cls, clauses=False)
+        properties, attributes = parse_named(parser, cls, clauses=False)
         parser.parse_punctuation(":")
         type = parser.parse_function_type()
         values = parser.resolve_operands(operands, type.inputs.data, position)
         return cls.build(
             operands=[values[0], values[1:2], values[2:3], values[3:]],
             result_types=[type.outputs.data],
-            properties=layout | named.properties,
-            attributes=named.attributes,
+            properties=layout | properties,
+            attributes=attributes,
         )
 
     def print(self, printer: Printer) -> None:
         """Print what `parse` reads."""
-        print_operands(printer, self)
-        print_layout(printer, self.layout, pad_nan=False)
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        print_layout(printer, self)
         rest = {
             name: attr
             for name, attr in self.properties.items()
@@ -558,7 +543,7 @@ class ExtractDescOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PrefetchOp(IRDLOperation):
+class PrefetchOp(PointerOp):
     """Fetch what pointers point to into a cache, where a mask is true.
 
     | value | type                                             |
@@ -574,6 +559,8 @@ class PrefetchOp(IRDLOperation):
     """
 
     name = "ttig.prefetch"
+
+    HAS_CLAUSES: ClassVar[bool] = False
 
     ptr = operand_def()
     mask = opt_operand_def()
@@ -615,27 +602,6 @@ class PrefetchOp(IRDLOperation):
                 raise VerifyException(f"expected a mask of i1, got {self.mask.type}")
             expect_like("mask", self.mask.type, "ptr", accessed)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> PrefetchOp:
-        """Parse `%ptr, %mask {cache = 1 : i32, ..} : type`."""
-        operands = parse_operands(parser, most=2)
-        named = parse_named(parser, cls, clauses=False)
-        parser.parse_punctuation(":")
-        type, _ = parse_accessed(parser, ACCESSED)
-        values = resolve(parser, operands, (type, mask_of(type)))
-        return cls.build(
-            operands=[values[:1], values[1:]],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        print_named(printer, self, clauses=False)
-        printer.print_string(" : ")
-        printer.print_attribute(self.ptr.type)
-
 
 @irdl_op_definition
 class DescriptorPrefetchOp(CachedOp):
@@ -658,6 +624,11 @@ class DescriptorPrefetchOp(CachedOp):
     indices = var_operand_def(eq(i32))
 
     traits = traits_def(FillsCache())
+    custom_directives = (Clauses,)
+    assembly_format = (
+        "$desc `[` $indices `]` custom<Clauses>($cache, $evict) attr-dict "
+        "`:` type($desc)"
+    )
 
     def __init__(
         self,
@@ -674,28 +645,10 @@ class DescriptorPrefetchOp(CachedOp):
         block_io(self)
         verify_indices(descriptor_type(self.desc), self.indices)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> DescriptorPrefetchOp:
-        """Parse `%desc[%i, %j] cacheModifier = ca {..} : type`."""
-        desc, indices = parse_indexed(parser)
-        named = parse_named(parser, cls, clauses=True)
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        return cls.build(
-            operands=[
-                parser.resolve_operand(desc, type),
-                [parser.resolve_operand(index, i32) for index in indices],
-            ],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
 
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_indexed(printer, self.desc, self.indices)
-        print_named(printer, self, clauses=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.desc.type)
+def shared_pointer(type: Attribute) -> PtrType:
+    """Return the pointer to memory of the work-group that elements of a tensor take."""
+    return PtrType.of(element_of(type), WORKGROUP)
 
 
 @irdl_op_definition
@@ -715,11 +668,12 @@ class SubGroupTransposeOp(IRDLOperation):
 
     name = "ttig.sub_group_transpose"
 
-    local_buffer = operand_def(PtrType)
+    local_buffer = operand_def(Inferred("T", shared_pointer))
     src = operand_def(VarConstraint("T", AnyAttr()))
     result = result_def(VarConstraint("T", AnyAttr()))
 
     traits = traits_def(ReadsAndWrites())
+    assembly_format = "$local_buffer `,` $src attr-dict `:` type($src)"
 
     def __init__(self, local_buffer: SSAValue, src: SSAValue) -> None:
         super().__init__(operands=[local_buffer, src], result_types=[src.type])
@@ -732,33 +686,11 @@ class SubGroupTransposeOp(IRDLOperation):
             raise VerifyException(
                 f"expected src of as many rows as columns, got {type}"
             )
-        wanted = PtrType.of(element_of(type), WORKGROUP)
-        if buffer != wanted:
+        if buffer != (wanted := shared_pointer(type)):
             raise VerifyException(
                 f"expected local_buffer to be {wanted}, for {sizes(shape)} elements, "
                 f"got {buffer}"
             )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SubGroupTransposeOp:
-        """Parse `%local_buffer, %src {..} : type`."""
-        position = parser.pos
-        operands = parse_operands(parser, most=2)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        types = (PtrType.of(element_of(type), WORKGROUP), type)
-        buffer, src = parser.resolve_operands(operands, types, position)
-        transpose = cls(buffer, src)
-        transpose.attributes |= attributes
-        return transpose
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.src.type)
 
 
 Ttig = Dialect(

@@ -55,14 +55,10 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import (
     EnumConstraint,
     InputPrecision,
-    InputPrecisionKeyword,
-    LhsElementKeyword,
+    Keyword,
     PropagateNan,
-    PropagateNanKeyword,
     PtrType,
-    RhsElementKeyword,
     Rounding,
-    RoundingKeyword,
     ScaledElement,
     Tensor,
     bits_of,
@@ -207,9 +203,9 @@ class FpToFpOp(CastOp):
 
     rounding = opt_prop_def(EnumConstraint(Rounding))
 
-    custom_directives = (RoundingKeyword,)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "$src attr-dict custom<RoundingKeyword>($rounding) "
+        "$src attr-dict (`,` `rounding` `=` custom<Keyword>($rounding)^)? "
         "`:` type($src) `->` type($result)"
     )
 
@@ -292,9 +288,9 @@ class ClampFOp(MathOp):
     propagate_nan = prop_def(EnumConstraint(PropagateNan), prop_name="propagateNan")
     result = result_def(MathOp.T)
 
-    custom_directives = (PropagateNanKeyword,)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "$x `,` $min `,` $max `,` custom<PropagateNanKeyword>($propagateNan) "
+        "$x `,` $min `,` $max `,` `propagateNan` `=` custom<Keyword>($propagateNan) "
         "attr-dict `:` type($result)"
     )
 
@@ -696,9 +692,10 @@ class DotOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    custom_directives = (InputPrecisionKeyword,)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "$a `,` $b `,` $c custom<InputPrecisionKeyword>($inputPrecision) attr-dict "
+        "$a `,` $b `,` $c (`,` `inputPrecision` `=` "
+        "custom<Keyword>($inputPrecision)^)? attr-dict "
         "`:` type($a) `*` type($b) `->` type($d)"
     )
 
@@ -772,11 +769,11 @@ class DotScaledOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    custom_directives = (LhsElementKeyword, RhsElementKeyword)
+    custom_directives = (Keyword,)
     assembly_format = (
         "$a (`scale` $a_scale^)? `,` $b (`scale` $b_scale^)? `,` $c "
-        "custom<LhsElementKeyword>($a_elem_type) "
-        "custom<RhsElementKeyword>($b_elem_type) attr-dict "
+        "`lhs` `=` custom<Keyword>($a_elem_type) "
+        "`rhs` `=` custom<Keyword>($b_elem_type) attr-dict "
         "`:` type($a) (`,` type($a_scale)^)? `*` type($b) (`,` type($b_scale)^)? "
         "`->` type($d)"
     )

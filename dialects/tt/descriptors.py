@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -19,17 +18,11 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.irdl.declarative_assembly_format import (
-    AttributeVariable,
-    irdl_custom_directive,
-)
-from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.pointers import CachedOp, parse_named, print_named
+from coopc.dialects.tt.pointers import CachedOp, Clauses
 from coopc.dialects.tt.types import (
     CacheModifier,
     ElidedDesc,
@@ -178,27 +171,6 @@ def verify_block(name: str, value: SSAValue, desc: SSAValue, op: IRDLOperation) 
     expect_shape(name, value.type, wanted, "a block of desc")
 
 
-def parse_indexed(
-    parser: Parser,
-) -> tuple[UnresolvedOperand, list[UnresolvedOperand]]:
-    """Parse `%desc[%i, %j]`."""
-    desc = parser.parse_unresolved_operand()
-    indices = parser.parse_comma_separated_list(
-        parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-    )
-    return desc, indices
-
-
-def print_indexed(
-    printer: Printer, desc: SSAValue, indices: Sequence[SSAValue]
-) -> None:
-    """Print what `parse_indexed` reads."""
-    printer.print_string(" ")
-    printer.print_ssa_value(desc)
-    with printer.in_square_brackets():
-        printer.print_list(indices, printer.print_ssa_value)
-
-
 @irdl_op_definition
 class DescriptorLoadOp(CachedOp):
     """Load the block at some position of the tensor that a descriptor describes.
@@ -226,6 +198,11 @@ class DescriptorLoadOp(CachedOp):
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
+    custom_directives = (Clauses,)
+    assembly_format = (
+        "$desc `[` $indices `]` custom<Clauses>($cache, $evict) attr-dict "
+        "`:` type($desc) `->` type($result)"
+    )
 
     def __init__(
         self,
@@ -246,34 +223,6 @@ class DescriptorLoadOp(CachedOp):
         """Check the number of indices and the block."""
         verify_indices(descriptor_type(self.desc), self.indices)
         verify_block("the result", self.result, self.desc, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> DescriptorLoadOp:
-        """Parse `%desc[%i, %j] cacheModifier = ca {..} : type -> type`."""
-        desc, indices = parse_indexed(parser)
-        named = parse_named(parser, cls, clauses=True)
-        parser.parse_punctuation(":")
-        desc_type = parser.parse_type()
-        parser.parse_punctuation("->")
-        result_type = parser.parse_type()
-        return cls.build(
-            operands=[
-                parser.resolve_operand(desc, desc_type),
-                [parser.resolve_operand(index, i32) for index in indices],
-            ],
-            result_types=[result_type],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_indexed(printer, self.desc, self.indices)
-        print_named(printer, self, clauses=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.desc.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
 
 
 @irdl_op_definition
@@ -331,14 +280,6 @@ class Combination(TritonEnum):
     XOR = 8
 
 
-@irdl_custom_directive
-class CombinationKeyword(Keyword):
-    """`add`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = Combination
-    attr: AttributeVariable
-
-
 @irdl_op_definition
 class DescriptorReduceOp(IRDLOperation):
     """Combine a block with what is at some position of a tensor, atomically.
@@ -365,9 +306,9 @@ class DescriptorReduceOp(IRDLOperation):
     indices = var_operand_def(eq(i32))
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    custom_directives = (CombinationKeyword,)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "custom<CombinationKeyword>($kind) `,` $desc `[` $indices `]` `,` $src "
+        "custom<Keyword>($kind) `,` $desc `[` $indices `]` `,` $src "
         "attr-dict `:` type($desc) `,` type($src)"
     )
 

@@ -55,8 +55,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import (
-    AxisKeyword,
     EnumConstraint,
+    Keyword,
     ProgramAxis,
     expect_element,
     expect_rank,
@@ -95,7 +95,7 @@ class FuncOp(IRDLOperation):
     """A function; one that is public and returns nothing is a kernel.
 
     Arguments have attributes, as `tt.divisibility`.  A body that has tensors with
-    encodings is verified against the module: see `layouts`.
+    encodings is verified against the module: see `verify_layouts`.
 
     ```mlir
     module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
@@ -323,8 +323,8 @@ class ProgramOp(IRDLOperation, ABC):
     result = result_def(i32)
 
     traits = traits_def(Pure())
-    custom_directives = (AxisKeyword,)
-    assembly_format = "custom<AxisKeyword>($axis) attr-dict `:` type($result)"
+    custom_directives = (Keyword,)
+    assembly_format = "custom<Keyword>($axis) attr-dict `:` type($result)"
 
     def __init__(self, axis: ProgramAxis) -> None:
         super().__init__(properties={"axis": axis.attribute}, result_types=[i32])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -23,6 +22,7 @@ from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
+    OptionalDef,
     ParsePropInAttrDict,
     SameVariadicOperandSize,
     VarConstraint,
@@ -38,9 +38,12 @@ from xdsl.irdl import (
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
     irdl_custom_directive,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
@@ -85,26 +88,12 @@ SEGMENTS = "operandSegmentSizes"
 """What xDSL calls the numbers of operands; it is never printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """Properties and attributes of an operation that is being parsed."""
+def parse_named(
+    parser: Parser, op: type[IRDLOperation], *, clauses: bool
+) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """Parse clauses and the attribute dictionary; return properties and attributes.
 
-    properties: dict[str, Attribute]
-    attributes: dict[str, Attribute]
-
-
-def parse_operands(parser: Parser, most: int) -> list[UnresolvedOperand]:
-    """Parse `%a, %b, %c`, at least one and at most so many."""
-    operands = [parser.parse_unresolved_operand()]
-    while (position := parser.pos) and parser.parse_optional_punctuation(","):
-        if len(operands) == most:
-            parser.raise_error(f"expected at most {most} operands", position)
-        operands.append(parser.parse_unresolved_operand())
-    return operands
-
-
-def parse_named(parser: Parser, op: type[IRDLOperation], *, clauses: bool) -> Named:
-    """Parse clauses and the attribute dictionary, and tell properties from attributes.
+    The dictionary may have properties, too: those of clauses as well.
 
     Args:
         parser: stands behind the operands.
@@ -123,24 +112,16 @@ def parse_named(parser: Parser, op: type[IRDLOperation], *, clauses: bool) -> Na
     for name in [name for name in attributes if name in known]:
         properties.setdefault(name, attributes.pop(name))
     attributes.pop(SEGMENTS, None)
-    return Named(properties, attributes)
+    return properties, attributes
 
 
-def print_named(printer: Printer, op: IRDLOperation, *, clauses: bool) -> None:
-    """Print what `parse_named` reads."""
-    printed = {SEGMENTS}
-    for keyword, (name, enum) in CLAUSES.items() if clauses else ():
-        printed.add(name)
+def print_clauses(printer: Printer, op: IRDLOperation) -> None:
+    """Print the clauses that do not say the default."""
+    for keyword, (name, enum) in CLAUSES.items():
         found = op.properties.get(name)
         if found is not None and found != default_of(op, name):
             assert isinstance(found, IntegerAttr), found
             printer.print_string(f" {keyword} = {enum(found.value.data).keyword}")
-    rest = {
-        name: attr
-        for name, attr in op.properties.items()
-        if name not in printed and attr != default_of(op, name)
-    }
-    printer.print_op_attributes(rest | op.attributes)
 
 
 def default_of(op: IRDLOperation, name: str) -> Attribute | None:
@@ -148,10 +129,22 @@ def default_of(op: IRDLOperation, name: str) -> Attribute | None:
     return op.get_irdl_definition().properties[name].default_value
 
 
-def print_operands(printer: Printer, op: IRDLOperation) -> None:
-    """Print ` %a, %b, %c`."""
-    printer.print_string(" ")
-    printer.print_list(op.operands, printer.print_ssa_value)
+@irdl_custom_directive
+class Clauses(CustomDirective):
+    """` cacheModifier = ca evictionPolicy = evict_first`, in any order."""
+
+    cache: AttributeVariable
+    evict: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        # With the dictionary behind them: `attr-dict` would take properties that
+        # clauses print for attributes.
+        properties, attributes = parse_named(parser, state.op_type, clauses=True)
+        state.properties |= properties
+        state.attributes |= attributes
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        print_clauses(printer, op)
 
 
 class CachedOp(IRDLOperation, ABC):
@@ -176,22 +169,83 @@ class CachedOp(IRDLOperation, ABC):
         return member(EvictionPolicy, self.evict)
 
 
-def resolve(
-    parser: Parser,
-    operands: Sequence[UnresolvedOperand],
-    types: Sequence[Attribute],
-) -> Sequence[SSAValue]:
-    """Return the operands as values; there are at least as many types."""
-    return parser.resolve_operands(operands, types[: len(operands)], parser.pos)
+class PointerOp(IRDLOperation, ABC):
+    """An access through `ptr`: `%ptr, %mask cacheModifier = ca {..} : type`.
+
+    The type is that of `ptr`, from which those of the other operands follow: a `mask`
+    of i1 and else what is pointed to, which is also the type of a result.
+    """
+
+    HAS_CLAUSES: ClassVar[bool] = True
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        definition = cls.get_irdl_definition()
+        names = [name for name, _ in definition.operands]
+        least = sum(not isinstance(x, OptionalDef) for _, x in definition.operands)
+        position = parser.pos
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        if not least <= len(operands) <= len(names):
+            parser.raise_error(
+                f"expected {least} to {len(names)} operands, {', '.join(names)}, "
+                f"got {len(operands)}",
+                position,
+                parser.pos,
+            )
+        properties, attributes = parse_named(parser, cls, clauses=cls.HAS_CLAUSES)
+        parser.parse_punctuation(":")
+        type, pointee = parse_accessed(parser)
+        if definition.results:
+            parse_pointee(parser, type, pointee)
+        types = {"ptr": type, "mask": mask_of(type)}
+        values = parser.resolve_operands(
+            operands, [types.get(x, pointee) for x in names[: len(operands)]], position
+        )
+        return cls.build(
+            operands=[values[at : at + 1] for at in range(len(names))],
+            result_types=[pointee] * len(definition.results),
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        if self.HAS_CLAUSES:
+            print_clauses(printer, self)
+        printed = {SEGMENTS, *(x for x, _ in CLAUSES.values() if self.HAS_CLAUSES)}
+        rest = {
+            name: attr
+            for name, attr in self.properties.items()
+            if name not in printed and attr != default_of(self, name)
+        }
+        printer.print_op_attributes(rest | self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.operands[0].type)
 
 
-def parse_accessed(parser: Parser, what: str) -> tuple[Attribute, Attribute]:
+def parse_accessed(parser: Parser) -> tuple[Attribute, Attribute]:
     """Parse the type of a pointer, and return it and the type of what it points to."""
     position = parser.pos
     type = parser.parse_type()
     if (pointee := pointee_of(type)) is None:
-        parser.raise_error(f"expected {what}, got {type}", position, parser.pos)
+        parser.raise_error(f"expected {ACCESSED}, got {type}", position, parser.pos)
     return type, pointee
+
+
+def parse_pointee(parser: Parser, type: Attribute, pointee: Attribute) -> None:
+    """Parse `-> type`, if it is there: it says no more than the pointer does."""
+    if parser.parse_optional_punctuation("->") is None:
+        return
+    position = parser.pos
+    if (found := parser.parse_type()) != pointee:
+        parser.raise_error(
+            f"expected {pointee}, which {type} points to, got {found}",
+            position,
+            parser.pos,
+        )
 
 
 # Operations of Triton on pointers: arithmetic, loads and stores.
@@ -259,7 +313,7 @@ class LoadEffects(MemoryEffect):
 
 
 @irdl_op_definition
-class LoadOp(CachedOp):
+class LoadOp(CachedOp, PointerOp):
     """Load what pointers point to, where a mask is true; elsewhere it is `other`.
 
     Without `other` it is undefined where the mask is false.
@@ -337,39 +391,9 @@ class LoadOp(CachedOp):
                     f"got {value.type}"
                 )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> LoadOp:
-        """Parse `%p, %mask, %other cacheModifier = ca {..} : type`, with `-> type`."""
-        operands = parse_operands(parser, most=3)
-        named = parse_named(parser, cls, clauses=True)
-        parser.parse_punctuation(":")
-        type, loaded = parse_accessed(parser, ACCESSED)
-        if parser.parse_optional_punctuation("->") is not None:
-            position = parser.pos
-            if (found := parser.parse_type()) != loaded:
-                parser.raise_error(
-                    f"expected {loaded}, which {type} points to, got {found}",
-                    position,
-                    parser.pos,
-                )
-        values = resolve(parser, operands, (type, mask_of(type), loaded))
-        return cls.build(
-            operands=[values[:1], values[1:2], values[2:]],
-            result_types=[loaded],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        print_named(printer, self, clauses=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.ptr.type)
-
 
 @irdl_op_definition
-class StoreOp(CachedOp):
+class StoreOp(CachedOp, PointerOp):
     """Store to where pointers point, where a mask is true.
 
     | value  | type                                    |
@@ -421,30 +445,6 @@ class StoreOp(CachedOp):
                 f"expected value to be {stored}, as ptr points to, "
                 f"got {self.value.type}"
             )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> StoreOp:
-        """Parse `%p, %value, %mask cacheModifier = wb {..} : type`."""
-        position = parser.pos
-        operands = parse_operands(parser, most=3)
-        if len(operands) < 2:
-            parser.raise_error("expected a value to store", position, parser.pos)
-        named = parse_named(parser, cls, clauses=True)
-        parser.parse_punctuation(":")
-        type, stored = parse_accessed(parser, ACCESSED)
-        values = resolve(parser, operands, (type, stored, mask_of(type)))
-        return cls.build(
-            operands=[values[0], values[1], values[2:]],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        print_named(printer, self, clauses=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.ptr.type)
 
 
 def verify_access(
@@ -519,30 +519,6 @@ class SyncScope(TritonEnum):
     """The host and all devices."""
 
 
-@irdl_custom_directive
-class UpdateKeyword(Keyword):
-    """`fadd`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = Update
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class OrderKeyword(Keyword):
-    """`acq_rel`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = Order
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class SyncScopeKeyword(Keyword):
-    """`gpu`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = SyncScope
-    attr: AttributeVariable
-
-
 def verify_pointee(ptr: SSAValue, values: dict[str, SSAValue]) -> Attribute:
     """Check pointers, and what they point to against some values; return that.
 
@@ -592,10 +568,10 @@ class AtomicRMWOp(IRDLOperation):
     result = result_def()
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    custom_directives = (UpdateKeyword, OrderKeyword, SyncScopeKeyword)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "custom<UpdateKeyword>($atomic_rmw_op) `,` custom<OrderKeyword>($sem) `,` "
-        "custom<SyncScopeKeyword>($scope) `,` $ptr `,` $val (`,` $mask^)? attr-dict "
+        "custom<Keyword>($atomic_rmw_op) `,` custom<Keyword>($sem) `,` "
+        "custom<Keyword>($scope) `,` $ptr `,` $val (`,` $mask^)? attr-dict "
         "`:` functional-type(operands, results)"
     )
 
@@ -681,9 +657,9 @@ class AtomicCASOp(IRDLOperation):
     result = result_def()
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    custom_directives = (OrderKeyword, SyncScopeKeyword)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "custom<OrderKeyword>($sem) `,` custom<SyncScopeKeyword>($scope) `,` $ptr `,` "
+        "custom<Keyword>($sem) `,` custom<Keyword>($scope) `,` $ptr `,` "
         "$cmp `,` $val attr-dict `:` functional-type(operands, results)"
     )
 

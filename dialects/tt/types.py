@@ -134,11 +134,6 @@ class InputPrecision(TritonEnum):
     BF16X3 = 3
     BF16X6 = 4
 
-    @property
-    def keyword(self) -> str:
-        """As it is printed: the number of products behind a small x."""
-        return self.name.lower()
-
 
 class ScaledElement(TritonEnum):
     """What operands of a scaled product are, whatever type holds them."""
@@ -193,91 +188,31 @@ def parse_keyword(parser: Parser, enum: type[TritonEnum]) -> IntegerAttr[I32]:
     return members[found].attribute
 
 
-class Keyword(CustomDirective, ABC):
-    """A property that is printed as a keyword."""
-
-    ENUM: ClassVar[type[TritonEnum]]
-    BEFORE: ClassVar[tuple[str, str]] = ("", "")
-    """The punctuation and the name in front of it; then it is left out by default."""
+@irdl_custom_directive
+class Keyword(CustomDirective):
+    """A property of an `EnumConstraint`, as the keyword of the member: `rtz`."""
 
     attr: AttributeVariable
+
+    def is_anchorable(self) -> bool:
+        return self.attr.is_anchorable()
+
+    def is_present(self, op: IRDLOperation) -> bool:
+        return self.attr.is_present(op)
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Parse `x`, or `, rounding = rtz` if it is there."""
-        comma, name = self.BEFORE
-        if name:
-            if comma and parser.parse_optional_punctuation(",") is None:
-                return
-            parser.parse_keyword(name)
-            parser.parse_punctuation("=")
-        self.attr.set(state, parse_keyword(parser, self.ENUM))
+        self.attr.set(state, parse_keyword(parser, self.enum(state.op_type)))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Print what `parse` reads."""
         found = self.attr.get(op)
-        if found is None or (self.BEFORE[0] and found == self.attr.default_value):
-            return
         assert isinstance(found, IntegerAttr), found
-        comma, name = self.BEFORE
-        if comma:
-            printer.print_string(comma)
         state.print_whitespace(printer)
-        if name:
-            printer.print_string(f"{name} = ")
-        printer.print_string(self.ENUM(found.value.data).keyword)
+        printer.print_string(self.enum(type(op))(found.value.data).keyword)
 
-
-@irdl_custom_directive
-class AxisKeyword(Keyword):
-    """`x`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = ProgramAxis
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class RoundingKeyword(Keyword):
-    """`, rounding = rtz`, if there is one."""
-
-    ENUM: ClassVar[type[TritonEnum]] = Rounding
-    BEFORE: ClassVar[tuple[str, str]] = (",", "rounding")
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class PropagateNanKeyword(Keyword):
-    """`propagateNan = all`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = PropagateNan
-    BEFORE: ClassVar[tuple[str, str]] = ("", "propagateNan")
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class InputPrecisionKeyword(Keyword):
-    """`, inputPrecision = tf32`; ieee is left out."""
-
-    ENUM: ClassVar[type[TritonEnum]] = InputPrecision
-    BEFORE: ClassVar[tuple[str, str]] = (",", "inputPrecision")
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class LhsElementKeyword(Keyword):
-    """`lhs = e4m3`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = ScaledElement
-    BEFORE: ClassVar[tuple[str, str]] = ("", "lhs")
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class RhsElementKeyword(Keyword):
-    """`rhs = e4m3`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = ScaledElement
-    BEFORE: ClassVar[tuple[str, str]] = ("", "rhs")
-    attr: AttributeVariable
+    def enum(self, op: type[IRDLOperation]) -> type[TritonEnum]:
+        constraint = op.get_irdl_definition().properties[self.attr.name].constr
+        assert isinstance(constraint, EnumConstraint), constraint
+        return constraint.enum
 
 
 # The types of Triton: pointers, tensors of pointers, tensor descriptors.
@@ -288,7 +223,7 @@ class RhsElementKeyword(Keyword):
 #     tensor<64x32x!tt.ptr<f16>, #enc>    a pointer for each element
 #     !tt.tensordesc<64x32xf16>           a tensor in memory, cut into blocks of 64x32
 #
-# A tensor's encoding says which lane holds which element: see `layouts`.
+# A tensor's encoding says which lane holds which element: see `layout_of`.
 
 Tensor: TypeAlias = TensorType[Attribute]
 
