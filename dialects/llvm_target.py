@@ -19,7 +19,6 @@ from xdsl.ir import (
     Attribute,
     Dialect,
     ParametrizedAttribute,
-    SSAValue,
     TypeAttribute,
 )
 from xdsl.irdl import (
@@ -94,9 +93,6 @@ class AssumeOp(IRDLOperation):
     # As in LLVM, so that it stays where it is.
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$cond attr-dict `:` type($cond)"
-
-    def __init__(self, cond: SSAValue) -> None:
-        super().__init__(operands=[cond])
 
 
 _is_compatible_type = llvm.is_compatible_type

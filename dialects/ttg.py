@@ -644,11 +644,6 @@ class LocalAllocOp(IRDLOperation):
     traits = traits_def(AllocEffects())
     assembly_format = "($init^)? attr-dict `:` functional-type($init, $result)"
 
-    def __init__(self, result_type: MemDescType, init: SSAValue | None = None) -> None:
-        super().__init__(
-            operands=[() if init is None else (init,)], result_types=[result_type]
-        )
-
     def verify_(self) -> None:
         """Check the initial value, which only a mutable buffer can do without."""
         buffer = memdesc(self.result)
@@ -679,9 +674,6 @@ class LocalDeallocOp(IRDLOperation):
     traits = traits_def(MemoryFreeEffect())
     assembly_format = "$src attr-dict `:` type($src)"
 
-    def __init__(self, src: SSAValue) -> None:
-        super().__init__(operands=[src])
-
 
 @irdl_op_definition
 class LocalLoadOp(IRDLOperation):
@@ -708,9 +700,6 @@ class LocalLoadOp(IRDLOperation):
 
     traits = traits_def(MemoryReadEffect())
     assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
-
-    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[src], result_types=[result_type])
 
     def verify_(self) -> None:
         """Check that the result is what is in memory."""
@@ -743,9 +732,6 @@ class LocalStoreOp(IRDLOperation):
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$src `,` $dst attr-dict `:` type($src) `->` type($dst)"
-
-    def __init__(self, src: SSAValue, dst: SSAValue) -> None:
-        super().__init__(operands=[src, dst])
 
     def verify_(self) -> None:
         """Check that the buffer is mutable and holds the tensor."""
@@ -803,15 +789,6 @@ class MemDescTransOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
 
-    def __init__(
-        self, src: SSAValue, order: Sequence[int], result_type: MemDescType
-    ) -> None:
-        super().__init__(
-            operands=[src],
-            properties={"order": DenseArrayBase.from_list(i32, order)},
-            result_types=[result_type],
-        )
-
     def verify_(self) -> None:
         """Check that the order permutes the dimensions."""
         src, result = memdesc(self.src), memdesc(self.result)
@@ -852,11 +829,6 @@ class MemDescIndexOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$src `[` $index `]` attr-dict `:` type($src) `->` type($result)"
 
-    def __init__(
-        self, src: SSAValue, index: SSAValue, result_type: MemDescType
-    ) -> None:
-        super().__init__(operands=[src, index], result_types=[result_type])
-
     def verify_(self) -> None:
         """Check that the first dimension goes."""
         src = memdesc(self.src)
@@ -891,15 +863,6 @@ class MemDescSubsliceOp(IRDLOperation):
 
     traits = traits_def(Pure())
     assembly_format = "$src $offsets attr-dict `:` type($src) `->` type($result)"
-
-    def __init__(
-        self, src: SSAValue, offsets: Sequence[int], result_type: MemDescType
-    ) -> None:
-        super().__init__(
-            operands=[src],
-            properties={"offsets": DenseArrayBase.from_list(i32, offsets)},
-            result_types=[result_type],
-        )
 
     def verify_(self) -> None:
         """Check that the part is inside of the buffer."""

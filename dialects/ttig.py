@@ -318,25 +318,6 @@ class BlockLoad2DOp(IRDLOperation):
         "`:` type($base) `->` type($result)"
     )
 
-    def __init__(
-        self,
-        base: SSAValue,
-        surface: tuple[SSAValue, SSAValue, SSAValue],
-        position: tuple[SSAValue, SSAValue],
-        layout: MemoryLayout,
-        result_type: Attribute,
-        *,
-        pad_nan: bool = False,
-    ) -> None:
-        super().__init__(
-            operands=[base, *surface, *position],
-            properties={
-                LAYOUT: layout.attribute,
-                PAD_NAN: UnitAttr() if pad_nan else None,
-            },
-            result_types=[result_type],
-        )
-
     @property
     def layout(self) -> MemoryLayout:
         """The order in memory."""
@@ -390,28 +371,6 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
 
     traits = traits_def(MemoryReadEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    def __init__(
-        self,
-        ptr: SSAValue,
-        pitch: SSAValue,
-        masked: tuple[SSAValue, SSAValue] | None,
-        layout: MemoryLayout,
-        surface: tuple[int, int],
-    ) -> None:
-        mask, other = ((), ()) if masked is None else ((masked[0],), (masked[1],))
-        loaded = pointee_of(ptr.type)
-        if loaded is None:
-            raise ValueError(f"expected {ACCESSED}, got {ptr.type}")
-        super().__init__(
-            operands=[ptr, pitch, mask, other],
-            properties={
-                LAYOUT: layout.attribute,
-                "base_width": IntegerAttr(surface[0], i32),
-                "base_height": IntegerAttr(surface[1], i32),
-            },
-            result_types=[loaded],
-        )
 
     @property
     def layout(self) -> MemoryLayout:
@@ -514,15 +473,6 @@ class ExtractDescOp(IRDLOperation):
         "`->` type($result)"
     )
 
-    def __init__(self, desc: SSAValue, index: int) -> None:
-        type = descriptor_type(desc)
-        result_type = PtrType.of(type.element) if index == 2 * type.rank else i64
-        super().__init__(
-            operands=[desc],
-            properties={"index": IntegerAttr(index, i32)},
-            result_types=[result_type],
-        )
-
     def verify_(self) -> None:
         """Check the number of the field, and its type."""
         type = descriptor_type(self.desc)
@@ -569,22 +519,6 @@ class PrefetchOp(PointerOp):
     is_volatile = prop_def(BoolAttr, prop_name="isVolatile")
 
     traits = traits_def(FillsCache())
-
-    def __init__(
-        self,
-        ptr: SSAValue,
-        mask: SSAValue | None = None,
-        cache: CacheModifier = CacheModifier.NONE,
-        evict: EvictionPolicy = EvictionPolicy.EVICT_NORMAL,
-    ) -> None:
-        super().__init__(
-            operands=[ptr, () if mask is None else (mask,)],
-            properties={
-                "cache": cache.attribute,
-                "evict": evict.attribute,
-                "isVolatile": IntegerAttr.from_bool(False),
-            },
-        )
 
     @property
     def cache_modifier(self) -> CacheModifier:
@@ -674,9 +608,6 @@ class SubGroupTransposeOp(IRDLOperation):
 
     traits = traits_def(ReadsAndWrites())
     assembly_format = "$local_buffer `,` $src attr-dict `:` type($src)"
-
-    def __init__(self, local_buffer: SSAValue, src: SSAValue) -> None:
-        super().__init__(operands=[local_buffer, src], result_types=[src.type])
 
     def verify_(self) -> None:
         """Check that the tensor is square, and the buffer shared memory for it."""

@@ -423,25 +423,6 @@ class PrefetchOp(AccessOp):
         "(`level` `=` $level^)? attr-dict `:` type($memory) `,` qualified($matrix_type)"
     )
 
-    def __init__(
-        self,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        matrix_type: Attribute,
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        level: int | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[memory, positions],
-            properties={
-                "matrix_type": matrix_type,
-                "layout": LayoutAttr(layout),
-                "checked": checked,
-                "level": None if level is None else IntegerAttr(level, 32),
-            },
-        )
-
     @property
     def matrix(self) -> MatrixType:
         """The type that a load would have."""
@@ -499,21 +480,6 @@ class AtomicOp(AccessOp, ABC):
         return ()
 
 
-def _properties(
-    layout: Layout,
-    checked: CheckedAttr | None,
-    ordering: Ordering,
-    scope: Scope | None,
-) -> dict[str, Attribute | None]:
-    """Return the properties that every atomic access has."""
-    return {
-        "layout": LayoutAttr(layout),
-        "checked": checked,
-        "ordering": OrderingAttr(ordering),
-        "scope": None if scope is None else ScopeAttr(scope),
-    }
-
-
 @irdl_op_definition
 class AtomicLoadOp(AtomicOp):
     """Read each element of a matrix atomically.
@@ -532,22 +498,6 @@ class AtomicLoadOp(AtomicOp):
     traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
 
     assembly_format = _ATOMIC + "attr-dict `:` type($memory) `->` type($result)"
-
-    def __init__(
-        self,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        result: Attribute,
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        ordering: Ordering = Ordering.RELAXED,
-        scope: Scope | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[memory, positions],
-            properties=_properties(layout, checked, ordering, scope),
-            result_types=[result],
-        )
 
     @property
     def matrix(self) -> MatrixType:
@@ -582,21 +532,6 @@ class AtomicStoreOp(AtomicOp):
         "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory)"
     )
 
-    def __init__(
-        self,
-        value: SSAValue,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        ordering: Ordering = Ordering.RELAXED,
-        scope: Scope | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[value, memory, positions],
-            properties=_properties(layout, checked, ordering, scope),
-        )
-
     @property
     def matrix(self) -> MatrixType:
         """The type of the value."""
@@ -623,22 +558,6 @@ class AtomicUpdateOp(AtomicOp, ABC):
     result = result_def(MatrixType)
 
     traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
-
-    def __init__(
-        self,
-        value: SSAValue,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        ordering: Ordering = Ordering.RELAXED,
-        scope: Scope | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[value, memory, positions],
-            properties=_properties(layout, checked, ordering, scope),
-            result_types=[value.type],
-        )
 
     @property
     def matrix(self) -> MatrixType:
@@ -683,21 +602,6 @@ class AtomicOrderOp(AtomicUpdateOp, ABC):
     """An update by the greater or the smaller: integers have a sign."""
 
     signed = opt_prop_def(UnitAttr)
-
-    def __init__(
-        self,
-        value: SSAValue,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        ordering: Ordering = Ordering.RELAXED,
-        scope: Scope | None = None,
-        signed: bool = False,
-    ) -> None:
-        super().__init__(value, memory, positions, layout, checked, ordering, scope)
-        if signed:
-            self.signed = UnitAttr()
 
     def verify_(self) -> None:
         """Check that only integers are signed."""

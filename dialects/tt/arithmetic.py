@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -86,9 +86,6 @@ class CastOp(IRDLOperation, ABC):
 
     traits = traits_def(Pure())
     assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
-
-    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[src], result_types=[result_type])
 
     def verify_(self) -> None:
         """Check that shape and encoding stay, and what the cast allows."""
@@ -209,15 +206,6 @@ class FpToFpOp(CastOp):
         "`:` type($src) `->` type($result)"
     )
 
-    def __init__(
-        self, src: SSAValue, result_type: Attribute, rounding: Rounding | None = None
-    ) -> None:
-        super(CastOp, self).__init__(
-            operands=[src],
-            properties={"rounding": None if rounding is None else rounding.attribute},
-            result_types=[result_type],
-        )
-
     @property
     def rounding_mode(self) -> Rounding | None:
         """How it is rounded, where that is said."""
@@ -256,9 +244,6 @@ class BinaryMathOp(MathOp, ABC):
 
     assembly_format = "$x `,` $y attr-dict `:` type($x)"
 
-    def __init__(self, x: SSAValue, y: SSAValue) -> None:
-        super().__init__(operands=[x, y], result_types=[x.type])
-
 
 def expect_floats(type: Attribute) -> None:
     """Check that a type is a float, or a tensor of floats."""
@@ -294,15 +279,6 @@ class ClampFOp(MathOp):
         "attr-dict `:` type($result)"
     )
 
-    def __init__(
-        self, x: SSAValue, min: SSAValue, max: SSAValue, propagate_nan: PropagateNan
-    ) -> None:
-        super().__init__(
-            operands=[x, min, max],
-            properties={"propagateNan": propagate_nan.attribute},
-            result_types=[x.type],
-        )
-
 
 @irdl_op_definition
 class PreciseSqrtOp(MathOp):
@@ -324,9 +300,6 @@ class PreciseSqrtOp(MathOp):
     result = result_def(MathOp.T)
 
     assembly_format = "$x attr-dict `:` type($x)"
-
-    def __init__(self, x: SSAValue) -> None:
-        super().__init__(operands=[x], result_types=[x.type])
 
 
 @irdl_op_definition
@@ -479,20 +452,6 @@ class ExternElementwiseOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
-    def __init__(
-        self, srcs: Sequence[SSAValue], symbol: str, result_type: Attribute
-    ) -> None:
-        super().__init__(
-            operands=[srcs],
-            properties={
-                "libname": StringAttr(""),
-                "libpath": StringAttr(""),
-                "pure": IntegerAttr.from_bool(True),
-                "symbol": StringAttr(symbol),
-            },
-            result_types=[result_type],
-        )
-
     def verify_(self) -> None:
         """Check that there is something to apply it to, in one shape."""
         if not self.srcs:
@@ -546,27 +505,6 @@ class ElementwiseInlineAsmOp(IRDLOperation):
         "$asm_string attr-dict ($args^ `:` type($args))? `->` type($results_)"
     )
 
-    def __init__(
-        self,
-        asm_string: str,
-        constraints: str,
-        args: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        *,
-        pure: bool = True,
-        packed_element: int = 1,
-    ) -> None:
-        super().__init__(
-            operands=[args],
-            properties={
-                "asm_string": StringAttr(asm_string),
-                "constraints": StringAttr(constraints),
-                "pure": IntegerAttr.from_bool(pure),
-                "packed_element": IntegerAttr(packed_element, i32),
-            },
-            result_types=[result_types],
-        )
-
     def verify_(self) -> None:
         """Check that operands and results have one shape."""
         if not self.results_:
@@ -601,20 +539,6 @@ class MapElementwiseOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
-    def __init__(
-        self,
-        srcs: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        scalar_op: Region,
-        pack: int = 1,
-    ) -> None:
-        super().__init__(
-            operands=[srcs],
-            properties={"pack": IntegerAttr(pack, i32)},
-            result_types=[result_types],
-            regions=[scalar_op],
-        )
-
     def verify_(self) -> None:
         """Check that tensors have one shape."""
         if not self.srcs:
@@ -643,9 +567,6 @@ class MapElementwiseReturnOp(IRDLOperation):
         lambda: (IsTerminator(), HasParent(MapElementwiseOp), ReturnLike(), Pure())
     )
     assembly_format = "attr-dict ($result^ `:` type($result))?"
-
-    def __init__(self, *result: SSAValue) -> None:
-        super().__init__(operands=[result])
 
 
 # `tt.dot`: the product of two tensors, which DPAS computes.
@@ -698,19 +619,6 @@ class DotOp(IRDLOperation):
         "custom<Keyword>($inputPrecision)^)? attr-dict "
         "`:` type($a) `*` type($b) `->` type($d)"
     )
-
-    def __init__(
-        self,
-        a: SSAValue,
-        b: SSAValue,
-        c: SSAValue,
-        precision: InputPrecision = InputPrecision.IEEE,
-    ) -> None:
-        super().__init__(
-            operands=[a, b, c],
-            properties={"inputPrecision": precision.attribute},
-            result_types=[c.type],
-        )
 
     @property
     def precision(self) -> InputPrecision:
@@ -777,24 +685,6 @@ class DotScaledOp(IRDLOperation):
         "`:` type($a) (`,` type($a_scale)^)? `*` type($b) (`,` type($b_scale)^)? "
         "`->` type($d)"
     )
-
-    def __init__(
-        self,
-        a: SSAValue,
-        b: SSAValue,
-        c: SSAValue,
-        elements: tuple[ScaledElement, ScaledElement],
-        scales: tuple[SSAValue | None, SSAValue | None] = (None, None),
-    ) -> None:
-        super().__init__(
-            operands=[a, b, c, *(() if x is None else (x,) for x in scales)],
-            properties={
-                "a_elem_type": elements[0].attribute,
-                "b_elem_type": elements[1].attribute,
-                "fastMath": IntegerAttr.from_bool(False),
-            },
-            result_types=[c.type],
-        )
 
     def verify_(self) -> None:
         """Check the shape of c; how many elements a byte has is not looked at."""

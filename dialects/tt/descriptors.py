@@ -312,17 +312,6 @@ class DescriptorReduceOp(IRDLOperation):
         "attr-dict `:` type($desc) `,` type($src)"
     )
 
-    def __init__(
-        self,
-        kind: Combination,
-        desc: SSAValue,
-        indices: Sequence[SSAValue],
-        src: SSAValue,
-    ) -> None:
-        super().__init__(
-            operands=[desc, src, indices], properties={"kind": kind.attribute}
-        )
-
     def verify_(self) -> None:
         """Check the number of indices and the block."""
         verify_indices(descriptor_type(self.desc), self.indices)
@@ -364,17 +353,6 @@ class DescriptorGatherOp(IRDLOperation):
         "`:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self,
-        desc: SSAValue,
-        x_offsets: SSAValue,
-        y_offset: SSAValue,
-        result_type: Attribute,
-    ) -> None:
-        super().__init__(
-            operands=[desc, x_offsets, y_offset], result_types=[result_type]
-        )
-
     def verify_(self) -> None:
         """Check rows and columns."""
         verify_rows("the result", self.result.type, self.desc, self.x_offsets)
@@ -410,15 +388,6 @@ class DescriptorScatterOp(IRDLOperation):
     assembly_format = (
         "$desc `[` $x_offsets `,` $y_offset `]` `,` $src attr-dict `:` type(operands)"
     )
-
-    def __init__(
-        self,
-        desc: SSAValue,
-        x_offsets: SSAValue,
-        y_offset: SSAValue,
-        src: SSAValue,
-    ) -> None:
-        super().__init__(operands=[desc, x_offsets, y_offset, src])
 
     def verify_(self) -> None:
         """Check rows and columns."""

@@ -16,13 +16,12 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
-    SymbolRefAttr,
     TensorType,
     i1,
     i32,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -118,31 +117,6 @@ class FuncOp(IRDLOperation):
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable())
 
-    def __init__(
-        self,
-        name: str,
-        function_type: FunctionType,
-        body: Region | None = None,
-        visibility: str | None = None,
-        *,
-        arg_attrs: ArrayAttr[DictionaryAttr] | None = None,
-        res_attrs: ArrayAttr[DictionaryAttr] | None = None,
-    ) -> None:
-        if body is None:
-            body = Region(Block(arg_types=function_type.inputs))
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "function_type": function_type,
-                "sym_visibility": None
-                if visibility is None
-                else StringAttr(visibility),
-                "arg_attrs": arg_attrs,
-                "res_attrs": res_attrs,
-            },
-            regions=[body],
-        )
-
     @property
     def is_kernel(self) -> bool:
         """Whether the host calls it."""
@@ -175,17 +149,17 @@ class FuncOp(IRDLOperation):
         name, inputs, outputs, body, extra, arg_attrs, res_attrs = parse_func_op_like(
             parser, reserved_attr_names=RESERVED
         )
-        func = cls(
-            name,
-            FunctionType.from_lists(inputs, outputs),
-            body,
-            None if visibility is None else visibility.data,
-            arg_attrs=arg_attrs,
-            res_attrs=res_attrs,
+        return cls.build(
+            properties={
+                "sym_name": StringAttr(name),
+                "function_type": FunctionType.from_lists(inputs, outputs),
+                "sym_visibility": visibility,
+                "arg_attrs": arg_attrs,
+                "res_attrs": res_attrs,
+            },
+            attributes={} if extra is None else dict(extra.data),
+            regions=[body],
         )
-        if extra is not None:
-            func.attributes |= extra.data
-        return func
 
     def print(self, printer: Printer) -> None:
         """Print what `parse` reads."""
@@ -289,20 +263,6 @@ class CallOp(IRDLOperation):
     traits = traits_def(NamesFunction())
     irdl_options = (ParsePropInAttrDict(),)
 
-    def __init__(
-        self,
-        callee: str | SymbolRefAttr,
-        arguments: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-    ) -> None:
-        if isinstance(callee, str):
-            callee = SymbolRefAttr(callee)
-        super().__init__(
-            operands=[arguments],
-            properties={"callee": callee},
-            result_types=[result_types],
-        )
-
     assembly_format = (
         "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $res)"
     )
@@ -325,9 +285,6 @@ class ProgramOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
     custom_directives = (Keyword,)
     assembly_format = "custom<Keyword>($axis) attr-dict `:` type($result)"
-
-    def __init__(self, axis: ProgramAxis) -> None:
-        super().__init__(properties={"axis": axis.attribute}, result_types=[i32])
 
     @property
     def program_axis(self) -> ProgramAxis:
@@ -427,19 +384,6 @@ class PrintOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$prefix attr-dict (`:` $args^ `:` type($args))?"
 
-    def __init__(
-        self, prefix: str, args: Sequence[SSAValue], is_signed: Sequence[bool]
-    ) -> None:
-        signs = DenseArrayBase.from_list(i32, [int(sign) for sign in is_signed])
-        super().__init__(
-            operands=[args],
-            properties={
-                "prefix": StringAttr(prefix),
-                "hex": IntegerAttr.from_bool(False),
-                "isSigned": signs,
-            },
-        )
-
     def verify_(self) -> None:
         """Check that there is a signedness for each argument."""
         signs = None if self.is_signed is None else len(self.is_signed.get_values())
@@ -466,11 +410,6 @@ class AssertOp(IRDLOperation):
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$condition `,` $message attr-dict `:` type($condition)"
-
-    def __init__(self, condition: SSAValue, message: str) -> None:
-        super().__init__(
-            operands=[condition], properties={"message": StringAttr(message)}
-        )
 
     def verify_(self) -> None:
         """Check that the condition is of i1."""

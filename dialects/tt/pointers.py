@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, Self
 
@@ -422,20 +421,6 @@ class StoreOp(CachedOp, PointerOp):
 
     traits = traits_def(MemoryWriteEffect())
 
-    def __init__(
-        self,
-        ptr: SSAValue,
-        value: SSAValue,
-        mask: SSAValue | None = None,
-        *,
-        cache: CacheModifier = CacheModifier.NONE,
-        evict: EvictionPolicy = EvictionPolicy.EVICT_NORMAL,
-    ) -> None:
-        super().__init__(
-            operands=[ptr, value, () if mask is None else (mask,)],
-            properties={"cache": cache.attribute, "evict": evict.attribute},
-        )
-
     def verify_(self) -> None:
         """Check value and mask against the pointers."""
         block_io(self)
@@ -575,26 +560,6 @@ class AtomicRMWOp(IRDLOperation):
         "`:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self,
-        update: Update,
-        ptr: SSAValue,
-        val: SSAValue,
-        mask: SSAValue | None = None,
-        *,
-        sem: Order = Order.ACQ_REL,
-        scope: SyncScope = SyncScope.GPU,
-    ) -> None:
-        super().__init__(
-            operands=[ptr, val, () if mask is None else (mask,)],
-            properties={
-                "atomic_rmw_op": update.attribute,
-                "sem": sem.attribute,
-                "scope": scope.attribute,
-            },
-            result_types=[val.type],
-        )
-
     @property
     def kind(self) -> Update:
         """What becomes of an element."""
@@ -663,21 +628,6 @@ class AtomicCASOp(IRDLOperation):
         "$cmp `,` $val attr-dict `:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self,
-        ptr: SSAValue,
-        cmp: SSAValue,
-        val: SSAValue,
-        *,
-        sem: Order = Order.ACQ_REL,
-        scope: SyncScope = SyncScope.GPU,
-    ) -> None:
-        super().__init__(
-            operands=[ptr, cmp, val],
-            properties={"sem": sem.attribute, "scope": scope.attribute},
-            result_types=[val.type],
-        )
-
     def verify_(self) -> None:
         """Check the values and the result against the pointers."""
         values = {"cmp": self.cmp, "val": self.val, "the result": self.result}
@@ -727,19 +677,6 @@ class MakeTensorPtrOp(IRDLOperation):
         "$base `,` `[` $shape `]` `,` `[` $strides `]` `,` `[` $offsets `]` attr-dict "
         "`:` custom<ElidedBlockPtr>(type($base), type($result))"
     )
-
-    def __init__(
-        self,
-        base: SSAValue,
-        frame: tuple[Sequence[SSAValue], Sequence[SSAValue], Sequence[SSAValue]],
-        order: Sequence[int],
-        result_type: Attribute,
-    ) -> None:
-        super().__init__(
-            operands=[base, *frame],
-            properties={"order": DenseArrayBase.from_list(i32, order)},
-            result_types=[result_type],
-        )
 
     @property
     def block(self) -> Attribute:
@@ -801,9 +738,6 @@ class AdvanceOp(IRDLOperation):
     assembly_format = (
         "$ptr `,` `[` $offsets `]` attr-dict `:` custom<ElidedPtr>(type($result))"
     )
-
-    def __init__(self, ptr: SSAValue, offsets: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[ptr, offsets], result_types=[ptr.type])
 
     def verify_(self) -> None:
         """Check that a block pointer has an offset for each dimension."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     I32,
@@ -14,12 +13,13 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     i1,
-    i32,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
+    VarConstraint,
+    base,
     irdl_op_definition,
     lazy_traits_def,
     operand_def,
@@ -32,11 +32,10 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure, ReturnLike
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.constraints import Inferred
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.tt.functions import listed
 from coopc.dialects.tt.types import (
@@ -136,20 +135,6 @@ class ReduceOp(CombiningOp):
 
     reduction_ordering = opt_prop_def(StringAttr)
 
-    def __init__(
-        self,
-        srcs: Sequence[SSAValue],
-        axis: int,
-        result_types: Sequence[Attribute],
-        combine: Region,
-    ) -> None:
-        super().__init__(
-            operands=[srcs],
-            properties={"axis": IntegerAttr(axis, i32)},
-            result_types=[result_types],
-            regions=[combine],
-        )
-
     @property
     def combiner(self) -> Operation | None:
         """The one operation that combines two elements in order; None if it is more."""
@@ -187,19 +172,6 @@ class ScanOp(CombiningOp):
 
     reverse = prop_def(BoolAttr)
 
-    def __init__(
-        self, srcs: Sequence[SSAValue], axis: int, reverse: bool, combine: Region
-    ) -> None:
-        super().__init__(
-            operands=[srcs],
-            properties={
-                "axis": IntegerAttr(axis, i32),
-                "reverse": IntegerAttr.from_bool(reverse),
-            },
-            result_types=[[src.type for src in srcs]],
-            regions=[combine],
-        )
-
     def verify_result(self, src: Tensor, result: Attribute) -> None:
         """Check that a result is as its source."""
         verify_axis(src, self.axis.value.data)
@@ -213,9 +185,6 @@ class CombinedOp(IRDLOperation, ABC):
     result = var_operand_def()
 
     assembly_format = "$result attr-dict `:` type($result)"
-
-    def __init__(self, *result: SSAValue) -> None:
-        super().__init__(operands=[result])
 
 
 @irdl_op_definition
@@ -349,15 +318,6 @@ class GatherOp(IRDLOperation):
         "$src `[` $indices `]` attr-dict `:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self, src: SSAValue, indices: SSAValue, axis: int, result_type: Attribute
-    ) -> None:
-        super().__init__(
-            operands=[src, indices],
-            properties={"axis": IntegerAttr(axis, i32)},
-            result_types=[result_type],
-        )
-
     def verify_(self) -> None:
         """Check the indices against src, and the result against both."""
         src, indices, result = self.src.type, self.indices.type, self.result.type
@@ -395,18 +355,12 @@ class HistogramOp(IRDLOperation):
 
     name = "tt.histogram"
 
-    src = operand_def(TensorType)
-    mask = opt_operand_def(TensorType)
+    src = operand_def(VarConstraint("S", base(TensorType)))
+    mask = opt_operand_def(Inferred("S", lambda src: shaped(src, i1)))
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
-
-    def __init__(
-        self, src: SSAValue, mask: SSAValue | None, result_type: Attribute
-    ) -> None:
-        super().__init__(
-            operands=[src, () if mask is None else (mask,)], result_types=[result_type]
-        )
+    assembly_format = "$src (`,` $mask^)? attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
         """Check that numbers are counted, in one dimension."""
@@ -416,33 +370,3 @@ class HistogramOp(IRDLOperation):
         if self.mask is not None:
             expect_element("mask", self.mask.type, i1, "true or false")
             expect_like("mask", self.mask.type, "src", self.src.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> HistogramOp:
-        """Parse `%x, %m : type -> type`; the type of the mask follows."""
-        src = parser.parse_unresolved_operand()
-        mask = None
-        if parser.parse_optional_punctuation(",") is not None:
-            mask = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        parser.parse_punctuation("->")
-        found = cls(
-            parser.resolve_operand(src, type),
-            None if mask is None else parser.resolve_operand(mask, shaped(type, i1)),
-            parser.parse_type(),
-        )
-        found.attributes |= attributes
-        return found
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        operands = [self.src] if self.mask is None else [self.src, self.mask]
-        printer.print_string(" ")
-        printer.print_list(operands, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.src.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)

@@ -170,9 +170,6 @@ class UnsplatOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$src attr-dict `:` type($src)"
 
-    def __init__(self, src: SSAValue) -> None:
-        super().__init__(operands=[src], result_types=[element_of(src.type)])
-
     def verify_(self) -> None:
         """Check that there is one element."""
         ones = [1] * len(shape_of(self.src.type))
@@ -296,9 +293,6 @@ class ReshapeOp(ShapeOp):
         "$src (`allow_reorder` $allow_reorder^)? (`efficient_layout` "
         "$efficient_layout^)? attr-dict `:` type($src) `->` type($result)"
     )
-
-    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[src], result_types=[result_type])
 
     def is_identity(self) -> bool:
         """Whether the result is src: a reordering is never said to be one."""
@@ -445,9 +439,6 @@ class JoinOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
-    def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[lhs, rhs], result_types=[result_type])
-
     def verify_(self) -> None:
         """Check the shape of the result."""
         expect_pair("the result", self.result.type, "lhs", self.lhs.type)
@@ -477,9 +468,6 @@ class SplitOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$src attr-dict `:` type($src) `->` type($low)"
 
-    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[src], result_types=[result_type, result_type])
-
     def verify_(self) -> None:
         """Check the shape of the results."""
         expect_pair("src", self.src.type, "low", self.low.type)
@@ -508,9 +496,6 @@ class CatOp(IRDLOperation):
 
     traits = traits_def(NoMemoryEffect())
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
-
-    def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[lhs, rhs], result_types=[result_type])
 
     def verify_(self) -> None:
         """Check shape and elements of the result."""
