@@ -40,6 +40,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.definitions import defined_in
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.traits import FillsCache
 
@@ -444,8 +445,4 @@ class TileMulIOp(TileMulOp):
         self.verify_sizes()
 
 
-Amx = Dialect(
-    "amx",
-    [TileLoadOp, TileMulFOp, TileMulIOp, TileStoreOp, TileZeroOp],
-    [TileType],
-)
+Amx = Dialect("amx", *defined_in(__name__))

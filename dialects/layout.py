@@ -29,6 +29,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from coopc.diagnostic import near_match
+from coopc.dialects.definitions import defined_in
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.layout.family import (
     RULES,
@@ -342,6 +343,4 @@ def attribute_of(rule: Rule) -> Attribute | None:
             return None
 
 
-Layout = Dialect(
-    "layout", [], [CoopmatrixAttr, DpasAttr, LinearAttr, RowSliceAttr, StridedAttr]
-)
+Layout = Dialect("layout", *defined_in(__name__))

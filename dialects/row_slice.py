@@ -34,6 +34,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.definitions import defined_in
 from coopc.dialects.narrow import is_vector
 
 
@@ -248,8 +249,4 @@ def _verify_element(token: SSAValue, type: Attribute) -> None:
         )
 
 
-RowSlice = Dialect(
-    "row_slice",
-    [ExtractElementOp, IdOp, InsertElementOp, InsertToMatrixOp, LengthOp],
-    [TokenType],
-)
+RowSlice = Dialect("row_slice", *defined_in(__name__))

@@ -65,6 +65,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from coopc.diagnostic import near_match
+from coopc.dialects.definitions import defined_in
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
@@ -1354,34 +1355,4 @@ def _stride(memory: MemRefType, element: Attribute) -> int | None:
     return stride * per_pointee(memory.element_type, element)
 
 
-Simt = Dialect(
-    "simt",
-    [
-        BarrierArriveOp,
-        BarrierOp,
-        BarrierWaitOp,
-        BlockReadOp,
-        BlockWriteOp,
-        BroadcastOp,
-        ExchangeOp,
-        LaneIdOp,
-        LocalIdOp,
-        NumSubgroupsOp,
-        NumWorkgroupsOp,
-        ReduceOp,
-        ShuffleOp,
-        SubgroupIdOp,
-        SubgroupSizeOp,
-        ViewElementsOp,
-        WorkgroupIdOp,
-        WorkgroupSizeOp,
-    ],
-    [
-        DimensionAttr,
-        FenceScopeAttr,
-        MemoryAttr,
-        ReduceKindAttr,
-        ShuffleModeAttr,
-        TargetAttr,
-    ],
-)
+Simt = Dialect("simt", *defined_in(__name__))

@@ -56,6 +56,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from coopc.diagnostic import near_match
+from coopc.dialects.definitions import defined_in
 from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
     Tensor,
@@ -1023,26 +1024,4 @@ class BarrierOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
 
-Ttg = Dialect(
-    "ttg",
-    [
-        BarrierOp,
-        ConvertLayoutOp,
-        LocalAllocOp,
-        LocalDeallocOp,
-        LocalLoadOp,
-        LocalStoreOp,
-        MemDescIndexOp,
-        MemDescSubsliceOp,
-        MemDescTransOp,
-    ],
-    [
-        BlockedEncodingAttr,
-        DotOperandEncodingAttr,
-        LinearEncodingAttr,
-        MemDescType,
-        SharedMemoryAttr,
-        SliceEncodingAttr,
-        SwizzledSharedAttr,
-    ],
-)
+Ttg = Dialect("ttg", *defined_in(__name__))

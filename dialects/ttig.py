@@ -46,6 +46,7 @@ from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred
+from coopc.dialects.definitions import defined_in
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.descriptors import (
@@ -624,15 +625,4 @@ class SubGroupTransposeOp(IRDLOperation):
             )
 
 
-Ttig = Dialect(
-    "ttig",
-    [
-        BlockLoad2DFromPtrOp,
-        BlockLoad2DOp,
-        DescriptorPrefetchOp,
-        ExtractDescOp,
-        PrefetchOp,
-        SubGroupTransposeOp,
-    ],
-    [DpasEncodingAttr, Subgroup2DBlockEncodingAttr, WarpEncodingAttr],
-)
+Ttig = Dialect("ttig", *defined_in(__name__))

@@ -57,6 +57,7 @@ from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from coopc.dialects import simt
+from coopc.dialects.definitions import defined_in
 from coopc.dialects.layout import (
     basis_text,
     named_text,
@@ -1150,28 +1151,4 @@ def shape_of(payload: SSAValue) -> BlockShape:
     return payload.type.data
 
 
-Xe = Dialect(
-    "xe",
-    [
-        BlockLoad2DOp,
-        BlockLoadOp,
-        BlockPrefetch2DOp,
-        BlockStore2DOp,
-        DpasOp,
-        PayloadCreateOp,
-        PayloadLoadOp,
-        PayloadPrefetchOp,
-        PayloadSetXOp,
-        PayloadSetYOp,
-        SplitDpasOp,
-    ],
-    [
-        BlockAttr,
-        BlockLoadPlanAttr,
-        BlockPrefetchPlanAttr,
-        BlockStorePlanAttr,
-        CacheAttr,
-        PayloadType,
-        PrecisionAttr,
-    ],
-)
+Xe = Dialect("xe", *defined_in(__name__))
