@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i8,
     i32,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -40,7 +40,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.definitions import defined_in
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.traits import FillsCache
 
@@ -445,4 +445,4 @@ class TileMulIOp(TileMulOp):
         self.verify_sizes()
 
 
-Amx = Dialect("amx", *defined_in(__name__))
+Amx = dialect_of("amx", globals())

@@ -1,24 +1,25 @@
-"""What a dialect lists: the operations and attributes that its modules define."""
+"""A dialect, from the names of the module that defines it."""
 
-import sys
+from collections.abc import Mapping
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Dialect, Operation
 
 
-def defined_in(name: str) -> tuple[list[type[Operation]], list[type[Attribute]]]:
-    """Return operations and attributes of a module, or of what a package has imported.
+def dialect_of(name: str, names: Mapping[str, object]) -> Dialect:
+    """Return the dialect of those operations and attributes whose names begin with its.
 
-    They are those with a name, so no base class is one.
+    Args:
+        name: of the dialect.
+        names: what a module defines or re-exports, `globals()`.
     """
-    classes = [
-        found
-        for key, module in sys.modules.items()
-        if key == name or key.startswith(f"{name}.")
-        for found in vars(module).values()
-        if isinstance(found, type) and found.__module__ == key and "name" in vars(found)
-    ]
-    classes.sort(key=lambda found: found.__name__)
-    return (
-        [found for found in classes if issubclass(found, Operation)],
-        [found for found in classes if issubclass(found, Attribute)],
-    )
+    operations: list[type[Operation]] = []
+    attributes: list[type[Attribute]] = []
+    for _, found in sorted(names.items()):
+        if isinstance(found, type) and str(vars(found).get("name")).startswith(
+            f"{name}."
+        ):
+            if issubclass(found, Operation):
+                operations.append(found)
+            elif issubclass(found, Attribute):
+                attributes.append(found)
+    return Dialect(name, operations, attributes)

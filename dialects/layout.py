@@ -23,13 +23,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar, Generic, TypeAlias, TypeVar, cast
 
-from xdsl.ir import Attribute, Data, Dialect
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from coopc.diagnostic import near_match
-from coopc.dialects.definitions import defined_in
+from coopc.dialects.definitions import dialect_of
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.layout.family import (
     RULES,
@@ -118,21 +118,44 @@ def numbers_text(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {number}" for name, number in numbers.items())
 
 
-def basis_text(basis: Sequence[int]) -> str:
-    """Return `[1, 0]`."""
-    return f"[{', '.join(map(str, basis))}]"
+def list_text(items: Sequence[object]) -> str:
+    """Return nested lists of integers, or of their texts.
+
+    >>> list_text(((0, 1), (2, 0)))
+    '[[0, 1], [2, 0]]'
+    """
+    parts = (
+        list_text(cast("tuple[object, ...]", x)) if isinstance(x, tuple) else str(x)
+        for x in items
+    )
+    return f"[{', '.join(parts)}]"
 
 
-def digit_text(digit: Digit) -> str:
-    """Return `4 : [1, 0]`."""
-    size, strides = digit
-    return f"{size} : {basis_text(strides)}"
-
-
-def named_text(lists: Mapping[str, Sequence[str]]) -> str:
+def named_text(lists: Mapping[str, Sequence[object]]) -> str:
     """Return `(name = [item, ...], ...)`."""
-    parts = (f"{name} = [{', '.join(items)}]" for name, items in lists.items())
+    parts = (f"{name} = {list_text(items)}" for name, items in lists.items())
     return f"({', '.join(parts)})"
+
+
+def linear_text(layout: LinearLayout) -> str:
+    """Return `(register = [..], ..) -> (dim0 = 4, ..)`."""
+    bases = {name: layout.bases(name) for name in layout.in_names}
+    return f"{named_text(bases)} -> ({numbers_text(layout.out_sizes)})"
+
+
+def parse_linear(parser: AttrParser) -> LinearLayout:
+    """Parse what `linear_text` returns.
+
+    Raises:
+        ValueError: its numbers contradict each other.
+    """
+    bases = parse_named(parser, lambda: parse_list(parser, lambda: parse_basis(parser)))
+    return LinearLayout.of(bases, _parse_outs(parser))
+
+
+def _parse_outs(parser: AttrParser) -> dict[str, int]:
+    parser.parse_punctuation("->")
+    return parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
 
 
 # The attributes of `layout`: each prints and parses a value of `coopc.layout`.
@@ -193,14 +216,12 @@ class CoopmatrixAttr(LayoutAttr[CoopmatrixFamily | CoopmatrixLayout]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> CoopmatrixLayout:
-        """See `LayoutAttr`."""
         shape = parse_shape(parser)
         parser.parse_punctuation(",")
         numbers = parse_numbers(parser, ("lanes", "channels", "k1"))
         return CoopmatrixLayout(*shape, **_with_lanes(numbers))
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
         x = self.data
         assert isinstance(x, CoopmatrixLayout)
         more = {"channels": x.channels, "k1": x.k1}
@@ -220,13 +241,11 @@ class RowSliceAttr(LayoutAttr[RowSliceFamily | RowSlices]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> RowSlices:
-        """See `LayoutAttr`."""
         shape = parse_shape(parser)
         parser.parse_punctuation(",")
         return RowSlices(*shape, **_with_lanes(parse_numbers(parser, ("lanes",))))
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
         x = self.data
         assert isinstance(x, RowSlices)
         return f"{x.rows}x{x.cols}, {numbers_text({'lanes': x.lanes})}"
@@ -246,11 +265,9 @@ class DpasAttr(LayoutAttr[DpasFamily]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> DpasFamily:
-        """See `LayoutAttr`."""
         return DpasFamily(**parse_numbers(parser, ("repeat_count", "execution_size")))
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
         numbers = {"repeat_count": self.data.repeat_count}
         if (size := self.data.execution_size) is not None:
             numbers["execution_size"] = size
@@ -268,17 +285,10 @@ class LinearAttr(LayoutAttr[LinearLayout]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> LinearLayout:
-        """See `LayoutAttr`."""
-        bases = parse_named(
-            parser, lambda: parse_list(parser, lambda: parse_basis(parser))
-        )
-        return LinearLayout.of(bases, _parse_outs(parser))
+        return parse_linear(parser)
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
-        x = self.data
-        bases = {name: [*map(basis_text, x.bases(name))] for name in x.in_names}
-        return f"{named_text(bases)} -> ({numbers_text(x.out_sizes)})"
+        return linear_text(self.data)
 
 
 @irdl_attr_definition
@@ -292,21 +302,17 @@ class StridedAttr(LayoutAttr[StridedLayout]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> StridedLayout:
-        """See `LayoutAttr`."""
         digits = parse_named(
             parser, lambda: parse_list(parser, lambda: parse_digit(parser))
         )
         return StridedLayout.of(digits, _parse_outs(parser))
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
-        digits = {name: [*map(digit_text, each)] for name, each in self.data.ins}
+        digits = {
+            name: [f"{size} : {list_text(strides)}" for size, strides in each]
+            for name, each in self.data.ins
+        }
         return f"{named_text(digits)} -> ({numbers_text(self.data.out_sizes)})"
-
-
-def _parse_outs(parser: AttrParser) -> dict[str, int]:
-    parser.parse_punctuation("->")
-    return parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
 
 
 def _with_lanes(numbers: dict[str, int]) -> dict[str, int]:
@@ -343,4 +349,4 @@ def attribute_of(rule: Rule) -> Attribute | None:
             return None
 
 
-Layout = Dialect("layout", *defined_in(__name__))
+Layout = dialect_of("layout", globals())

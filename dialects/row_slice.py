@@ -13,7 +13,7 @@ Elements of the last row slice beyond the matrix are read as 0, and not written.
 """
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i1, i32
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -34,7 +34,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
-from coopc.dialects.definitions import defined_in
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.narrow import is_vector
 
 
@@ -249,4 +249,4 @@ def _verify_element(token: SSAValue, type: Attribute) -> None:
         )
 
 
-RowSlice = Dialect("row_slice", *defined_in(__name__))
+RowSlice = dialect_of("row_slice", globals())

@@ -38,7 +38,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
-    Dialect,
     ParametrizedAttribute,
     SpacedOpaqueSyntaxAttribute,
     SSAValue,
@@ -65,7 +64,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from coopc.diagnostic import near_match
-from coopc.dialects.definitions import defined_in
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
@@ -1355,4 +1354,4 @@ def _stride(memory: MemRefType, element: Attribute) -> int | None:
     return stride * per_pointee(memory.element_type, element)
 
 
-Simt = Dialect("simt", *defined_in(__name__))
+Simt = dialect_of("simt", globals())

@@ -1,10 +1,10 @@
+# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `ttig` dialect: what Intel's compiler adds to Triton GPU IR."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I32,
@@ -16,14 +16,13 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Data, Dialect, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
     VarConstraint,
     eq,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -40,13 +39,18 @@ from xdsl.irdl.declarative_assembly_format import (
     PrintingState,
     irdl_custom_directive,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred
-from coopc.dialects.definitions import defined_in
+from coopc.dialects.definitions import dialect_of
+from coopc.dialects.encodings import (
+    DpasEncodingAttr as DpasEncodingAttr,
+    Subgroup2DBlockEncodingAttr as Subgroup2DBlockEncodingAttr,
+    WarpEncodingAttr as WarpEncodingAttr,
+)
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.descriptors import (
@@ -78,156 +82,6 @@ from coopc.dialects.tt.types import (
     pointee_of,
     sizes,
 )
-from coopc.dialects.ttg import (
-    BlockedEncodingAttr,
-    DotOperandEncodingAttr,
-    EncodingAttr,
-    LinearEncodingAttr,
-    SliceEncodingAttr,
-    dictionary,
-    numbers,
-    parse_fields,
-    read_integer,
-    read_integers,
-    table_of,
-)
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encoding import Encoding
-from coopc.layout.encodings import (
-    BlockedEncoding,
-    DotOperandEncoding,
-    LinearEncoding,
-    SliceEncoding,
-)
-
-
-@irdl_attr_definition
-class DpasEncodingAttr(EncodingAttr[DpasEncoding]):
-    """How tensors of a product are spread for DPAS; see `coopc.layout.dpas`."""
-
-    name = "ttig.dpas"
-
-    @classmethod
-    def read(cls, parser: AttrParser) -> DpasEncoding:
-        """Parse `<{repeatCount = 8, ..}>`."""
-        keys = ("repeatCount", "systolicDepth", "executionSize", "opsPerChan")
-        table = table_of(read_integer, *keys, "threadsPerWarp", "fp4KPack")
-        grids = ("warpsPerCTA", "repCluster")
-        derived = ("A", "B", "C")
-        table |= table_of(read_integers, *grids, *derived)
-        optional = (*derived, "fp4KPack")
-        found = parse_fields(parser, "#ttig.dpas", table, optional)
-        values = [found[key] for key in (*keys, "threadsPerWarp", *grids)]
-        return DpasEncoding(*values, fp4_k_pack=found.get("fp4KPack"))
-
-
-@dataclass(frozen=True, slots=True)
-class Warp:
-    """`#ttig.warp`: a tile of each lane, and of a subgroup. It has no layout here."""
-
-    size_per_thread: tuple[int, ...]
-    """Elements along each dimension that a lane holds together."""
-    threads_per_warp: tuple[int, ...]
-    """Lanes along each dimension."""
-    order: tuple[int, ...]
-    """The dimensions, fastest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subgroup2DBlock:
-    """`#ttig.subgroup_2d_block`: a tile as 2D loads fill it. It has no layout here."""
-
-    warps_per_cta: tuple[int, ...]
-    """Subgroups along each dimension."""
-    instr_shape: tuple[int, ...]
-    """Rows and columns of one block."""
-    num_blocks: int
-    """Blocks of one load, side by side."""
-    order: tuple[int, ...]
-    """The dimensions, that with the least stride first."""
-    k_width: int
-    """Elements packed along K."""
-    threads_per_warp: int
-    """Lanes of a subgroup."""
-
-
-@irdl_attr_definition
-class WarpEncodingAttr(Data[Warp]):
-    """A `Warp`."""
-
-    name = "ttig.warp"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Warp:
-        """Parse `<{sizePerThread = [..], threadsPerWarp = [..], order = [..]}>`."""
-        keys = ("sizePerThread", "threadsPerWarp", "order")
-        table = table_of(read_integers, *keys)
-        found = parse_fields(parser, "#ttig.warp", table)
-        return Warp(*(found[key] for key in keys))
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print the dictionary."""
-        warp = self.data
-        items = [
-            ("sizePerThread", numbers(warp.size_per_thread)),
-            ("threadsPerWarp", numbers(warp.threads_per_warp)),
-            ("order", numbers(warp.order)),
-        ]
-        printer.print_string(dictionary(items))
-
-
-@irdl_attr_definition
-class Subgroup2DBlockEncodingAttr(Data[Subgroup2DBlock]):
-    """A `Subgroup2DBlock`."""
-
-    name = "ttig.subgroup_2d_block"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Subgroup2DBlock:
-        """Parse `<{warpsPerCTA = [..], instrShape = [..], numBlocks = 2, ..}>`."""
-        table: dict[str, Any] = {
-            "warpsPerCTA": read_integers,
-            "instrShape": read_integers,
-            "numBlocks": read_integer,
-            "order": read_integers,
-            "kWidth": read_integer,
-            "threadsPerWarp": read_integer,
-        }
-        found = parse_fields(parser, "#ttig.subgroup_2d_block", table)
-        return Subgroup2DBlock(*(found[key] for key in table))
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print the dictionary."""
-        block = self.data
-        items = [
-            ("warpsPerCTA", numbers(block.warps_per_cta)),
-            ("instrShape", numbers(block.instr_shape)),
-            ("numBlocks", str(block.num_blocks)),
-            ("order", numbers(block.order)),
-            ("kWidth", str(block.k_width)),
-            ("threadsPerWarp", str(block.threads_per_warp)),
-        ]
-        printer.print_string(dictionary(items))
-
-
-ATTRIBUTES: dict[type[Encoding], type[EncodingAttr[Any]]] = {
-    BlockedEncoding: BlockedEncodingAttr,
-    SliceEncoding: SliceEncodingAttr,
-    LinearEncoding: LinearEncodingAttr,
-    DotOperandEncoding: DotOperandEncodingAttr,
-    DpasEncoding: DpasEncodingAttr,
-}
-"""The attribute that holds each kind of encoding."""
-
-
-def attribute_of(encoding: Encoding) -> Attribute:
-    """Return the attribute that holds an encoding.
-
-    >>> str(attribute_of(SliceEncoding(0, LinearEncoding.of((), ((0, 1),), ((1, 0),)))))
-    '#ttg.slice<{dim = 0, parent = #ttg.linear<{register = [], lane = [[0, 1]], warp = \
-[[1, 0]], block = []}>}>'
-    """
-    return ATTRIBUTES[type(encoding)](encoding)
 
 
 # Operations of `ttig` that load by 2D blocks, as Intel's compiler lowers loads to.
@@ -625,4 +479,4 @@ class SubGroupTransposeOp(IRDLOperation):
             )
 
 
-Ttig = Dialect("ttig", *defined_in(__name__))
+Ttig = dialect_of("ttig", globals())

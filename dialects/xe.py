@@ -28,7 +28,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
     Data,
-    Dialect,
     ParametrizedAttribute,
     SpacedOpaqueSyntaxAttribute,
     SSAValue,
@@ -57,14 +56,14 @@ from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from coopc.dialects import simt
-from coopc.dialects.definitions import defined_in
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.layout import (
-    basis_text,
-    named_text,
+    linear_text,
+    list_text,
     numbers_text,
     parse_basis,
+    parse_linear,
     parse_list,
-    parse_named,
 )
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
@@ -332,11 +331,10 @@ class PlanAttr(Data[BlockPlan]):
             }
             if plan.row_step != 1:
                 numbers["row_step"] = plan.row_step
-            text = f", bits = {basis_text(plan.bits)}, {numbers_text(numbers)}"
+            text = f", bits = {list_text(plan.bits)}, {numbers_text(numbers)}"
             if plan.swaps:
-                text += f", swaps = [{', '.join(map(basis_text, plan.swaps))}]"
-            text += f", {_layout_text(plan.layout)}"
-            printer.print_string(text)
+                text += f", swaps = {list_text(plan.swaps)}"
+            printer.print_string(f"{text}, of {linear_text(plan.layout)}")
 
 
 @irdl_attr_definition
@@ -377,23 +375,14 @@ class BlockPrefetchPlanAttr(Data[PrefetchPlan]):
         """Print what `parse_parameter` reads."""
         with printer.in_angle_brackets():
             print_shape(printer, self.data.shape)
-            printer.print_string(f", {_layout_text(self.data.layout)}")
-
-
-def _layout_text(layout: LinearLayout) -> str:
-    """Return `of (register = [..], ..) -> (dim0 = 4, ..)`."""
-    bases = {x: [*map(basis_text, layout.bases(x))] for x in layout.in_names}
-    return f"of {named_text(bases)} -> ({numbers_text(layout.out_sizes)})"
+            printer.print_string(f", of {linear_text(self.data.layout)}")
 
 
 def _parse_layout(parser: AttrParser) -> LinearLayout:
     """Parse `(register = [..], ..) -> (dim0 = 4, ..)`."""
     position = parser.pos
-    bases = parse_named(parser, lambda: parse_list(parser, lambda: parse_basis(parser)))
-    parser.parse_punctuation("->")
-    sizes = parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
     try:
-        return LinearLayout.of(bases, sizes)
+        return parse_linear(parser)
     except ValueError as error:
         parser.raise_error(str(error), position, parser.pos)
 
@@ -1151,4 +1140,4 @@ def shape_of(payload: SSAValue) -> BlockShape:
     return payload.type.data
 
 
-Xe = Dialect("xe", *defined_in(__name__))
+Xe = dialect_of("xe", globals())

@@ -6,8 +6,6 @@ multiplication, not which lane holds what: a kernel fixes that with the attribut
 `coopmatrix.distribution`, and each pipeline says which one it uses.
 """
 
-from xdsl.ir import Dialect
-
 from coopc.dialects.coopmatrix.arithmetic import (
     OPAQUE_POINTERS as OPAQUE_POINTERS,
     AbsOp as AbsOp,
@@ -91,10 +89,10 @@ from coopc.dialects.coopmatrix.types import (
     matrix_type as matrix_type,
     spec_ids as spec_ids,
 )
-from coopc.dialects.definitions import defined_in
+from coopc.dialects.definitions import dialect_of
 
 DISTRIBUTION = "coopmatrix.distribution"
 """The kernel attribute that says which work-item owns which element."""
 
-OPERATIONS, ATTRIBUTES = defined_in(__name__)
-Coopmatrix = Dialect("coopmatrix", OPERATIONS, ATTRIBUTES)
+Coopmatrix = dialect_of("coopmatrix", globals())
+OPERATIONS = tuple(Coopmatrix.operations)

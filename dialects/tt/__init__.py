@@ -5,9 +5,7 @@ Encodings of tensors are in the dialects `ttg` and `ttig`; what they mean is in
 `coopc.layout`, and `tt.types.layout_of` leads there from a type.
 """
 
-from xdsl.ir import Dialect
-
-from coopc.dialects.definitions import defined_in
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.tt.arithmetic import (
     BitcastOp as BitcastOp,
     ClampFOp as ClampFOp,
@@ -87,4 +85,4 @@ from coopc.dialects.tt.types import (
     TensorDescType as TensorDescType,
 )
 
-Tt = Dialect("tt", *defined_in(__name__))
+Tt = dialect_of("tt", globals())
