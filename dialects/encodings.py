@@ -55,7 +55,6 @@ class Key:
     """Whether it can be missing, and is not printed where it says nothing."""
 
     def shown(self, value: object) -> Any:
-        """Return what is printed, None for nothing."""
         if self.show is not None:
             return self.show(value)
         found = None if self.field is None else getattr(value, self.field)

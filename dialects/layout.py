@@ -185,7 +185,6 @@ class LayoutAttr(Data[ValueT], Generic[ValueT]):
         return value
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print `<..>`, or nothing."""
         if self.bare is None or self.data != self.bare:
             printer.print_string(f"<{self.body()}>")
 
@@ -199,7 +198,6 @@ class LayoutAttr(Data[ValueT], Generic[ValueT]):
         raise NotImplementedError(cls.__name__)
 
     def body(self) -> str:
-        """Return what is in `<..>`."""
         raise NotImplementedError(type(self).__name__)
 
 
@@ -333,7 +331,6 @@ def rule_in(attr: Attribute) -> Rule | None:
 
 
 def attribute_of(rule: Rule) -> Attribute | None:
-    """Return the attribute of this dialect that holds a value, None without one."""
     match rule:
         case CoopmatrixFamily() | CoopmatrixLayout():
             return CoopmatrixAttr(rule)

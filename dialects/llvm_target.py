@@ -66,7 +66,6 @@ class TargetExtType(ParametrizedAttribute, TypeAttribute):
         return StringAttr(target), ArrayAttr(types), ArrayAttr(numbers)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print what `parse_parameters` reads."""
         with printer.in_angle_brackets():
             printer.print_string_literal(self.target.data)
             for type in self.types:

@@ -80,7 +80,6 @@ class LengthOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check that there are lanes."""
         if self.lanes is not None and self.lanes.value.data < 1:
             raise VerifyException(
                 f"expected at least 1 lane, got {self.lanes.value.data}"
@@ -138,7 +137,6 @@ class ExtractElementOp(IRDLOperation):
         super().__init__(operands=[token], result_types=[result])
 
     def verify_(self) -> None:
-        """Check that the result is a number, or a vector, of the matrix's elements."""
         _verify_element(self.token, self.result.type)
 
 
@@ -176,7 +174,6 @@ class InsertElementOp(IRDLOperation):
         super().__init__(operands=[value, token, mask])
 
     def verify_(self) -> None:
-        """Check the types of the value and the mask."""
         type = self.value.type
         _verify_element(self.token, type)
         expected = VectorType(i1, type.get_shape()) if is_vector(type) else i1
@@ -210,7 +207,6 @@ class InsertToMatrixOp(IRDLOperation):
         super().__init__(operands=[token], result_types=[result])
 
     def verify_(self) -> None:
-        """Check that the result is of the matrix that the token is of."""
         found = _matrix_of(self.token)
         if found is not None and self.result.type != found:
             raise VerifyException(
@@ -234,7 +230,6 @@ def _matrix_of(token: SSAValue) -> MatrixType | None:
 
 
 def _verify_element(token: SSAValue, type: Attribute) -> None:
-    """Check the type of an element, or of all elements of a row slice."""
     if is_vector(type):
         if type.get_num_dims() != 1 or type.get_num_scalable_dims() != 0:
             raise VerifyException(

@@ -117,7 +117,6 @@ class MemDescType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def shaped(self) -> Tensor:
-        """Shape and elements as a tensor's."""
         assert is_tensor(self.tensor), self.tensor
         return self.tensor
 
@@ -128,7 +127,6 @@ class MemDescType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def element(self) -> Attribute:
-        """The type of an element."""
         return self.shaped.element_type
 
     @property
@@ -137,7 +135,6 @@ class MemDescType(ParametrizedAttribute, TypeAttribute):
         return self.mutability.data == "mutable"
 
     def verify(self) -> None:
-        """Check that the shape is known, and fits into the buffer."""
         shape, whole = self.shape, [size.data for size in self.allocation.data]
         if not shape or min(shape) < 1:
             raise VerifyException(
@@ -174,7 +171,6 @@ class MemDescType(ParametrizedAttribute, TypeAttribute):
         )
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print what `parse_parameters` reads."""
         with printer.in_angle_brackets():
             printer.print_dimension_list(self.shape)
             printer.print_string("x")
@@ -199,7 +195,6 @@ class AllocEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         effects = {EffectInstance(MemoryEffectKind.ALLOC)}
         if op.operands:
             effects.add(EffectInstance(MemoryEffectKind.WRITE))
@@ -235,7 +230,6 @@ class LocalAllocOp(IRDLOperation):
     assembly_format = "($init^)? attr-dict `:` functional-type($init, $result)"
 
     def verify_(self) -> None:
-        """Check the initial value, which only a mutable buffer can do without."""
         buffer = memdesc(self.result)
         if self.init is not None:
             verify_copy("init", self.init, buffer)
@@ -292,7 +286,6 @@ class LocalLoadOp(IRDLOperation):
     assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        """Check that the result is what is in memory."""
         verify_copy("the result", self.result, memdesc(self.src))
 
 
@@ -324,7 +317,6 @@ class LocalStoreOp(IRDLOperation):
     assembly_format = "$src `,` $dst attr-dict `:` type($src) `->` type($dst)"
 
     def verify_(self) -> None:
-        """Check that the buffer is mutable and holds the tensor."""
         buffer = memdesc(self.dst)
         if not buffer.is_mutable:
             raise VerifyException(f"expected dst to be mutable, got {buffer}")
@@ -332,17 +324,12 @@ class LocalStoreOp(IRDLOperation):
 
 
 def memdesc(value: SSAValue) -> MemDescType:
-    """Return the type of a buffer."""
     assert isinstance(value.type, MemDescType), value
     return value.type
 
 
 def verify_copy(name: str, tensor: SSAValue, buffer: MemDescType) -> None:
-    """Check that a tensor has the shape and the elements of a buffer.
-
-    Raises:
-        VerifyException: it has others.
-    """
+    """Check that a tensor has the shape and the elements of a buffer."""
     expect_shape(name, tensor.type, buffer.shape, "as the buffer")
     expect_element(name, tensor.type, buffer.element, "as the buffer")
 
@@ -380,7 +367,6 @@ class MemDescTransOp(IRDLOperation):
     assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        """Check that the order permutes the dimensions."""
         src, result = memdesc(self.src), memdesc(self.result)
         order, shape = self.order.get_values(), src.shape
         if sorted(order) != list(range(len(shape))):
@@ -420,7 +406,6 @@ class MemDescIndexOp(IRDLOperation):
     assembly_format = "$src `[` $index `]` attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        """Check that the first dimension goes."""
         src = memdesc(self.src)
         why = "src without its first dimension"
         verify_view(memdesc(self.result), src.shape[1:], src, why)
@@ -455,7 +440,6 @@ class MemDescSubsliceOp(IRDLOperation):
     assembly_format = "$src $offsets attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        """Check that the part is inside of the buffer."""
         src, result = memdesc(self.src), memdesc(self.result)
         offsets = [int(offset) for offset in self.offsets.get_values()]
         rank = len(src.shape)
@@ -478,11 +462,7 @@ class MemDescSubsliceOp(IRDLOperation):
 def verify_view(
     result: MemDescType, shape: Sequence[int], src: MemDescType, why: str
 ) -> None:
-    """Check that a buffer is another one, seen otherwise.
-
-    Raises:
-        VerifyException: its shape, its elements or its mutability do not follow.
-    """
+    """Check that a buffer is another one, seen otherwise."""
     expect_shape("the result", result.shaped, shape, why)
     expect_element("the result", result.shaped, src.element, "as src")
     if result.is_mutable != src.is_mutable:
@@ -524,7 +504,6 @@ class ConvertLayoutOp(IRDLOperation, HasFolderInterface):
         super().__init__(operands=[src], result_types=[result_type])
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """Return src where its encoding stays, or gets back what it was."""
         src = self.src
         if src.type == self.result.type:
             return (src,)
@@ -534,7 +513,6 @@ class ConvertLayoutOp(IRDLOperation, HasFolderInterface):
         return None
 
     def verify_(self) -> None:
-        """Check that shape and elements stay."""
         src, result = self.src.type, self.result.type
         assert is_tensor(src), src
         expect_shape("the result", result, src.get_shape(), "as src")
@@ -582,11 +560,9 @@ class BarrierOp(IRDLOperation):
 
     @property
     def ordered(self) -> Domain:
-        """What is ordered."""
         return Domain(self.domains.value.data)
 
     def verify_(self) -> None:
-        """Check that there are such domains."""
         if not 0 <= (found := self.domains.value.data) <= ALL:
             raise VerifyException(f"expected addrSpace of 0 to {ALL}, got {found}")
 
@@ -605,7 +581,6 @@ class BarrierOp(IRDLOperation):
         return barrier
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         found = self.ordered
         names = [str(each.name).lower() for each in Domain if each in found]
         words = {0: "none", ALL: "all"}.get(int(found), "|".join(names))

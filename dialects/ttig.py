@@ -110,7 +110,6 @@ def parse_layout(parser: Parser) -> dict[str, Attribute]:
 
 
 def print_layout(printer: Printer, op: BlockLoad2DOp | BlockLoad2DFromPtrOp) -> None:
-    """Print what `parse_layout` reads."""
     pad_nan = ", pad_nan" if PAD_NAN in op.properties else ""
     printer.print_string(f" {{{op.layout.keyword}{pad_nan}}}")
 
@@ -175,11 +174,9 @@ class BlockLoad2DOp(IRDLOperation):
 
     @property
     def layout(self) -> MemoryLayout:
-        """The order in memory."""
         return member(MemoryLayout, self.memory_layout)
 
     def verify_(self) -> None:
-        """Check the rank and the elements of the result."""
         base = self.base.type
         assert isinstance(base, PtrType), base
         verify_loaded(self.result)
@@ -229,11 +226,9 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
 
     @property
     def layout(self) -> MemoryLayout:
-        """The order in memory."""
         return member(MemoryLayout, self.memory_layout)
 
     def verify_(self) -> None:
-        """Check that mask, other and result fit the pointers."""
         loaded = pointee_of(self.ptr.type)
         if loaded is None:
             raise VerifyException(f"expected a tensor of pointers, got {self.ptr.type}")
@@ -273,7 +268,6 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
         )
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         print_layout(printer, self)
@@ -288,11 +282,7 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
 
 
 def verify_loaded(result: SSAValue) -> None:
-    """Check that a tensor has two dimensions or more.
-
-    Raises:
-        VerifyException: it has fewer.
-    """
+    """Check that a tensor has two dimensions or more."""
     type = result.type
     assert is_tensor(type), type
     if len(shape := type.get_shape()) < 2:
@@ -329,7 +319,6 @@ class ExtractDescOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check the number of the field, and its type."""
         type = descriptor_type(self.desc)
         last, index = 2 * type.rank, self.index.value.data
         if not 0 <= index <= last:
@@ -377,11 +366,9 @@ class PrefetchOp(PointerOp):
 
     @property
     def cache_modifier(self) -> CacheModifier:
-        """Which caches are filled."""
         return member(CacheModifier, self.cache)
 
     def verify_(self) -> None:
-        """Check that there are pointers, and a mask for what they point to."""
         block_io(self)
         accessed = pointee_of(self.ptr.type)
         if accessed is None:
@@ -430,7 +417,6 @@ class DescriptorPrefetchOp(CachedOp):
         )
 
     def verify_(self) -> None:
-        """Check the number of indices."""
         block_io(self)
         verify_indices(descriptor_type(self.desc), self.indices)
 
@@ -465,7 +451,6 @@ class SubGroupTransposeOp(IRDLOperation):
     assembly_format = "$local_buffer `,` $src attr-dict `:` type($src)"
 
     def verify_(self) -> None:
-        """Check that the tensor is square, and the buffer shared memory for it."""
         type, buffer = self.src.type, self.local_buffer.type
         shape = type.get_shape() if is_tensor(type) else ()
         if len(shape) != 2 or shape[0] != shape[1]:

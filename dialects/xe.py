@@ -100,7 +100,6 @@ class Precision(StrEnum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether elements are integers."""
         return self.value[0] in "su"
 
     @property
@@ -158,7 +157,6 @@ class BlockAttr(Data[BlockShape]):
         return parse_shape(parser)
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print `<16, 32x16x2, transform>`."""
         print_shape(printer, self.data)
 
 
@@ -178,7 +176,6 @@ class PayloadType(Data[BlockShape], TypeAttribute):
         return parse_shape(parser)
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print `<32, 16x8x1, transpose>`."""
         print_shape(printer, self.data)
 
 
@@ -203,7 +200,6 @@ def parse_shape(parser: AttrParser) -> BlockShape:
 
 
 def _parse_mode(parser: AttrParser) -> BlockMode:
-    """Parse `transform` or its kin."""
     for mode in BlockMode:
         if parser.parse_optional_keyword(mode.value) is not None:
             return mode
@@ -212,7 +208,6 @@ def _parse_mode(parser: AttrParser) -> BlockMode:
 
 
 def print_shape(printer: Printer, shape: BlockShape) -> None:
-    """Print `<16, 32x16x2, transform>`."""
     with printer.in_angle_brackets():
         size = f"{shape.height}x{shape.width}x{shape.count}"
         printer.print_string(f"{shape.bits}, {size}")
@@ -235,12 +230,10 @@ class CacheAttr(ParametrizedAttribute):
         l1: CacheControl = CacheControl.DEFAULT,
         l3: CacheControl = CacheControl.DEFAULT,
     ) -> CacheAttr:
-        """Return the attribute from plain values."""
         return CacheAttr(StringAttr(l1.value), StringAttr(l3.value))
 
     @property
     def levels(self) -> tuple[CacheControl, CacheControl]:
-        """The controls of L1 and L3."""
         return CacheControl(self.l1.data), CacheControl(self.l3.data)
 
     @classmethod
@@ -257,7 +250,6 @@ class CacheAttr(ParametrizedAttribute):
         return StringAttr(l1.value), StringAttr(l3.value)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<l1 = cached, l3 = cached>`."""
         with printer.in_angle_brackets():
             printer.print_string(f"l1 = {self.l1.data}, l3 = {self.l3.data}")
 
@@ -320,7 +312,6 @@ class PlanAttr(Data[BlockPlan]):
             parser.raise_error(what, position, parser.pos)
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print what `parse_parameter` reads."""
         plan = self.data
         with printer.in_angle_brackets():
             print_shape(printer, plan.shape)
@@ -372,7 +363,6 @@ class BlockPrefetchPlanAttr(Data[PrefetchPlan]):
             parser.raise_error(str(error), position, parser.pos)
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print what `parse_parameter` reads."""
         with printer.in_angle_brackets():
             print_shape(printer, self.data.shape)
             printer.print_string(f", of {linear_text(self.data.layout)}")
@@ -420,11 +410,9 @@ class BlockOp(IRDLOperation, ABC):
 
     @classmethod
     def controls(cls) -> tuple[CacheControl, ...]:
-        """Return what the caches can do with such an access."""
         return LOAD_CONTROLS
 
     def verify_(self) -> None:
-        """Check the cache controls."""
         verify_cache(self.name, self.cache, self.controls())
 
 
@@ -473,7 +461,6 @@ class BlockLoad2DOp(BlockOp):
         )
 
     def verify_(self) -> None:
-        """Check that the pieces are what the lanes get."""
         super().verify_()
         verify_pieces(self.block.data, [piece.type for piece in self.pieces])
 
@@ -517,11 +504,9 @@ class BlockStore2DOp(BlockOp):
 
     @classmethod
     def controls(cls) -> tuple[CacheControl, ...]:
-        """Return what the caches can do with a store."""
         return STORE_CONTROLS
 
     def verify_(self) -> None:
-        """Check that the pieces are what the lanes hold, and the block a store's."""
         super().verify_()
         if self.block.data.mode is not BlockMode.PLAIN or self.block.data.count != 1:
             raise VerifyException(
@@ -563,7 +548,6 @@ class BlockPrefetch2DOp(BlockOp):
         )
 
     def verify_(self) -> None:
-        """Check that nothing is rearranged: nothing arrives."""
         super().verify_()
         if self.block.data.mode is not BlockMode.PLAIN:
             raise VerifyException(
@@ -574,7 +558,6 @@ class BlockPrefetch2DOp(BlockOp):
 def verify_cache(
     name: str, cache: CacheAttr | None, allowed: Sequence[CacheControl]
 ) -> None:
-    """Check that an operation of that name can ask that of the caches."""
     for control in cache.levels if cache is not None else ():
         if control not in allowed:
             raise VerifyException(
@@ -683,7 +666,6 @@ class BlockLoadOp(IRDLOperation):
         return element.width.data
 
     def verify_(self) -> None:
-        """Check that each lane gets as many slots as messages have."""
         allowed = [
             VectorType(IntegerType(bits), [length])
             for bits in SLOT_BITS
@@ -768,7 +750,6 @@ class SystolicOp(IRDLOperation, ABC):
 
     @property
     def precisions(self) -> tuple[Precision, Precision]:
-        """What the bits of a and b are."""
         return self.a_precision.data, self.b_precision.data
 
 
@@ -795,7 +776,6 @@ class DpasOp(SystolicOp):
     name = "xe.dpas"
 
     def verify_(self) -> None:
-        """Check precisions, the repeat count, and the types of each lane's share."""
         verify_precisions(self.precisions)
         repeat = verify_repeat(self.repeat, REPEAT_COUNTS)
         types = (self.a.type, self.b.type, self.c.type)
@@ -832,7 +812,6 @@ class SplitDpasOp(SystolicOp):
     name = "xe.split_dpas"
 
     def verify_(self) -> None:
-        """Check precisions, the repeat count, and the types of each lane's share."""
         verify_precisions(self.precisions)
         if self.a_precision.data.bits not in (8, 16):
             raise VerifyException(
@@ -877,7 +856,6 @@ def verify_pairs(op: SplitDpasOp) -> None:
 def dpas_properties(
     precisions: tuple[Precision, Precision], repeat: int
 ) -> dict[str, Attribute]:
-    """Return the properties of a multiplication."""
     return {
         "a_precision": PrecisionAttr(precisions[0]),
         "b_precision": PrecisionAttr(precisions[1]),
@@ -886,7 +864,6 @@ def dpas_properties(
 
 
 def scalar(type: Attribute) -> Attribute:
-    """Return the element type of a vector."""
     assert isa(type, VectorType), type
     return type.get_element_type()
 
@@ -901,7 +878,6 @@ def verify_precisions(precisions: tuple[Precision, Precision]) -> None:
 
 
 def verify_repeat(repeat: IntegerAttr[I32], allowed: Sequence[int]) -> int:
-    """Check the repeat count, and return it."""
     if (count := repeat.value.data) not in allowed:
         raise VerifyException(
             f"expected a repeat count in {tuple(allowed)}, got {count}"
@@ -910,7 +886,6 @@ def verify_repeat(repeat: IntegerAttr[I32], allowed: Sequence[int]) -> int:
 
 
 def verify_accumulator(type: Attribute, precision: Precision) -> None:
-    """Check the element type of c."""
     found, allowed = scalar(type), accumulators(precision)
     if found not in allowed:
         raise VerifyException(
@@ -1081,7 +1056,6 @@ class PayloadLoadOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check the cache controls, and that the pieces are what the lanes get."""
         verify_cache(self.name, self.cache, LOAD_CONTROLS)
         verify_pieces(shape_of(self.payload), [piece.type for piece in self.pieces])
 
@@ -1128,14 +1102,12 @@ class PayloadPrefetchOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check the cache controls, and that nothing is rearranged."""
         verify_cache(self.name, self.cache, LOAD_CONTROLS)
         if (shape := shape_of(self.payload)).mode is not BlockMode.PLAIN:
             raise VerifyException(f"expected a plain block to prefetch, got {shape}")
 
 
 def shape_of(payload: SSAValue) -> BlockShape:
-    """Return the shape of the blocks that a payload is for."""
     assert isinstance(payload.type, PayloadType), payload.type
     return payload.type.data
 

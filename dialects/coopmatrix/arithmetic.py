@@ -65,7 +65,6 @@ class ReadsIfPointer(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         if isinstance(op, FillOp) and op.is_pointer:
             return {EffectInstance(MemoryEffectKind.READ)}
         return set()
@@ -126,11 +125,9 @@ class FillOp(IRDLOperation, ConditionallySpeculatableInterface):
         return isinstance(type, MemRefType) or type.name in OPAQUE_POINTERS
 
     def is_speculatable(self) -> bool:
-        """Whether it may be executed where the program would not: with a number."""
         return not self.is_pointer
 
     def verify_(self) -> None:
-        """Check that the value is a number or a pointer to one."""
         type = self.value.type
         if is_memref(type):
             if type.get_num_dims() != 0:
@@ -160,7 +157,6 @@ INDEX_BITS = 64
 
 
 def is_number(attr: Attribute) -> TypeIs[Number]:
-    """Whether an attribute is a number."""
     return isinstance(attr, FloatAttr | IntegerAttr)
 
 
@@ -243,11 +239,9 @@ class ElementwiseOp(IRDLOperation, ABC):
 
     @property
     def matrix(self) -> MatrixType:
-        """The type of the result."""
         return matrix_type(self.result)
 
     def verify_integers(self) -> None:
-        """Check that the elements are integers."""
         if not is_integer(found := self.matrix.element_type):
             raise VerifyException(
                 f"expected elements that are integers, as {self.name} needs, "
@@ -290,11 +284,9 @@ class SignedBinaryOp(ElementwiseOp, ConditionallySpeculatableInterface, ABC):
         )
 
     def is_speculatable(self) -> bool:
-        """Whether it may be executed where the program would not."""
         return True
 
     def verify_(self) -> None:
-        """Check that only integers are signed."""
         if self.signed is not None:
             self.verify_integers()
 
@@ -306,7 +298,6 @@ class DivisionOp(SignedBinaryOp, ABC):
     """
 
     def is_speculatable(self) -> bool:
-        """Whether it may be executed where the program would not: a known divisor."""
         pass
 
         if not is_integer(type := self.matrix.element_type):
@@ -485,7 +476,6 @@ class ScaleOp(ElementwiseOp):
         super().__init__(operands=[value, scalar], result_types=[value.type])
 
     def verify_(self) -> None:
-        """Check that the scalar is of the element type."""
         expected: Attribute = self.matrix.element_type
         if self.scalar.type != expected:
             raise VerifyException(
@@ -501,7 +491,6 @@ class BitwiseOp(BinaryOp, ABC):
     """An operation on the bits of the elements of two matrices."""
 
     def verify_(self) -> None:
-        """Check that the elements are integers."""
         self.verify_integers()
 
 
@@ -581,7 +570,6 @@ class ShrOp(SignedBinaryOp):
     name = "coopmatrix.shr"
 
     def verify_(self) -> None:
-        """Check that the elements are integers."""
         self.verify_integers()
 
 
@@ -598,7 +586,6 @@ class NotOp(UnaryOp):
     name = "coopmatrix.not"
 
     def verify_(self) -> None:
-        """Check that the elements are integers."""
         self.verify_integers()
 
 
@@ -649,7 +636,6 @@ class ConvertOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check sizes, scope and sign."""
         verify_same_shape(self.result, self.value)
         if self.signed is not None and not any(
             is_integer(matrix_type(value).element_type)
@@ -686,7 +672,6 @@ class BitcastOp(IRDLOperation):
         super().__init__(operands=[value], result_types=[result])
 
     def verify_(self) -> None:
-        """Check sizes, scope, use and the width of the elements."""
         verify_same_shape(self.result, self.value)
         value, result = matrix_type(self.value), matrix_type(self.result)
         if value.use != result.use:
@@ -702,7 +687,6 @@ class BitcastOp(IRDLOperation):
 
 
 def verify_same_shape(result: SSAValue, value: SSAValue) -> None:
-    """Check that two matrices have the same sizes and scope."""
     expected, found = matrix_type(value), matrix_type(result)
     if found.sizes != expected.sizes:
         raise VerifyException(
@@ -717,7 +701,6 @@ def verify_same_shape(result: SSAValue, value: SSAValue) -> None:
 
 
 def _shape(matrix: MatrixType) -> str:
-    """Return the sizes of a matrix as text."""
     rows, cols = matrix.sizes
     return f"{rows} x {cols}"
 
@@ -782,12 +765,10 @@ class MulAddOp(IRDLOperation):
         )
 
     def is_signed(self, operand: Operand) -> bool:
-        """Whether the integers of `operand` are signed."""
         return self.signed is not None and operand in self.signed.data
 
     @property
     def matrices(self) -> dict[Operand, MatrixType]:
-        """The types of the four matrices."""
         return {
             Operand.A: matrix_type(self.a),
             Operand.B: matrix_type(self.b),
@@ -829,7 +810,6 @@ class MulAddOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         if self.signed is not None:
@@ -845,7 +825,6 @@ class MulAddOp(IRDLOperation):
             printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
-        """Check uses, sizes, scopes and signs."""
         matrices = self.matrices
         _verify_uses(matrices)
         _verify_sizes(matrices)
@@ -854,7 +833,6 @@ class MulAddOp(IRDLOperation):
         self._verify_signs()
 
     def _verify_signs(self) -> None:
-        """Check that only integers are signed, and that only they saturate."""
         for operand, type in self.matrices.items():
             if self.is_signed(operand) and not is_integer(type.element_type):
                 raise VerifyException(
@@ -869,7 +847,6 @@ class MulAddOp(IRDLOperation):
 
 
 def _verify_uses(matrices: dict[Operand, MatrixType]) -> None:
-    """Check that each matrix is where its use says."""
     uses = {
         Operand.A: Use.A,
         Operand.B: Use.B,
@@ -896,7 +873,6 @@ def _verify_sizes(matrices: dict[Operand, MatrixType]) -> None:
 
 
 def _verify_scopes(matrices: dict[Operand, MatrixType]) -> None:
-    """Check that all matrices are held by the same work-items."""
     expected = matrices[Operand.A].scope
     for operand, type in matrices.items():
         if type.scope != expected:
@@ -907,7 +883,6 @@ def _verify_scopes(matrices: dict[Operand, MatrixType]) -> None:
 
 
 def _verify_elements(matrices: dict[Operand, MatrixType]) -> None:
-    """Check that all matrices hold floats, or all hold integers."""
     expected = matrices[Operand.A].element_type
     for operand, type in matrices.items():
         if is_integer(type.element_type) != is_integer(expected):

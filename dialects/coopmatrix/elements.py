@@ -119,7 +119,6 @@ class ExtractOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         printer.print_string(" ")
         print_slot(printer, self.matrix, self.index)
         printer.print_op_attributes(self.attributes)
@@ -127,7 +126,6 @@ class ExtractOp(IRDLOperation):
         printer.print_attribute(self.matrix.type)
 
     def verify_(self) -> None:
-        """Check that the result is of the element type."""
         verify_element(self.result, matrix_type(self.matrix))
 
 
@@ -171,7 +169,6 @@ class InsertOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         printer.print_string(" ")
         printer.print_ssa_value(self.value)
         printer.print_string(", ")
@@ -181,7 +178,6 @@ class InsertOp(IRDLOperation):
         printer.print_attribute(self.matrix.type)
 
     def verify_(self) -> None:
-        """Check the types of the value and the result."""
         verify_element(self.value, matrix_type(self.matrix))
         verify_same_type(self.result, self.matrix)
 
@@ -214,7 +210,6 @@ class CoordOp(IRDLOperation):
 
 
 def verify_element(value: SSAValue, matrix: MatrixType) -> None:
-    """Check that a scalar is of the element type of a matrix."""
     if value.type != matrix.element_type:
         raise VerifyException(
             f"expected a scalar of {matrix.element_type}, the element type of the "
@@ -223,7 +218,6 @@ def verify_element(value: SSAValue, matrix: MatrixType) -> None:
 
 
 def verify_same_type(result: SSAValue, operand: SSAValue) -> None:
-    """Check that a result has the type of an operand."""
     if result.type != operand.type:
         raise VerifyException(
             f"expected a result of {operand.type}, the type of the operand, "
@@ -240,14 +234,12 @@ def parse_slot(parser: Parser) -> tuple[UnresolvedOperand, UnresolvedOperand]:
 
 
 def print_slot(printer: Printer, matrix: SSAValue, index: SSAValue) -> None:
-    """Print `%m[%i]`."""
     printer.print_ssa_value(matrix)
     with printer.in_square_brackets():
         printer.print_ssa_value(index)
 
 
 def parse_matrix_type(parser: Parser) -> MatrixType:
-    """Parse the type of a matrix."""
     position = parser.pos
     type = parser.parse_type()
     if not isinstance(type, MatrixType):
@@ -321,7 +313,6 @@ class ExtractRowSliceOp(IRDLOperation):
         super().__init__(operands=[matrix, offset], result_types=[result])
 
     def verify_(self) -> None:
-        """Check the shape and the element type of the slice."""
         verify_row_slice(self.result, matrix_type(self.matrix))
 
 
@@ -387,7 +378,6 @@ class InsertRowSliceOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         printer.print_string(" ")
         printer.print_ssa_value(self.value)
         printer.print_string(", ")
@@ -404,7 +394,6 @@ class InsertRowSliceOp(IRDLOperation):
         printer.print_attribute(self.matrix.type)
 
     def verify_(self) -> None:
-        """Check the slice, its mask and the result."""
         slice = verify_row_slice(self.value, matrix_type(self.matrix))
         verify_same_type(self.result, self.matrix)
         expected = VectorType(i1, slice.get_shape())
@@ -486,7 +475,6 @@ class ReduceOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check the result and the sign."""
         value = matrix_type(self.value)
         if self.result.type != (expected := reduced(value, self.axis.data)):
             raise VerifyException(
@@ -569,7 +557,6 @@ class ApplyOp(IRDLOperation):
 
     @staticmethod
     def new_block(matrix: MatrixType) -> Block:
-        """Return an empty body for matrices of a type."""
         return Block(arg_types=(IndexType(), IndexType(), matrix.element_type))
 
     @classmethod
@@ -592,7 +579,6 @@ class ApplyOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         printer.print_string(" ")
         with printer.in_parens():
             printer.print_list(self.body.block.args, printer.print_ssa_value)
@@ -605,7 +591,6 @@ class ApplyOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
     def verify_(self) -> None:
-        """Check the body's arguments, what it yields, and the result."""
         verify_same_type(self.result, self.value)
         matrix = matrix_type(self.value)
         expected = (IndexType(), IndexType(), matrix.element_type)
@@ -631,7 +616,6 @@ class ApplyOp(IRDLOperation):
 
 
 def reduced(matrix: MatrixType, axis: Axis) -> MatrixType:
-    """Return the type that a reduction of `matrix` along an axis has."""
     rows, cols = matrix.sizes
     sizes: tuple[Size, Size] = (rows, 1) if axis == Axis.ROWS else (1, cols)
     return matrix.with_shape(*sizes)

@@ -88,7 +88,6 @@ def scalar_type(type: Attribute) -> Attribute:
 
 
 def verify_number(type: Attribute) -> None:
-    """Check that a type is a number's or a vector's."""
     if not isinstance(scalar_type(type), IntegerType | IndexType | AnyFloat):
         raise VerifyException(f"expected a number or a vector of numbers, got {type}")
 
@@ -185,12 +184,10 @@ class MemoryAttr(ParametrizedAttribute):
 
     @classmethod
     def of(cls, space: MemorySpace) -> MemoryAttr:
-        """Return the attribute of a memory space."""
         return MemoryAttr(StringAttr(str(space)))
 
     @property
     def data(self) -> MemorySpace:
-        """The memory space."""
         return MemorySpace(self.space.data)
 
     @classmethod
@@ -200,12 +197,10 @@ class MemoryAttr(ParametrizedAttribute):
             return (StringAttr(str(parser.parse_str_enum(MemorySpace))),)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<workgroup>`."""
         with printer.in_angle_brackets():
             printer.print_string(self.space.data)
 
     def verify(self) -> None:
-        """Check that there is such a memory space."""
         if self.space.data not in list(MemorySpace):
             raise VerifyException(
                 f"expected {', '.join(MemorySpace)}, got {self.space.data}"
@@ -241,7 +236,6 @@ class TargetAttr(ParametrizedAttribute):
 
     @classmethod
     def of(cls, flavour: Flavour, device: str) -> TargetAttr:
-        """Return the attribute from plain values."""
         return TargetAttr(StringAttr(str(flavour)), StringAttr(device))
 
     @classmethod
@@ -254,7 +248,6 @@ class TargetAttr(ParametrizedAttribute):
         return flavour, StringAttr(device)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<vulkan, lavapipe>`."""
         with printer.in_angle_brackets():
             printer.print_string(f"{self.flavour.data}, ")
             if DEVICE_NAME.fullmatch(self.device.data):
@@ -263,7 +256,6 @@ class TargetAttr(ParametrizedAttribute):
                 printer.print_string_literal(self.device.data)
 
     def verify(self) -> None:
-        """Check that there is such a flavour, and that the device has a name."""
         if self.flavour.data not in list(Flavour):
             raise VerifyException(
                 f"expected {' or '.join(Flavour)}, got {self.flavour.data}"
@@ -486,7 +478,6 @@ class BarrierOp(WaitingOp):
         self.memory = None if memory is None else MemoryAttr.of(memory)
 
     def verify_(self) -> None:
-        """Check that others see the memory."""
         if self.memory is not None and self.memory.data is MemorySpace.PRIVATE:
             raise VerifyException(
                 "expected memory that others see, global or workgroup, got private"
@@ -537,7 +528,6 @@ class LaneOp(IRDLOperation, ABC):
     traits = traits_def(Collective(), ReadsLanes())
 
     def verify_(self) -> None:
-        """Check that values are numbers or vectors of them."""
         verify_number(self.value.type)
 
 
@@ -620,7 +610,6 @@ class ReduceOp(LaneOp):
         )
 
     def verify_(self) -> None:
-        """Check the type against the kind and the sign."""
         super().verify_()
         type = scalar_type(self.value.type)
         bitwise = (ReduceKind.AND, ReduceKind.OR, ReduceKind.XOR)
@@ -688,11 +677,9 @@ class ExchangeOp(IRDLOperation):
 
     @property
     def layouts(self) -> tuple[Layout, Layout]:
-        """Source and target."""
         return _layout(self.source), _layout(self.target)
 
     def verify_(self) -> None:
-        """Check vectors against layouts, and that a subgroup holds what it wants."""
         for layout, values, what in zip(
             self.layouts,
             (self.values, self.outputs),
@@ -778,7 +765,6 @@ class BlockReadOp(IRDLOperation):
         super().__init__(operands=[memory, positions], result_types=[result])
 
     def verify_(self) -> None:
-        """Check the memref, the positions and the length of the vector."""
         verify_block(self.memory.type, len(self.positions), self.result.type)
 
 
@@ -811,12 +797,10 @@ class BlockWriteOp(IRDLOperation):
         super().__init__(operands=[value, memory, positions])
 
     def verify_(self) -> None:
-        """Check the memref, the positions and the length of the vector."""
         verify_block(self.memory.type, len(self.positions), self.value.type)
 
 
 def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
-    """Check the types and the number of positions of a block read or write."""
     assert is_memref(memory), memory
     if positions != memory.get_num_dims():
         raise VerifyException(
@@ -851,7 +835,6 @@ def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
 
 
 def _has_blocks(element_type: Attribute) -> bool:
-    """Whether blocks of elements of a type can be read and written."""
     if is_integer(element_type):
         return element_type.width.data in (8, 16, 32, 64)
     return isinstance(
@@ -911,7 +894,6 @@ class ViewElementsOp(IRDLOperation):
         return per_pointee(self.memory.type.element_type, self.result.type.element_type)
 
     def verify_(self) -> None:
-        """Check the positions, and the result against the memref."""
         memory, result = self.memory.type, self.result.type
         assert is_memref(memory), memory
         assert is_memref(result), result

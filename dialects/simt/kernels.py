@@ -88,7 +88,6 @@ def _entries(func: FuncOp, name: str) -> Sequence[Attribute]:
 
 
 def _read_condition(attr: Attribute, types: Sequence[Attribute]) -> Condition:
-    """Return a condition on arguments of some types."""
     if not isinstance(attr, DictionaryAttr):
         raise VerifyException(
             f"expected {CONDITIONS} to hold dictionaries, as in "
@@ -114,7 +113,6 @@ def _read_condition(attr: Attribute, types: Sequence[Attribute]) -> Condition:
 
 
 def _unknown(name: str, value: Attribute) -> str:
-    """Return what is wrong with an entry of a condition."""
     if name in _NUMBERS:
         return f"expected {name} in {CONDITIONS} to be an integer, got {value}"
     if name in _TEXTS:
@@ -184,7 +182,6 @@ def equal_sizes(func: FuncOp) -> tuple[EqualSizes, ...]:
 
 
 def equal_sizes_attr(sizes: Iterable[EqualSizes]) -> ArrayAttr[DenseArrayBase]:
-    """Return the attribute that says which sizes are the same."""
     return ArrayAttr([DenseArrayBase.from_list(i64, astuple(each)) for each in sizes])
 
 
@@ -199,7 +196,6 @@ def forget_sizes(func: FuncOp, argument: int) -> None:
 
 
 def _read_equal_sizes(attr: Attribute, types: tuple[Attribute, ...]) -> EqualSizes:
-    """Return two dimensions of arguments of some types."""
     numbers = _integers(attr) or ()
     if len(numbers) != 4:
         raise VerifyException(
@@ -254,12 +250,10 @@ class Kernel:
 
     @property
     def work_items(self) -> int:
-        """Work-items of a work-group."""
         return prod(self.work_group_size)
 
     @property
     def subgroups(self) -> int:
-        """Subgroups of a work-group."""
         return self.work_items // self.subgroup_size if self.subgroup_size else 1
 
 
@@ -307,11 +301,7 @@ def kernel_sizes(func: FuncOp) -> tuple[KernelSize, ...]:
 
 
 def verify_kernel(func: FuncOp) -> Kernel:
-    """Return what the attributes of a kernel say.
-
-    Raises:
-        VerifyException: where they are of a wrong type or contradict each other.
-    """
+    """Return what the attributes of a kernel say."""
     if not isinstance(found := func.attributes.get(KERNEL), UnitAttr):
         raise VerifyException(f"expected {KERNEL} to be a unit attribute, got {found}")
     if func.is_declaration:
@@ -386,7 +376,6 @@ def _integers(attr: Attribute) -> tuple[int, ...] | None:
 
 
 def _grid(func: FuncOp) -> AffineMap | None:
-    """Return the map from sizes to work-groups."""
     match func.attributes.get(GRID):
         case None:
             return None

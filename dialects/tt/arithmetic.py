@@ -88,12 +88,10 @@ class CastOp(IRDLOperation, ABC):
     assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        """Check that shape and encoding stay, and what the cast allows."""
         expect_like("the result", self.result.type, "src", self.src.type)
         self.verify_elements(element_of(self.src.type), element_of(self.result.type))
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check the types of the elements."""
         raise NotImplementedError(self.name)
 
 
@@ -115,7 +113,6 @@ class BitcastOp(CastOp):
     name = "tt.bitcast"
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check that both have as many bits, or are pointers to one address space."""
         if isinstance(src, PtrType) and isinstance(result, PtrType):
             wanted, found = src.address_space.data, result.address_space.data
             if wanted != found:
@@ -149,7 +146,6 @@ class IntToPtrOp(CastOp):
     name = "tt.int_to_ptr"
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check that an i64 becomes a pointer."""
         if src != i64 or not isinstance(result, PtrType):
             raise VerifyException(
                 f"expected i64 to become a pointer, got {src} to {result}"
@@ -174,7 +170,6 @@ class PtrToIntOp(CastOp):
     name = "tt.ptr_to_int"
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check that a pointer becomes an i64."""
         if not isinstance(src, PtrType) or result != i64:
             raise VerifyException(
                 f"expected a pointer to become i64, got {src} to {result}"
@@ -208,11 +203,9 @@ class FpToFpOp(CastOp):
 
     @property
     def rounding_mode(self) -> Rounding | None:
-        """How it is rounded, where that is said."""
         return None if self.rounding is None else member(Rounding, self.rounding)
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check that both are floats, and rounding where one gets narrower."""
         if not isinstance(src, AnyFloat) or not isinstance(result, AnyFloat):
             raise VerifyException(
                 f"expected a float to become a float, got {src} to {result}"
@@ -231,7 +224,6 @@ class MathOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        """Check that the elements are floats."""
         expect_floats(self.results[0].type)
 
 
@@ -246,7 +238,6 @@ class BinaryMathOp(MathOp, ABC):
 
 
 def expect_floats(type: Attribute) -> None:
-    """Check that a type is a float, or a tensor of floats."""
     if not isinstance(element_of(type), AnyFloat):
         raise VerifyException(f"expected floats, got {type}")
 
@@ -336,7 +327,6 @@ class MulhiUIOp(BinaryMathOp):
     name = "tt.mulhiui"
 
     def verify_(self) -> None:
-        """Check that the elements are integers."""
         if not isinstance(element_of(self.x.type), IntegerType):
             raise VerifyException(f"expected integers, got {self.x.type}")
 
@@ -417,7 +407,6 @@ class PureOrNot(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
-        """Return what `op` does to memory; None is anything."""
         pure = op.properties["pure"]
         is_pure = isinstance(pure, IntegerAttr) and bool(pure.value.data)
         return set[EffectInstance]() if is_pure else None
@@ -453,7 +442,6 @@ class ExternElementwiseOp(IRDLOperation):
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
     def verify_(self) -> None:
-        """Check that there is something to apply it to, in one shape."""
         if not self.srcs:
             raise VerifyException("expected one operand or more, got none")
         for at, src in enumerate(self.srcs):
@@ -465,11 +453,7 @@ class ExternElementwiseOp(IRDLOperation):
 
 
 def expect_alike(values: Sequence[SSAValue]) -> None:
-    """Check that values have the shape and the encoding of the first one.
-
-    Raises:
-        VerifyException: they have not.
-    """
+    """Check that values have the shape and the encoding of the first one."""
     for at, value in enumerate(values):
         expect_like(f"value {at}", value.type, "the first", values[0].type)
 
@@ -506,7 +490,6 @@ class ElementwiseInlineAsmOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check that operands and results have one shape."""
         if not self.results_:
             raise VerifyException("expected a result or more, got none")
         expect_alike([*self.results_, *self.args])
@@ -540,7 +523,6 @@ class MapElementwiseOp(IRDLOperation):
     traits = traits_def(RecursiveMemoryEffect())
 
     def verify_(self) -> None:
-        """Check that tensors have one shape."""
         if not self.srcs:
             raise VerifyException("expected a tensor to map, got none")
         expect_alike([*self.srcs, *self.results_])
@@ -622,12 +604,10 @@ class DotOp(IRDLOperation):
 
     @property
     def precision(self) -> InputPrecision:
-        """With what precision operands of f32 are multiplied."""
         return member(InputPrecision, self.input_precision)
 
     @property
     def types(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The types of a, b and c."""
         a, b, c = self.a.type, self.b.type, self.c.type
         assert is_tensor(a), a
         assert is_tensor(b), b
@@ -635,7 +615,6 @@ class DotOp(IRDLOperation):
         return a, b, c
 
     def verify_(self) -> None:
-        """Check shapes, then elements, then encodings."""
         a, b, c = self.types
         verify_product(a, b, c)
         verify_elements(a, b, c)
@@ -687,17 +666,12 @@ class DotScaledOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check the shape of c; how many elements a byte has is not looked at."""
         rows, cols = shape_of(self.a.type)[:-1], shape_of(self.b.type)[-1:]
         expect_shape("c", self.c.type, (*rows, *cols), "M of a and N of b")
 
 
 def verify_product(a: Tensor, b: Tensor, c: Tensor) -> None:
-    """Check that shapes are those of a product.
-
-    Raises:
-        VerifyException: they are not.
-    """
+    """Check that shapes are those of a product."""
     rank = len(a.get_shape())
     if rank not in (2, 3):
         raise VerifyException(
@@ -719,11 +693,7 @@ def verify_product(a: Tensor, b: Tensor, c: Tensor) -> None:
 
 
 def verify_elements(a: Tensor, b: Tensor, c: Tensor) -> None:
-    """Check that a and b can be multiplied, and added to c.
-
-    Raises:
-        VerifyException: they cannot.
-    """
+    """Check that a and b can be multiplied, and added to c."""
     left, right, sum = a.element_type, b.element_type, c.element_type
     if not isinstance(left, AnyFloat | IntegerType):
         raise VerifyException(f"expected a of integers or floats, got {left}")
@@ -736,11 +706,7 @@ def verify_elements(a: Tensor, b: Tensor, c: Tensor) -> None:
 
 
 def verify_encodings(a: Tensor, b: Tensor, c: Tensor) -> None:
-    """Check that a and b are kept as operands of c's encoding.
-
-    Raises:
-        VerifyException: they are not, or DPAS of that encoding takes other elements.
-    """
+    """Check that a and b are kept as operands of c's encoding."""
     if not (has_encoding(a) or has_encoding(b) or has_encoding(c)):
         return
     parent = encoding_of(c)
@@ -762,11 +728,7 @@ def verify_encodings(a: Tensor, b: Tensor, c: Tensor) -> None:
 
 
 def verify_channel(name: str, type: Tensor, parent: DpasEncoding) -> None:
-    """Check that opsPerChan elements fill a channel of 32 bits.
-
-    Raises:
-        VerifyException: they do not.
-    """
+    """Check that opsPerChan elements fill a channel of 32 bits."""
     wanted, found = CHANNEL_BITS // parent.ops_per_chan, bits_of(type)
     widens = isinstance(type.element_type, AnyFloat) and (found, wanted) == (8, 16)
     if found != wanted and not widens:

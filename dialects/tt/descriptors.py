@@ -96,17 +96,14 @@ class MakeTensorDescriptorOp(IRDLOperation):
 
     @property
     def type(self) -> TensorDescType:
-        """The type of the result."""
         assert isinstance(self.result.type, TensorDescType), self.result.type
         return self.result.type
 
     @property
     def padding_option(self) -> Padding:
-        """What is read outside of the tensor."""
         return member(Padding, self.padding)
 
     def verify_(self) -> None:
-        """Check that there is a size and a stride for each dimension."""
         rank = self.type.rank
         if len(self.shape) != rank:
             raise VerifyException(
@@ -134,7 +131,6 @@ def descriptor_type(desc: SSAValue) -> TensorDescType:
 
 
 def verify_indices(type: TensorDescType, indices: Sequence[SSAValue]) -> None:
-    """Check that there is an index for each dimension of a descriptor."""
     if len(indices) != type.rank:
         raise VerifyException(
             f"expected {type.rank} indices, the rank of {sizes(type.shape)}, "
@@ -158,9 +154,6 @@ def verify_block(name: str, value: SSAValue, desc: SSAValue, op: IRDLOperation) 
     """Check that a tensor is a block of a descriptor.
 
     Leading dimensions of size 1 can be left out.
-
-    Raises:
-        VerifyException: it has another shape, or other elements.
     """
     type = descriptor_type(desc)
     expect_element(name, value.type, type.element, "as desc has")
@@ -220,7 +213,6 @@ class DescriptorLoadOp(CachedOp):
         )
 
     def verify_(self) -> None:
-        """Check the number of indices and the block."""
         verify_indices(descriptor_type(self.desc), self.indices)
         verify_block("the result", self.result, self.desc, self)
 
@@ -262,7 +254,6 @@ class DescriptorStoreOp(IRDLOperation):
         super().__init__(operands=[desc, src, indices])
 
     def verify_(self) -> None:
-        """Check the number of indices and the block."""
         verify_indices(descriptor_type(self.desc), self.indices)
         verify_block("src", self.src, self.desc, self)
 
@@ -313,7 +304,6 @@ class DescriptorReduceOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check the number of indices and the block."""
         verify_indices(descriptor_type(self.desc), self.indices)
         verify_block("src", self.src, self.desc, self)
 
@@ -354,7 +344,6 @@ class DescriptorGatherOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check rows and columns."""
         verify_rows("the result", self.result.type, self.desc, self.x_offsets)
 
 
@@ -390,18 +379,13 @@ class DescriptorScatterOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check rows and columns."""
         verify_rows("src", self.src.type, self.desc, self.x_offsets)
 
 
 def verify_rows(
     name: str, type: Attribute, desc: SSAValue, x_offsets: SSAValue
 ) -> None:
-    """Check the tensor that rows of a matrix are gathered into.
-
-    Raises:
-        VerifyException: its shape or its elements do not fit.
-    """
+    """Check the tensor that rows of a matrix are gathered into."""
     of = descriptor_type(desc)
     if of.rank != 2 or of.shape[0] != 1:
         raise VerifyException(

@@ -72,19 +72,16 @@ class Callable(CallableOpInterface):
 
     @classmethod
     def get_callable_region(cls, op: Operation) -> Region:
-        """Return the body."""
         assert isinstance(op, FuncOp), op
         return op.body
 
     @classmethod
     def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        """Return the types of the arguments."""
         assert isinstance(op, FuncOp), op
         return op.function_type.inputs.data
 
     @classmethod
     def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        """Return the types of the results."""
         assert isinstance(op, FuncOp), op
         return op.function_type.outputs.data
 
@@ -131,7 +128,6 @@ class FuncOp(IRDLOperation):
         return self.arg_attrs.data[position].data
 
     def verify_(self) -> None:
-        """Check the types of the arguments, and the layouts in the body."""
         if (entry := self.body.first_block) is None:
             return
         wanted, found = self.function_type.inputs.data, tuple(entry.arg_types)
@@ -162,7 +158,6 @@ class FuncOp(IRDLOperation):
         )
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         if self.sym_visibility is not None:
             printer.print_string(f" {self.sym_visibility.data}")
         print_func_op_like(
@@ -200,7 +195,6 @@ class ReturnOp(IRDLOperation):
         super().__init__(operands=[srcs])
 
     def verify_(self) -> None:
-        """Check the types against the function's."""
         func = self.parent_op()
         assert isinstance(func, FuncOp), func
         wanted, found = func.function_type.outputs.data, self.srcs.types
@@ -215,7 +209,6 @@ class NamesFunction(SymbolUserOpInterface):
     """The function that is called is in the module, with these types."""
 
     def verify(self, op: Operation) -> None:
-        """Look it up."""
         assert isinstance(op, CallOp), op
         name = op.callee.string_value()
         found = SymbolTable.lookup_symbol(op, op.callee)
@@ -269,7 +262,6 @@ class CallOp(IRDLOperation):
 
 
 def listed(types: Sequence[Attribute]) -> str:
-    """Return types as messages say them."""
     return f"({', '.join(map(str, types))})"
 
 
@@ -288,7 +280,6 @@ class ProgramOp(IRDLOperation, ABC):
 
     @property
     def program_axis(self) -> ProgramAxis:
-        """The axis."""
         return member(ProgramAxis, self.axis)
 
 
@@ -349,7 +340,6 @@ class MakeRangeOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check that the result holds all integers of the range."""
         start, end = self.start.value.data, self.end.value.data
         if end <= start:
             raise VerifyException(
@@ -385,7 +375,6 @@ class PrintOp(IRDLOperation):
     assembly_format = "$prefix attr-dict (`:` $args^ `:` type($args))?"
 
     def verify_(self) -> None:
-        """Check that there is a signedness for each argument."""
         signs = None if self.is_signed is None else len(self.is_signed.get_values())
         if signs not in (None, len(self.args)):
             raise VerifyException(
@@ -412,7 +401,6 @@ class AssertOp(IRDLOperation):
     assembly_format = "$condition `,` $message attr-dict `:` type($condition)"
 
     def verify_(self) -> None:
-        """Check that the condition is of i1."""
         if element_of(self.condition.type) != i1:
             raise VerifyException(
                 f"expected a condition of i1, got {self.condition.type}"

@@ -159,12 +159,10 @@ class CachedOp(IRDLOperation, ABC):
 
     @property
     def cache_modifier(self) -> CacheModifier:
-        """What the caches do with the access."""
         return member(CacheModifier, self.cache)
 
     @property
     def eviction_policy(self) -> EvictionPolicy:
-        """What is thrown out early or late."""
         return member(EvictionPolicy, self.evict)
 
 
@@ -288,7 +286,6 @@ class AddPtrOp(IRDLOperation):
         super().__init__(operands=[ptr, offset], result_types=[ptr.type])
 
     def verify_(self) -> None:
-        """Check that pointers are moved by integers, in one shape."""
         if not is_pointer_like(self.ptr.type):
             raise VerifyException(f"expected ptr to be {ACCESSED}, got {self.ptr.type}")
         if not isinstance(element_of(self.offset.type), IntegerType):
@@ -303,7 +300,6 @@ class LoadEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         assert isinstance(op, LoadOp), op
         effects = {EffectInstance(MemoryEffectKind.READ)}
         if op.is_volatile.value.data:
@@ -378,7 +374,6 @@ class LoadOp(CachedOp, PointerOp):
         return None if self.padding is None else member(Padding, self.padding)
 
     def verify_(self) -> None:
-        """Check mask, other and result against the pointers."""
         block_io(self)
         loaded = verify_access(self.ptr.type, self.mask, self.boundary_check)
         if self.other is not None and self.mask is None:
@@ -422,7 +417,6 @@ class StoreOp(CachedOp, PointerOp):
     traits = traits_def(MemoryWriteEffect())
 
     def verify_(self) -> None:
-        """Check value and mask against the pointers."""
         block_io(self)
         stored = verify_access(self.ptr.type, self.mask, self.boundary_check)
         if self.value.type != stored:
@@ -435,11 +429,7 @@ class StoreOp(CachedOp, PointerOp):
 def verify_access(
     ptr: Attribute, mask: SSAValue | None, checks: DenseArrayBase[IntegerType]
 ) -> Attribute:
-    """Check pointers, mask and boundary checks; return what the pointers point to.
-
-    Raises:
-        VerifyException: they do not fit.
-    """
+    """Check pointers, mask and boundary checks; return what the pointers point to."""
     accessed = pointee_of(ptr)
     if accessed is None:
         raise VerifyException(f"expected ptr to be {ACCESSED}, got {ptr}")
@@ -505,11 +495,7 @@ class SyncScope(TritonEnum):
 
 
 def verify_pointee(ptr: SSAValue, values: dict[str, SSAValue]) -> Attribute:
-    """Check pointers, and what they point to against some values; return that.
-
-    Raises:
-        VerifyException: it is no element, or a value has another type.
-    """
+    """Check pointers, and what they point to against some values; return that."""
     pointee = pointee_of(ptr.type)
     if pointee is None or is_tensor(pointee) != is_tensor(ptr.type):
         raise VerifyException(
@@ -562,21 +548,17 @@ class AtomicRMWOp(IRDLOperation):
 
     @property
     def kind(self) -> Update:
-        """What becomes of an element."""
         return member(Update, self.update)
 
     @property
     def order(self) -> Order:
-        """What other accesses see."""
         return member(Order, self.sem)
 
     @property
     def sync_scope(self) -> SyncScope:
-        """Who sees it as atomic."""
         return member(SyncScope, self.scope)
 
     def verify_(self) -> None:
-        """Check value, mask and result against the pointers, and the update."""
         values = {"val": self.val, "the result": self.result}
         pointee = verify_pointee(self.ptr, values)
         if self.mask is not None:
@@ -586,7 +568,6 @@ class AtomicRMWOp(IRDLOperation):
         self._verify_kind(element_of(pointee))
 
     def _verify_kind(self, element: Attribute) -> None:
-        """Check that elements can be updated so."""
         kind = self.kind
         if kind is Update.EXCH:
             return
@@ -629,7 +610,6 @@ class AtomicCASOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check the values and the result against the pointers."""
         values = {"cmp": self.cmp, "val": self.val, "the result": self.result}
         verify_pointee(self.ptr, values)
 
@@ -680,12 +660,10 @@ class MakeTensorPtrOp(IRDLOperation):
 
     @property
     def block(self) -> Attribute:
-        """The type of the block."""
         assert isinstance(self.result.type, PtrType), self.result.type
         return self.result.type.pointee
 
     def verify_(self) -> None:
-        """Check that there is a size, a stride and an offset for each dimension."""
         if not is_tensor(self.block):
             raise VerifyException(f"expected a pointer to a tensor, got {self.block}")
         rank = len(self.block.get_shape())
@@ -702,7 +680,6 @@ class MakeTensorPtrOp(IRDLOperation):
         self.verify_base(self.block.element_type)
 
     def verify_base(self, element: Attribute) -> None:
-        """Check that base points to elements of the block."""
         base = self.base.type
         assert isinstance(base, PtrType), base
         if base.pointee != element:
@@ -740,7 +717,6 @@ class AdvanceOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check that a block pointer has an offset for each dimension."""
         type = self.ptr.type
         if not isinstance(type, PtrType) or not is_tensor(type.pointee):
             raise VerifyException(f"expected ptr to be a block pointer, got {type}")

@@ -67,7 +67,6 @@ class CombiningOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        """Check sources, the region, and each result."""
         if not self.srcs:
             raise VerifyException("expected a tensor to combine, got none")
         first = self.srcs[0].type
@@ -84,11 +83,9 @@ class CombiningOp(IRDLOperation, ABC):
         self.verify_region_()
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
-        """Check the type of one result against its source."""
         raise NotImplementedError(self.name)
 
     def verify_region_(self) -> None:
-        """Check that the region takes two elements of each source, and yields one."""
         elements = tuple(element_of(src.type) for src in self.srcs)
         found = tuple(self.combine.block.arg_types)
         if found != elements * 2:
@@ -147,7 +144,6 @@ class ReduceOp(CombiningOp):
         return first if is_plain and is_last else None
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
-        """Check that a result is the source without a dimension."""
         verify_reduced(src, result, self.axis.value.data)
 
 
@@ -173,7 +169,6 @@ class ScanOp(CombiningOp):
     reverse = prop_def(BoolAttr)
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
-        """Check that a result is as its source."""
         verify_axis(src, self.axis.value.data)
         expect_element("the result", result, src.element_type, "as the source")
         expect_like("the result", result, "the source", src)
@@ -230,11 +225,7 @@ class ScanReturnOp(CombinedOp):
 
 
 def verify_axis(src: Tensor, axis: int) -> None:
-    """Check that a tensor has a dimension.
-
-    Raises:
-        VerifyException: it has not.
-    """
+    """Check that a tensor has a dimension."""
     shape = src.get_shape()
     if not 0 <= axis < len(shape):
         raise VerifyException(
@@ -244,11 +235,7 @@ def verify_axis(src: Tensor, axis: int) -> None:
 
 
 def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
-    """Check the type of one result.
-
-    Raises:
-        VerifyException: it is not that of the source without a dimension.
-    """
+    """Check the type of one result."""
     verify_axis(src, axis)
     shape = src.get_shape()
     expect_element("the result", result, src.element_type, "as the source")
@@ -276,11 +263,7 @@ def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
 
 
 def expect_integers(name: str, type: Attribute) -> None:
-    """Check that a tensor has integers.
-
-    Raises:
-        VerifyException: it has others.
-    """
+    """Check that a tensor has integers."""
     if not isinstance(found := element_of(type), IntegerType):
         raise VerifyException(f"expected integers for {name}, got {found}")
 
@@ -319,7 +302,6 @@ class GatherOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        """Check the indices against src, and the result against both."""
         src, indices, result = self.src.type, self.indices.type, self.result.type
         assert is_tensor(src), src
         expect_integers("indices", indices)
@@ -363,7 +345,6 @@ class HistogramOp(IRDLOperation):
     assembly_format = "$src (`,` $mask^)? attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        """Check that numbers are counted, in one dimension."""
         expect_integers("src", self.src.type)
         expect_integers("the result", self.result.type)
         expect_rank("the result", self.result.type, 1)

@@ -56,12 +56,10 @@ class TritonEnum(IntEnum):
 
     @property
     def keyword(self) -> str:
-        """As it is printed."""
         return self.name.lower()
 
     @property
     def attribute(self) -> IntegerAttr[I32]:
-        """As it is in the IR."""
         return IntegerAttr(self.value, i32)
 
 
@@ -158,7 +156,6 @@ class EnumConstraint(AttrConstraint[IntegerAttr[I32]]):
     enum: type[TritonEnum]
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        """Check one attribute."""
         if attr in {each.attribute for each in self.enum}:
             return
         known = ", ".join(f"{each.value} ({each.keyword})" for each in self.enum)
@@ -167,7 +164,6 @@ class EnumConstraint(AttrConstraint[IntegerAttr[I32]]):
     def mapping_type_vars(
         self, type_var_mapping: object
     ) -> AttrConstraint[IntegerAttr[I32]]:
-        """There are no type variables in it."""
         return self
 
 
@@ -177,7 +173,6 @@ def member(enum: type[Enum], attr: IntegerAttr[I32]) -> Enum:
 
 
 def parse_keyword(parser: Parser, enum: type[TritonEnum]) -> IntegerAttr[I32]:
-    """Parse the keyword of a member."""
     members = {each.keyword: each for each in enum}
     position = parser.pos
     found = parser.parse_identifier()
@@ -244,11 +239,9 @@ class PtrType(ParametrizedAttribute, TypeAttribute):
 
     @classmethod
     def of(cls, pointee: Attribute, address_space: int = GLOBAL) -> PtrType:
-        """Return the type from plain values."""
         return cls(pointee, IntAttr(address_space))
 
     def verify(self) -> None:
-        """Check that the address space is a number of SPIR-V's."""
         if (space := self.address_space.data) < 0:
             raise VerifyException(
                 f"expected an address space of at least 0, got {space}"
@@ -265,7 +258,6 @@ class PtrType(ParametrizedAttribute, TypeAttribute):
         return pointee, IntAttr(space)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<f16>` or `<f16, 3>`."""
         with printer.in_angle_brackets():
             printer.print_attribute(self.pointee)
             if self.address_space.data != GLOBAL:
@@ -291,12 +283,10 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
         shape: Sequence[int],
         encoding: Attribute | None = None,
     ) -> TensorDescType:
-        """Return the type from plain values."""
         return cls(TensorType(element, shape, encoding or NoneAttr()))
 
     @property
     def tensor(self) -> Tensor:
-        """The block as a tensor."""
         assert is_tensor(self.block), self.block
         return self.block
 
@@ -312,11 +302,9 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def element(self) -> Attribute:
-        """The type of an element."""
         return self.tensor.element_type
 
     def verify(self) -> None:
-        """Check that a block has a static shape and elements that are numbers."""
         if not is_tensor(self.block):
             raise VerifyException(f"expected a block of a tensor, got {self.block}")
         shape = self.shape
@@ -346,7 +334,6 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
         return (TensorType(element, shape, encoding),)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<64x32xf16>` or `<64x32xf16, #enc>`."""
         with printer.in_angle_brackets():
             printer.print_dimension_list(self.shape)
             printer.print_string("x")
@@ -357,12 +344,10 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
 
 
 def is_tensor(type: Attribute) -> TypeIs[Tensor]:
-    """Whether a type is a ranked tensor's."""
     return isinstance(type, TensorType)
 
 
 def is_pointer_like(type: Attribute) -> bool:
-    """Whether a type is a pointer, or a tensor of pointers."""
     return isinstance(element_of(type), PtrType)
 
 
@@ -531,7 +516,6 @@ class ElidedType(CustomDirective, ABC):
         self.type.set(state, (parse_elided(parser, self.KIND),))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Print `<f16>`."""
         (found,) = self.type.get(op)
         state.print_whitespace(printer)
         print_elided(printer, found)
@@ -550,7 +534,6 @@ def parse_elided(parser: Parser, kind: type[ParametrizedAttribute]) -> Attribute
 
 
 def print_elided(printer: Printer, type: Attribute) -> None:
-    """Print the parameters of a type without its name."""
     assert isinstance(type, ParametrizedAttribute), type
     type.print_parameters(printer)
 
@@ -591,7 +574,6 @@ class ElidedBlockPtr(CustomDirective):
         self.base.set(state, (base,))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Print `<tensor<64x32xf16>>`."""
         (found,) = self.type.get(op)
         state.print_whitespace(printer)
         print_elided(printer, found)
@@ -691,11 +673,7 @@ def reshaped(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
 
 
 def verify_layouts(top: Operation) -> None:
-    """Check that every tensor type in `top` has a layout, and fits the module.
-
-    Raises:
-        VerifyException: Blaming the operation that first has such a tensor.
-    """
+    """Check that every tensor type in `top` has a layout, and fits the module."""
     facts = ModuleFacts.of(top)
     seen: set[Attribute] = set()
     for op in top.walk():
@@ -764,11 +742,7 @@ def without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> None:
-    """Check the shape of a value.
-
-    Raises:
-        VerifyException: it has another one.
-    """
+    """Check the shape of a value."""
     if shape_of(type) != tuple(shape):
         raise VerifyException(
             f"expected {name} of shape {sizes(shape)}, {why}, "
@@ -777,21 +751,13 @@ def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> 
 
 
 def expect_element(name: str, type: Attribute, element: Attribute, why: str) -> None:
-    """Check the type of the elements of a value.
-
-    Raises:
-        VerifyException: it is another one.
-    """
+    """Check the type of the elements of a value."""
     if (found := element_of(type)) != element:
         raise VerifyException(f"expected {name} to be of {element}, {why}, got {found}")
 
 
 def expect_encoding(name: str, type: Attribute, encoding: Attribute, why: str) -> None:
-    """Check the encoding of a tensor; scalars have none.
-
-    Raises:
-        VerifyException: it has another one.
-    """
+    """Check the encoding of a tensor; scalars have none."""
     if is_tensor(type) and type.encoding != encoding:
         raise VerifyException(
             f"expected {name} to have {spelled(encoding)}, {why}, "
@@ -800,11 +766,7 @@ def expect_encoding(name: str, type: Attribute, encoding: Attribute, why: str) -
 
 
 def expect_like(name: str, type: Attribute, other: str, like: Attribute) -> None:
-    """Check that a value has the shape and the encoding of another one.
-
-    Raises:
-        VerifyException: they differ.
-    """
+    """Check that a value has the shape and the encoding of another one."""
     if is_tensor(type) != is_tensor(like):
         kind = "a tensor" if is_tensor(like) else "a scalar"
         raise VerifyException(f"expected {name} to be {kind}, as {other}, got {type}")
@@ -814,11 +776,7 @@ def expect_like(name: str, type: Attribute, other: str, like: Attribute) -> None
 
 
 def expect_rank(name: str, type: Attribute, rank: int) -> None:
-    """Check the number of dimensions of a tensor.
-
-    Raises:
-        VerifyException: it has another one.
-    """
+    """Check the number of dimensions of a tensor."""
     shape = shape_of(type)
     if len(shape) != rank:
         raise VerifyException(
@@ -827,5 +785,4 @@ def expect_rank(name: str, type: Attribute, rank: int) -> None:
 
 
 def spelled(encoding: Attribute) -> str:
-    """Return an encoding as messages say it."""
     return "no encoding" if isinstance(encoding, NoneAttr) else str(encoding)
