@@ -1,4 +1,4 @@
-"""A constraint by which an operation's text can leave out what follows from it."""
+"""Constraints by which the text of an operation leaves out what follows from it."""
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute
-from xdsl.irdl import AttrConstraint, InferenceContext, VerificationContext
+from xdsl.irdl import AttrConstraint, BaseAttr, InferenceContext, VerificationContext
+from xdsl.utils.exceptions import VerifyException
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,12 @@ class Inferred(AttrConstraint):
 
     def mapping_type_vars(self, type_var_mapping: Mapping[Any, Any]) -> "Inferred":
         return self
+
+
+@dataclass(frozen=True)
+class OfType(BaseAttr[Attribute]):
+    """A type of a class, with a message that says which."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isinstance(attr, self.attr):
+            raise VerifyException(f"expected a !{self.attr.name}, got {attr}")

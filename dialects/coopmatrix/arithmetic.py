@@ -27,6 +27,13 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
@@ -39,6 +46,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.constraints import Inferred
 from coopc.dialects.coopmatrix.types import (
     Canonicalized,
     FloatElement,
@@ -708,6 +716,42 @@ def _shape(matrix: MatrixType) -> str:
 # The operation of `coopmatrix` that multiplies matrices.
 
 
+@irdl_custom_directive
+class ProductTypes(CustomDirective):
+    """` A, B, C -> R`, without the result where it is of the type of c."""
+
+    a: TypeDirective
+    b: TypeDirective
+    c: TypeDirective
+    result: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        position = parser.pos
+        types = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_type
+        )
+        if len(types) != 3:
+            parser.raise_error(
+                f"expected the types of a, b and c, got {len(types)}", position
+            )
+        for name, type in zip("abc", types, strict=True):
+            if not isinstance(type, MatrixType):
+                parser.raise_error(
+                    f"expected {name} to be a !coopmatrix.matrix, got {type}", position
+                )
+        for operand, type in zip((self.a, self.b, self.c), types, strict=True):
+            operand.set(state, (type,))
+        if parser.parse_optional_punctuation("->") is not None:
+            self.result.parse(parser, state)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        printer.print_string(" ")
+        printer.print_list(op.operand_types, printer.print_attribute)
+        if self.result.get(op) != self.c.get(op):
+            printer.print_string(" ->")
+            self.result.print(printer, state, op)
+
+
 @irdl_op_definition
 class MulAddOp(IRDLOperation):
     """Multiply two matrices and add a third: `result = a * b + c`.
@@ -742,12 +786,19 @@ class MulAddOp(IRDLOperation):
 
     a = operand_def(MatrixType)
     b = operand_def(MatrixType)
-    c = operand_def(MatrixType)
-    result = result_def(MatrixType)
+    c = operand_def(VarConstraint("C", base(MatrixType)))
+    result = result_def(base(MatrixType) & Inferred("C", lambda c: c))
     signed = opt_prop_def(SignedAttr)
     saturating = opt_prop_def(UnitAttr)
 
     traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
+    custom_directives = (ProductTypes,)
+
+    assembly_format = (
+        "$a `,` $b `,` $c (`signed` `` $signed^)? (`saturating` $saturating^)? "
+        "attr-dict "
+        "`:` custom<ProductTypes>(type($a), type($b), type($c), type($result))"
+    )
 
     def __init__(
         self,
@@ -775,54 +826,6 @@ class MulAddOp(IRDLOperation):
             Operand.C: matrix_type(self.c),
             Operand.RESULT: matrix_type(self.result),
         }
-
-    @classmethod
-    def parse(cls, parser: Parser) -> "MulAddOp":
-        """Parse `%a, %b, %c signed(a) saturating : A, B, C -> R`."""
-        operands = [parser.parse_unresolved_operand()]
-        for _ in range(2):
-            parser.parse_punctuation(",")
-            operands.append(parser.parse_unresolved_operand())
-        signed = None
-        if parser.parse_optional_keyword("signed") is not None:
-            signed = SignedAttr(SignedAttr.parse_parameter(parser))
-        saturating = parser.parse_optional_keyword("saturating") is not None
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_type
-        )
-        if len(types) != 3:
-            parser.raise_error(
-                f"expected the types of a, b and c, got {len(types)}", position
-            )
-        result = None
-        if parser.parse_optional_punctuation("->") is not None:
-            result = parser.parse_type()
-        op = cls(
-            *parser.resolve_operands(operands, types, position),
-            result=result,
-            signed=signed,
-            saturating=UnitAttr() if saturating else None,
-        )
-        op.attributes = attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        if self.signed is not None:
-            printer.print_string(" signed")
-            self.signed.print_parameter(printer)
-        if self.saturating is not None:
-            printer.print_string(" saturating")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
-        if self.result.type != self.c.type:
-            printer.print_string(" -> ")
-            printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
         matrices = self.matrices
