@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i8,
     i32,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -40,6 +40,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.traits import FillsCache
 
@@ -69,7 +70,6 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     @classmethod
     def of(cls, rows: int, cols: int, element_type: Attribute) -> "TileType":
-        """Return the type from plain values."""
         return TileType(IntAttr(rows), IntAttr(cols), element_type)
 
     @property
@@ -79,7 +79,6 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def row_bytes(self) -> int:
-        """The bytes of a row."""
         return self.cols.data * element_bytes(self.element_type)
 
     @classmethod
@@ -95,14 +94,12 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         return *(IntAttr(size) for size in sizes), element_type
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<16x32xbf16>`."""
         rows, cols = self.shape
         with printer.in_angle_brackets():
             printer.print_string(f"{rows}x{cols}x")
             printer.print_attribute(self.element_type)
 
     def verify(self) -> None:
-        """Check the element type and the limits of tiles."""
         if not is_tile_element(self.element_type):
             raise VerifyException(
                 f"expected elements of f32, f16, bf16, i32 or i8, which tiles hold, "
@@ -134,13 +131,11 @@ def is_tile_element(type: Attribute) -> bool:
 
 
 def element_bytes(type: Attribute) -> int:
-    """Return the bytes of an element of a tile."""
     assert isinstance(type, FixedBitwidthType), type
     return type.bitwidth // 8
 
 
 def tile_type(value: SSAValue) -> TileType:
-    """Return the type of a value that an op definition constrains to be a tile."""
     assert isinstance(value.type, TileType), value.type
     return value.type
 
@@ -155,11 +150,7 @@ def tile_type(value: SSAValue) -> TileType:
 def verify_access(
     op: "TileLoadOp | TileStoreOp", tile: TileType, indices: Sequence[SSAValue]
 ) -> None:
-    """Check the memref and the indices of an access against the tile.
-
-    Raises:
-        VerifyException: the tile cannot be read from, or written to, the memref.
-    """
+    """Check the memref and the indices of an access against the tile."""
     memory = op.base.type
     assert is_memref(memory), memory
     rank = memory.get_num_dims()
@@ -227,7 +218,6 @@ class TileLoadOp(IRDLOperation):
         super().__init__(operands=[base, indices, stride], result_types=[result])
 
     def verify_(self) -> None:
-        """Check the memref and the indices."""
         verify_access(self, tile_type(self.result), self.indices)
 
 
@@ -275,7 +265,6 @@ class TileStoreOp(IRDLOperation):
         super().__init__(operands=[base, indices, val, stride])
 
     def verify_(self) -> None:
-        """Check the memref and the indices."""
         verify_access(self, tile_type(self.val), self.indices)
 
 
@@ -320,15 +309,10 @@ class TileMulOp(IRDLOperation, ABC):
 
     @property
     def tiles(self) -> tuple[TileType, TileType, TileType]:
-        """The types of lhs, rhs and acc."""
         return tile_type(self.lhs), tile_type(self.rhs), tile_type(self.acc)
 
     def verify_sizes(self) -> None:
-        """Check that the shapes are M x K, K/w x N*w and M x N.
-
-        Raises:
-            VerifyException: they are not.
-        """
+        """Check that the shapes are M x K, K/w x N*w and M x N."""
         lhs, rhs, acc = self.tiles
         packed = CHANNEL_BYTES // element_bytes(lhs.element_type)
         m, n = acc.shape
@@ -375,7 +359,6 @@ class TileMulFOp(TileMulOp):
         super().__init__(operands=[lhs, rhs, acc], result_types=[acc.type])
 
     def verify_(self) -> None:
-        """Check element types and sizes."""
         lhs, rhs, acc = (tile.element_type for tile in self.tiles)
         if (
             not isinstance(lhs, BFloat16Type | Float16Type)
@@ -437,15 +420,10 @@ class TileMulIOp(TileMulOp):
         )
 
     def verify_(self) -> None:
-        """Check element types and sizes."""
         lhs, rhs, acc = (tile.element_type for tile in self.tiles)
         if not (lhs == i8 and rhs == i8 and acc == i32):
             raise VerifyException(f"expected i8 * i8 + i32, got {lhs} * {rhs} + {acc}")
         self.verify_sizes()
 
 
-Amx = Dialect(
-    "amx",
-    [TileLoadOp, TileMulFOp, TileMulIOp, TileStoreOp, TileZeroOp],
-    [TileType],
-)
+Amx = dialect_of("amx", globals())

@@ -64,7 +64,6 @@ class NeverTraps(ConditionallySpeculatable):
 
     @classmethod
     def is_speculatable(cls, op: Operation) -> bool:
-        """Whether it can run where the program would not run it."""
         divisors = numbers_of(op.operands[1])
         traps = (0, -1) if isinstance(op, SIGNED_DIVISIONS) else (0,)
         return divisors is not None and not any(x in traps for x in divisors)
@@ -78,7 +77,6 @@ class ReadsOrStays(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         ordering = op.attributes.get(ORDERING, RELAXED)
         stays = VOLATILE in op.attributes or ordering != RELAXED
         return (ReadsAndWrites if stays else MemoryReadEffect).get_effects(op)
@@ -89,7 +87,6 @@ class HasDimension(ConditionallySpeculatable):
 
     @classmethod
     def is_speculatable(cls, op: Operation) -> bool:
-        """Whether it can run where the program would not run it."""
         assert isinstance(op, memref.DimOp), op
         numbers, type = numbers_of(op.index), op.source.type
         if numbers is None or not is_memref(type):

@@ -19,7 +19,6 @@ def parse_barrier(cls: type[gpu.BarrierOp], parser: Parser) -> gpu.BarrierOp:
 
 
 def print_barrier(self: Any, printer: Printer) -> None:
-    """Print what `parse_barrier` reads."""
     printer.print_op_attributes(self.attributes)
 
 

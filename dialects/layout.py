@@ -23,12 +23,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar, Generic, TypeAlias, TypeVar, cast
 
-from xdsl.ir import Attribute, Data, Dialect
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from coopc.diagnostic import near_match
+from coopc.dialects.definitions import dialect_of
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.layout.family import (
     RULES,
@@ -117,21 +118,44 @@ def numbers_text(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {number}" for name, number in numbers.items())
 
 
-def basis_text(basis: Sequence[int]) -> str:
-    """Return `[1, 0]`."""
-    return f"[{', '.join(map(str, basis))}]"
+def list_text(items: Sequence[object]) -> str:
+    """Return nested lists of integers, or of their texts.
+
+    >>> list_text(((0, 1), (2, 0)))
+    '[[0, 1], [2, 0]]'
+    """
+    parts = (
+        list_text(cast("tuple[object, ...]", x)) if isinstance(x, tuple) else str(x)
+        for x in items
+    )
+    return f"[{', '.join(parts)}]"
 
 
-def digit_text(digit: Digit) -> str:
-    """Return `4 : [1, 0]`."""
-    size, strides = digit
-    return f"{size} : {basis_text(strides)}"
-
-
-def named_text(lists: Mapping[str, Sequence[str]]) -> str:
+def named_text(lists: Mapping[str, Sequence[object]]) -> str:
     """Return `(name = [item, ...], ...)`."""
-    parts = (f"{name} = [{', '.join(items)}]" for name, items in lists.items())
+    parts = (f"{name} = {list_text(items)}" for name, items in lists.items())
     return f"({', '.join(parts)})"
+
+
+def linear_text(layout: LinearLayout) -> str:
+    """Return `(register = [..], ..) -> (dim0 = 4, ..)`."""
+    bases = {name: layout.bases(name) for name in layout.in_names}
+    return f"{named_text(bases)} -> ({numbers_text(layout.out_sizes)})"
+
+
+def parse_linear(parser: AttrParser) -> LinearLayout:
+    """Parse what `linear_text` returns.
+
+    Raises:
+        ValueError: its numbers contradict each other.
+    """
+    bases = parse_named(parser, lambda: parse_list(parser, lambda: parse_basis(parser)))
+    return LinearLayout.of(bases, _parse_outs(parser))
+
+
+def _parse_outs(parser: AttrParser) -> dict[str, int]:
+    parser.parse_punctuation("->")
+    return parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
 
 
 # The attributes of `layout`: each prints and parses a value of `coopc.layout`.
@@ -139,7 +163,7 @@ def named_text(lists: Mapping[str, Sequence[str]]) -> str:
 ValueT = TypeVar("ValueT")
 
 
-class LayoutAttr(Data[ValueT], Generic[ValueT]):
+class RuleAttr(Data[ValueT], Generic[ValueT]):
     """An attribute of the dialect; a subclass reads and writes what is in `<..>`."""
 
     bare: ClassVar[Family | None] = None
@@ -161,7 +185,6 @@ class LayoutAttr(Data[ValueT], Generic[ValueT]):
         return value
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print `<..>`, or nothing."""
         if self.bare is None or self.data != self.bare:
             printer.print_string(f"<{self.body()}>")
 
@@ -175,12 +198,11 @@ class LayoutAttr(Data[ValueT], Generic[ValueT]):
         raise NotImplementedError(cls.__name__)
 
     def body(self) -> str:
-        """Return what is in `<..>`."""
         raise NotImplementedError(type(self).__name__)
 
 
 @irdl_attr_definition
-class CoopmatrixAttr(LayoutAttr[CoopmatrixFamily | CoopmatrixLayout]):
+class CoopmatrixAttr(RuleAttr[CoopmatrixFamily | CoopmatrixLayout]):
     """The coopmatrix layout: `#layout.coopmatrix`, for matrices of every type.
 
     `#layout.coopmatrix<32x2, lanes = 16, channels = 1, k1 = 2>` is that of one matrix;
@@ -192,14 +214,12 @@ class CoopmatrixAttr(LayoutAttr[CoopmatrixFamily | CoopmatrixLayout]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> CoopmatrixLayout:
-        """See `LayoutAttr`."""
         shape = parse_shape(parser)
         parser.parse_punctuation(",")
         numbers = parse_numbers(parser, ("lanes", "channels", "k1"))
         return CoopmatrixLayout(*shape, **_with_lanes(numbers))
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
         x = self.data
         assert isinstance(x, CoopmatrixLayout)
         more = {"channels": x.channels, "k1": x.k1}
@@ -208,7 +228,7 @@ class CoopmatrixAttr(LayoutAttr[CoopmatrixFamily | CoopmatrixLayout]):
 
 
 @irdl_attr_definition
-class RowSliceAttr(LayoutAttr[RowSliceFamily | RowSlices]):
+class RowSliceAttr(RuleAttr[RowSliceFamily | RowSlices]):
     """Row-major order over the lanes: `#layout.row_slice`, for matrices of every type.
 
     `#layout.row_slice<7x9, lanes = 16>` is that of one matrix.
@@ -219,20 +239,18 @@ class RowSliceAttr(LayoutAttr[RowSliceFamily | RowSlices]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> RowSlices:
-        """See `LayoutAttr`."""
         shape = parse_shape(parser)
         parser.parse_punctuation(",")
         return RowSlices(*shape, **_with_lanes(parse_numbers(parser, ("lanes",))))
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
         x = self.data
         assert isinstance(x, RowSlices)
         return f"{x.rows}x{x.cols}, {numbers_text({'lanes': x.lanes})}"
 
 
 @irdl_attr_definition
-class DpasAttr(LayoutAttr[DpasFamily]):
+class DpasAttr(RuleAttr[DpasFamily]):
     """Operands of DPAS, for matrices of every type: `#layout.dpas`.
 
     `#layout.dpas<repeat_count = 4, execution_size = 8>` says the rows of a and acc and
@@ -245,11 +263,9 @@ class DpasAttr(LayoutAttr[DpasFamily]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> DpasFamily:
-        """See `LayoutAttr`."""
         return DpasFamily(**parse_numbers(parser, ("repeat_count", "execution_size")))
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
         numbers = {"repeat_count": self.data.repeat_count}
         if (size := self.data.execution_size) is not None:
             numbers["execution_size"] = size
@@ -257,7 +273,7 @@ class DpasAttr(LayoutAttr[DpasFamily]):
 
 
 @irdl_attr_definition
-class LinearAttr(LayoutAttr[LinearLayout]):
+class LinearAttr(RuleAttr[LinearLayout]):
     """A linear layout: bases of each input, and the sizes of the outputs.
 
     `#layout.linear<(register = [[1, 1]], lane = [[0, 1]]) -> (dim0 = 2, dim1 = 2)>`
@@ -267,21 +283,14 @@ class LinearAttr(LayoutAttr[LinearLayout]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> LinearLayout:
-        """See `LayoutAttr`."""
-        bases = parse_named(
-            parser, lambda: parse_list(parser, lambda: parse_basis(parser))
-        )
-        return LinearLayout.of(bases, _parse_outs(parser))
+        return parse_linear(parser)
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
-        x = self.data
-        bases = {name: [*map(basis_text, x.bases(name))] for name in x.in_names}
-        return f"{named_text(bases)} -> ({numbers_text(x.out_sizes)})"
+        return linear_text(self.data)
 
 
 @irdl_attr_definition
-class StridedAttr(LayoutAttr[StridedLayout]):
+class StridedAttr(RuleAttr[StridedLayout]):
     """A strided layout: digits of each input, and the sizes of the outputs.
 
     `#layout.strided<(lane = [4 : [1, 0], 4 : [0, 1]]) -> (row = 4, col = 3)>`
@@ -291,21 +300,17 @@ class StridedAttr(LayoutAttr[StridedLayout]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> StridedLayout:
-        """See `LayoutAttr`."""
         digits = parse_named(
             parser, lambda: parse_list(parser, lambda: parse_digit(parser))
         )
         return StridedLayout.of(digits, _parse_outs(parser))
 
     def body(self) -> str:
-        """See `LayoutAttr`."""
-        digits = {name: [*map(digit_text, each)] for name, each in self.data.ins}
+        digits = {
+            name: [f"{size} : {list_text(strides)}" for size, strides in each]
+            for name, each in self.data.ins
+        }
         return f"{named_text(digits)} -> ({numbers_text(self.data.out_sizes)})"
-
-
-def _parse_outs(parser: AttrParser) -> dict[str, int]:
-    parser.parse_punctuation("->")
-    return parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
 
 
 def _with_lanes(numbers: dict[str, int]) -> dict[str, int]:
@@ -326,7 +331,6 @@ def rule_in(attr: Attribute) -> Rule | None:
 
 
 def attribute_of(rule: Rule) -> Attribute | None:
-    """Return the attribute of this dialect that holds a value, None without one."""
     match rule:
         case CoopmatrixFamily() | CoopmatrixLayout():
             return CoopmatrixAttr(rule)
@@ -342,6 +346,4 @@ def attribute_of(rule: Rule) -> Attribute | None:
             return None
 
 
-Layout = Dialect(
-    "layout", [], [CoopmatrixAttr, DpasAttr, LinearAttr, RowSliceAttr, StridedAttr]
-)
+Layout = dialect_of("layout", globals())

@@ -19,7 +19,6 @@ from xdsl.ir import (
     Attribute,
     Dialect,
     ParametrizedAttribute,
-    SSAValue,
     TypeAttribute,
 )
 from xdsl.irdl import (
@@ -67,7 +66,6 @@ class TargetExtType(ParametrizedAttribute, TypeAttribute):
         return StringAttr(target), ArrayAttr(types), ArrayAttr(numbers)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print what `parse_parameters` reads."""
         with printer.in_angle_brackets():
             printer.print_string_literal(self.target.data)
             for type in self.types:
@@ -94,9 +92,6 @@ class AssumeOp(IRDLOperation):
     # As in LLVM, so that it stays where it is.
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$cond attr-dict `:` type($cond)"
-
-    def __init__(self, cond: SSAValue) -> None:
-        super().__init__(operands=[cond])
 
 
 _is_compatible_type = llvm.is_compatible_type

@@ -110,11 +110,9 @@ class BatchMatmulOp(abstract_ops.NamedOperation):
     def get_hidden_region(
         cls, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
     ) -> Region:
-        """Return the body, which no text shows."""
         return hidden_region(cls, inputs, outputs)
 
     def get_default_indexing_maps(self) -> Sequence[AffineMap]:
-        """Return the maps of the operands."""
         return tuple(map.data for map in self.indexing_maps)
 
     def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:
@@ -139,7 +137,6 @@ def parse_product(cls: type[Any], parser: Parser) -> Any:
 
 
 def print_product(self: Any, printer: Printer) -> None:
-    """Print what `parse_product` reads."""
     definition: OpDef = self.get_irdl_definition()
     if self.indexing_maps != definition.properties["indexing_maps"].default_value:
         printer.print_string(" indexing_maps = ")

@@ -19,5 +19,4 @@ def is_memref(attr: Attribute) -> TypeIs[MemRefType]:
 
 
 def is_vector(attr: Attribute) -> TypeIs[VectorType]:
-    """Whether a type is a vector's."""
     return isinstance(attr, VectorType)

@@ -13,7 +13,7 @@ Elements of the last row slice beyond the matrix are read as 0, and not written.
 """
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i1, i32
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -34,6 +34,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.narrow import is_vector
 
 
@@ -79,7 +80,6 @@ class LengthOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check that there are lanes."""
         if self.lanes is not None and self.lanes.value.data < 1:
             raise VerifyException(
                 f"expected at least 1 lane, got {self.lanes.value.data}"
@@ -137,7 +137,6 @@ class ExtractElementOp(IRDLOperation):
         super().__init__(operands=[token], result_types=[result])
 
     def verify_(self) -> None:
-        """Check that the result is a number, or a vector, of the matrix's elements."""
         _verify_element(self.token, self.result.type)
 
 
@@ -175,7 +174,6 @@ class InsertElementOp(IRDLOperation):
         super().__init__(operands=[value, token, mask])
 
     def verify_(self) -> None:
-        """Check the types of the value and the mask."""
         type = self.value.type
         _verify_element(self.token, type)
         expected = VectorType(i1, type.get_shape()) if is_vector(type) else i1
@@ -209,7 +207,6 @@ class InsertToMatrixOp(IRDLOperation):
         super().__init__(operands=[token], result_types=[result])
 
     def verify_(self) -> None:
-        """Check that the result is of the matrix that the token is of."""
         found = _matrix_of(self.token)
         if found is not None and self.result.type != found:
             raise VerifyException(
@@ -233,7 +230,6 @@ def _matrix_of(token: SSAValue) -> MatrixType | None:
 
 
 def _verify_element(token: SSAValue, type: Attribute) -> None:
-    """Check the type of an element, or of all elements of a row slice."""
     if is_vector(type):
         if type.get_num_dims() != 1 or type.get_num_scalable_dims() != 0:
             raise VerifyException(
@@ -248,8 +244,4 @@ def _verify_element(token: SSAValue, type: Attribute) -> None:
         )
 
 
-RowSlice = Dialect(
-    "row_slice",
-    [ExtractElementOp, IdOp, InsertElementOp, InsertToMatrixOp, LengthOp],
-    [TokenType],
-)
+RowSlice = dialect_of("row_slice", globals())

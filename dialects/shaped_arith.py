@@ -96,30 +96,23 @@ def verify_with(op: type[IRDLOperation], check: Callable[[Any], None]) -> None:
 
 
 def check_shape(name: str, found: Attribute, like: Attribute) -> None:
-    """Check that a type has the shape of another.
-
-    Raises:
-        VerifyException: it has not.
-    """
+    """Check that a type has the shape of another."""
     wanted = shaped(like, element_of(found))
     if found != wanted:
         raise VerifyException(f"expected {name} to be {wanted}, got {found}")
 
 
 def width_of(type: Attribute) -> int:
-    """Return the width in bits of the integers that a type is of."""
     element = element_of(type)
     assert is_integer(element), element
     return element.width.data
 
 
 def check_cast(op: Any) -> None:
-    """Check that a cast keeps the shape."""
     check_shape("the result", op.result.type, op.input.type)
 
 
 def check_widening(op: Any) -> None:
-    """Check that integers get wider."""
     check_cast(op)
     have, get = width_of(op.input.type), width_of(op.result.type)
     if get <= have:
@@ -127,7 +120,6 @@ def check_widening(op: Any) -> None:
 
 
 def check_narrowing(op: Any) -> None:
-    """Check that integers get narrower."""
     check_cast(op)
     have, get = width_of(op.input.type), width_of(op.result.type)
     if get >= have:
@@ -135,7 +127,6 @@ def check_narrowing(op: Any) -> None:
 
 
 def check_index(op: Any) -> None:
-    """Check that integers become indices, or indices integers."""
     check_cast(op)
     kinds = {type(element_of(value.type)) for value in (op.input, op.result)}
     if kinds != {IntegerType, IndexType}:
@@ -145,7 +136,6 @@ def check_index(op: Any) -> None:
 
 
 def check_comparison(op: Any) -> None:
-    """Check that operands are of one type, and the result of their shape."""
     if op.lhs.type != op.rhs.type:
         raise VerifyException(
             f"expected rhs to be {op.lhs.type}, as lhs, got {op.rhs.type}"
@@ -160,7 +150,6 @@ def check_selection(op: Any) -> None:
 
 
 def widen_casts() -> None:
-    """Let casts take vectors and tensors."""
     for op, check in (
         (arith.ExtSIOp, check_widening),
         (arith.ExtUIOp, check_widening),
@@ -179,7 +168,6 @@ def widen_casts() -> None:
 
 
 def widen_comparisons() -> None:
-    """Let comparisons of vectors and tensors give vectors and tensors."""
     for op in (arith.CmpiOp, arith.CmpfOp):
         accept(op, result=BOOLEANS)
         verify_with(op, check_comparison)
@@ -200,7 +188,6 @@ def give_shape(op: type[IRDLOperation]) -> None:
 
 
 def widen_selection() -> None:
-    """Let `select` take a condition for each element."""
     accept(arith.SelectOp, cond=BOOLEANS)
     verify_with(arith.SelectOp, check_selection)
     setattr(arith.SelectOp, "parse", classmethod(parse_select))  # noqa: B010
@@ -227,7 +214,6 @@ def parse_select(cls: type[arith.SelectOp], parser: Parser) -> arith.SelectOp:
 
 
 def print_select(self: arith.SelectOp, printer: Printer) -> None:
-    """Print what `parse_select` reads."""
     printer.print_string(" ")
     printer.print_list(self.operands, printer.print_ssa_value)
     printer.print_op_attributes(self.attributes)
@@ -243,7 +229,6 @@ class CompareScalarWithItself(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.CmpiOp, rewriter: PatternRewriter) -> None:
-        """Replace a comparison of a scalar with itself by a constant."""
         from xdsl.transforms.canonicalization_patterns.arith import (
             ApplyCmpiPredicateToEqualOperands,
         )
@@ -253,7 +238,6 @@ class CompareScalarWithItself(RewritePattern):
 
 
 def compare_patterns(cls: object) -> tuple[RewritePattern, ...]:
-    """Return the canonicalization patterns of comparisons of integers."""
     return (CompareScalarWithItself(),)
 
 

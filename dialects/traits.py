@@ -30,7 +30,6 @@ class ReadsAndWrites(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         return {
             EffectInstance(MemoryEffectKind.READ),
             EffectInstance(MemoryEffectKind.WRITE),
@@ -42,7 +41,6 @@ class FillsCache(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         return {EffectInstance(MemoryEffectKind.ALLOC)}
 
 
@@ -55,5 +53,4 @@ class ReadsLanes(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to the lanes."""
         return {EffectInstance(MemoryEffectKind.READ)}

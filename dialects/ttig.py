@@ -1,10 +1,10 @@
+# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `ttig` dialect: what Intel's compiler adds to Triton GPU IR."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I32,
@@ -16,14 +16,13 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Data, Dialect, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
     VarConstraint,
     eq,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -33,28 +32,37 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.constraints import Inferred
+from coopc.dialects.definitions import dialect_of
+from coopc.dialects.encodings import (
+    DpasEncodingAttr as DpasEncodingAttr,
+    Subgroup2DBlockEncodingAttr as Subgroup2DBlockEncodingAttr,
+    WarpEncodingAttr as WarpEncodingAttr,
+)
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.descriptors import (
     descriptor_type,
-    parse_indexed,
-    print_indexed,
     verify_indices,
 )
 from coopc.dialects.tt.pointers import (
     ACCESSED,
     CachedOp,
-    parse_accessed,
+    Clauses,
+    PointerOp,
     parse_named,
-    parse_operands,
-    print_named,
-    print_operands,
-    resolve,
 )
 from coopc.dialects.tt.types import (
     WORKGROUP,
@@ -74,156 +82,6 @@ from coopc.dialects.tt.types import (
     pointee_of,
     sizes,
 )
-from coopc.dialects.ttg import (
-    BlockedEncodingAttr,
-    DotOperandEncodingAttr,
-    EncodingAttr,
-    LinearEncodingAttr,
-    SliceEncodingAttr,
-    dictionary,
-    numbers,
-    parse_fields,
-    read_integer,
-    read_integers,
-    table_of,
-)
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encoding import Encoding
-from coopc.layout.encodings import (
-    BlockedEncoding,
-    DotOperandEncoding,
-    LinearEncoding,
-    SliceEncoding,
-)
-
-
-@irdl_attr_definition
-class DpasEncodingAttr(EncodingAttr[DpasEncoding]):
-    """How tensors of a product are spread for DPAS; see `coopc.layout.dpas`."""
-
-    name = "ttig.dpas"
-
-    @classmethod
-    def read(cls, parser: AttrParser) -> DpasEncoding:
-        """Parse `<{repeatCount = 8, ..}>`."""
-        keys = ("repeatCount", "systolicDepth", "executionSize", "opsPerChan")
-        table = table_of(read_integer, *keys, "threadsPerWarp", "fp4KPack")
-        grids = ("warpsPerCTA", "repCluster")
-        derived = ("A", "B", "C")
-        table |= table_of(read_integers, *grids, *derived)
-        optional = (*derived, "fp4KPack")
-        found = parse_fields(parser, "#ttig.dpas", table, optional)
-        values = [found[key] for key in (*keys, "threadsPerWarp", *grids)]
-        return DpasEncoding(*values, fp4_k_pack=found.get("fp4KPack"))
-
-
-@dataclass(frozen=True, slots=True)
-class Warp:
-    """`#ttig.warp`: a tile of each lane, and of a subgroup. It has no layout here."""
-
-    size_per_thread: tuple[int, ...]
-    """Elements along each dimension that a lane holds together."""
-    threads_per_warp: tuple[int, ...]
-    """Lanes along each dimension."""
-    order: tuple[int, ...]
-    """The dimensions, fastest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subgroup2DBlock:
-    """`#ttig.subgroup_2d_block`: a tile as 2D loads fill it. It has no layout here."""
-
-    warps_per_cta: tuple[int, ...]
-    """Subgroups along each dimension."""
-    instr_shape: tuple[int, ...]
-    """Rows and columns of one block."""
-    num_blocks: int
-    """Blocks of one load, side by side."""
-    order: tuple[int, ...]
-    """The dimensions, that with the least stride first."""
-    k_width: int
-    """Elements packed along K."""
-    threads_per_warp: int
-    """Lanes of a subgroup."""
-
-
-@irdl_attr_definition
-class WarpEncodingAttr(Data[Warp]):
-    """A `Warp`."""
-
-    name = "ttig.warp"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Warp:
-        """Parse `<{sizePerThread = [..], threadsPerWarp = [..], order = [..]}>`."""
-        keys = ("sizePerThread", "threadsPerWarp", "order")
-        table = table_of(read_integers, *keys)
-        found = parse_fields(parser, "#ttig.warp", table)
-        return Warp(*(found[key] for key in keys))
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print the dictionary."""
-        warp = self.data
-        items = [
-            ("sizePerThread", numbers(warp.size_per_thread)),
-            ("threadsPerWarp", numbers(warp.threads_per_warp)),
-            ("order", numbers(warp.order)),
-        ]
-        printer.print_string(dictionary(items))
-
-
-@irdl_attr_definition
-class Subgroup2DBlockEncodingAttr(Data[Subgroup2DBlock]):
-    """A `Subgroup2DBlock`."""
-
-    name = "ttig.subgroup_2d_block"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Subgroup2DBlock:
-        """Parse `<{warpsPerCTA = [..], instrShape = [..], numBlocks = 2, ..}>`."""
-        table: dict[str, Any] = {
-            "warpsPerCTA": read_integers,
-            "instrShape": read_integers,
-            "numBlocks": read_integer,
-            "order": read_integers,
-            "kWidth": read_integer,
-            "threadsPerWarp": read_integer,
-        }
-        found = parse_fields(parser, "#ttig.subgroup_2d_block", table)
-        return Subgroup2DBlock(*(found[key] for key in table))
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print the dictionary."""
-        block = self.data
-        items = [
-            ("warpsPerCTA", numbers(block.warps_per_cta)),
-            ("instrShape", numbers(block.instr_shape)),
-            ("numBlocks", str(block.num_blocks)),
-            ("order", numbers(block.order)),
-            ("kWidth", str(block.k_width)),
-            ("threadsPerWarp", str(block.threads_per_warp)),
-        ]
-        printer.print_string(dictionary(items))
-
-
-ATTRIBUTES: dict[type[Encoding], type[EncodingAttr[Any]]] = {
-    BlockedEncoding: BlockedEncodingAttr,
-    SliceEncoding: SliceEncodingAttr,
-    LinearEncoding: LinearEncodingAttr,
-    DotOperandEncoding: DotOperandEncodingAttr,
-    DpasEncoding: DpasEncodingAttr,
-}
-"""The attribute that holds each kind of encoding."""
-
-
-def attribute_of(encoding: Encoding) -> Attribute:
-    """Return the attribute that holds an encoding.
-
-    >>> str(attribute_of(SliceEncoding(0, LinearEncoding.of((), ((0, 1),), ((1, 0),)))))
-    '#ttg.slice<{dim = 0, parent = #ttg.linear<{register = [], lane = [[0, 1]], warp = \
-[[1, 0]], block = []}>}>'
-    """
-    return ATTRIBUTES[type(encoding)](encoding)
 
 
 # Operations of `ttig` that load by 2D blocks, as Intel's compiler lowers loads to.
@@ -243,19 +101,32 @@ PAD_NAN = "pad_nan"
 def parse_layout(parser: Parser) -> dict[str, Attribute]:
     """Parse `{row_major}` or `{column_major, pad_nan}`."""
     members = {each.keyword: each for each in MemoryLayout}
-    found: dict[str, Attribute] = {}
-    parser.parse_punctuation("{")
-    found[LAYOUT] = members[parser.parse_keyword_in(members)].attribute
-    if parser.parse_optional_punctuation(",") is not None:
+    with parser.in_braces():
+        found = {LAYOUT: members[parser.parse_keyword_in(members)].attribute}
+        if parser.parse_optional_punctuation(",") is None:
+            return {**found}
         parser.parse_keyword(PAD_NAN)
-        found[PAD_NAN] = UnitAttr()
-    parser.parse_punctuation("}")
-    return found
+    return {**found, PAD_NAN: UnitAttr()}
 
 
-def print_layout(printer: Printer, layout: MemoryLayout, *, pad_nan: bool) -> None:
-    """Print what `parse_layout` reads."""
-    printer.print_string(f" {{{layout.keyword}{', pad_nan' if pad_nan else ''}}}")
+def print_layout(printer: Printer, op: BlockLoad2DOp | BlockLoad2DFromPtrOp) -> None:
+    pad_nan = ", pad_nan" if PAD_NAN in op.properties else ""
+    printer.print_string(f" {{{op.layout.keyword}{pad_nan}}}")
+
+
+@irdl_custom_directive
+class LayoutInMemory(CustomDirective):
+    """` {row_major, pad_nan}`."""
+
+    layout: AttributeVariable
+    pad_nan: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        state.properties |= parse_layout(parser)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        assert isinstance(op, BlockLoad2DOp), op
+        print_layout(printer, op)
 
 
 @irdl_op_definition
@@ -294,80 +165,24 @@ class BlockLoad2DOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
-
-    def __init__(
-        self,
-        base: SSAValue,
-        surface: tuple[SSAValue, SSAValue, SSAValue],
-        position: tuple[SSAValue, SSAValue],
-        layout: MemoryLayout,
-        result_type: Attribute,
-        *,
-        pad_nan: bool = False,
-    ) -> None:
-        super().__init__(
-            operands=[base, *surface, *position],
-            properties={
-                LAYOUT: layout.attribute,
-                PAD_NAN: UnitAttr() if pad_nan else None,
-            },
-            result_types=[result_type],
-        )
+    custom_directives = (LayoutInMemory,)
+    assembly_format = (
+        "$base `,` $width `,` $height `,` $pitch `[` $x `,` $y `]` "
+        "custom<LayoutInMemory>($memory_layout, $pad_nan) attr-dict "
+        "`:` type($base) `->` type($result)"
+    )
 
     @property
     def layout(self) -> MemoryLayout:
-        """The order in memory."""
         return member(MemoryLayout, self.memory_layout)
 
     def verify_(self) -> None:
-        """Check the rank and the elements of the result."""
         base = self.base.type
         assert isinstance(base, PtrType), base
         verify_loaded(self.result)
         expect_element(
             "the result", self.result.type, base.pointee, "as base points to"
         )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> BlockLoad2DOp:
-        """Parse `%base, %width, %height, %pitch[%x, %y] {row_major} {..} : T -> T`."""
-        position = parser.pos
-        operands = parse_operands(parser, most=4)
-        if len(operands) != 4:
-            parser.raise_error(
-                f"expected base, width, height and pitch, got {len(operands)} operands",
-                position,
-                parser.pos,
-            )
-        operands += parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-        )
-        layout = parse_layout(parser)
-        named = parse_named(parser, cls, clauses=False)
-        parser.parse_punctuation(":")
-        base_type = parser.parse_type()
-        parser.parse_punctuation("->")
-        result_type = parser.parse_type()
-        types = (base_type, i32, i32, i32, i32, i32)
-        return cls.build(
-            operands=parser.resolve_operands(operands, types, position),
-            result_types=[result_type],
-            properties=layout | named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        printer.print_string(" ")
-        printer.print_list(self.operands[:4], printer.print_ssa_value)
-        with printer.in_square_brackets():
-            printer.print_list(self.operands[4:], printer.print_ssa_value)
-        print_layout(printer, self.layout, pad_nan=self.pad_nan is not None)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.base.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
 
 
 @irdl_op_definition
@@ -409,35 +224,11 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def __init__(
-        self,
-        ptr: SSAValue,
-        pitch: SSAValue,
-        masked: tuple[SSAValue, SSAValue] | None,
-        layout: MemoryLayout,
-        surface: tuple[int, int],
-    ) -> None:
-        mask, other = ((), ()) if masked is None else ((masked[0],), (masked[1],))
-        loaded = pointee_of(ptr.type)
-        if loaded is None:
-            raise ValueError(f"expected {ACCESSED}, got {ptr.type}")
-        super().__init__(
-            operands=[ptr, pitch, mask, other],
-            properties={
-                LAYOUT: layout.attribute,
-                "base_width": IntegerAttr(surface[0], i32),
-                "base_height": IntegerAttr(surface[1], i32),
-            },
-            result_types=[loaded],
-        )
-
     @property
     def layout(self) -> MemoryLayout:
-        """The order in memory."""
         return member(MemoryLayout, self.memory_layout)
 
     def verify_(self) -> None:
-        """Check that mask, other and result fit the pointers."""
         loaded = pointee_of(self.ptr.type)
         if loaded is None:
             raise VerifyException(f"expected a tensor of pointers, got {self.ptr.type}")
@@ -461,23 +252,25 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
     def parse(cls, parser: Parser) -> BlockLoad2DFromPtrOp:
         """Parse `%ptr, %pitch, %mask, %other {row_major} {..} : (..) -> T`."""
         position = parser.pos
-        operands = parse_operands(parser, most=4)
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
         layout = parse_layout(parser)
-        named = parse_named(parser, cls, clauses=False)
+        properties, attributes = parse_named(parser, cls, clauses=False)
         parser.parse_punctuation(":")
         type = parser.parse_function_type()
         values = parser.resolve_operands(operands, type.inputs.data, position)
         return cls.build(
             operands=[values[0], values[1:2], values[2:3], values[3:]],
             result_types=[type.outputs.data],
-            properties=layout | named.properties,
-            attributes=named.attributes,
+            properties=layout | properties,
+            attributes=attributes,
         )
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        print_layout(printer, self.layout, pad_nan=False)
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        print_layout(printer, self)
         rest = {
             name: attr
             for name, attr in self.properties.items()
@@ -489,11 +282,7 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
 
 
 def verify_loaded(result: SSAValue) -> None:
-    """Check that a tensor has two dimensions or more.
-
-    Raises:
-        VerifyException: it has fewer.
-    """
+    """Check that a tensor has two dimensions or more."""
     type = result.type
     assert is_tensor(type), type
     if len(shape := type.get_shape()) < 2:
@@ -529,17 +318,7 @@ class ExtractDescOp(IRDLOperation):
         "`->` type($result)"
     )
 
-    def __init__(self, desc: SSAValue, index: int) -> None:
-        type = descriptor_type(desc)
-        result_type = PtrType.of(type.element) if index == 2 * type.rank else i64
-        super().__init__(
-            operands=[desc],
-            properties={"index": IntegerAttr(index, i32)},
-            result_types=[result_type],
-        )
-
     def verify_(self) -> None:
-        """Check the number of the field, and its type."""
         type = descriptor_type(self.desc)
         last, index = 2 * type.rank, self.index.value.data
         if not 0 <= index <= last:
@@ -558,7 +337,7 @@ class ExtractDescOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PrefetchOp(IRDLOperation):
+class PrefetchOp(PointerOp):
     """Fetch what pointers point to into a cache, where a mask is true.
 
     | value | type                                             |
@@ -575,6 +354,8 @@ class PrefetchOp(IRDLOperation):
 
     name = "ttig.prefetch"
 
+    HAS_CLAUSES: ClassVar[bool] = False
+
     ptr = operand_def()
     mask = opt_operand_def()
     cache = prop_def(EnumConstraint(CacheModifier))
@@ -583,29 +364,11 @@ class PrefetchOp(IRDLOperation):
 
     traits = traits_def(FillsCache())
 
-    def __init__(
-        self,
-        ptr: SSAValue,
-        mask: SSAValue | None = None,
-        cache: CacheModifier = CacheModifier.NONE,
-        evict: EvictionPolicy = EvictionPolicy.EVICT_NORMAL,
-    ) -> None:
-        super().__init__(
-            operands=[ptr, () if mask is None else (mask,)],
-            properties={
-                "cache": cache.attribute,
-                "evict": evict.attribute,
-                "isVolatile": IntegerAttr.from_bool(False),
-            },
-        )
-
     @property
     def cache_modifier(self) -> CacheModifier:
-        """Which caches are filled."""
         return member(CacheModifier, self.cache)
 
     def verify_(self) -> None:
-        """Check that there are pointers, and a mask for what they point to."""
         block_io(self)
         accessed = pointee_of(self.ptr.type)
         if accessed is None:
@@ -614,27 +377,6 @@ class PrefetchOp(IRDLOperation):
             if element_of(self.mask.type) != i1:
                 raise VerifyException(f"expected a mask of i1, got {self.mask.type}")
             expect_like("mask", self.mask.type, "ptr", accessed)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> PrefetchOp:
-        """Parse `%ptr, %mask {cache = 1 : i32, ..} : type`."""
-        operands = parse_operands(parser, most=2)
-        named = parse_named(parser, cls, clauses=False)
-        parser.parse_punctuation(":")
-        type, _ = parse_accessed(parser, ACCESSED)
-        values = resolve(parser, operands, (type, mask_of(type)))
-        return cls.build(
-            operands=[values[:1], values[1:]],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        print_named(printer, self, clauses=False)
-        printer.print_string(" : ")
-        printer.print_attribute(self.ptr.type)
 
 
 @irdl_op_definition
@@ -658,6 +400,11 @@ class DescriptorPrefetchOp(CachedOp):
     indices = var_operand_def(eq(i32))
 
     traits = traits_def(FillsCache())
+    custom_directives = (Clauses,)
+    assembly_format = (
+        "$desc `[` $indices `]` custom<Clauses>($cache, $evict) attr-dict "
+        "`:` type($desc)"
+    )
 
     def __init__(
         self,
@@ -670,32 +417,13 @@ class DescriptorPrefetchOp(CachedOp):
         )
 
     def verify_(self) -> None:
-        """Check the number of indices."""
         block_io(self)
         verify_indices(descriptor_type(self.desc), self.indices)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> DescriptorPrefetchOp:
-        """Parse `%desc[%i, %j] cacheModifier = ca {..} : type`."""
-        desc, indices = parse_indexed(parser)
-        named = parse_named(parser, cls, clauses=True)
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        return cls.build(
-            operands=[
-                parser.resolve_operand(desc, type),
-                [parser.resolve_operand(index, i32) for index in indices],
-            ],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
 
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_indexed(printer, self.desc, self.indices)
-        print_named(printer, self, clauses=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.desc.type)
+def shared_pointer(type: Attribute) -> PtrType:
+    """Return the pointer to memory of the work-group that elements of a tensor take."""
+    return PtrType.of(element_of(type), WORKGROUP)
 
 
 @irdl_op_definition
@@ -715,61 +443,25 @@ class SubGroupTransposeOp(IRDLOperation):
 
     name = "ttig.sub_group_transpose"
 
-    local_buffer = operand_def(PtrType)
+    local_buffer = operand_def(Inferred("T", shared_pointer))
     src = operand_def(VarConstraint("T", AnyAttr()))
     result = result_def(VarConstraint("T", AnyAttr()))
 
     traits = traits_def(ReadsAndWrites())
-
-    def __init__(self, local_buffer: SSAValue, src: SSAValue) -> None:
-        super().__init__(operands=[local_buffer, src], result_types=[src.type])
+    assembly_format = "$local_buffer `,` $src attr-dict `:` type($src)"
 
     def verify_(self) -> None:
-        """Check that the tensor is square, and the buffer shared memory for it."""
         type, buffer = self.src.type, self.local_buffer.type
         shape = type.get_shape() if is_tensor(type) else ()
         if len(shape) != 2 or shape[0] != shape[1]:
             raise VerifyException(
                 f"expected src of as many rows as columns, got {type}"
             )
-        wanted = PtrType.of(element_of(type), WORKGROUP)
-        if buffer != wanted:
+        if buffer != (wanted := shared_pointer(type)):
             raise VerifyException(
                 f"expected local_buffer to be {wanted}, for {sizes(shape)} elements, "
                 f"got {buffer}"
             )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> SubGroupTransposeOp:
-        """Parse `%local_buffer, %src {..} : type`."""
-        position = parser.pos
-        operands = parse_operands(parser, most=2)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        types = (PtrType.of(element_of(type), WORKGROUP), type)
-        buffer, src = parser.resolve_operands(operands, types, position)
-        transpose = cls(buffer, src)
-        transpose.attributes |= attributes
-        return transpose
 
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.src.type)
-
-
-Ttig = Dialect(
-    "ttig",
-    [
-        BlockLoad2DFromPtrOp,
-        BlockLoad2DOp,
-        DescriptorPrefetchOp,
-        ExtractDescOp,
-        PrefetchOp,
-        SubGroupTransposeOp,
-    ],
-    [DpasEncodingAttr, Subgroup2DBlockEncodingAttr, WarpEncodingAttr],
-)
+Ttig = dialect_of("ttig", globals())

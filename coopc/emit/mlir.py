@@ -110,7 +110,7 @@ def parent_of(attribute: Attribute) -> Attribute | None:
     parent = getattr(encoding, "parent", None)
     if not isinstance(parent, Encoding):
         return None
-    from coopc.dialects.ttig import attribute_of
+    from coopc.dialects.encodings import attribute_of
 
     return attribute_of(parent)
 

@@ -27,6 +27,13 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
@@ -39,6 +46,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.constraints import Inferred
 from coopc.dialects.coopmatrix.types import (
     Canonicalized,
     FloatElement,
@@ -65,7 +73,6 @@ class ReadsIfPointer(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         if isinstance(op, FillOp) and op.is_pointer:
             return {EffectInstance(MemoryEffectKind.READ)}
         return set()
@@ -126,11 +133,9 @@ class FillOp(IRDLOperation, ConditionallySpeculatableInterface):
         return isinstance(type, MemRefType) or type.name in OPAQUE_POINTERS
 
     def is_speculatable(self) -> bool:
-        """Whether it may be executed where the program would not: with a number."""
         return not self.is_pointer
 
     def verify_(self) -> None:
-        """Check that the value is a number or a pointer to one."""
         type = self.value.type
         if is_memref(type):
             if type.get_num_dims() != 0:
@@ -160,7 +165,6 @@ INDEX_BITS = 64
 
 
 def is_number(attr: Attribute) -> TypeIs[Number]:
-    """Whether an attribute is a number."""
     return isinstance(attr, FloatAttr | IntegerAttr)
 
 
@@ -243,11 +247,9 @@ class ElementwiseOp(IRDLOperation, ABC):
 
     @property
     def matrix(self) -> MatrixType:
-        """The type of the result."""
         return matrix_type(self.result)
 
     def verify_integers(self) -> None:
-        """Check that the elements are integers."""
         if not is_integer(found := self.matrix.element_type):
             raise VerifyException(
                 f"expected elements that are integers, as {self.name} needs, "
@@ -290,11 +292,9 @@ class SignedBinaryOp(ElementwiseOp, ConditionallySpeculatableInterface, ABC):
         )
 
     def is_speculatable(self) -> bool:
-        """Whether it may be executed where the program would not."""
         return True
 
     def verify_(self) -> None:
-        """Check that only integers are signed."""
         if self.signed is not None:
             self.verify_integers()
 
@@ -306,7 +306,6 @@ class DivisionOp(SignedBinaryOp, ABC):
     """
 
     def is_speculatable(self) -> bool:
-        """Whether it may be executed where the program would not: a known divisor."""
         pass
 
         if not is_integer(type := self.matrix.element_type):
@@ -485,7 +484,6 @@ class ScaleOp(ElementwiseOp):
         super().__init__(operands=[value, scalar], result_types=[value.type])
 
     def verify_(self) -> None:
-        """Check that the scalar is of the element type."""
         expected: Attribute = self.matrix.element_type
         if self.scalar.type != expected:
             raise VerifyException(
@@ -501,7 +499,6 @@ class BitwiseOp(BinaryOp, ABC):
     """An operation on the bits of the elements of two matrices."""
 
     def verify_(self) -> None:
-        """Check that the elements are integers."""
         self.verify_integers()
 
 
@@ -581,7 +578,6 @@ class ShrOp(SignedBinaryOp):
     name = "coopmatrix.shr"
 
     def verify_(self) -> None:
-        """Check that the elements are integers."""
         self.verify_integers()
 
 
@@ -598,7 +594,6 @@ class NotOp(UnaryOp):
     name = "coopmatrix.not"
 
     def verify_(self) -> None:
-        """Check that the elements are integers."""
         self.verify_integers()
 
 
@@ -649,7 +644,6 @@ class ConvertOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check sizes, scope and sign."""
         verify_same_shape(self.result, self.value)
         if self.signed is not None and not any(
             is_integer(matrix_type(value).element_type)
@@ -686,7 +680,6 @@ class BitcastOp(IRDLOperation):
         super().__init__(operands=[value], result_types=[result])
 
     def verify_(self) -> None:
-        """Check sizes, scope, use and the width of the elements."""
         verify_same_shape(self.result, self.value)
         value, result = matrix_type(self.value), matrix_type(self.result)
         if value.use != result.use:
@@ -702,7 +695,6 @@ class BitcastOp(IRDLOperation):
 
 
 def verify_same_shape(result: SSAValue, value: SSAValue) -> None:
-    """Check that two matrices have the same sizes and scope."""
     expected, found = matrix_type(value), matrix_type(result)
     if found.sizes != expected.sizes:
         raise VerifyException(
@@ -717,12 +709,47 @@ def verify_same_shape(result: SSAValue, value: SSAValue) -> None:
 
 
 def _shape(matrix: MatrixType) -> str:
-    """Return the sizes of a matrix as text."""
     rows, cols = matrix.sizes
     return f"{rows} x {cols}"
 
 
 # The operation of `coopmatrix` that multiplies matrices.
+
+
+@irdl_custom_directive
+class ProductTypes(CustomDirective):
+    """` A, B, C -> R`, without the result where it is of the type of c."""
+
+    a: TypeDirective
+    b: TypeDirective
+    c: TypeDirective
+    result: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        position = parser.pos
+        types = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_type
+        )
+        if len(types) != 3:
+            parser.raise_error(
+                f"expected the types of a, b and c, got {len(types)}", position
+            )
+        for name, type in zip("abc", types, strict=True):
+            if not isinstance(type, MatrixType):
+                parser.raise_error(
+                    f"expected {name} to be a !coopmatrix.matrix, got {type}", position
+                )
+        for operand, type in zip((self.a, self.b, self.c), types, strict=True):
+            operand.set(state, (type,))
+        if parser.parse_optional_punctuation("->") is not None:
+            self.result.parse(parser, state)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        printer.print_string(" ")
+        printer.print_list(op.operand_types, printer.print_attribute)
+        if self.result.get(op) != self.c.get(op):
+            printer.print_string(" ->")
+            self.result.print(printer, state, op)
 
 
 @irdl_op_definition
@@ -759,12 +786,19 @@ class MulAddOp(IRDLOperation):
 
     a = operand_def(MatrixType)
     b = operand_def(MatrixType)
-    c = operand_def(MatrixType)
-    result = result_def(MatrixType)
+    c = operand_def(VarConstraint("C", base(MatrixType)))
+    result = result_def(base(MatrixType) & Inferred("C", lambda c: c))
     signed = opt_prop_def(SignedAttr)
     saturating = opt_prop_def(UnitAttr)
 
     traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
+    custom_directives = (ProductTypes,)
+
+    assembly_format = (
+        "$a `,` $b `,` $c (`signed` `` $signed^)? (`saturating` $saturating^)? "
+        "attr-dict "
+        "`:` custom<ProductTypes>(type($a), type($b), type($c), type($result))"
+    )
 
     def __init__(
         self,
@@ -782,12 +816,10 @@ class MulAddOp(IRDLOperation):
         )
 
     def is_signed(self, operand: Operand) -> bool:
-        """Whether the integers of `operand` are signed."""
         return self.signed is not None and operand in self.signed.data
 
     @property
     def matrices(self) -> dict[Operand, MatrixType]:
-        """The types of the four matrices."""
         return {
             Operand.A: matrix_type(self.a),
             Operand.B: matrix_type(self.b),
@@ -795,57 +827,7 @@ class MulAddOp(IRDLOperation):
             Operand.RESULT: matrix_type(self.result),
         }
 
-    @classmethod
-    def parse(cls, parser: Parser) -> "MulAddOp":
-        """Parse `%a, %b, %c signed(a) saturating : A, B, C -> R`."""
-        operands = [parser.parse_unresolved_operand()]
-        for _ in range(2):
-            parser.parse_punctuation(",")
-            operands.append(parser.parse_unresolved_operand())
-        signed = None
-        if parser.parse_optional_keyword("signed") is not None:
-            signed = SignedAttr(SignedAttr.parse_parameter(parser))
-        saturating = parser.parse_optional_keyword("saturating") is not None
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_type
-        )
-        if len(types) != 3:
-            parser.raise_error(
-                f"expected the types of a, b and c, got {len(types)}", position
-            )
-        result = None
-        if parser.parse_optional_punctuation("->") is not None:
-            result = parser.parse_type()
-        op = cls(
-            *parser.resolve_operands(operands, types, position),
-            result=result,
-            signed=signed,
-            saturating=UnitAttr() if saturating else None,
-        )
-        op.attributes = attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        if self.signed is not None:
-            printer.print_string(" signed")
-            self.signed.print_parameter(printer)
-        if self.saturating is not None:
-            printer.print_string(" saturating")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
-        if self.result.type != self.c.type:
-            printer.print_string(" -> ")
-            printer.print_attribute(self.result.type)
-
     def verify_(self) -> None:
-        """Check uses, sizes, scopes and signs."""
         matrices = self.matrices
         _verify_uses(matrices)
         _verify_sizes(matrices)
@@ -854,7 +836,6 @@ class MulAddOp(IRDLOperation):
         self._verify_signs()
 
     def _verify_signs(self) -> None:
-        """Check that only integers are signed, and that only they saturate."""
         for operand, type in self.matrices.items():
             if self.is_signed(operand) and not is_integer(type.element_type):
                 raise VerifyException(
@@ -869,7 +850,6 @@ class MulAddOp(IRDLOperation):
 
 
 def _verify_uses(matrices: dict[Operand, MatrixType]) -> None:
-    """Check that each matrix is where its use says."""
     uses = {
         Operand.A: Use.A,
         Operand.B: Use.B,
@@ -896,7 +876,6 @@ def _verify_sizes(matrices: dict[Operand, MatrixType]) -> None:
 
 
 def _verify_scopes(matrices: dict[Operand, MatrixType]) -> None:
-    """Check that all matrices are held by the same work-items."""
     expected = matrices[Operand.A].scope
     for operand, type in matrices.items():
         if type.scope != expected:
@@ -907,7 +886,6 @@ def _verify_scopes(matrices: dict[Operand, MatrixType]) -> None:
 
 
 def _verify_elements(matrices: dict[Operand, MatrixType]) -> None:
-    """Check that all matrices hold floats, or all hold integers."""
     expected = matrices[Operand.A].element_type
     for operand, type in matrices.items():
         if is_integer(type.element_type) != is_integer(expected):

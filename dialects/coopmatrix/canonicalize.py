@@ -194,7 +194,6 @@ class ElementwiseOfConstants(RewritePattern):
     """An operation on constant fills -> a fill with its result, if that is exact."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """Compute the result."""
         if not isinstance(op, ElementwiseOp) or (numbers := known(op)) is None:
             return
         if (result := folded(op, numbers)) is not None:
@@ -205,7 +204,6 @@ class ConstantToTheRight(RewritePattern):
     """`constant + x` -> `x + constant`, where the operands may be exchanged."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """Exchange the operands."""
         if not isinstance(op, BinaryOp) or not op.has_trait(Commutative):
             return
         if fill_constant(op.lhs) is not None and fill_constant(op.rhs) is None:
@@ -249,7 +247,6 @@ class NeutralElement(RewritePattern):
     """`x + 0` of integers, `x * 1` and their kin -> `x`."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """Drop the operation."""
         if not isinstance(op, BinaryOp | SignedBinaryOp):
             return
         if is_neutral(type(op), fill_constant(op.rhs)):
@@ -264,7 +261,6 @@ class AbsorbingElement(RewritePattern):
     """`x * 0`, `x & 0` and `x | -1` of integers -> the constant."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """Use the right-hand side."""
         if not isinstance(op, BinaryOp) or type(op) not in ABSORBING:
             return
         if is_integers(op.rhs, ABSORBING[type(op)]):
@@ -276,7 +272,6 @@ class RemainderOfOne(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RemOp, rewriter: PatternRewriter, /) -> None:
-        """Fill with 0."""
         if is_integer(type := op.matrix.element_type) and is_integers(op.rhs, 1):
             fill_with(IntegerAttr(0, type), op.result, rewriter, op)
 
@@ -288,7 +283,6 @@ class SameOperands(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """Drop the operation."""
         if not isinstance(op, BinaryOp | SignedBinaryOp) or op.lhs is not op.rhs:
             return
         if isinstance(op, AndOp | OrOp | MinOp | MaxOp):
@@ -303,7 +297,6 @@ class DoubleSign(RewritePattern):
     """`-(-x)` and `~~x` -> `x`; `abs(-x)` and `abs(abs(x))` -> `abs(x)`."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """Drop what has no effect."""
         if not isinstance(op, UnaryOp):
             return
         inner = op.value.owner
@@ -318,7 +311,6 @@ class ScaleByConstant(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ScaleOp, rewriter: PatternRewriter, /) -> None:
-        """Drop the scaling."""
         number = constant(op.scalar)
         if is_neutral(MulOp, number):
             rewriter.replace(op, (), (op.value,))
@@ -357,7 +349,6 @@ class FillOfOtherConstant(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: FillOp, rewriter: PatternRewriter, /) -> None:
-        """Replace the constant."""
         if op.value.type == matrix_type(op.result).element_type:
             return
         if (number := fill_constant(op.result)) is not None:
@@ -373,7 +364,6 @@ class MulAddOfZero(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MulAddOp, rewriter: PatternRewriter, /) -> None:
-        """Drop the multiplication."""
         if op.c.type != op.result.type:
             return
         same_sign = op.is_signed(Operand.C) == op.is_signed(Operand.RESULT)
@@ -387,7 +377,6 @@ class ConvertToSameType(RewritePattern):
     """A conversion or bitcast to the type that the value has -> the value."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        """Drop the conversion."""
         if isinstance(op, ConvertOp | BitcastOp) and op.value.type == op.result.type:
             rewriter.replace(op, (), (op.value,))
 
@@ -401,7 +390,6 @@ class ConvertOfConvert(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConvertOp, rewriter: PatternRewriter, /) -> None:
-        """Convert the first value to the last type."""
         if not isinstance(inner := op.value.owner, ConvertOp):
             return
         if (signed := combined_sign(inner, op)) is not None:
@@ -417,7 +405,6 @@ class ConvertOfFill(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConvertOp, rewriter: PatternRewriter, /) -> None:
-        """Fill the result with the value of the first fill."""
         fill = op.value.owner
         if not isinstance(fill, FillOp) or fill.is_pointer:
             return
@@ -438,7 +425,6 @@ class BitcastOfBitcast(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BitcastOp, rewriter: PatternRewriter, /) -> None:
-        """Take the bits of the first value."""
         if isinstance(inner := op.value.owner, BitcastOp):
             rewriter.replace(op, BitcastOp(inner.value, op.result.type))
 
@@ -448,7 +434,6 @@ class BitcastOfConstant(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BitcastOp, rewriter: PatternRewriter, /) -> None:
-        """Fill the result."""
         if (number := fill_constant(op.value)) is None:
             return
         number = bitcast(number, matrix_type(op.result).element_type)
@@ -461,7 +446,6 @@ class ReduceOfOne(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReduceOp, rewriter: PatternRewriter, /) -> None:
-        """Drop the reduction."""
         if op.value.type == op.result.type:
             rewriter.replace(op, (), (op.value,))
 
@@ -474,7 +458,6 @@ class ReduceOfFill(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReduceOp, rewriter: PatternRewriter, /) -> None:
-        """Fill the result."""
         fill = op.value.owner
         if not isinstance(fill, FillOp) or fill.is_pointer:
             return
@@ -495,7 +478,6 @@ class ApplyOfNothing(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ApplyOp, rewriter: PatternRewriter, /) -> None:
-        """Drop the loop."""
         body = op.body.block
         only = body.first_op
         if isinstance(only, YieldOp) and only.value is body.args[2]:
@@ -511,7 +493,6 @@ class ExtractOfInsert(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ExtractOp, rewriter: PatternRewriter, /) -> None:
-        """Use the value that was inserted."""
         if isinstance(insert := op.matrix.owner, InsertOp) and insert.index is op.index:
             rewriter.replace(op, (), (insert.value,))
 

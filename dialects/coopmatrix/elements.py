@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import IndexType, UnitAttr, VectorType, i1
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    VarConstraint,
     irdl_op_definition,
     lazy_traits_def,
     operand_def,
@@ -26,7 +27,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     HasParent,
@@ -38,6 +39,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.constraints import Inferred, OfType
 from coopc.dialects.coopmatrix.types import (
     Axis,
     AxisAttr,
@@ -54,6 +56,10 @@ from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective
 from coopc.layout.distribution import Distribution
 from coopc.layout.family import Matrix, distribution
+
+_MATRIX = VarConstraint("M", OfType(MatrixType))
+_SAME = Inferred("M", lambda matrix: matrix)
+_ELEMENT = Inferred("M", lambda matrix: matrix.element_type)
 
 
 @irdl_op_definition
@@ -92,11 +98,13 @@ class ExtractOp(IRDLOperation):
 
     name = "coopmatrix.extract"
 
-    matrix = operand_def(MatrixType)
+    matrix = operand_def(_MATRIX)
     index = operand_def(IndexType())
-    result = result_def()
+    result = result_def(_ELEMENT)
 
     traits = traits_def(NoMemoryEffect(), NamesConstants(), Canonicalized())
+
+    assembly_format = "$matrix `[` $index `]` attr-dict `:` type($matrix)"
 
     def __init__(self, matrix: SSAValue, index: SSAValue) -> None:
         super().__init__(
@@ -104,30 +112,7 @@ class ExtractOp(IRDLOperation):
             result_types=[matrix_type(matrix).element_type],
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> ExtractOp:
-        """Parse `%m[%i] : type`."""
-        matrix, index = parse_slot(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parse_matrix_type(parser)
-        op = cls(
-            parser.resolve_operand(matrix, type),
-            parser.resolve_operand(index, IndexType()),
-        )
-        op.attributes = attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        printer.print_string(" ")
-        print_slot(printer, self.matrix, self.index)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.matrix.type)
-
     def verify_(self) -> None:
-        """Check that the result is of the element type."""
         verify_element(self.result, matrix_type(self.matrix))
 
 
@@ -143,45 +128,19 @@ class InsertOp(IRDLOperation):
 
     name = "coopmatrix.insert"
 
-    value = operand_def()
-    matrix = operand_def(MatrixType)
+    value = operand_def(_ELEMENT)
+    matrix = operand_def(_MATRIX)
     index = operand_def(IndexType())
-    result = result_def(MatrixType)
+    result = result_def(_SAME)
 
     traits = traits_def(NoMemoryEffect(), NamesConstants())
+
+    assembly_format = "$value `,` $matrix `[` $index `]` attr-dict `:` type($matrix)"
 
     def __init__(self, value: SSAValue, matrix: SSAValue, index: SSAValue) -> None:
         super().__init__(operands=[value, matrix, index], result_types=[matrix.type])
 
-    @classmethod
-    def parse(cls, parser: Parser) -> InsertOp:
-        """Parse `%e, %m[%i] : type`."""
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        matrix, index = parse_slot(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parse_matrix_type(parser)
-        op = cls(
-            parser.resolve_operand(value, type.element_type),
-            parser.resolve_operand(matrix, type),
-            parser.resolve_operand(index, IndexType()),
-        )
-        op.attributes = attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        print_slot(printer, self.matrix, self.index)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.matrix.type)
-
     def verify_(self) -> None:
-        """Check the types of the value and the result."""
         verify_element(self.value, matrix_type(self.matrix))
         verify_same_type(self.result, self.matrix)
 
@@ -214,7 +173,6 @@ class CoordOp(IRDLOperation):
 
 
 def verify_element(value: SSAValue, matrix: MatrixType) -> None:
-    """Check that a scalar is of the element type of a matrix."""
     if value.type != matrix.element_type:
         raise VerifyException(
             f"expected a scalar of {matrix.element_type}, the element type of the "
@@ -223,36 +181,11 @@ def verify_element(value: SSAValue, matrix: MatrixType) -> None:
 
 
 def verify_same_type(result: SSAValue, operand: SSAValue) -> None:
-    """Check that a result has the type of an operand."""
     if result.type != operand.type:
         raise VerifyException(
             f"expected a result of {operand.type}, the type of the operand, "
             f"got {result.type}"
         )
-
-
-def parse_slot(parser: Parser) -> tuple[UnresolvedOperand, UnresolvedOperand]:
-    """Parse `%m[%i]`."""
-    matrix = parser.parse_unresolved_operand()
-    with parser.in_square_brackets():
-        index = parser.parse_unresolved_operand()
-    return matrix, index
-
-
-def print_slot(printer: Printer, matrix: SSAValue, index: SSAValue) -> None:
-    """Print `%m[%i]`."""
-    printer.print_ssa_value(matrix)
-    with printer.in_square_brackets():
-        printer.print_ssa_value(index)
-
-
-def parse_matrix_type(parser: Parser) -> MatrixType:
-    """Parse the type of a matrix."""
-    position = parser.pos
-    type = parser.parse_type()
-    if not isinstance(type, MatrixType):
-        parser.raise_error(f"expected a !coopmatrix.matrix, got {type}", position)
-    return type
 
 
 # Where the elements of a matrix type are, by the attribute of its kernel.
@@ -321,7 +254,6 @@ class ExtractRowSliceOp(IRDLOperation):
         super().__init__(operands=[matrix, offset], result_types=[result])
 
     def verify_(self) -> None:
-        """Check the shape and the element type of the slice."""
         verify_row_slice(self.result, matrix_type(self.matrix))
 
 
@@ -344,12 +276,17 @@ class InsertRowSliceOp(IRDLOperation):
     name = "coopmatrix.insert_row_slice"
 
     value = operand_def(VectorType)
-    matrix = operand_def(MatrixType)
+    matrix = operand_def(_MATRIX)
     offset = operand_def(IndexType())
     mask = opt_operand_def(VectorType)
-    result = result_def(MatrixType)
+    result = result_def(_SAME)
 
     traits = traits_def(Collective(), Pure(), NamesConstants())
+
+    assembly_format = (
+        "$value `,` $matrix `[` $offset `]` (`mask` $mask^ `:` type($mask))? attr-dict "
+        "`:` type($value) `,` type($matrix)"
+    )
 
     def __init__(
         self,
@@ -362,49 +299,7 @@ class InsertRowSliceOp(IRDLOperation):
             operands=[value, matrix, offset, mask], result_types=[matrix.type]
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> InsertRowSliceOp:
-        """Parse `%v, %m[%k] mask %mask : mask-type : vector-type, matrix-type`."""
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        matrix, offset = parse_slot(parser)
-        mask = None
-        if parser.parse_optional_keyword("mask") is not None:
-            unresolved = parser.parse_unresolved_operand()
-            parser.parse_punctuation(":")
-            mask = parser.resolve_operand(unresolved, parser.parse_type())
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value_type = parser.parse_type()
-        parser.parse_punctuation(",")
-        op = cls(
-            parser.resolve_operand(value, value_type),
-            parser.resolve_operand(matrix, parser.parse_type()),
-            parser.resolve_operand(offset, IndexType()),
-            mask,
-        )
-        op.attributes = attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        print_slot(printer, self.matrix, self.offset)
-        if self.mask is not None:
-            printer.print_string(" mask ")
-            printer.print_ssa_value(self.mask)
-            printer.print_string(" : ")
-            printer.print_attribute(self.mask.type)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.matrix.type)
-
     def verify_(self) -> None:
-        """Check the slice, its mask and the result."""
         slice = verify_row_slice(self.value, matrix_type(self.matrix))
         verify_same_type(self.result, self.matrix)
         expected = VectorType(i1, slice.get_shape())
@@ -486,7 +381,6 @@ class ReduceOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check the result and the sign."""
         value = matrix_type(self.value)
         if self.result.type != (expected := reduced(value, self.axis.data)):
             raise VerifyException(
@@ -569,7 +463,6 @@ class ApplyOp(IRDLOperation):
 
     @staticmethod
     def new_block(matrix: MatrixType) -> Block:
-        """Return an empty body for matrices of a type."""
         return Block(arg_types=(IndexType(), IndexType(), matrix.element_type))
 
     @classmethod
@@ -583,7 +476,10 @@ class ApplyOp(IRDLOperation):
         parser.parse_keyword("in")
         value = parser.parse_unresolved_operand()
         parser.parse_punctuation(":")
-        type = parse_matrix_type(parser)
+        position = parser.pos
+        type = parser.parse_type()
+        if not isinstance(type, MatrixType):
+            parser.raise_error(f"expected a !coopmatrix.matrix, got {type}", position)
         types = (IndexType(), IndexType(), type.element_type)
         arguments = [name.resolve(of) for name, of in zip(names, types, strict=True)]
         body = parser.parse_region(arguments)
@@ -592,7 +488,6 @@ class ApplyOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         printer.print_string(" ")
         with printer.in_parens():
             printer.print_list(self.body.block.args, printer.print_ssa_value)
@@ -605,7 +500,6 @@ class ApplyOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
     def verify_(self) -> None:
-        """Check the body's arguments, what it yields, and the result."""
         verify_same_type(self.result, self.value)
         matrix = matrix_type(self.value)
         expected = (IndexType(), IndexType(), matrix.element_type)
@@ -631,7 +525,6 @@ class ApplyOp(IRDLOperation):
 
 
 def reduced(matrix: MatrixType, axis: Axis) -> MatrixType:
-    """Return the type that a reduction of `matrix` along an axis has."""
     rows, cols = matrix.sizes
     sizes: tuple[Size, Size] = (rows, 1) if axis == Axis.ROWS else (1, cols)
     return matrix.with_shape(*sizes)

@@ -65,18 +65,15 @@ class AccessOp(IRDLOperation, ABC):
 
     @property
     def matrix(self) -> MatrixType:
-        """The type of the matrix that is read or written."""
         raise NotImplementedError
 
     @property
     def memory_type(self) -> MemRefType:
-        """The type of the memref."""
         type = self.memory.type
         assert is_memref(type), type
         return type
 
     def verify_(self) -> None:
-        """Check the memref and the positions against the matrix."""
         memory, matrix = self.memory_type, self.matrix
         if memory.get_num_dims() < 2:
             raise VerifyException(
@@ -97,7 +94,6 @@ class AccessOp(IRDLOperation, ABC):
             verify_packed(matrix)
 
     def verify_pointee(self) -> None:
-        """Check that memory holds elements of the matrix."""
         expected, found = self.matrix.element_type, self.memory_type.element_type
         if found != expected:
             raise VerifyException(
@@ -181,7 +177,6 @@ class PlainAccessOp(AccessOp, ABC):
             )
 
     def verify_(self) -> None:
-        """Check the alignment, too."""
         super().verify_()
         if self.alignment is None:
             return
@@ -192,11 +187,7 @@ class PlainAccessOp(AccessOp, ABC):
             )
 
     def verify_not_handed(self, scope: ScopeAttr | None, word: str, who: str) -> None:
-        """Check that data is handed over the way that `who` does, which is another.
-
-        Raises:
-            VerifyException: `scope` says to whom.
-        """
+        """Check that data is handed over the way that `who` does, which is another."""
         if scope is not None:
             raise VerifyException(
                 f"expected {word} on {who} only, as SPIR-V has "
@@ -205,12 +196,7 @@ class PlainAccessOp(AccessOp, ABC):
 
 
 def verify_packed(matrix: MatrixType) -> None:
-    """Check that a matrix can have the `packed` layout.
-
-    Raises:
-        VerifyException: for a use other than b, for elements wider than a channel, and
-            for rows that do not fill the channels.
-    """
+    """Check that a matrix can have the `packed` layout."""
     if matrix.use.data != Use.B:
         raise VerifyException(
             f"expected use b, the one with a packed layout, got {matrix.use.data}"
@@ -230,7 +216,6 @@ def verify_packed(matrix: MatrixType) -> None:
 
 
 def verify_no_zero_stride(op: AccessOp) -> None:
-    """Check that the memref of a store has no stride of 0."""
     if 0 in op.matrix_strides:
         raise VerifyException(
             "expected strides greater than 0: a store would write elements over each "
@@ -253,7 +238,6 @@ class ReadsUnlessVolatile(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         read = EffectInstance(MemoryEffectKind.READ)
         if isinstance(op, LoadOp) and op.volatile is None:
             return {read}
@@ -263,7 +247,6 @@ class ReadsUnlessVolatile(MemoryEffect):
 def _memory_operands(
     volatile: bool, nontemporal: bool, alignment: int | None
 ) -> dict[str, Attribute | None]:
-    """Return the properties of a plain access that say how it is done."""
     return {
         "volatile": UnitAttr() if volatile else None,
         "nontemporal": UnitAttr() if nontemporal else None,
@@ -323,11 +306,9 @@ class LoadOp(PlainAccessOp):
 
     @property
     def matrix(self) -> MatrixType:
-        """The type of the result."""
         return matrix_type(self.result)
 
     def verify_(self) -> None:
-        """Check that it makes nothing available, which is of stores."""
         super().verify_()
         self.verify_not_handed(self.available, "available", "a store")
 
@@ -386,11 +367,9 @@ class StoreOp(PlainAccessOp):
 
     @property
     def matrix(self) -> MatrixType:
-        """The type of the value."""
         return matrix_type(self.value)
 
     def verify_(self) -> None:
-        """Check that no two elements are written to one place; visible is of loads."""
         super().verify_()
         self.verify_not_handed(self.visible, "visible", "a load")
         verify_no_zero_stride(self)
@@ -423,32 +402,11 @@ class PrefetchOp(AccessOp):
         "(`level` `=` $level^)? attr-dict `:` type($memory) `,` qualified($matrix_type)"
     )
 
-    def __init__(
-        self,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        matrix_type: Attribute,
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        level: int | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[memory, positions],
-            properties={
-                "matrix_type": matrix_type,
-                "layout": LayoutAttr(layout),
-                "checked": checked,
-                "level": None if level is None else IntegerAttr(level, 32),
-            },
-        )
-
     @property
     def matrix(self) -> MatrixType:
-        """The type that a load would have."""
         return self.matrix_type
 
     def verify_(self) -> None:
-        """Check the level too."""
         super().verify_()
         if self.level is not None and (level := self.level.value.data) < 1:
             raise VerifyException(
@@ -475,11 +433,9 @@ class AtomicOp(AccessOp, ABC):
 
     @property
     def atomic_scope(self) -> Scope:
-        """Who sees the access as atomic."""
         return self.scope.data if self.scope is not None else Scope.DEVICE
 
     def verify_(self) -> None:
-        """Check the ordering, and the element type: atomics need whole bytes."""
         super().verify_()
         if self.ordering.data in (refused := self.refused_orderings()):
             *most, last = (each for each in Ordering if each not in refused)
@@ -497,21 +453,6 @@ class AtomicOp(AccessOp, ABC):
     def refused_orderings(cls) -> tuple[Ordering, ...]:
         """Return the orderings that such an access cannot have."""
         return ()
-
-
-def _properties(
-    layout: Layout,
-    checked: CheckedAttr | None,
-    ordering: Ordering,
-    scope: Scope | None,
-) -> dict[str, Attribute | None]:
-    """Return the properties that every atomic access has."""
-    return {
-        "layout": LayoutAttr(layout),
-        "checked": checked,
-        "ordering": OrderingAttr(ordering),
-        "scope": None if scope is None else ScopeAttr(scope),
-    }
 
 
 @irdl_op_definition
@@ -533,25 +474,8 @@ class AtomicLoadOp(AtomicOp):
 
     assembly_format = _ATOMIC + "attr-dict `:` type($memory) `->` type($result)"
 
-    def __init__(
-        self,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        result: Attribute,
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        ordering: Ordering = Ordering.RELAXED,
-        scope: Scope | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[memory, positions],
-            properties=_properties(layout, checked, ordering, scope),
-            result_types=[result],
-        )
-
     @property
     def matrix(self) -> MatrixType:
-        """The type of the result."""
         return matrix_type(self.result)
 
     @classmethod
@@ -582,24 +506,8 @@ class AtomicStoreOp(AtomicOp):
         "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory)"
     )
 
-    def __init__(
-        self,
-        value: SSAValue,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        ordering: Ordering = Ordering.RELAXED,
-        scope: Scope | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[value, memory, positions],
-            properties=_properties(layout, checked, ordering, scope),
-        )
-
     @property
     def matrix(self) -> MatrixType:
-        """The type of the value."""
         return matrix_type(self.value)
 
     @classmethod
@@ -608,7 +516,6 @@ class AtomicStoreOp(AtomicOp):
         return Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE
 
     def verify_(self) -> None:
-        """Check that no two elements are written to one place."""
         super().verify_()
         verify_no_zero_stride(self)
 
@@ -624,29 +531,11 @@ class AtomicUpdateOp(AtomicOp, ABC):
 
     traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
 
-    def __init__(
-        self,
-        value: SSAValue,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        ordering: Ordering = Ordering.RELAXED,
-        scope: Scope | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[value, memory, positions],
-            properties=_properties(layout, checked, ordering, scope),
-            result_types=[value.type],
-        )
-
     @property
     def matrix(self) -> MatrixType:
-        """The type of the value and of the result."""
         return matrix_type(self.value)
 
     def verify_(self) -> None:
-        """Check that the result is of the type of the value."""
         super().verify_()
         if self.result.type != self.value.type:
             raise VerifyException(
@@ -684,23 +573,7 @@ class AtomicOrderOp(AtomicUpdateOp, ABC):
 
     signed = opt_prop_def(UnitAttr)
 
-    def __init__(
-        self,
-        value: SSAValue,
-        memory: SSAValue,
-        positions: Sequence[SSAValue],
-        layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        ordering: Ordering = Ordering.RELAXED,
-        scope: Scope | None = None,
-        signed: bool = False,
-    ) -> None:
-        super().__init__(value, memory, positions, layout, checked, ordering, scope)
-        if signed:
-            self.signed = UnitAttr()
-
     def verify_(self) -> None:
-        """Check that only integers are signed."""
         super().verify_()
         if self.signed is not None and not is_integer(self.matrix.element_type):
             raise VerifyException(

@@ -181,12 +181,11 @@ class CheckedAttr(BitEnumAttribute[Axis]):
     delimiter_value = Parser.Delimiter.PAREN
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print the axes in the order of the enumeration."""
+        # A set has no order: that of the enumeration is printed.
         with printer.in_parens():
             printer.print_string(", ".join(x for x in Axis if x in self.data))
 
     def verify(self) -> None:
-        """Check that there is an axis: without any, the attribute is left out."""
         if not self.data:
             raise VerifyException("expected rows, cols or both to be checked, got none")
 
@@ -199,12 +198,11 @@ class SignedAttr(BitEnumAttribute[Operand]):
     delimiter_value = Parser.Delimiter.PAREN
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print the operands in the order of the enumeration."""
+        # A set has no order: that of the enumeration is printed.
         with printer.in_parens():
             printer.print_string(", ".join(x for x in Operand if x in self.data))
 
     def verify(self) -> None:
-        """Check that there is an operand: without any, the attribute is left out."""
         if not self.data:
             raise VerifyException("expected a, b, c or result to be signed, got none")
 
@@ -299,14 +297,12 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
         return element(self).bitwidth
 
     def with_shape(self, rows: Size, cols: Size) -> "MatrixType":
-        """Return this type with other sizes."""
         sizes = size_attr(rows), size_attr(cols)
         return MatrixType(
             *sizes, self.element_type, self.use, self.scope, self.use_name
         )
 
     def with_element(self, element_type: Attribute) -> "MatrixType":
-        """Return this type with elements of another type."""
         sizes = self.rows, self.cols
         return MatrixType(*sizes, element_type, self.use, self.scope, self.use_name)
 
@@ -342,7 +338,6 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
         return *sizes, element_type, use, scope, use_name
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<8x16xf16, a>`, with the scope where it is not the subgroup."""
         sizes = self.sizes
         delimiter = "x" if all(isinstance(size, int) for size in sizes) else " x "
         with printer.in_angle_brackets():
@@ -364,7 +359,6 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(f", scope = {self.scope.data}")
 
     def verify(self) -> None:
-        """Check the sizes, the names and the element type."""
         for size, what in zip(self.sizes, ("rows", "columns"), strict=True):
             if isinstance(size, int) and size < 1:
                 found = "?" if size == DYNAMIC_INDEX else size
@@ -387,12 +381,10 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
 
 
 def size_attr(size: Size) -> IntAttr | SymbolRefAttr:
-    """Return the attribute of a size."""
     return IntAttr(size) if isinstance(size, int) else SymbolRefAttr(size)
 
 
 def size_of(attr: IntAttr | SymbolRefAttr) -> Size:
-    """Return the size that an attribute holds."""
     return attr.data if isinstance(attr, IntAttr) else attr.root_reference.data
 
 
@@ -410,7 +402,6 @@ def unsupported_element(attr: Attribute) -> str | None:
 
 
 def matrix_type(value: SSAValue) -> MatrixType:
-    """Return the type of a value that an op definition constrains to be a matrix."""
     assert isinstance(value.type, MatrixType), value.type
     return value.type
 
@@ -502,7 +493,6 @@ class SpecConstantOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check that the id is a number that no constant before it has."""
         if self.id is None:
             return
         id = self.id.value.data
@@ -544,14 +534,12 @@ class Canonicalized(HasCanonicalizationPatternsTrait):
     """The operation has canonical forms: see `canonicalize.PATTERNS`."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        """Return the patterns of `op`."""
         table: dict[type[Operation], tuple[RewritePattern, ...]]
         table = import_module(PATTERNS).PATTERNS
         return table[op]
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """Return the patterns of every such operation: none."""
         return ()
 
 
@@ -563,7 +551,6 @@ class NamesConstants(SymbolUserOpInterface):
     """
 
     def verify(self, op: Operation) -> None:
-        """Look up the names in the types of operands, results and properties."""
         for value in (*op.operands, *op.results):
             _verify_names(op, value.type)
         for attr in op.properties.values():
@@ -622,7 +609,6 @@ def _top(op: Operation) -> Operation:
 
 
 def _constant(op: Operation, name: str, what: str) -> int:
-    """Return the default of the constant `name`, which `what` names."""
     found = SymbolTable.lookup_symbol(op, name)
     if isinstance(found, SpecConstantOp):
         return found.value.value.data

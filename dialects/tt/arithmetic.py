@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -55,14 +55,10 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import (
     EnumConstraint,
     InputPrecision,
-    InputPrecisionKeyword,
-    LhsElementKeyword,
+    Keyword,
     PropagateNan,
-    PropagateNanKeyword,
     PtrType,
-    RhsElementKeyword,
     Rounding,
-    RoundingKeyword,
     ScaledElement,
     Tensor,
     bits_of,
@@ -91,16 +87,11 @@ class CastOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
     assembly_format = "$src attr-dict `:` type($src) `->` type($result)"
 
-    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[src], result_types=[result_type])
-
     def verify_(self) -> None:
-        """Check that shape and encoding stay, and what the cast allows."""
         expect_like("the result", self.result.type, "src", self.src.type)
         self.verify_elements(element_of(self.src.type), element_of(self.result.type))
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check the types of the elements."""
         raise NotImplementedError(self.name)
 
 
@@ -122,7 +113,6 @@ class BitcastOp(CastOp):
     name = "tt.bitcast"
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check that both have as many bits, or are pointers to one address space."""
         if isinstance(src, PtrType) and isinstance(result, PtrType):
             wanted, found = src.address_space.data, result.address_space.data
             if wanted != found:
@@ -156,7 +146,6 @@ class IntToPtrOp(CastOp):
     name = "tt.int_to_ptr"
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check that an i64 becomes a pointer."""
         if src != i64 or not isinstance(result, PtrType):
             raise VerifyException(
                 f"expected i64 to become a pointer, got {src} to {result}"
@@ -181,7 +170,6 @@ class PtrToIntOp(CastOp):
     name = "tt.ptr_to_int"
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check that a pointer becomes an i64."""
         if not isinstance(src, PtrType) or result != i64:
             raise VerifyException(
                 f"expected a pointer to become i64, got {src} to {result}"
@@ -207,28 +195,17 @@ class FpToFpOp(CastOp):
 
     rounding = opt_prop_def(EnumConstraint(Rounding))
 
-    custom_directives = (RoundingKeyword,)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "$src attr-dict custom<RoundingKeyword>($rounding) "
+        "$src attr-dict (`,` `rounding` `=` custom<Keyword>($rounding)^)? "
         "`:` type($src) `->` type($result)"
     )
 
-    def __init__(
-        self, src: SSAValue, result_type: Attribute, rounding: Rounding | None = None
-    ) -> None:
-        super(CastOp, self).__init__(
-            operands=[src],
-            properties={"rounding": None if rounding is None else rounding.attribute},
-            result_types=[result_type],
-        )
-
     @property
     def rounding_mode(self) -> Rounding | None:
-        """How it is rounded, where that is said."""
         return None if self.rounding is None else member(Rounding, self.rounding)
 
     def verify_elements(self, src: Attribute, result: Attribute) -> None:
-        """Check that both are floats, and rounding where one gets narrower."""
         if not isinstance(src, AnyFloat) or not isinstance(result, AnyFloat):
             raise VerifyException(
                 f"expected a float to become a float, got {src} to {result}"
@@ -247,7 +224,6 @@ class MathOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        """Check that the elements are floats."""
         expect_floats(self.results[0].type)
 
 
@@ -260,12 +236,8 @@ class BinaryMathOp(MathOp, ABC):
 
     assembly_format = "$x `,` $y attr-dict `:` type($x)"
 
-    def __init__(self, x: SSAValue, y: SSAValue) -> None:
-        super().__init__(operands=[x, y], result_types=[x.type])
-
 
 def expect_floats(type: Attribute) -> None:
-    """Check that a type is a float, or a tensor of floats."""
     if not isinstance(element_of(type), AnyFloat):
         raise VerifyException(f"expected floats, got {type}")
 
@@ -292,20 +264,11 @@ class ClampFOp(MathOp):
     propagate_nan = prop_def(EnumConstraint(PropagateNan), prop_name="propagateNan")
     result = result_def(MathOp.T)
 
-    custom_directives = (PropagateNanKeyword,)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "$x `,` $min `,` $max `,` custom<PropagateNanKeyword>($propagateNan) "
+        "$x `,` $min `,` $max `,` `propagateNan` `=` custom<Keyword>($propagateNan) "
         "attr-dict `:` type($result)"
     )
-
-    def __init__(
-        self, x: SSAValue, min: SSAValue, max: SSAValue, propagate_nan: PropagateNan
-    ) -> None:
-        super().__init__(
-            operands=[x, min, max],
-            properties={"propagateNan": propagate_nan.attribute},
-            result_types=[x.type],
-        )
 
 
 @irdl_op_definition
@@ -328,9 +291,6 @@ class PreciseSqrtOp(MathOp):
     result = result_def(MathOp.T)
 
     assembly_format = "$x attr-dict `:` type($x)"
-
-    def __init__(self, x: SSAValue) -> None:
-        super().__init__(operands=[x], result_types=[x.type])
 
 
 @irdl_op_definition
@@ -367,7 +327,6 @@ class MulhiUIOp(BinaryMathOp):
     name = "tt.mulhiui"
 
     def verify_(self) -> None:
-        """Check that the elements are integers."""
         if not isinstance(element_of(self.x.type), IntegerType):
             raise VerifyException(f"expected integers, got {self.x.type}")
 
@@ -448,7 +407,6 @@ class PureOrNot(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
-        """Return what `op` does to memory; None is anything."""
         pure = op.properties["pure"]
         is_pure = isinstance(pure, IntegerAttr) and bool(pure.value.data)
         return set[EffectInstance]() if is_pure else None
@@ -483,22 +441,7 @@ class ExternElementwiseOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
-    def __init__(
-        self, srcs: Sequence[SSAValue], symbol: str, result_type: Attribute
-    ) -> None:
-        super().__init__(
-            operands=[srcs],
-            properties={
-                "libname": StringAttr(""),
-                "libpath": StringAttr(""),
-                "pure": IntegerAttr.from_bool(True),
-                "symbol": StringAttr(symbol),
-            },
-            result_types=[result_type],
-        )
-
     def verify_(self) -> None:
-        """Check that there is something to apply it to, in one shape."""
         if not self.srcs:
             raise VerifyException("expected one operand or more, got none")
         for at, src in enumerate(self.srcs):
@@ -510,11 +453,7 @@ class ExternElementwiseOp(IRDLOperation):
 
 
 def expect_alike(values: Sequence[SSAValue]) -> None:
-    """Check that values have the shape and the encoding of the first one.
-
-    Raises:
-        VerifyException: they have not.
-    """
+    """Check that values have the shape and the encoding of the first one."""
     for at, value in enumerate(values):
         expect_like(f"value {at}", value.type, "the first", values[0].type)
 
@@ -550,29 +489,7 @@ class ElementwiseInlineAsmOp(IRDLOperation):
         "$asm_string attr-dict ($args^ `:` type($args))? `->` type($results_)"
     )
 
-    def __init__(
-        self,
-        asm_string: str,
-        constraints: str,
-        args: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        *,
-        pure: bool = True,
-        packed_element: int = 1,
-    ) -> None:
-        super().__init__(
-            operands=[args],
-            properties={
-                "asm_string": StringAttr(asm_string),
-                "constraints": StringAttr(constraints),
-                "pure": IntegerAttr.from_bool(pure),
-                "packed_element": IntegerAttr(packed_element, i32),
-            },
-            result_types=[result_types],
-        )
-
     def verify_(self) -> None:
-        """Check that operands and results have one shape."""
         if not self.results_:
             raise VerifyException("expected a result or more, got none")
         expect_alike([*self.results_, *self.args])
@@ -605,22 +522,7 @@ class MapElementwiseOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
-    def __init__(
-        self,
-        srcs: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        scalar_op: Region,
-        pack: int = 1,
-    ) -> None:
-        super().__init__(
-            operands=[srcs],
-            properties={"pack": IntegerAttr(pack, i32)},
-            result_types=[result_types],
-            regions=[scalar_op],
-        )
-
     def verify_(self) -> None:
-        """Check that tensors have one shape."""
         if not self.srcs:
             raise VerifyException("expected a tensor to map, got none")
         expect_alike([*self.srcs, *self.results_])
@@ -647,9 +549,6 @@ class MapElementwiseReturnOp(IRDLOperation):
         lambda: (IsTerminator(), HasParent(MapElementwiseOp), ReturnLike(), Pure())
     )
     assembly_format = "attr-dict ($result^ `:` type($result))?"
-
-    def __init__(self, *result: SSAValue) -> None:
-        super().__init__(operands=[result])
 
 
 # `tt.dot`: the product of two tensors, which DPAS computes.
@@ -696,33 +595,19 @@ class DotOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    custom_directives = (InputPrecisionKeyword,)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "$a `,` $b `,` $c custom<InputPrecisionKeyword>($inputPrecision) attr-dict "
+        "$a `,` $b `,` $c (`,` `inputPrecision` `=` "
+        "custom<Keyword>($inputPrecision)^)? attr-dict "
         "`:` type($a) `*` type($b) `->` type($d)"
     )
 
-    def __init__(
-        self,
-        a: SSAValue,
-        b: SSAValue,
-        c: SSAValue,
-        precision: InputPrecision = InputPrecision.IEEE,
-    ) -> None:
-        super().__init__(
-            operands=[a, b, c],
-            properties={"inputPrecision": precision.attribute},
-            result_types=[c.type],
-        )
-
     @property
     def precision(self) -> InputPrecision:
-        """With what precision operands of f32 are multiplied."""
         return member(InputPrecision, self.input_precision)
 
     @property
     def types(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The types of a, b and c."""
         a, b, c = self.a.type, self.b.type, self.c.type
         assert is_tensor(a), a
         assert is_tensor(b), b
@@ -730,7 +615,6 @@ class DotOp(IRDLOperation):
         return a, b, c
 
     def verify_(self) -> None:
-        """Check shapes, then elements, then encodings."""
         a, b, c = self.types
         verify_product(a, b, c)
         verify_elements(a, b, c)
@@ -772,45 +656,22 @@ class DotScaledOp(IRDLOperation):
 
     traits = traits_def(Pure())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    custom_directives = (LhsElementKeyword, RhsElementKeyword)
+    custom_directives = (Keyword,)
     assembly_format = (
         "$a (`scale` $a_scale^)? `,` $b (`scale` $b_scale^)? `,` $c "
-        "custom<LhsElementKeyword>($a_elem_type) "
-        "custom<RhsElementKeyword>($b_elem_type) attr-dict "
+        "`lhs` `=` custom<Keyword>($a_elem_type) "
+        "`rhs` `=` custom<Keyword>($b_elem_type) attr-dict "
         "`:` type($a) (`,` type($a_scale)^)? `*` type($b) (`,` type($b_scale)^)? "
         "`->` type($d)"
     )
 
-    def __init__(
-        self,
-        a: SSAValue,
-        b: SSAValue,
-        c: SSAValue,
-        elements: tuple[ScaledElement, ScaledElement],
-        scales: tuple[SSAValue | None, SSAValue | None] = (None, None),
-    ) -> None:
-        super().__init__(
-            operands=[a, b, c, *(() if x is None else (x,) for x in scales)],
-            properties={
-                "a_elem_type": elements[0].attribute,
-                "b_elem_type": elements[1].attribute,
-                "fastMath": IntegerAttr.from_bool(False),
-            },
-            result_types=[c.type],
-        )
-
     def verify_(self) -> None:
-        """Check the shape of c; how many elements a byte has is not looked at."""
         rows, cols = shape_of(self.a.type)[:-1], shape_of(self.b.type)[-1:]
         expect_shape("c", self.c.type, (*rows, *cols), "M of a and N of b")
 
 
 def verify_product(a: Tensor, b: Tensor, c: Tensor) -> None:
-    """Check that shapes are those of a product.
-
-    Raises:
-        VerifyException: they are not.
-    """
+    """Check that shapes are those of a product."""
     rank = len(a.get_shape())
     if rank not in (2, 3):
         raise VerifyException(
@@ -832,11 +693,7 @@ def verify_product(a: Tensor, b: Tensor, c: Tensor) -> None:
 
 
 def verify_elements(a: Tensor, b: Tensor, c: Tensor) -> None:
-    """Check that a and b can be multiplied, and added to c.
-
-    Raises:
-        VerifyException: they cannot.
-    """
+    """Check that a and b can be multiplied, and added to c."""
     left, right, sum = a.element_type, b.element_type, c.element_type
     if not isinstance(left, AnyFloat | IntegerType):
         raise VerifyException(f"expected a of integers or floats, got {left}")
@@ -849,11 +706,7 @@ def verify_elements(a: Tensor, b: Tensor, c: Tensor) -> None:
 
 
 def verify_encodings(a: Tensor, b: Tensor, c: Tensor) -> None:
-    """Check that a and b are kept as operands of c's encoding.
-
-    Raises:
-        VerifyException: they are not, or DPAS of that encoding takes other elements.
-    """
+    """Check that a and b are kept as operands of c's encoding."""
     if not (has_encoding(a) or has_encoding(b) or has_encoding(c)):
         return
     parent = encoding_of(c)
@@ -875,11 +728,7 @@ def verify_encodings(a: Tensor, b: Tensor, c: Tensor) -> None:
 
 
 def verify_channel(name: str, type: Tensor, parent: DpasEncoding) -> None:
-    """Check that opsPerChan elements fill a channel of 32 bits.
-
-    Raises:
-        VerifyException: they do not.
-    """
+    """Check that opsPerChan elements fill a channel of 32 bits."""
     wanted, found = CHANNEL_BITS // parent.ops_per_chan, bits_of(type)
     widens = isinstance(type.element_type, AnyFloat) and (found, wanted) == (8, 16)
     if found != wanted and not widens:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -19,17 +18,11 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.irdl.declarative_assembly_format import (
-    AttributeVariable,
-    irdl_custom_directive,
-)
-from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.pointers import CachedOp, parse_named, print_named
+from coopc.dialects.tt.pointers import CachedOp, Clauses
 from coopc.dialects.tt.types import (
     CacheModifier,
     ElidedDesc,
@@ -103,17 +96,14 @@ class MakeTensorDescriptorOp(IRDLOperation):
 
     @property
     def type(self) -> TensorDescType:
-        """The type of the result."""
         assert isinstance(self.result.type, TensorDescType), self.result.type
         return self.result.type
 
     @property
     def padding_option(self) -> Padding:
-        """What is read outside of the tensor."""
         return member(Padding, self.padding)
 
     def verify_(self) -> None:
-        """Check that there is a size and a stride for each dimension."""
         rank = self.type.rank
         if len(self.shape) != rank:
             raise VerifyException(
@@ -141,7 +131,6 @@ def descriptor_type(desc: SSAValue) -> TensorDescType:
 
 
 def verify_indices(type: TensorDescType, indices: Sequence[SSAValue]) -> None:
-    """Check that there is an index for each dimension of a descriptor."""
     if len(indices) != type.rank:
         raise VerifyException(
             f"expected {type.rank} indices, the rank of {sizes(type.shape)}, "
@@ -165,9 +154,6 @@ def verify_block(name: str, value: SSAValue, desc: SSAValue, op: IRDLOperation) 
     """Check that a tensor is a block of a descriptor.
 
     Leading dimensions of size 1 can be left out.
-
-    Raises:
-        VerifyException: it has another shape, or other elements.
     """
     type = descriptor_type(desc)
     expect_element(name, value.type, type.element, "as desc has")
@@ -176,27 +162,6 @@ def verify_block(name: str, value: SSAValue, desc: SSAValue, op: IRDLOperation) 
     if missing > 0 and set(wanted[:missing]) == {1}:
         wanted = wanted[missing:]
     expect_shape(name, value.type, wanted, "a block of desc")
-
-
-def parse_indexed(
-    parser: Parser,
-) -> tuple[UnresolvedOperand, list[UnresolvedOperand]]:
-    """Parse `%desc[%i, %j]`."""
-    desc = parser.parse_unresolved_operand()
-    indices = parser.parse_comma_separated_list(
-        parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-    )
-    return desc, indices
-
-
-def print_indexed(
-    printer: Printer, desc: SSAValue, indices: Sequence[SSAValue]
-) -> None:
-    """Print what `parse_indexed` reads."""
-    printer.print_string(" ")
-    printer.print_ssa_value(desc)
-    with printer.in_square_brackets():
-        printer.print_list(indices, printer.print_ssa_value)
 
 
 @irdl_op_definition
@@ -226,6 +191,11 @@ class DescriptorLoadOp(CachedOp):
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
+    custom_directives = (Clauses,)
+    assembly_format = (
+        "$desc `[` $indices `]` custom<Clauses>($cache, $evict) attr-dict "
+        "`:` type($desc) `->` type($result)"
+    )
 
     def __init__(
         self,
@@ -243,37 +213,8 @@ class DescriptorLoadOp(CachedOp):
         )
 
     def verify_(self) -> None:
-        """Check the number of indices and the block."""
         verify_indices(descriptor_type(self.desc), self.indices)
         verify_block("the result", self.result, self.desc, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> DescriptorLoadOp:
-        """Parse `%desc[%i, %j] cacheModifier = ca {..} : type -> type`."""
-        desc, indices = parse_indexed(parser)
-        named = parse_named(parser, cls, clauses=True)
-        parser.parse_punctuation(":")
-        desc_type = parser.parse_type()
-        parser.parse_punctuation("->")
-        result_type = parser.parse_type()
-        return cls.build(
-            operands=[
-                parser.resolve_operand(desc, desc_type),
-                [parser.resolve_operand(index, i32) for index in indices],
-            ],
-            result_types=[result_type],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_indexed(printer, self.desc, self.indices)
-        print_named(printer, self, clauses=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.desc.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
 
 
 @irdl_op_definition
@@ -313,7 +254,6 @@ class DescriptorStoreOp(IRDLOperation):
         super().__init__(operands=[desc, src, indices])
 
     def verify_(self) -> None:
-        """Check the number of indices and the block."""
         verify_indices(descriptor_type(self.desc), self.indices)
         verify_block("src", self.src, self.desc, self)
 
@@ -329,14 +269,6 @@ class Combination(TritonEnum):
     AND = 6
     OR = 7
     XOR = 8
-
-
-@irdl_custom_directive
-class CombinationKeyword(Keyword):
-    """`add`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = Combination
-    attr: AttributeVariable
 
 
 @irdl_op_definition
@@ -365,25 +297,13 @@ class DescriptorReduceOp(IRDLOperation):
     indices = var_operand_def(eq(i32))
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    custom_directives = (CombinationKeyword,)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "custom<CombinationKeyword>($kind) `,` $desc `[` $indices `]` `,` $src "
+        "custom<Keyword>($kind) `,` $desc `[` $indices `]` `,` $src "
         "attr-dict `:` type($desc) `,` type($src)"
     )
 
-    def __init__(
-        self,
-        kind: Combination,
-        desc: SSAValue,
-        indices: Sequence[SSAValue],
-        src: SSAValue,
-    ) -> None:
-        super().__init__(
-            operands=[desc, src, indices], properties={"kind": kind.attribute}
-        )
-
     def verify_(self) -> None:
-        """Check the number of indices and the block."""
         verify_indices(descriptor_type(self.desc), self.indices)
         verify_block("src", self.src, self.desc, self)
 
@@ -423,19 +343,7 @@ class DescriptorGatherOp(IRDLOperation):
         "`:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self,
-        desc: SSAValue,
-        x_offsets: SSAValue,
-        y_offset: SSAValue,
-        result_type: Attribute,
-    ) -> None:
-        super().__init__(
-            operands=[desc, x_offsets, y_offset], result_types=[result_type]
-        )
-
     def verify_(self) -> None:
-        """Check rows and columns."""
         verify_rows("the result", self.result.type, self.desc, self.x_offsets)
 
 
@@ -470,28 +378,14 @@ class DescriptorScatterOp(IRDLOperation):
         "$desc `[` $x_offsets `,` $y_offset `]` `,` $src attr-dict `:` type(operands)"
     )
 
-    def __init__(
-        self,
-        desc: SSAValue,
-        x_offsets: SSAValue,
-        y_offset: SSAValue,
-        src: SSAValue,
-    ) -> None:
-        super().__init__(operands=[desc, x_offsets, y_offset, src])
-
     def verify_(self) -> None:
-        """Check rows and columns."""
         verify_rows("src", self.src.type, self.desc, self.x_offsets)
 
 
 def verify_rows(
     name: str, type: Attribute, desc: SSAValue, x_offsets: SSAValue
 ) -> None:
-    """Check the tensor that rows of a matrix are gathered into.
-
-    Raises:
-        VerifyException: its shape or its elements do not fit.
-    """
+    """Check the tensor that rows of a matrix are gathered into."""
     of = descriptor_type(desc)
     if of.rank != 2 or of.shape[0] != 1:
         raise VerifyException(

@@ -16,13 +16,12 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
-    SymbolRefAttr,
     TensorType,
     i1,
     i32,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -55,8 +54,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import (
-    AxisKeyword,
     EnumConstraint,
+    Keyword,
     ProgramAxis,
     expect_element,
     expect_rank,
@@ -73,19 +72,16 @@ class Callable(CallableOpInterface):
 
     @classmethod
     def get_callable_region(cls, op: Operation) -> Region:
-        """Return the body."""
         assert isinstance(op, FuncOp), op
         return op.body
 
     @classmethod
     def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        """Return the types of the arguments."""
         assert isinstance(op, FuncOp), op
         return op.function_type.inputs.data
 
     @classmethod
     def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        """Return the types of the results."""
         assert isinstance(op, FuncOp), op
         return op.function_type.outputs.data
 
@@ -95,7 +91,7 @@ class FuncOp(IRDLOperation):
     """A function; one that is public and returns nothing is a kernel.
 
     Arguments have attributes, as `tt.divisibility`.  A body that has tensors with
-    encodings is verified against the module: see `layouts`.
+    encodings is verified against the module: see `verify_layouts`.
 
     ```mlir
     module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
@@ -118,31 +114,6 @@ class FuncOp(IRDLOperation):
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable())
 
-    def __init__(
-        self,
-        name: str,
-        function_type: FunctionType,
-        body: Region | None = None,
-        visibility: str | None = None,
-        *,
-        arg_attrs: ArrayAttr[DictionaryAttr] | None = None,
-        res_attrs: ArrayAttr[DictionaryAttr] | None = None,
-    ) -> None:
-        if body is None:
-            body = Region(Block(arg_types=function_type.inputs))
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "function_type": function_type,
-                "sym_visibility": None
-                if visibility is None
-                else StringAttr(visibility),
-                "arg_attrs": arg_attrs,
-                "res_attrs": res_attrs,
-            },
-            regions=[body],
-        )
-
     @property
     def is_kernel(self) -> bool:
         """Whether the host calls it."""
@@ -157,7 +128,6 @@ class FuncOp(IRDLOperation):
         return self.arg_attrs.data[position].data
 
     def verify_(self) -> None:
-        """Check the types of the arguments, and the layouts in the body."""
         if (entry := self.body.first_block) is None:
             return
         wanted, found = self.function_type.inputs.data, tuple(entry.arg_types)
@@ -175,20 +145,19 @@ class FuncOp(IRDLOperation):
         name, inputs, outputs, body, extra, arg_attrs, res_attrs = parse_func_op_like(
             parser, reserved_attr_names=RESERVED
         )
-        func = cls(
-            name,
-            FunctionType.from_lists(inputs, outputs),
-            body,
-            None if visibility is None else visibility.data,
-            arg_attrs=arg_attrs,
-            res_attrs=res_attrs,
+        return cls.build(
+            properties={
+                "sym_name": StringAttr(name),
+                "function_type": FunctionType.from_lists(inputs, outputs),
+                "sym_visibility": visibility,
+                "arg_attrs": arg_attrs,
+                "res_attrs": res_attrs,
+            },
+            attributes={} if extra is None else dict(extra.data),
+            regions=[body],
         )
-        if extra is not None:
-            func.attributes |= extra.data
-        return func
 
     def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
         if self.sym_visibility is not None:
             printer.print_string(f" {self.sym_visibility.data}")
         print_func_op_like(
@@ -226,7 +195,6 @@ class ReturnOp(IRDLOperation):
         super().__init__(operands=[srcs])
 
     def verify_(self) -> None:
-        """Check the types against the function's."""
         func = self.parent_op()
         assert isinstance(func, FuncOp), func
         wanted, found = func.function_type.outputs.data, self.srcs.types
@@ -241,7 +209,6 @@ class NamesFunction(SymbolUserOpInterface):
     """The function that is called is in the module, with these types."""
 
     def verify(self, op: Operation) -> None:
-        """Look it up."""
         assert isinstance(op, CallOp), op
         name = op.callee.string_value()
         found = SymbolTable.lookup_symbol(op, op.callee)
@@ -289,27 +256,12 @@ class CallOp(IRDLOperation):
     traits = traits_def(NamesFunction())
     irdl_options = (ParsePropInAttrDict(),)
 
-    def __init__(
-        self,
-        callee: str | SymbolRefAttr,
-        arguments: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-    ) -> None:
-        if isinstance(callee, str):
-            callee = SymbolRefAttr(callee)
-        super().__init__(
-            operands=[arguments],
-            properties={"callee": callee},
-            result_types=[result_types],
-        )
-
     assembly_format = (
         "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $res)"
     )
 
 
 def listed(types: Sequence[Attribute]) -> str:
-    """Return types as messages say them."""
     return f"({', '.join(map(str, types))})"
 
 
@@ -323,15 +275,11 @@ class ProgramOp(IRDLOperation, ABC):
     result = result_def(i32)
 
     traits = traits_def(Pure())
-    custom_directives = (AxisKeyword,)
-    assembly_format = "custom<AxisKeyword>($axis) attr-dict `:` type($result)"
-
-    def __init__(self, axis: ProgramAxis) -> None:
-        super().__init__(properties={"axis": axis.attribute}, result_types=[i32])
+    custom_directives = (Keyword,)
+    assembly_format = "custom<Keyword>($axis) attr-dict `:` type($result)"
 
     @property
     def program_axis(self) -> ProgramAxis:
-        """The axis."""
         return member(ProgramAxis, self.axis)
 
 
@@ -392,7 +340,6 @@ class MakeRangeOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Check that the result holds all integers of the range."""
         start, end = self.start.value.data, self.end.value.data
         if end <= start:
             raise VerifyException(
@@ -427,21 +374,7 @@ class PrintOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$prefix attr-dict (`:` $args^ `:` type($args))?"
 
-    def __init__(
-        self, prefix: str, args: Sequence[SSAValue], is_signed: Sequence[bool]
-    ) -> None:
-        signs = DenseArrayBase.from_list(i32, [int(sign) for sign in is_signed])
-        super().__init__(
-            operands=[args],
-            properties={
-                "prefix": StringAttr(prefix),
-                "hex": IntegerAttr.from_bool(False),
-                "isSigned": signs,
-            },
-        )
-
     def verify_(self) -> None:
-        """Check that there is a signedness for each argument."""
         signs = None if self.is_signed is None else len(self.is_signed.get_values())
         if signs not in (None, len(self.args)):
             raise VerifyException(
@@ -467,13 +400,7 @@ class AssertOp(IRDLOperation):
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$condition `,` $message attr-dict `:` type($condition)"
 
-    def __init__(self, condition: SSAValue, message: str) -> None:
-        super().__init__(
-            operands=[condition], properties={"message": StringAttr(message)}
-        )
-
     def verify_(self) -> None:
-        """Check that the condition is of i1."""
         if element_of(self.condition.type) != i1:
             raise VerifyException(
                 f"expected a condition of i1, got {self.condition.type}"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -23,6 +21,7 @@ from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
+    OptionalDef,
     ParsePropInAttrDict,
     SameVariadicOperandSize,
     VarConstraint,
@@ -38,9 +37,12 @@ from xdsl.irdl import (
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
     irdl_custom_directive,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
@@ -85,26 +87,12 @@ SEGMENTS = "operandSegmentSizes"
 """What xDSL calls the numbers of operands; it is never printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """Properties and attributes of an operation that is being parsed."""
+def parse_named(
+    parser: Parser, op: type[IRDLOperation], *, clauses: bool
+) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """Parse clauses and the attribute dictionary; return properties and attributes.
 
-    properties: dict[str, Attribute]
-    attributes: dict[str, Attribute]
-
-
-def parse_operands(parser: Parser, most: int) -> list[UnresolvedOperand]:
-    """Parse `%a, %b, %c`, at least one and at most so many."""
-    operands = [parser.parse_unresolved_operand()]
-    while (position := parser.pos) and parser.parse_optional_punctuation(","):
-        if len(operands) == most:
-            parser.raise_error(f"expected at most {most} operands", position)
-        operands.append(parser.parse_unresolved_operand())
-    return operands
-
-
-def parse_named(parser: Parser, op: type[IRDLOperation], *, clauses: bool) -> Named:
-    """Parse clauses and the attribute dictionary, and tell properties from attributes.
+    The dictionary may have properties, too: those of clauses as well.
 
     Args:
         parser: stands behind the operands.
@@ -123,24 +111,16 @@ def parse_named(parser: Parser, op: type[IRDLOperation], *, clauses: bool) -> Na
     for name in [name for name in attributes if name in known]:
         properties.setdefault(name, attributes.pop(name))
     attributes.pop(SEGMENTS, None)
-    return Named(properties, attributes)
+    return properties, attributes
 
 
-def print_named(printer: Printer, op: IRDLOperation, *, clauses: bool) -> None:
-    """Print what `parse_named` reads."""
-    printed = {SEGMENTS}
-    for keyword, (name, enum) in CLAUSES.items() if clauses else ():
-        printed.add(name)
+def print_clauses(printer: Printer, op: IRDLOperation) -> None:
+    """Print the clauses that do not say the default."""
+    for keyword, (name, enum) in CLAUSES.items():
         found = op.properties.get(name)
         if found is not None and found != default_of(op, name):
             assert isinstance(found, IntegerAttr), found
             printer.print_string(f" {keyword} = {enum(found.value.data).keyword}")
-    rest = {
-        name: attr
-        for name, attr in op.properties.items()
-        if name not in printed and attr != default_of(op, name)
-    }
-    printer.print_op_attributes(rest | op.attributes)
 
 
 def default_of(op: IRDLOperation, name: str) -> Attribute | None:
@@ -148,10 +128,22 @@ def default_of(op: IRDLOperation, name: str) -> Attribute | None:
     return op.get_irdl_definition().properties[name].default_value
 
 
-def print_operands(printer: Printer, op: IRDLOperation) -> None:
-    """Print ` %a, %b, %c`."""
-    printer.print_string(" ")
-    printer.print_list(op.operands, printer.print_ssa_value)
+@irdl_custom_directive
+class Clauses(CustomDirective):
+    """` cacheModifier = ca evictionPolicy = evict_first`, in any order."""
+
+    cache: AttributeVariable
+    evict: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        # With the dictionary behind them: `attr-dict` would take properties that
+        # clauses print for attributes.
+        properties, attributes = parse_named(parser, state.op_type, clauses=True)
+        state.properties |= properties
+        state.attributes |= attributes
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        print_clauses(printer, op)
 
 
 class CachedOp(IRDLOperation, ABC):
@@ -167,31 +159,90 @@ class CachedOp(IRDLOperation, ABC):
 
     @property
     def cache_modifier(self) -> CacheModifier:
-        """What the caches do with the access."""
         return member(CacheModifier, self.cache)
 
     @property
     def eviction_policy(self) -> EvictionPolicy:
-        """What is thrown out early or late."""
         return member(EvictionPolicy, self.evict)
 
 
-def resolve(
-    parser: Parser,
-    operands: Sequence[UnresolvedOperand],
-    types: Sequence[Attribute],
-) -> Sequence[SSAValue]:
-    """Return the operands as values; there are at least as many types."""
-    return parser.resolve_operands(operands, types[: len(operands)], parser.pos)
+class PointerOp(IRDLOperation, ABC):
+    """An access through `ptr`: `%ptr, %mask cacheModifier = ca {..} : type`.
+
+    The type is that of `ptr`, from which those of the other operands follow: a `mask`
+    of i1 and else what is pointed to, which is also the type of a result.
+    """
+
+    HAS_CLAUSES: ClassVar[bool] = True
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        definition = cls.get_irdl_definition()
+        names = [name for name, _ in definition.operands]
+        least = sum(not isinstance(x, OptionalDef) for _, x in definition.operands)
+        position = parser.pos
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        if not least <= len(operands) <= len(names):
+            parser.raise_error(
+                f"expected {least} to {len(names)} operands, {', '.join(names)}, "
+                f"got {len(operands)}",
+                position,
+                parser.pos,
+            )
+        properties, attributes = parse_named(parser, cls, clauses=cls.HAS_CLAUSES)
+        parser.parse_punctuation(":")
+        type, pointee = parse_accessed(parser)
+        if definition.results:
+            parse_pointee(parser, type, pointee)
+        types = {"ptr": type, "mask": mask_of(type)}
+        values = parser.resolve_operands(
+            operands, [types.get(x, pointee) for x in names[: len(operands)]], position
+        )
+        return cls.build(
+            operands=[values[at : at + 1] for at in range(len(names))],
+            result_types=[pointee] * len(definition.results),
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        if self.HAS_CLAUSES:
+            print_clauses(printer, self)
+        printed = {SEGMENTS, *(x for x, _ in CLAUSES.values() if self.HAS_CLAUSES)}
+        rest = {
+            name: attr
+            for name, attr in self.properties.items()
+            if name not in printed and attr != default_of(self, name)
+        }
+        printer.print_op_attributes(rest | self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.operands[0].type)
 
 
-def parse_accessed(parser: Parser, what: str) -> tuple[Attribute, Attribute]:
+def parse_accessed(parser: Parser) -> tuple[Attribute, Attribute]:
     """Parse the type of a pointer, and return it and the type of what it points to."""
     position = parser.pos
     type = parser.parse_type()
     if (pointee := pointee_of(type)) is None:
-        parser.raise_error(f"expected {what}, got {type}", position, parser.pos)
+        parser.raise_error(f"expected {ACCESSED}, got {type}", position, parser.pos)
     return type, pointee
+
+
+def parse_pointee(parser: Parser, type: Attribute, pointee: Attribute) -> None:
+    """Parse `-> type`, if it is there: it says no more than the pointer does."""
+    if parser.parse_optional_punctuation("->") is None:
+        return
+    position = parser.pos
+    if (found := parser.parse_type()) != pointee:
+        parser.raise_error(
+            f"expected {pointee}, which {type} points to, got {found}",
+            position,
+            parser.pos,
+        )
 
 
 # Operations of Triton on pointers: arithmetic, loads and stores.
@@ -235,7 +286,6 @@ class AddPtrOp(IRDLOperation):
         super().__init__(operands=[ptr, offset], result_types=[ptr.type])
 
     def verify_(self) -> None:
-        """Check that pointers are moved by integers, in one shape."""
         if not is_pointer_like(self.ptr.type):
             raise VerifyException(f"expected ptr to be {ACCESSED}, got {self.ptr.type}")
         if not isinstance(element_of(self.offset.type), IntegerType):
@@ -250,7 +300,6 @@ class LoadEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        """Return what `op` does to memory."""
         assert isinstance(op, LoadOp), op
         effects = {EffectInstance(MemoryEffectKind.READ)}
         if op.is_volatile.value.data:
@@ -259,7 +308,7 @@ class LoadEffects(MemoryEffect):
 
 
 @irdl_op_definition
-class LoadOp(CachedOp):
+class LoadOp(CachedOp, PointerOp):
     """Load what pointers point to, where a mask is true; elsewhere it is `other`.
 
     Without `other` it is undefined where the mask is false.
@@ -325,7 +374,6 @@ class LoadOp(CachedOp):
         return None if self.padding is None else member(Padding, self.padding)
 
     def verify_(self) -> None:
-        """Check mask, other and result against the pointers."""
         block_io(self)
         loaded = verify_access(self.ptr.type, self.mask, self.boundary_check)
         if self.other is not None and self.mask is None:
@@ -337,39 +385,9 @@ class LoadOp(CachedOp):
                     f"got {value.type}"
                 )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> LoadOp:
-        """Parse `%p, %mask, %other cacheModifier = ca {..} : type`, with `-> type`."""
-        operands = parse_operands(parser, most=3)
-        named = parse_named(parser, cls, clauses=True)
-        parser.parse_punctuation(":")
-        type, loaded = parse_accessed(parser, ACCESSED)
-        if parser.parse_optional_punctuation("->") is not None:
-            position = parser.pos
-            if (found := parser.parse_type()) != loaded:
-                parser.raise_error(
-                    f"expected {loaded}, which {type} points to, got {found}",
-                    position,
-                    parser.pos,
-                )
-        values = resolve(parser, operands, (type, mask_of(type), loaded))
-        return cls.build(
-            operands=[values[:1], values[1:2], values[2:]],
-            result_types=[loaded],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        print_named(printer, self, clauses=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.ptr.type)
-
 
 @irdl_op_definition
-class StoreOp(CachedOp):
+class StoreOp(CachedOp, PointerOp):
     """Store to where pointers point, where a mask is true.
 
     | value  | type                                    |
@@ -398,22 +416,7 @@ class StoreOp(CachedOp):
 
     traits = traits_def(MemoryWriteEffect())
 
-    def __init__(
-        self,
-        ptr: SSAValue,
-        value: SSAValue,
-        mask: SSAValue | None = None,
-        *,
-        cache: CacheModifier = CacheModifier.NONE,
-        evict: EvictionPolicy = EvictionPolicy.EVICT_NORMAL,
-    ) -> None:
-        super().__init__(
-            operands=[ptr, value, () if mask is None else (mask,)],
-            properties={"cache": cache.attribute, "evict": evict.attribute},
-        )
-
     def verify_(self) -> None:
-        """Check value and mask against the pointers."""
         block_io(self)
         stored = verify_access(self.ptr.type, self.mask, self.boundary_check)
         if self.value.type != stored:
@@ -422,39 +425,11 @@ class StoreOp(CachedOp):
                 f"got {self.value.type}"
             )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> StoreOp:
-        """Parse `%p, %value, %mask cacheModifier = wb {..} : type`."""
-        position = parser.pos
-        operands = parse_operands(parser, most=3)
-        if len(operands) < 2:
-            parser.raise_error("expected a value to store", position, parser.pos)
-        named = parse_named(parser, cls, clauses=True)
-        parser.parse_punctuation(":")
-        type, stored = parse_accessed(parser, ACCESSED)
-        values = resolve(parser, operands, (type, stored, mask_of(type)))
-        return cls.build(
-            operands=[values[0], values[1], values[2:]],
-            properties=named.properties,
-            attributes=named.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        print_operands(printer, self)
-        print_named(printer, self, clauses=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.ptr.type)
-
 
 def verify_access(
     ptr: Attribute, mask: SSAValue | None, checks: DenseArrayBase[IntegerType]
 ) -> Attribute:
-    """Check pointers, mask and boundary checks; return what the pointers point to.
-
-    Raises:
-        VerifyException: they do not fit.
-    """
+    """Check pointers, mask and boundary checks; return what the pointers point to."""
     accessed = pointee_of(ptr)
     if accessed is None:
         raise VerifyException(f"expected ptr to be {ACCESSED}, got {ptr}")
@@ -519,36 +494,8 @@ class SyncScope(TritonEnum):
     """The host and all devices."""
 
 
-@irdl_custom_directive
-class UpdateKeyword(Keyword):
-    """`fadd`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = Update
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class OrderKeyword(Keyword):
-    """`acq_rel`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = Order
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class SyncScopeKeyword(Keyword):
-    """`gpu`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = SyncScope
-    attr: AttributeVariable
-
-
 def verify_pointee(ptr: SSAValue, values: dict[str, SSAValue]) -> Attribute:
-    """Check pointers, and what they point to against some values; return that.
-
-    Raises:
-        VerifyException: it is no element, or a value has another type.
-    """
+    """Check pointers, and what they point to against some values; return that."""
     pointee = pointee_of(ptr.type)
     if pointee is None or is_tensor(pointee) != is_tensor(ptr.type):
         raise VerifyException(
@@ -592,50 +539,26 @@ class AtomicRMWOp(IRDLOperation):
     result = result_def()
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    custom_directives = (UpdateKeyword, OrderKeyword, SyncScopeKeyword)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "custom<UpdateKeyword>($atomic_rmw_op) `,` custom<OrderKeyword>($sem) `,` "
-        "custom<SyncScopeKeyword>($scope) `,` $ptr `,` $val (`,` $mask^)? attr-dict "
+        "custom<Keyword>($atomic_rmw_op) `,` custom<Keyword>($sem) `,` "
+        "custom<Keyword>($scope) `,` $ptr `,` $val (`,` $mask^)? attr-dict "
         "`:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self,
-        update: Update,
-        ptr: SSAValue,
-        val: SSAValue,
-        mask: SSAValue | None = None,
-        *,
-        sem: Order = Order.ACQ_REL,
-        scope: SyncScope = SyncScope.GPU,
-    ) -> None:
-        super().__init__(
-            operands=[ptr, val, () if mask is None else (mask,)],
-            properties={
-                "atomic_rmw_op": update.attribute,
-                "sem": sem.attribute,
-                "scope": scope.attribute,
-            },
-            result_types=[val.type],
-        )
-
     @property
     def kind(self) -> Update:
-        """What becomes of an element."""
         return member(Update, self.update)
 
     @property
     def order(self) -> Order:
-        """What other accesses see."""
         return member(Order, self.sem)
 
     @property
     def sync_scope(self) -> SyncScope:
-        """Who sees it as atomic."""
         return member(SyncScope, self.scope)
 
     def verify_(self) -> None:
-        """Check value, mask and result against the pointers, and the update."""
         values = {"val": self.val, "the result": self.result}
         pointee = verify_pointee(self.ptr, values)
         if self.mask is not None:
@@ -645,7 +568,6 @@ class AtomicRMWOp(IRDLOperation):
         self._verify_kind(element_of(pointee))
 
     def _verify_kind(self, element: Attribute) -> None:
-        """Check that elements can be updated so."""
         kind = self.kind
         if kind is Update.EXCH:
             return
@@ -681,29 +603,13 @@ class AtomicCASOp(IRDLOperation):
     result = result_def()
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    custom_directives = (OrderKeyword, SyncScopeKeyword)
+    custom_directives = (Keyword,)
     assembly_format = (
-        "custom<OrderKeyword>($sem) `,` custom<SyncScopeKeyword>($scope) `,` $ptr `,` "
+        "custom<Keyword>($sem) `,` custom<Keyword>($scope) `,` $ptr `,` "
         "$cmp `,` $val attr-dict `:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self,
-        ptr: SSAValue,
-        cmp: SSAValue,
-        val: SSAValue,
-        *,
-        sem: Order = Order.ACQ_REL,
-        scope: SyncScope = SyncScope.GPU,
-    ) -> None:
-        super().__init__(
-            operands=[ptr, cmp, val],
-            properties={"sem": sem.attribute, "scope": scope.attribute},
-            result_types=[val.type],
-        )
-
     def verify_(self) -> None:
-        """Check the values and the result against the pointers."""
         values = {"cmp": self.cmp, "val": self.val, "the result": self.result}
         verify_pointee(self.ptr, values)
 
@@ -752,27 +658,12 @@ class MakeTensorPtrOp(IRDLOperation):
         "`:` custom<ElidedBlockPtr>(type($base), type($result))"
     )
 
-    def __init__(
-        self,
-        base: SSAValue,
-        frame: tuple[Sequence[SSAValue], Sequence[SSAValue], Sequence[SSAValue]],
-        order: Sequence[int],
-        result_type: Attribute,
-    ) -> None:
-        super().__init__(
-            operands=[base, *frame],
-            properties={"order": DenseArrayBase.from_list(i32, order)},
-            result_types=[result_type],
-        )
-
     @property
     def block(self) -> Attribute:
-        """The type of the block."""
         assert isinstance(self.result.type, PtrType), self.result.type
         return self.result.type.pointee
 
     def verify_(self) -> None:
-        """Check that there is a size, a stride and an offset for each dimension."""
         if not is_tensor(self.block):
             raise VerifyException(f"expected a pointer to a tensor, got {self.block}")
         rank = len(self.block.get_shape())
@@ -789,7 +680,6 @@ class MakeTensorPtrOp(IRDLOperation):
         self.verify_base(self.block.element_type)
 
     def verify_base(self, element: Attribute) -> None:
-        """Check that base points to elements of the block."""
         base = self.base.type
         assert isinstance(base, PtrType), base
         if base.pointee != element:
@@ -826,11 +716,7 @@ class AdvanceOp(IRDLOperation):
         "$ptr `,` `[` $offsets `]` attr-dict `:` custom<ElidedPtr>(type($result))"
     )
 
-    def __init__(self, ptr: SSAValue, offsets: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[ptr, offsets], result_types=[ptr.type])
-
     def verify_(self) -> None:
-        """Check that a block pointer has an offset for each dimension."""
         type = self.ptr.type
         if not isinstance(type, PtrType) or not is_tensor(type.pointee):
             raise VerifyException(f"expected ptr to be a block pointer, got {type}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     I32,
@@ -14,12 +13,13 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     i1,
-    i32,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
+    VarConstraint,
+    base,
     irdl_op_definition,
     lazy_traits_def,
     operand_def,
@@ -32,11 +32,10 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure, ReturnLike
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.dialects.constraints import Inferred
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.tt.functions import listed
 from coopc.dialects.tt.types import (
@@ -68,7 +67,6 @@ class CombiningOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        """Check sources, the region, and each result."""
         if not self.srcs:
             raise VerifyException("expected a tensor to combine, got none")
         first = self.srcs[0].type
@@ -85,11 +83,9 @@ class CombiningOp(IRDLOperation, ABC):
         self.verify_region_()
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
-        """Check the type of one result against its source."""
         raise NotImplementedError(self.name)
 
     def verify_region_(self) -> None:
-        """Check that the region takes two elements of each source, and yields one."""
         elements = tuple(element_of(src.type) for src in self.srcs)
         found = tuple(self.combine.block.arg_types)
         if found != elements * 2:
@@ -136,20 +132,6 @@ class ReduceOp(CombiningOp):
 
     reduction_ordering = opt_prop_def(StringAttr)
 
-    def __init__(
-        self,
-        srcs: Sequence[SSAValue],
-        axis: int,
-        result_types: Sequence[Attribute],
-        combine: Region,
-    ) -> None:
-        super().__init__(
-            operands=[srcs],
-            properties={"axis": IntegerAttr(axis, i32)},
-            result_types=[result_types],
-            regions=[combine],
-        )
-
     @property
     def combiner(self) -> Operation | None:
         """The one operation that combines two elements in order; None if it is more."""
@@ -162,7 +144,6 @@ class ReduceOp(CombiningOp):
         return first if is_plain and is_last else None
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
-        """Check that a result is the source without a dimension."""
         verify_reduced(src, result, self.axis.value.data)
 
 
@@ -187,21 +168,7 @@ class ScanOp(CombiningOp):
 
     reverse = prop_def(BoolAttr)
 
-    def __init__(
-        self, srcs: Sequence[SSAValue], axis: int, reverse: bool, combine: Region
-    ) -> None:
-        super().__init__(
-            operands=[srcs],
-            properties={
-                "axis": IntegerAttr(axis, i32),
-                "reverse": IntegerAttr.from_bool(reverse),
-            },
-            result_types=[[src.type for src in srcs]],
-            regions=[combine],
-        )
-
     def verify_result(self, src: Tensor, result: Attribute) -> None:
-        """Check that a result is as its source."""
         verify_axis(src, self.axis.value.data)
         expect_element("the result", result, src.element_type, "as the source")
         expect_like("the result", result, "the source", src)
@@ -213,9 +180,6 @@ class CombinedOp(IRDLOperation, ABC):
     result = var_operand_def()
 
     assembly_format = "$result attr-dict `:` type($result)"
-
-    def __init__(self, *result: SSAValue) -> None:
-        super().__init__(operands=[result])
 
 
 @irdl_op_definition
@@ -261,11 +225,7 @@ class ScanReturnOp(CombinedOp):
 
 
 def verify_axis(src: Tensor, axis: int) -> None:
-    """Check that a tensor has a dimension.
-
-    Raises:
-        VerifyException: it has not.
-    """
+    """Check that a tensor has a dimension."""
     shape = src.get_shape()
     if not 0 <= axis < len(shape):
         raise VerifyException(
@@ -275,11 +235,7 @@ def verify_axis(src: Tensor, axis: int) -> None:
 
 
 def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
-    """Check the type of one result.
-
-    Raises:
-        VerifyException: it is not that of the source without a dimension.
-    """
+    """Check the type of one result."""
     verify_axis(src, axis)
     shape = src.get_shape()
     expect_element("the result", result, src.element_type, "as the source")
@@ -307,11 +263,7 @@ def verify_reduced(src: Tensor, result: Attribute, axis: int) -> None:
 
 
 def expect_integers(name: str, type: Attribute) -> None:
-    """Check that a tensor has integers.
-
-    Raises:
-        VerifyException: it has others.
-    """
+    """Check that a tensor has integers."""
     if not isinstance(found := element_of(type), IntegerType):
         raise VerifyException(f"expected integers for {name}, got {found}")
 
@@ -349,17 +301,7 @@ class GatherOp(IRDLOperation):
         "$src `[` $indices `]` attr-dict `:` functional-type(operands, results)"
     )
 
-    def __init__(
-        self, src: SSAValue, indices: SSAValue, axis: int, result_type: Attribute
-    ) -> None:
-        super().__init__(
-            operands=[src, indices],
-            properties={"axis": IntegerAttr(axis, i32)},
-            result_types=[result_type],
-        )
-
     def verify_(self) -> None:
-        """Check the indices against src, and the result against both."""
         src, indices, result = self.src.type, self.indices.type, self.result.type
         assert is_tensor(src), src
         expect_integers("indices", indices)
@@ -395,54 +337,17 @@ class HistogramOp(IRDLOperation):
 
     name = "tt.histogram"
 
-    src = operand_def(TensorType)
-    mask = opt_operand_def(TensorType)
+    src = operand_def(VarConstraint("S", base(TensorType)))
+    mask = opt_operand_def(Inferred("S", lambda src: shaped(src, i1)))
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
-
-    def __init__(
-        self, src: SSAValue, mask: SSAValue | None, result_type: Attribute
-    ) -> None:
-        super().__init__(
-            operands=[src, () if mask is None else (mask,)], result_types=[result_type]
-        )
+    assembly_format = "$src (`,` $mask^)? attr-dict `:` type($src) `->` type($result)"
 
     def verify_(self) -> None:
-        """Check that numbers are counted, in one dimension."""
         expect_integers("src", self.src.type)
         expect_integers("the result", self.result.type)
         expect_rank("the result", self.result.type, 1)
         if self.mask is not None:
             expect_element("mask", self.mask.type, i1, "true or false")
             expect_like("mask", self.mask.type, "src", self.src.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> HistogramOp:
-        """Parse `%x, %m : type -> type`; the type of the mask follows."""
-        src = parser.parse_unresolved_operand()
-        mask = None
-        if parser.parse_optional_punctuation(",") is not None:
-            mask = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        parser.parse_punctuation("->")
-        found = cls(
-            parser.resolve_operand(src, type),
-            None if mask is None else parser.resolve_operand(mask, shaped(type, i1)),
-            parser.parse_type(),
-        )
-        found.attributes |= attributes
-        return found
-
-    def print(self, printer: Printer) -> None:
-        """Print what `parse` reads."""
-        operands = [self.src] if self.mask is None else [self.src, self.mask]
-        printer.print_string(" ")
-        printer.print_list(operands, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.src.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)

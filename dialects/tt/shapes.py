@@ -75,18 +75,15 @@ class ShapeOp(IRDLOperation, HasFolderInterface, ABC):
 
     @property
     def types(self) -> tuple[Tensor, Tensor]:
-        """The types of src and of the result."""
         src, result = self.src.type, self.result.type
         assert is_tensor(src), src
         assert is_tensor(result), result
         return src, result
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """Return src where nothing changes."""
         return (self.src,) if self.is_identity() else None
 
     def is_identity(self) -> bool:
-        """Whether the result is src."""
         return self.src.type == self.result.type
 
     def verify_(self) -> None:
@@ -105,11 +102,9 @@ class ShapeOp(IRDLOperation, HasFolderInterface, ABC):
         self.verify_encoding(src, result)
 
     def verify_shape(self, src: Tensor, result: Tensor) -> None:
-        """Check the shape of the result."""
         raise NotImplementedError(self.name)
 
     def verify_encoding(self, src: Tensor, result: Tensor) -> None:
-        """Check the encoding of the result."""
         raise NotImplementedError(self.name)
 
 
@@ -140,7 +135,6 @@ class SplatOp(IRDLOperation):
         super().__init__(operands=[src], result_types=[result_type])
 
     def verify_(self) -> None:
-        """Check that src is a scalar of the result's element type."""
         if is_tensor(self.src.type):
             raise VerifyException(f"expected src to be a scalar, got {self.src.type}")
         expect_element("the result", self.result.type, self.src.type, AS_SRC)
@@ -170,11 +164,7 @@ class UnsplatOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$src attr-dict `:` type($src)"
 
-    def __init__(self, src: SSAValue) -> None:
-        super().__init__(operands=[src], result_types=[element_of(src.type)])
-
     def verify_(self) -> None:
-        """Check that there is one element."""
         ones = [1] * len(shape_of(self.src.type))
         expect_shape("src", self.src.type, ones, "one element")
 
@@ -206,7 +196,6 @@ class ExpandDimsOp(ShapeOp):
         )
 
     def verify_shape(self, src: Tensor, result: Tensor) -> None:
-        """Check that a 1 is put in."""
         axis, rank = self.axis.value.data, len(src.get_shape())
         if not 0 <= axis <= rank:
             raise VerifyException(f"expected axis 0 to {rank}, got {axis}")
@@ -214,7 +203,6 @@ class ExpandDimsOp(ShapeOp):
         expect_shape("the result", result, expand(src.get_shape(), axis), why)
 
     def verify_encoding(self, src: Tensor, result: Tensor) -> None:
-        """Check that src is a slice of the result, or is spread as if it were."""
         have, parent = encoding_of(src), encoding_of(result)
         if have is None or parent is None:
             return
@@ -250,7 +238,6 @@ class BroadcastOp(ShapeOp):
         super().__init__(operands=[src], result_types=[result_type])
 
     def verify_shape(self, src: Tensor, result: Tensor) -> None:
-        """Check that only dimensions of size 1 grow."""
         expect_rank("the result", result, len(src.get_shape()))
         pairs = zip(src.get_shape(), result.get_shape(), strict=True)
         for position, (old, new) in enumerate(pairs):
@@ -261,7 +248,6 @@ class BroadcastOp(ShapeOp):
                 )
 
     def verify_encoding(self, src: Tensor, result: Tensor) -> None:
-        """Check that src has the encoding of the result, or is spread as if it had."""
         shape, (have, wanted) = src.get_shape(), map(encoding_of, (src, result))
         layout = layout_or_none(have, shape)
         if layout is None or layout != layout_or_none(wanted, shape):
@@ -297,15 +283,10 @@ class ReshapeOp(ShapeOp):
         "$efficient_layout^)? attr-dict `:` type($src) `->` type($result)"
     )
 
-    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[src], result_types=[result_type])
-
     def is_identity(self) -> bool:
-        """Whether the result is src: a reordering is never said to be one."""
         return super().is_identity() and self.allow_reorder is None
 
     def verify_shape(self, src: Tensor, result: Tensor) -> None:
-        """Check that there are as many elements."""
         wanted, found = prod(src.get_shape()), prod(result.get_shape())
         if wanted != found:
             raise VerifyException(
@@ -314,7 +295,6 @@ class ReshapeOp(ShapeOp):
             )
 
     def verify_encoding(self, src: Tensor, result: Tensor) -> None:
-        """Check that no element moves, unless that is allowed."""
         if self.allow_reorder is None:
             source = layout_or_none(encoding_of(src), src.get_shape())
             if source is not None:
@@ -352,7 +332,6 @@ class TransOp(ShapeOp):
         )
 
     def is_identity(self) -> bool:
-        """Whether the dimensions stay where they are."""
         stays = list(self.permutation) == sorted(self.permutation)
         return stays and super().is_identity()
 
@@ -362,7 +341,6 @@ class TransOp(ShapeOp):
         return tuple(int(dim) for dim in self.order.get_values())
 
     def verify_shape(self, src: Tensor, result: Tensor) -> None:
-        """Check that the order permutes the dimensions."""
         order, shape = self.permutation, src.get_shape()
         if sorted(order) != list(range(len(shape))):
             raise VerifyException(
@@ -372,7 +350,6 @@ class TransOp(ShapeOp):
         expect_shape("the result", result, [shape[dim] for dim in order], why)
 
     def verify_encoding(self, src: Tensor, result: Tensor) -> None:
-        """Check that no element moves."""
         source = layout_or_none(encoding_of(src), src.get_shape())
         if source is not None:
             expect_layout(result, transposed(source, self.permutation))
@@ -391,11 +368,7 @@ def layout_or_none(
 
 
 def expect_layout(result: Tensor, wanted: LinearLayout) -> None:
-    """Check that a result keeps each element where the source has it.
-
-    Raises:
-        VerifyException: it has another layout.
-    """
+    """Check that a result keeps each element where the source has it."""
     found = layout_or_none(encoding_of(result), result.get_shape())
     if found is not None and found != wanted:
         raise VerifyException(
@@ -410,11 +383,7 @@ def expect_layout(result: Tensor, wanted: LinearLayout) -> None:
 
 
 def expect_pair(name: str, type: Attribute, half: str, of: Attribute) -> None:
-    """Check that a tensor has two elements for each one of another.
-
-    Raises:
-        VerifyException: it has not.
-    """
+    """Check that a tensor has two elements for each one of another."""
     if not is_tensor(of) or not is_tensor(type):
         raise VerifyException(f"expected tensors, got {of} and {type}")
     expect_shape(name, type, (*shape_of(of), 2), f"two for each element of {half}")
@@ -445,11 +414,7 @@ class JoinOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
-    def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[lhs, rhs], result_types=[result_type])
-
     def verify_(self) -> None:
-        """Check the shape of the result."""
         expect_pair("the result", self.result.type, "lhs", self.lhs.type)
 
 
@@ -477,11 +442,7 @@ class SplitOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$src attr-dict `:` type($src) `->` type($low)"
 
-    def __init__(self, src: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[src], result_types=[result_type, result_type])
-
     def verify_(self) -> None:
-        """Check the shape of the results."""
         expect_pair("src", self.src.type, "low", self.low.type)
 
 
@@ -509,11 +470,7 @@ class CatOp(IRDLOperation):
     traits = traits_def(NoMemoryEffect())
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
-    def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[lhs, rhs], result_types=[result_type])
-
     def verify_(self) -> None:
-        """Check shape and elements of the result."""
         half, result = self.lhs.type, self.result.type
         expect_element("the result", result, element_of(half), "as lhs")
         size, *rest = shape_of(half)

@@ -56,12 +56,10 @@ class TritonEnum(IntEnum):
 
     @property
     def keyword(self) -> str:
-        """As it is printed."""
         return self.name.lower()
 
     @property
     def attribute(self) -> IntegerAttr[I32]:
-        """As it is in the IR."""
         return IntegerAttr(self.value, i32)
 
 
@@ -134,11 +132,6 @@ class InputPrecision(TritonEnum):
     BF16X3 = 3
     BF16X6 = 4
 
-    @property
-    def keyword(self) -> str:
-        """As it is printed: the number of products behind a small x."""
-        return self.name.lower()
-
 
 class ScaledElement(TritonEnum):
     """What operands of a scaled product are, whatever type holds them."""
@@ -163,7 +156,6 @@ class EnumConstraint(AttrConstraint[IntegerAttr[I32]]):
     enum: type[TritonEnum]
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        """Check one attribute."""
         if attr in {each.attribute for each in self.enum}:
             return
         known = ", ".join(f"{each.value} ({each.keyword})" for each in self.enum)
@@ -172,7 +164,6 @@ class EnumConstraint(AttrConstraint[IntegerAttr[I32]]):
     def mapping_type_vars(
         self, type_var_mapping: object
     ) -> AttrConstraint[IntegerAttr[I32]]:
-        """There are no type variables in it."""
         return self
 
 
@@ -182,7 +173,6 @@ def member(enum: type[Enum], attr: IntegerAttr[I32]) -> Enum:
 
 
 def parse_keyword(parser: Parser, enum: type[TritonEnum]) -> IntegerAttr[I32]:
-    """Parse the keyword of a member."""
     members = {each.keyword: each for each in enum}
     position = parser.pos
     found = parser.parse_identifier()
@@ -193,91 +183,31 @@ def parse_keyword(parser: Parser, enum: type[TritonEnum]) -> IntegerAttr[I32]:
     return members[found].attribute
 
 
-class Keyword(CustomDirective, ABC):
-    """A property that is printed as a keyword."""
-
-    ENUM: ClassVar[type[TritonEnum]]
-    BEFORE: ClassVar[tuple[str, str]] = ("", "")
-    """The punctuation and the name in front of it; then it is left out by default."""
+@irdl_custom_directive
+class Keyword(CustomDirective):
+    """A property of an `EnumConstraint`, as the keyword of the member: `rtz`."""
 
     attr: AttributeVariable
+
+    def is_anchorable(self) -> bool:
+        return self.attr.is_anchorable()
+
+    def is_present(self, op: IRDLOperation) -> bool:
+        return self.attr.is_present(op)
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Parse `x`, or `, rounding = rtz` if it is there."""
-        comma, name = self.BEFORE
-        if name:
-            if comma and parser.parse_optional_punctuation(",") is None:
-                return
-            parser.parse_keyword(name)
-            parser.parse_punctuation("=")
-        self.attr.set(state, parse_keyword(parser, self.ENUM))
+        self.attr.set(state, parse_keyword(parser, self.enum(state.op_type)))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Print what `parse` reads."""
         found = self.attr.get(op)
-        if found is None or (self.BEFORE[0] and found == self.attr.default_value):
-            return
         assert isinstance(found, IntegerAttr), found
-        comma, name = self.BEFORE
-        if comma:
-            printer.print_string(comma)
         state.print_whitespace(printer)
-        if name:
-            printer.print_string(f"{name} = ")
-        printer.print_string(self.ENUM(found.value.data).keyword)
+        printer.print_string(self.enum(type(op))(found.value.data).keyword)
 
-
-@irdl_custom_directive
-class AxisKeyword(Keyword):
-    """`x`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = ProgramAxis
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class RoundingKeyword(Keyword):
-    """`, rounding = rtz`, if there is one."""
-
-    ENUM: ClassVar[type[TritonEnum]] = Rounding
-    BEFORE: ClassVar[tuple[str, str]] = (",", "rounding")
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class PropagateNanKeyword(Keyword):
-    """`propagateNan = all`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = PropagateNan
-    BEFORE: ClassVar[tuple[str, str]] = ("", "propagateNan")
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class InputPrecisionKeyword(Keyword):
-    """`, inputPrecision = tf32`; ieee is left out."""
-
-    ENUM: ClassVar[type[TritonEnum]] = InputPrecision
-    BEFORE: ClassVar[tuple[str, str]] = (",", "inputPrecision")
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class LhsElementKeyword(Keyword):
-    """`lhs = e4m3`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = ScaledElement
-    BEFORE: ClassVar[tuple[str, str]] = ("", "lhs")
-    attr: AttributeVariable
-
-
-@irdl_custom_directive
-class RhsElementKeyword(Keyword):
-    """`rhs = e4m3`."""
-
-    ENUM: ClassVar[type[TritonEnum]] = ScaledElement
-    BEFORE: ClassVar[tuple[str, str]] = ("", "rhs")
-    attr: AttributeVariable
+    def enum(self, op: type[IRDLOperation]) -> type[TritonEnum]:
+        constraint = op.get_irdl_definition().properties[self.attr.name].constr
+        assert isinstance(constraint, EnumConstraint), constraint
+        return constraint.enum
 
 
 # The types of Triton: pointers, tensors of pointers, tensor descriptors.
@@ -288,7 +218,7 @@ class RhsElementKeyword(Keyword):
 #     tensor<64x32x!tt.ptr<f16>, #enc>    a pointer for each element
 #     !tt.tensordesc<64x32xf16>           a tensor in memory, cut into blocks of 64x32
 #
-# A tensor's encoding says which lane holds which element: see `layouts`.
+# A tensor's encoding says which lane holds which element: see `layout_of`.
 
 Tensor: TypeAlias = TensorType[Attribute]
 
@@ -309,11 +239,9 @@ class PtrType(ParametrizedAttribute, TypeAttribute):
 
     @classmethod
     def of(cls, pointee: Attribute, address_space: int = GLOBAL) -> PtrType:
-        """Return the type from plain values."""
         return cls(pointee, IntAttr(address_space))
 
     def verify(self) -> None:
-        """Check that the address space is a number of SPIR-V's."""
         if (space := self.address_space.data) < 0:
             raise VerifyException(
                 f"expected an address space of at least 0, got {space}"
@@ -330,7 +258,6 @@ class PtrType(ParametrizedAttribute, TypeAttribute):
         return pointee, IntAttr(space)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<f16>` or `<f16, 3>`."""
         with printer.in_angle_brackets():
             printer.print_attribute(self.pointee)
             if self.address_space.data != GLOBAL:
@@ -356,12 +283,10 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
         shape: Sequence[int],
         encoding: Attribute | None = None,
     ) -> TensorDescType:
-        """Return the type from plain values."""
         return cls(TensorType(element, shape, encoding or NoneAttr()))
 
     @property
     def tensor(self) -> Tensor:
-        """The block as a tensor."""
         assert is_tensor(self.block), self.block
         return self.block
 
@@ -377,11 +302,9 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def element(self) -> Attribute:
-        """The type of an element."""
         return self.tensor.element_type
 
     def verify(self) -> None:
-        """Check that a block has a static shape and elements that are numbers."""
         if not is_tensor(self.block):
             raise VerifyException(f"expected a block of a tensor, got {self.block}")
         shape = self.shape
@@ -411,7 +334,6 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
         return (TensorType(element, shape, encoding),)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<64x32xf16>` or `<64x32xf16, #enc>`."""
         with printer.in_angle_brackets():
             printer.print_dimension_list(self.shape)
             printer.print_string("x")
@@ -422,12 +344,10 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
 
 
 def is_tensor(type: Attribute) -> TypeIs[Tensor]:
-    """Whether a type is a ranked tensor's."""
     return isinstance(type, TensorType)
 
 
 def is_pointer_like(type: Attribute) -> bool:
-    """Whether a type is a pointer, or a tensor of pointers."""
     return isinstance(element_of(type), PtrType)
 
 
@@ -596,7 +516,6 @@ class ElidedType(CustomDirective, ABC):
         self.type.set(state, (parse_elided(parser, self.KIND),))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Print `<f16>`."""
         (found,) = self.type.get(op)
         state.print_whitespace(printer)
         print_elided(printer, found)
@@ -615,7 +534,6 @@ def parse_elided(parser: Parser, kind: type[ParametrizedAttribute]) -> Attribute
 
 
 def print_elided(printer: Printer, type: Attribute) -> None:
-    """Print the parameters of a type without its name."""
     assert isinstance(type, ParametrizedAttribute), type
     type.print_parameters(printer)
 
@@ -656,7 +574,6 @@ class ElidedBlockPtr(CustomDirective):
         self.base.set(state, (base,))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Print `<tensor<64x32xf16>>`."""
         (found,) = self.type.get(op)
         state.print_whitespace(printer)
         print_elided(printer, found)
@@ -756,11 +673,7 @@ def reshaped(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
 
 
 def verify_layouts(top: Operation) -> None:
-    """Check that every tensor type in `top` has a layout, and fits the module.
-
-    Raises:
-        VerifyException: Blaming the operation that first has such a tensor.
-    """
+    """Check that every tensor type in `top` has a layout, and fits the module."""
     facts = ModuleFacts.of(top)
     seen: set[Attribute] = set()
     for op in top.walk():
@@ -829,11 +742,7 @@ def without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> None:
-    """Check the shape of a value.
-
-    Raises:
-        VerifyException: it has another one.
-    """
+    """Check the shape of a value."""
     if shape_of(type) != tuple(shape):
         raise VerifyException(
             f"expected {name} of shape {sizes(shape)}, {why}, "
@@ -842,21 +751,13 @@ def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> 
 
 
 def expect_element(name: str, type: Attribute, element: Attribute, why: str) -> None:
-    """Check the type of the elements of a value.
-
-    Raises:
-        VerifyException: it is another one.
-    """
+    """Check the type of the elements of a value."""
     if (found := element_of(type)) != element:
         raise VerifyException(f"expected {name} to be of {element}, {why}, got {found}")
 
 
 def expect_encoding(name: str, type: Attribute, encoding: Attribute, why: str) -> None:
-    """Check the encoding of a tensor; scalars have none.
-
-    Raises:
-        VerifyException: it has another one.
-    """
+    """Check the encoding of a tensor; scalars have none."""
     if is_tensor(type) and type.encoding != encoding:
         raise VerifyException(
             f"expected {name} to have {spelled(encoding)}, {why}, "
@@ -865,11 +766,7 @@ def expect_encoding(name: str, type: Attribute, encoding: Attribute, why: str) -
 
 
 def expect_like(name: str, type: Attribute, other: str, like: Attribute) -> None:
-    """Check that a value has the shape and the encoding of another one.
-
-    Raises:
-        VerifyException: they differ.
-    """
+    """Check that a value has the shape and the encoding of another one."""
     if is_tensor(type) != is_tensor(like):
         kind = "a tensor" if is_tensor(like) else "a scalar"
         raise VerifyException(f"expected {name} to be {kind}, as {other}, got {type}")
@@ -879,11 +776,7 @@ def expect_like(name: str, type: Attribute, other: str, like: Attribute) -> None
 
 
 def expect_rank(name: str, type: Attribute, rank: int) -> None:
-    """Check the number of dimensions of a tensor.
-
-    Raises:
-        VerifyException: it has another one.
-    """
+    """Check the number of dimensions of a tensor."""
     shape = shape_of(type)
     if len(shape) != rank:
         raise VerifyException(
@@ -892,5 +785,4 @@ def expect_rank(name: str, type: Attribute, rank: int) -> None:
 
 
 def spelled(encoding: Attribute) -> str:
-    """Return an encoding as messages say it."""
     return "no encoding" if isinstance(encoding, NoneAttr) else str(encoding)

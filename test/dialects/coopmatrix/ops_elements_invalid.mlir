@@ -22,7 +22,7 @@
 
 %m, %i = "test.op"() : () -> (!coopmatrix.matrix<7x9xi32, acc>, index)
 %e = coopmatrix.extract %m[%i] : i32
-// CHECK: :34: error: expected a !coopmatrix.matrix, got i32
+// CHECK: :1: error: expected a !coopmatrix.matrix, got i32
 
 // -----
 

@@ -106,7 +106,7 @@ coopmatrix.spec_constant @S = 3 : i32
 
 %a, %b, %c = "test.op"() : () -> (!coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x4xf16, b>, f32)
 %d = coopmatrix.mul_add %a, %b, %c : !coopmatrix.matrix<8x16xf16, a>, !coopmatrix.matrix<16x4xf16, b>, f32
-// CHECK: f32 should be of base attribute coopmatrix.matrix
+// CHECK: :38: error: expected c to be a !coopmatrix.matrix, got f32
 
 // -----
 

@@ -39,7 +39,7 @@
 
 %x = "test.op"() : () -> !tt.ptr<f32>
 %y = tt.load %x, %x, %x, %x : !tt.ptr<f32>
-// CHECK: expected at most 3 operands
+// CHECK: expected 1 to 3 operands, ptr, mask, other, got 4
 
 // -----
 
@@ -129,7 +129,7 @@
 
 %x = "test.op"() : () -> !tt.ptr<f32>
 tt.store %x : !tt.ptr<f32>
-// CHECK: expected a value to store
+// CHECK: expected 2 to 3 operands, ptr, value, mask, got 1
 
 // -----
 

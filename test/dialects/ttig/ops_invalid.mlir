@@ -3,7 +3,7 @@
 // Loads by 2D blocks, fields of descriptors and prefetches that do not fit.
 %p, %i = "test.op"() : () -> (!tt.ptr<f16>, i32)
 %x = ttig.2d_block_load %p, %i, %i[%i, %i] {row_major} : !tt.ptr<f16> -> tensor<8x16xf16>
-// CHECK: expected base, width, height and pitch, got 3 operands
+// CHECK: :35: error: Expected ','
 
 // -----
 

@@ -30,6 +30,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
+from coopc.compiler import new_context
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import (
     CheckedAttr,
@@ -44,6 +45,9 @@ from coopc.dialects.coopmatrix import (
 from coopc.dialects.coopmatrix.canonicalize import PATTERNS
 from coopc.dialects.coopmatrix.types import Canonicalized, NamesConstants
 from coopc.dialects.traits import Collective
+from coopc.parsing import parse
+from coopc.source import Source
+from coopc.universe import everything
 
 TESTS = Path(__file__).parents[2] / "dialects"
 
@@ -83,21 +87,36 @@ def test_a_size_is_one_name() -> None:
     assert str(error.value) == message
 
 
-def memory_ops() -> list[Operation]:
+ACCESSES = """
+%m, %i, %j = "test.op"() : () -> (memref<64x64xf32>, index, index)
+%c = "test.op"() : () -> !coopmatrix.matrix<8x4xf32, acc>
+%x = coopmatrix.atomic_load %m[%i, %j] row_major relaxed scope = workgroup
+   : memref<64x64xf32> -> !coopmatrix.matrix<8x4xf32, acc>
+coopmatrix.atomic_store %c, %m[%i, %j] row_major release
+   : !coopmatrix.matrix<8x4xf32, acc>, memref<64x64xf32>
+%y = coopmatrix.atomic_add %c, %m[%i, %j] col_major checked(rows) release scope = device
+   : !coopmatrix.matrix<8x4xf32, acc>, memref<64x64xf32>
+   -> !coopmatrix.matrix<8x4xf32, acc>
+%z = coopmatrix.atomic_max %c, %m[%i, %j] row_major relaxed
+   : !coopmatrix.matrix<8x4xf32, acc>, memref<64x64xf32>
+   -> !coopmatrix.matrix<8x4xf32, acc>
+%w = coopmatrix.atomic_min %c, %m[%i, %j] row_major relaxed
+   : !coopmatrix.matrix<8x4xf32, acc>, memref<64x64xf32>
+   -> !coopmatrix.matrix<8x4xf32, acc>
+coopmatrix.prefetch %m[%i, %j] col_major checked(rows) level = 2
+   : memref<64x64xf32>, !coopmatrix.matrix<8x4xf32, acc>
+"""
+
+
+def memory_ops() -> list[coopmatrix.AccessOp]:
     m, i, j = value(MEMORY), value(INDEX), value(INDEX)
-    c = value(F)
     rows = CheckedAttr(frozenset([coopmatrix.Axis.ROWS]))
     col_major = coopmatrix.Layout.COL_MAJOR
-    release = coopmatrix.Ordering.RELEASE
+    parsed = parse(new_context(everything()), Source(ACCESSES))
     return [
         coopmatrix.LoadOp(m, [i, j], F, col_major, rows, True, True, 16),
-        coopmatrix.StoreOp(c, m, [i, j], col_major, rows, True, True, 16),
-        coopmatrix.PrefetchOp(m, [i, j], F, col_major, rows, 2),
-        coopmatrix.AtomicLoadOp(m, [i, j], F, scope=Scope.WORKGROUP),
-        coopmatrix.AtomicStoreOp(c, m, [i, j], ordering=release),
-        coopmatrix.AtomicAddOp(c, m, [i, j], col_major, rows, release, Scope.DEVICE),
-        coopmatrix.AtomicMaxOp(c, m, [i, j]),
-        coopmatrix.AtomicMinOp(c, m, [i, j]),
+        coopmatrix.StoreOp(value(F), m, [i, j], col_major, rows, True, True, 16),
+        *(op for op in parsed.ops if isinstance(op, coopmatrix.AccessOp)),
     ]
 
 
@@ -105,12 +124,11 @@ def test_accesses_have_their_operands() -> None:
     """Operands are in the order of the syntax, whichever class has them."""
     for op in memory_ops():
         op.verify()
-        assert isinstance(op, coopmatrix.AccessOp)
         assert op.memory.type == MEMORY
         assert len(op.positions) == 2
         assert op.matrix == F
         assert op.matrix_strides == (64, 1)
-    load, store, prefetch = memory_ops()[:3]
+    load, store, *_, prefetch = memory_ops()
     for plain in (load, store):
         assert isinstance(plain, coopmatrix.PlainAccessOp)
         assert plain.layout.data == coopmatrix.Layout.COL_MAJOR
@@ -130,12 +148,19 @@ def test_strides() -> None:
 
 def test_signed_atomics() -> None:
     memory = MemRefType(i32, [64, 64])
-    positions = [value(INDEX), value(INDEX)]
+    properties: dict[str, Attribute] = {
+        "layout": coopmatrix.LayoutAttr(coopmatrix.Layout.ROW_MAJOR),
+        "ordering": coopmatrix.OrderingAttr(coopmatrix.Ordering.RELAXED),
+        "signed": UnitAttr(),
+    }
     for kind in (coopmatrix.AtomicMaxOp, coopmatrix.AtomicMinOp):
-        op = kind(value(C), value(memory), positions, signed=True)
+        op = kind(
+            operands=[value(C), value(memory), [value(INDEX), value(INDEX)]],
+            properties=properties,
+            result_types=[C],
+        )
         op.verify()
         assert op.signed is not None
-        assert kind(value(C), value(memory), positions).signed is None
 
 
 def test_mul_add() -> None:

@@ -21,7 +21,7 @@ DIALECTS = {
 MODULES = (amx, coopmatrix, simt, tt, ttg, ttig)
 FILES = {name: str(x.__file__) for name, x in zip(DIALECTS, MODULES, strict=True)}
 INVALID_KERNELS = (
-    "dialects/test_simt_kernel.py",
+    "dialects/test_simt_kernels.py",
     "dialects/test_coopmatrix.py",
     "dialects/test_triton_dialects.py",
 )

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 
 from coopc.compiler import new_context
-from coopc.dialects import ttg, ttig
+from coopc.dialects import encodings
 from coopc.dialects.tt.types import (
     ModuleFacts,
     dpas_of,
@@ -86,12 +86,12 @@ ENCODINGS: st.SearchStrategy[Encoding] = st.one_of(
 @given(ENCODINGS)
 def test_attributes_are_values(encoding: Encoding) -> None:
     """What is printed is read as an equal attribute, around an equal encoding."""
-    attr = ttig.attribute_of(encoding)
+    attr = encodings.attribute_of(encoding)
     again = parse_attribute(str(attr))
     assert again == attr
     assert hash(again) == hash(attr)
     assert encoding_in(again) == encoding
-    assert isinstance(again, ttg.EncodingAttr)
+    assert isinstance(again, encodings.EncodingAttr)
     shape = (4, 8, 16)[: encoding.rank]
     assert again.layout(shape) == encoding.linear(shape)
 
@@ -99,7 +99,7 @@ def test_attributes_are_values(encoding: Encoding) -> None:
 @given(ENCODINGS, st.sampled_from([f16, f32, i32]))
 def test_layout_of_a_type(encoding: Encoding, element: Attribute) -> None:
     shape = (16, 8, 4)[: encoding.rank]
-    type = TensorType(element, shape, ttig.attribute_of(encoding))
+    type = TensorType(element, shape, encodings.attribute_of(encoding))
     assert encoding_of(type) == encoding
     assert layout_of(type) == encoding.linear(shape)
 
@@ -119,9 +119,9 @@ def test_types_without_a_layout(type: Attribute) -> None:
 def test_dpas_of(encoding: DpasEncoding) -> None:
     shape = (8, 16, 32)[-encoding.rank :]
     width = max(1, encoding.ops_per_chan // 2)
-    a = ttig.attribute_of(DotOperandEncoding(0, encoding, width))
-    c = ttig.attribute_of(encoding)
-    sliced = ttig.attribute_of(SliceEncoding(0, encoding))
+    a = encodings.attribute_of(DotOperandEncoding(0, encoding, width))
+    c = encodings.attribute_of(encoding)
+    sliced = encodings.attribute_of(SliceEncoding(0, encoding))
     assert dpas_of(TensorType(f16, shape, a)) == encoding
     assert dpas_of(TensorType(f16, shape, c)) == encoding
     assert dpas_of(TensorType(f16, shape[1:], sliced)) is None
@@ -131,7 +131,7 @@ def test_dpas_of(encoding: DpasEncoding) -> None:
 def test_agree(encoding: Encoding) -> None:
     """An encoding that contradicts the module is refused, with both numbers."""
     shape = (16, 8, 4)[: encoding.rank]
-    type = TensorType(f16, shape, ttig.attribute_of(encoding))
+    type = TensorType(f16, shape, encodings.attribute_of(encoding))
     sizes = encoding.linear(shape).in_sizes
     lanes, warps = sizes["lane"], sizes["warp"]
     assert wrong_layout(type, ModuleFacts(warps, lanes, 1, True)) is None

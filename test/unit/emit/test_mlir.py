@@ -7,8 +7,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, f16
 from xdsl.ir import Attribute
 
 from coopc.compiler import new_context
+from coopc.dialects.encodings import attribute_of
 from coopc.dialects.layout import LinearAttr, RowSliceAttr
-from coopc.dialects.ttig import attribute_of
 from coopc.emit.mlir import LONGEST_INLINE, AliasPrinter, AliasTarget
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encodings import DotOperandEncoding

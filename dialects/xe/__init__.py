@@ -1,3 +1,4 @@
+# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `xe` dialect: what one lane of an Intel Xe subgroup does with its matrix engine.
 
 Operands are vectors, not matrices: the share of one lane.
@@ -27,8 +28,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
-    Data,
-    Dialect,
     ParametrizedAttribute,
     SpacedOpaqueSyntaxAttribute,
     SSAValue,
@@ -57,20 +56,19 @@ from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from coopc.dialects import simt
-from coopc.dialects.layout import (
-    basis_text,
-    named_text,
-    numbers_text,
-    parse_basis,
-    parse_list,
-    parse_named,
-)
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
-from coopc.layout.linear import LinearLayout
-from coopc.plan.block2d import BlockPlan
+from coopc.dialects.xe.plans import (
+    PLAN as PLAN,
+    REFUSAL as REFUSAL,
+    BlockLoadPlanAttr as BlockLoadPlanAttr,
+    BlockPrefetchPlanAttr as BlockPrefetchPlanAttr,
+    BlockStorePlanAttr as BlockStorePlanAttr,
+    PlanAttr as PlanAttr,
+    ShapeAttr as ShapeAttr,
+)
 from coopc.plan.block_shape import BlockMode, BlockShape
-from coopc.plan.prefetch import PrefetchPlan
 
 CHANNEL_BITS = 32
 SYSTOLIC_DEPTH = 8
@@ -100,7 +98,6 @@ class Precision(StrEnum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether elements are integers."""
         return self.value[0] in "su"
 
     @property
@@ -122,20 +119,14 @@ class CacheControl(StrEnum):
     WRITE_BACK = "write_back"
 
 
-LOAD_CONTROLS = (
-    CacheControl.DEFAULT,
-    CacheControl.UNCACHED,
-    CacheControl.CACHED,
-    CacheControl.STREAMING,
-    CacheControl.INVALIDATE_AFTER_READ,
-    CacheControl.CONST_CACHED,
+STORE_CONTROLS = tuple(
+    map(
+        CacheControl,
+        ("default", "uncached", "write_through", "write_back", "streaming"),
+    )
 )
-STORE_CONTROLS = (
-    CacheControl.DEFAULT,
-    CacheControl.UNCACHED,
-    CacheControl.WRITE_THROUGH,
-    CacheControl.WRITE_BACK,
-    CacheControl.STREAMING,
+LOAD_CONTROLS = tuple(
+    x for x in CacheControl if x not in ("write_through", "write_back")
 )
 
 
@@ -147,23 +138,14 @@ class PrecisionAttr(EnumAttribute[Precision], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_attr_definition
-class BlockAttr(Data[BlockShape]):
-    """A `BlockShape`, as in `#xe.block<16, 32x16x2, transform>`: bits, shape, mode."""
+class BlockAttr(ShapeAttr):
+    """The shape of a block: `#xe.block<16, 32x16x2, transform>`."""
 
     name = "xe.block"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> BlockShape:
-        """Parse `<16, 32x16x2, transform>`."""
-        return parse_shape(parser)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print `<16, 32x16x2, transform>`."""
-        print_shape(printer, self.data)
-
 
 @irdl_attr_definition
-class PayloadType(Data[BlockShape], TypeAttribute):
+class PayloadType(ShapeAttr, TypeAttribute):
     """The address of blocks of a shape, as in `!xe.payload<32, 16x8x1, transpose>`.
 
     It is a register that is written in place: whoever holds it sees what `set_x` and
@@ -171,53 +153,6 @@ class PayloadType(Data[BlockShape], TypeAttribute):
     """
 
     name = "xe.payload"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> BlockShape:
-        """Parse `<32, 16x8x1, transpose>`."""
-        return parse_shape(parser)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print `<32, 16x8x1, transpose>`."""
-        print_shape(printer, self.data)
-
-
-def parse_shape(parser: AttrParser) -> BlockShape:
-    """Parse `<16, 32x16x2, transform>`: element bits, height x width x count, mode."""
-    with parser.in_angle_brackets():
-        position = parser.pos
-        bits = parser.parse_integer(allow_boolean=False, allow_negative=False)
-        parser.parse_punctuation(",")
-        sizes = parser.parse_dimension_list()
-        mode = BlockMode.PLAIN
-        if parser.parse_optional_punctuation(",") is not None:
-            mode = _parse_mode(parser)
-        if len(sizes) != 3:
-            parser.raise_error(
-                f"expected height x width x count, got {len(sizes)} sizes", position
-            )
-        try:
-            return BlockShape(bits, sizes[0], sizes[1], sizes[2], mode)
-        except ValueError as error:
-            parser.raise_error(str(error), position)
-
-
-def _parse_mode(parser: AttrParser) -> BlockMode:
-    """Parse `transform` or its kin."""
-    for mode in BlockMode:
-        if parser.parse_optional_keyword(mode.value) is not None:
-            return mode
-    names = " or ".join(mode.value for mode in BlockMode)
-    parser.raise_error(f"expected {names}")
-
-
-def print_shape(printer: Printer, shape: BlockShape) -> None:
-    """Print `<16, 32x16x2, transform>`."""
-    with printer.in_angle_brackets():
-        size = f"{shape.height}x{shape.width}x{shape.count}"
-        printer.print_string(f"{shape.bits}, {size}")
-        if shape.mode is not BlockMode.PLAIN:
-            printer.print_string(f", {shape.mode.value}")
 
 
 @irdl_attr_definition
@@ -235,189 +170,47 @@ class CacheAttr(ParametrizedAttribute):
         l1: CacheControl = CacheControl.DEFAULT,
         l3: CacheControl = CacheControl.DEFAULT,
     ) -> CacheAttr:
-        """Return the attribute from plain values."""
         return CacheAttr(StringAttr(l1.value), StringAttr(l3.value))
 
     @property
     def levels(self) -> tuple[CacheControl, CacheControl]:
-        """The controls of L1 and L3."""
         return CacheControl(self.l1.data), CacheControl(self.l3.data)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Parse `<l1 = cached, l3 = cached>`."""
+        levels: list[StringAttr] = []
         with parser.in_angle_brackets():
-            parser.parse_keyword("l1")
-            parser.parse_punctuation("=")
-            l1 = parser.parse_str_enum(CacheControl)
-            parser.parse_punctuation(",")
-            parser.parse_keyword("l3")
-            parser.parse_punctuation("=")
-            l3 = parser.parse_str_enum(CacheControl)
-        return StringAttr(l1.value), StringAttr(l3.value)
+            for level in ("l1", "l3"):
+                if levels:
+                    parser.parse_punctuation(",")
+                parser.parse_keyword(level)
+                parser.parse_punctuation("=")
+                levels.append(StringAttr(parser.parse_str_enum(CacheControl).value))
+        return levels
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<l1 = cached, l3 = cached>`."""
         with printer.in_angle_brackets():
             printer.print_string(f"l1 = {self.l1.data}, l3 = {self.l3.data}")
-
-
-# Plans of 2D block messages as attributes: what `plan-block-io` decides, in the IR.
-#
-#     #xe.block_load_plan<<16, 32x16x2>, bits = [0, 1, 2, 3, 4, 5], element_bits = 16,
-#       rows = 0, cols = 1, of (register = [[1, 0], ..], lane = [..], warp = [..])
-#       -> (dim0 = 256, dim1 = 32)>
-#
-# `row_step` and `swaps` are left out where they are 1 and nothing.  A plan proves
-# itself
-# whenever it is read; a text that is no plan is an error where it stands.
-
-PLAN = "xe.plan"
-"""The attribute of an access that is moved by 2D block messages."""
-REFUSAL = "xe.no_plan"
-"""The attribute of one that is not: the reason, a string."""
-
-_NUMBERS = ("element_bits", "rows", "cols", "row_step")
-
-
-class PlanAttr(Data[BlockPlan]):
-    """A `BlockPlan`: what plans of loads and of stores have in common."""
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> BlockPlan:
-        """Parse `<<16, 32x16x2>, bits = [..], .., of (..) -> (..)>`."""
-        position = parser.pos
-        with parser.in_angle_brackets():
-            shape = parse_shape(parser)
-            bits: tuple[int, ...] = ()
-            swaps: tuple[tuple[int, ...], ...] = ()
-            numbers = {"row_step": 1}
-            while True:
-                parser.parse_punctuation(",")
-                name = parser.parse_identifier()
-                if name == "of":
-                    break
-                parser.parse_punctuation("=")
-                if name == "bits":
-                    bits = parse_basis(parser)
-                elif name == "swaps":
-                    swaps = parse_list(parser, lambda: parse_basis(parser))
-                elif name in _NUMBERS:
-                    numbers[name] = parser.parse_integer(allow_boolean=False)
-                else:
-                    parser.raise_error(f"expected a part of a plan, got '{name}'")
-            layout = _parse_layout(parser)
-        try:
-            return BlockPlan(
-                layout=layout,
-                shape=shape,
-                bits=bits,
-                swaps=tuple((swap[0], swap[1]) for swap in swaps),
-                **numbers,
-            )
-        except (ValueError, TypeError, IndexError, AssertionError) as error:
-            what = f"expected a plan that is right, got one that is not: {error}"
-            parser.raise_error(what, position, parser.pos)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print what `parse_parameter` reads."""
-        plan = self.data
-        with printer.in_angle_brackets():
-            print_shape(printer, plan.shape)
-            numbers = {
-                "element_bits": plan.element_bits,
-                "rows": plan.rows,
-                "cols": plan.cols,
-            }
-            if plan.row_step != 1:
-                numbers["row_step"] = plan.row_step
-            text = f", bits = {basis_text(plan.bits)}, {numbers_text(numbers)}"
-            if plan.swaps:
-                text += f", swaps = [{', '.join(map(basis_text, plan.swaps))}]"
-            text += f", {_layout_text(plan.layout)}"
-            printer.print_string(text)
-
-
-@irdl_attr_definition
-class BlockLoadPlanAttr(PlanAttr):
-    """The messages that load a tensor: `#xe.block_load_plan<..>`."""
-
-    name = "xe.block_load_plan"
-
-
-@irdl_attr_definition
-class BlockStorePlanAttr(PlanAttr):
-    """The messages that store a tensor: `#xe.block_store_plan<..>`."""
-
-    name = "xe.block_store_plan"
-
-
-@irdl_attr_definition
-class BlockPrefetchPlanAttr(Data[PrefetchPlan]):
-    """The messages that fetch a tile: `#xe.block_prefetch_plan<..>`."""
-
-    name = "xe.block_prefetch_plan"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> PrefetchPlan:
-        """Parse `<<16, 8x32x1>, of (..) -> (..)>`."""
-        position = parser.pos
-        with parser.in_angle_brackets():
-            shape = parse_shape(parser)
-            parser.parse_punctuation(",")
-            parser.parse_keyword("of")
-            layout = _parse_layout(parser)
-        try:
-            return PrefetchPlan(layout, shape)
-        except ValueError as error:
-            parser.raise_error(str(error), position, parser.pos)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Print what `parse_parameter` reads."""
-        with printer.in_angle_brackets():
-            print_shape(printer, self.data.shape)
-            printer.print_string(f", {_layout_text(self.data.layout)}")
-
-
-def _layout_text(layout: LinearLayout) -> str:
-    """Return `of (register = [..], ..) -> (dim0 = 4, ..)`."""
-    bases = {x: [*map(basis_text, layout.bases(x))] for x in layout.in_names}
-    return f"of {named_text(bases)} -> ({numbers_text(layout.out_sizes)})"
-
-
-def _parse_layout(parser: AttrParser) -> LinearLayout:
-    """Parse `(register = [..], ..) -> (dim0 = 4, ..)`."""
-    position = parser.pos
-    bases = parse_named(parser, lambda: parse_list(parser, lambda: parse_basis(parser)))
-    parser.parse_punctuation("->")
-    sizes = parse_named(parser, lambda: parser.parse_integer(allow_boolean=False))
-    try:
-        return LinearLayout.of(bases, sizes)
-    except ValueError as error:
-        parser.raise_error(str(error), position, parser.pos)
 
 
 # Operations of `xe` that move 2D blocks between memory and the registers of lanes.
 #
 # A surface is a base, a width and a pitch in bytes and a height in rows, all of them
-# the
-# same in every lane, as are x (in elements of the block) and y (in rows), which are
+# the same in every lane, as are x (in elements of the block) and y (in rows), which are
 # signed.  Elements outside the surface are 0 in a load and not written by a store.
-# What
-# is placed where is `coopc.plan.block_shape`'s to say.
+# What is placed where is `coopc.plan.block_shape`'s to say.
 
 MAX_COMPONENTS = 16
 """SPIR-V's longest vector."""
 SUBGROUP_SIZES = (8, 16, 32)
 
-_ACCESS = (
-    "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "
-    "`block` $block (`cache` $cache^)? "
-)
+_SURFACE = "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "
+_ACCESS = _SURFACE + "`block` $block (`cache` $cache^)? "
 
 
-class BlockOp(IRDLOperation, ABC):
-    """What each of them has: a surface, a position, a block and cache controls."""
+class SurfaceOp(IRDLOperation, ABC):
+    """A surface and a position in it."""
 
     base = operand_def(MemRefType)
     x = operand_def(i32)
@@ -425,17 +218,19 @@ class BlockOp(IRDLOperation, ABC):
     width = operand_def(i32)
     height = operand_def(i32)
     pitch = operand_def(i32)
+
+
+class BlockOp(SurfaceOp, ABC):
+    """A block of a surface, and what the caches do with it."""
+
+    CONTROLS: ClassVar = LOAD_CONTROLS
+    """What they can do."""
+
     block = prop_def(BlockAttr)
     cache = opt_prop_def(CacheAttr)
 
-    @classmethod
-    def controls(cls) -> tuple[CacheControl, ...]:
-        """Return what the caches can do with such an access."""
-        return LOAD_CONTROLS
-
     def verify_(self) -> None:
-        """Check the cache controls."""
-        verify_cache(self.name, self.cache, self.controls())
+        verify_cache(self.name, self.cache, self.CONTROLS)
 
 
 @irdl_op_definition
@@ -483,9 +278,8 @@ class BlockLoad2DOp(BlockOp):
         )
 
     def verify_(self) -> None:
-        """Check that the pieces are what the lanes get."""
         super().verify_()
-        verify_pieces(self.block.data, [piece.type for piece in self.pieces])
+        verify_pieces(self.block.data, self.pieces.types)
 
 
 @irdl_op_definition
@@ -502,6 +296,8 @@ class BlockStore2DOp(BlockOp):
     """
 
     name = "xe.block_store_2d"
+
+    CONTROLS: ClassVar = STORE_CONTROLS
 
     pieces = var_operand_def(VectorType)
 
@@ -525,20 +321,14 @@ class BlockStore2DOp(BlockOp):
             properties={"block": block, "cache": cache},
         )
 
-    @classmethod
-    def controls(cls) -> tuple[CacheControl, ...]:
-        """Return what the caches can do with a store."""
-        return STORE_CONTROLS
-
     def verify_(self) -> None:
-        """Check that the pieces are what the lanes hold, and the block a store's."""
         super().verify_()
         if self.block.data.mode is not BlockMode.PLAIN or self.block.data.count != 1:
             raise VerifyException(
                 "expected one plain block, the only kind that can be stored, "
                 f"got {self.block.data}"
             )
-        verify_pieces(self.block.data, [piece.type for piece in self.pieces])
+        verify_pieces(self.block.data, self.pieces.types)
 
 
 @irdl_op_definition
@@ -573,7 +363,6 @@ class BlockPrefetch2DOp(BlockOp):
         )
 
     def verify_(self) -> None:
-        """Check that nothing is rearranged: nothing arrives."""
         super().verify_()
         if self.block.data.mode is not BlockMode.PLAIN:
             raise VerifyException(
@@ -584,7 +373,6 @@ class BlockPrefetch2DOp(BlockOp):
 def verify_cache(
     name: str, cache: CacheAttr | None, allowed: Sequence[CacheControl]
 ) -> None:
-    """Check that an operation of that name can ask that of the caches."""
     for control in cache.levels if cache is not None else ():
         if control not in allowed:
             raise VerifyException(
@@ -693,7 +481,6 @@ class BlockLoadOp(IRDLOperation):
         return element.width.data
 
     def verify_(self) -> None:
-        """Check that each lane gets as many slots as messages have."""
         allowed = [
             VectorType(IntegerType(bits), [length])
             for bits in SLOT_BITS
@@ -772,13 +559,16 @@ class SystolicOp(IRDLOperation, ABC):
     ) -> None:
         super().__init__(
             operands=[a, b, c],
-            properties=dpas_properties(precisions, repeat),
+            properties={
+                "a_precision": PrecisionAttr(precisions[0]),
+                "b_precision": PrecisionAttr(precisions[1]),
+                "repeat": IntegerAttr(repeat, 32),
+            },
             result_types=[c.type],
         )
 
     @property
     def precisions(self) -> tuple[Precision, Precision]:
-        """What the bits of a and b are."""
         return self.a_precision.data, self.b_precision.data
 
 
@@ -805,7 +595,6 @@ class DpasOp(SystolicOp):
     name = "xe.dpas"
 
     def verify_(self) -> None:
-        """Check precisions, the repeat count, and the types of each lane's share."""
         verify_precisions(self.precisions)
         repeat = verify_repeat(self.repeat, REPEAT_COUNTS)
         types = (self.a.type, self.b.type, self.c.type)
@@ -842,7 +631,6 @@ class SplitDpasOp(SystolicOp):
     name = "xe.split_dpas"
 
     def verify_(self) -> None:
-        """Check precisions, the repeat count, and the types of each lane's share."""
         verify_precisions(self.precisions)
         if self.a_precision.data.bits not in (8, 16):
             raise VerifyException(
@@ -851,7 +639,7 @@ class SplitDpasOp(SystolicOp):
             )
         repeat = verify_repeat(self.repeat, SPLIT_REPEAT_COUNTS)
         verify_accumulator(self.c.type, self.a_precision.data)
-        if scalar(self.c.type) not in (f32, i32):
+        if simt.scalar_type(self.c.type) not in (f32, i32):
             raise VerifyException(
                 f"expected f32 or i32 in c of split DPAS, got {self.c.type}"
             )
@@ -884,23 +672,6 @@ def verify_pairs(op: SplitDpasOp) -> None:
         )
 
 
-def dpas_properties(
-    precisions: tuple[Precision, Precision], repeat: int
-) -> dict[str, Attribute]:
-    """Return the properties of a multiplication."""
-    return {
-        "a_precision": PrecisionAttr(precisions[0]),
-        "b_precision": PrecisionAttr(precisions[1]),
-        "repeat": IntegerAttr(repeat, 32),
-    }
-
-
-def scalar(type: Attribute) -> Attribute:
-    """Return the element type of a vector."""
-    assert isa(type, VectorType), type
-    return type.get_element_type()
-
-
 def verify_precisions(precisions: tuple[Precision, Precision]) -> None:
     """Check that a and b can be multiplied: integers of one width, or equal floats."""
     a, b = precisions
@@ -911,7 +682,6 @@ def verify_precisions(precisions: tuple[Precision, Precision]) -> None:
 
 
 def verify_repeat(repeat: IntegerAttr[I32], allowed: Sequence[int]) -> int:
-    """Check the repeat count, and return it."""
     if (count := repeat.value.data) not in allowed:
         raise VerifyException(
             f"expected a repeat count in {tuple(allowed)}, got {count}"
@@ -920,8 +690,7 @@ def verify_repeat(repeat: IntegerAttr[I32], allowed: Sequence[int]) -> int:
 
 
 def verify_accumulator(type: Attribute, precision: Precision) -> None:
-    """Check the element type of c."""
-    found, allowed = scalar(type), accumulators(precision)
+    found, allowed = simt.scalar_type(type), accumulators(precision)
     if found not in allowed:
         raise VerifyException(
             f"expected c of {' or '.join(map(str, allowed))}, as {precision} "
@@ -948,18 +717,16 @@ def verify_shares(
 #
 # A 2D block message takes its address, the payload, from one register: base, width,
 # height and pitch of the surface, x and y.  A compiler that sees only the message
-# builds
-# that register anew where it cannot prove that nothing changed, above all for a
-# prefetch
-# in a loop.  A payload that the program holds costs one move a step: x or y is set, the
-# rest stays.
+# builds that register anew where it cannot prove that nothing changed, above all for a
+# prefetch in a loop.  A payload that the program holds costs one move a step: x or y is
+# set, the rest stays.
 #
 # A payload is written in place, like memory: the operations that set x or y write it,
 # those that use it read it, and two that were made alike are two.
 
 
 @irdl_op_definition
-class PayloadCreateOp(IRDLOperation):
+class PayloadCreateOp(SurfaceOp):
     """Make the payload of blocks of a surface, at a position.
 
     | value  | what                                                               |
@@ -978,20 +745,11 @@ class PayloadCreateOp(IRDLOperation):
 
     name = "xe.payload_create"
 
-    base = operand_def(MemRefType)
-    x = operand_def(i32)
-    y = operand_def(i32)
-    width = operand_def(i32)
-    height = operand_def(i32)
-    pitch = operand_def(i32)
     result = result_def(PayloadType)
 
     traits = traits_def(Collective(), ReadsAndWrites())
 
-    assembly_format = (
-        "$base `[` $x `,` $y `]` `surface` `(` $width `,` $height `,` $pitch `)` "
-        "attr-dict `:` type($base) `->` type($result)"
-    )
+    assembly_format = _SURFACE + "attr-dict `:` type($base) `->` type($result)"
 
     def __init__(
         self,
@@ -1045,11 +803,42 @@ class PayloadSetYOp(PayloadSetOp):
     name = "xe.payload_set_y"
 
 
-@irdl_op_definition
-class PayloadLoadOp(IRDLOperation):
-    """Load the block at a payload; each result is a piece, as of `block_load_2d`.
+class PayloadAccessOp(IRDLOperation, ABC):
+    """An access to the block at a payload.
 
     The numbers in brackets are added to x and y for this message alone.
+    """
+
+    payload = operand_def(PayloadType)
+    dx = prop_def(IntegerAttr[I32])
+    dy = prop_def(IntegerAttr[I32])
+    cache = opt_prop_def(CacheAttr)
+
+    def __init__(
+        self,
+        payload: SSAValue,
+        offset: tuple[int, int] = (0, 0),
+        cache: CacheAttr | None = None,
+        result_types: Sequence[Sequence[Attribute]] = (),
+    ) -> None:
+        dx, dy = (IntegerAttr(x, 32) for x in offset)
+        super().__init__(
+            operands=[payload],
+            properties={"dx": dx, "dy": dy, "cache": cache},
+            result_types=result_types,
+        )
+
+    @property
+    def shape(self) -> BlockShape:
+        return shape_of(self.payload)
+
+    def verify_(self) -> None:
+        verify_cache(self.name, self.cache, LOAD_CONTROLS)
+
+
+@irdl_op_definition
+class PayloadLoadOp(PayloadAccessOp):
+    """Load the block at a payload; each result is a piece, as of `block_load_2d`.
 
     ```mlir
     %p = "test.op"() : () -> !xe.payload<32, 16x8x1, transpose>
@@ -1060,10 +849,6 @@ class PayloadLoadOp(IRDLOperation):
 
     name = "xe.payload_load"
 
-    payload = operand_def(PayloadType)
-    dx = prop_def(IntegerAttr[I32])
-    dy = prop_def(IntegerAttr[I32])
-    cache = opt_prop_def(CacheAttr)
     pieces = var_result_def(VectorType)
 
     traits = traits_def(Collective(), MemoryReadEffect())
@@ -1080,27 +865,16 @@ class PayloadLoadOp(IRDLOperation):
         pieces: Sequence[Attribute],
         cache: CacheAttr | None = None,
     ) -> None:
-        super().__init__(
-            operands=[payload],
-            properties={
-                "dx": IntegerAttr(offset[0], 32),
-                "dy": IntegerAttr(offset[1], 32),
-                "cache": cache,
-            },
-            result_types=[pieces],
-        )
+        super().__init__(payload, offset, cache, [pieces])
 
     def verify_(self) -> None:
-        """Check the cache controls, and that the pieces are what the lanes get."""
-        verify_cache(self.name, self.cache, LOAD_CONTROLS)
-        verify_pieces(shape_of(self.payload), [piece.type for piece in self.pieces])
+        super().verify_()
+        verify_pieces(self.shape, self.pieces.types)
 
 
 @irdl_op_definition
-class PayloadPrefetchOp(IRDLOperation):
+class PayloadPrefetchOp(PayloadAccessOp):
     """Bring the block at a payload nearer to the registers; a hint without a result.
-
-    The numbers in brackets are added to x and y for this message alone.
 
     ```mlir
     %p = "test.op"() : () -> !xe.payload<16, 32x16x2>
@@ -1111,67 +885,23 @@ class PayloadPrefetchOp(IRDLOperation):
 
     name = "xe.payload_prefetch"
 
-    payload = operand_def(PayloadType)
-    dx = prop_def(IntegerAttr[I32])
-    dy = prop_def(IntegerAttr[I32])
-    cache = opt_prop_def(CacheAttr)
-
     traits = traits_def(Collective(), FillsCache())
 
     assembly_format = (
         "$payload `[` $dx `,` $dy `]` (`cache` $cache^)? attr-dict `:` type($payload)"
     )
 
-    def __init__(
-        self,
-        payload: SSAValue,
-        offset: tuple[int, int] = (0, 0),
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[payload],
-            properties={
-                "dx": IntegerAttr(offset[0], 32),
-                "dy": IntegerAttr(offset[1], 32),
-                "cache": cache,
-            },
-        )
-
     def verify_(self) -> None:
-        """Check the cache controls, and that nothing is rearranged."""
-        verify_cache(self.name, self.cache, LOAD_CONTROLS)
-        if (shape := shape_of(self.payload)).mode is not BlockMode.PLAIN:
-            raise VerifyException(f"expected a plain block to prefetch, got {shape}")
+        super().verify_()
+        if self.shape.mode is not BlockMode.PLAIN:
+            raise VerifyException(
+                f"expected a plain block to prefetch, got {self.shape}"
+            )
 
 
 def shape_of(payload: SSAValue) -> BlockShape:
-    """Return the shape of the blocks that a payload is for."""
     assert isinstance(payload.type, PayloadType), payload.type
     return payload.type.data
 
 
-Xe = Dialect(
-    "xe",
-    [
-        BlockLoad2DOp,
-        BlockLoadOp,
-        BlockPrefetch2DOp,
-        BlockStore2DOp,
-        DpasOp,
-        PayloadCreateOp,
-        PayloadLoadOp,
-        PayloadPrefetchOp,
-        PayloadSetXOp,
-        PayloadSetYOp,
-        SplitDpasOp,
-    ],
-    [
-        BlockAttr,
-        BlockLoadPlanAttr,
-        BlockPrefetchPlanAttr,
-        BlockStorePlanAttr,
-        CacheAttr,
-        PayloadType,
-        PrecisionAttr,
-    ],
-)
+Xe = dialect_of("xe", globals())

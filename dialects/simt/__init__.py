@@ -1,29 +1,23 @@
+# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `simt` dialect: kernels of work-items, and what the lanes of a subgroup do."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Sequence
 from enum import auto
-from math import prod
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AffineMapAttr,
     AnyFloat,
-    ArrayAttr,
     BFloat16Type,
-    DenseArrayBase,
-    DictionaryAttr,
     FixedBitwidthType,
     Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -32,18 +26,14 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     VectorType,
-    i64,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
-    Dialect,
     ParametrizedAttribute,
     SpacedOpaqueSyntaxAttribute,
     SSAValue,
 )
-from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -64,11 +54,29 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from coopc.diagnostic import near_match
+from coopc.dialects.definitions import dialect_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
-from coopc.interface import Condition
+from coopc.dialects.simt.kernels import (
+    CONDITIONS as CONDITIONS,
+    EQUAL_SIZES as EQUAL_SIZES,
+    GRID as GRID,
+    KERNEL as KERNEL,
+    SUBGROUP_SIZE as SUBGROUP_SIZE,
+    WORK_GROUP_SIZE as WORK_GROUP_SIZE,
+    EqualSizes as EqualSizes,
+    Kernel as Kernel,
+    KernelSize as KernelSize,
+    conditions as conditions,
+    equal_sizes as equal_sizes,
+    equal_sizes_attr as equal_sizes_attr,
+    forget_sizes as forget_sizes,
+    kernel_of as kernel_of,
+    kernel_sizes as kernel_sizes,
+    kernels as kernels,
+    verify_kernel as verify_kernel,
+)
 from coopc.layout.distribution import Distribution
 from coopc.layout.exchange import Layout, components, sources, subgroup_size
 from coopc.layout.linear import LinearLayout
@@ -80,32 +88,10 @@ def scalar_type(type: Attribute) -> Attribute:
 
 
 def verify_number(type: Attribute) -> None:
-    """Check that a type is a number's or a vector's."""
     if not isinstance(scalar_type(type), IntegerType | IndexType | AnyFloat):
         raise VerifyException(f"expected a number or a vector of numbers, got {type}")
 
 
-# The attributes of `simt`: what a kernel is, where memory is, what is compiled for.
-
-KERNEL = "simt.kernel"
-"""On a func.func: it is an entry point (unit)."""
-WORK_GROUP_SIZE = "simt.work_group_size"
-"""On a kernel: work-items of a work-group along x, y, z (array<i32: ...>)."""
-SUBGROUP_SIZE = "simt.subgroup_size"
-"""On a kernel: lanes of a subgroup (i32)."""
-CONDITIONS = "simt.conditions"
-"""On a kernel: what must hold of its arguments (an array of dictionaries, each with
-`what`, value, size, stride, offset, address or bytes, `argument`, `dimension` of a size
-or a stride, and `multiple_of`, `at_least`, `less_than`, `at_least_argument` and `why`
-where they apply)."""
-EQUAL_SIZES = "simt.equal_sizes"
-"""On a kernel: which dimensions of its memrefs are equally long (an array of
-array<i64: argument, dimension, argument, dimension>)."""
-GRID = "simt.grid"
-"""On a kernel: an affine map from its sizes to the number of work-groups along x, y, z.
-
-The sizes are the dynamic sizes of its memrefs and its index arguments, in the order of
-the arguments."""
 TARGET = "simt.target"
 """On a module: what it is compiled for (`TargetAttr`)."""
 
@@ -198,12 +184,10 @@ class MemoryAttr(ParametrizedAttribute):
 
     @classmethod
     def of(cls, space: MemorySpace) -> MemoryAttr:
-        """Return the attribute of a memory space."""
         return MemoryAttr(StringAttr(str(space)))
 
     @property
     def data(self) -> MemorySpace:
-        """The memory space."""
         return MemorySpace(self.space.data)
 
     @classmethod
@@ -213,12 +197,10 @@ class MemoryAttr(ParametrizedAttribute):
             return (StringAttr(str(parser.parse_str_enum(MemorySpace))),)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<workgroup>`."""
         with printer.in_angle_brackets():
             printer.print_string(self.space.data)
 
     def verify(self) -> None:
-        """Check that there is such a memory space."""
         if self.space.data not in list(MemorySpace):
             raise VerifyException(
                 f"expected {', '.join(MemorySpace)}, got {self.space.data}"
@@ -254,7 +236,6 @@ class TargetAttr(ParametrizedAttribute):
 
     @classmethod
     def of(cls, flavour: Flavour, device: str) -> TargetAttr:
-        """Return the attribute from plain values."""
         return TargetAttr(StringAttr(str(flavour)), StringAttr(device))
 
     @classmethod
@@ -267,7 +248,6 @@ class TargetAttr(ParametrizedAttribute):
         return flavour, StringAttr(device)
 
     def print_parameters(self, printer: Printer) -> None:
-        """Print `<vulkan, lavapipe>`."""
         with printer.in_angle_brackets():
             printer.print_string(f"{self.flavour.data}, ")
             if DEVICE_NAME.fullmatch(self.device.data):
@@ -276,7 +256,6 @@ class TargetAttr(ParametrizedAttribute):
                 printer.print_string_literal(self.device.data)
 
     def verify(self) -> None:
-        """Check that there is such a flavour, and that the device has a name."""
         if self.flavour.data not in list(Flavour):
             raise VerifyException(
                 f"expected {' or '.join(Flavour)}, got {self.flavour.data}"
@@ -306,272 +285,6 @@ class FenceScopeAttr(EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
     name = "simt.fence_scope"
 
 
-# What must hold of a kernel's arguments: what its callers have to see to.
-#
-#     simt.conditions = [{what = "size", argument = 0, dimension = 1, multiple_of = 16,
-#                         why = "whole tiles"}]
-#
-# says that dimension 1 of argument 0 is a multiple of 16.  The entries are those of
-# `coopc.interface.Condition`.  Which sizes are equal is `simt.equal_sizes`.
-
-_NUMBERS = (
-    *("argument", "dimension", "multiple_of", "at_least", "less_than"),
-    "at_least_argument",
-)
-_TEXTS = ("what", "why")
-_OF_SCALARS = "value"
-_OF_DIMENSIONS = ("size", "stride")
-_OF_MEMORY = ("address", "bytes", "offset")
-
-
-def conditions(func: FuncOp) -> tuple[Condition, ...]:
-    """Return what must hold of a function's arguments.
-
-    Raises:
-        VerifyException: where the attribute says something that is no condition, or
-            is about what the argument does not have.
-    """
-    found = func.attributes.get(CONDITIONS)
-    if found is None:
-        return ()
-    if not isinstance(found, ArrayAttr):
-        raise VerifyException(f"expected {CONDITIONS} to be an array, got {found}")
-    types = func.function_type.inputs.data
-    return tuple(
-        _read_condition(each, types) for each in cast("ArrayAttr[Attribute]", found)
-    )
-
-
-def _read_condition(attr: Attribute, types: Sequence[Attribute]) -> Condition:
-    """Return a condition on arguments of some types."""
-    if not isinstance(attr, DictionaryAttr):
-        raise VerifyException(
-            f"expected {CONDITIONS} to hold dictionaries, as in "
-            '{what = "size", argument = 0, dimension = 0, multiple_of = 16}, '
-            f"got {attr}"
-        )
-    known: dict[str, Any] = {}
-    for name, value in attr.data.items():
-        match value:
-            case IntegerAttr(value=number) if name in _NUMBERS:
-                known[name] = number.data
-            case StringAttr(data=text) if name in _TEXTS:
-                known[name] = text
-            case _:
-                raise VerifyException(_unknown(name, value))
-    for name in ("what", "argument"):
-        if name not in known:
-            raise VerifyException(f"expected {name} in a condition, got {attr}")
-    condition = Condition(**known)
-    if (reason := _why_wrong(condition, types)) is not None:
-        raise VerifyException(f"expected {reason} in {CONDITIONS}, got {attr}")
-    return condition
-
-
-def _unknown(name: str, value: Attribute) -> str:
-    """Return what is wrong with an entry of a condition."""
-    if name in _NUMBERS:
-        return f"expected {name} in {CONDITIONS} to be an integer, got {value}"
-    if name in _TEXTS:
-        return f"expected {name} in {CONDITIONS} to be a string, got {value}"
-    names = (*_TEXTS, *_NUMBERS)
-    return (
-        f"expected {CONDITIONS} to have entries of {', '.join(names)}, "
-        f"got {name}{near_match(name, names)}"
-    )
-
-
-def _why_wrong(condition: Condition, types: Sequence[Attribute]) -> str | None:
-    """Return what a condition should be of instead, or None."""
-    other = condition.at_least_argument
-    for argument in (condition.argument, *(() if other is None else (other,))):
-        if not 0 <= argument < len(types):
-            return f"an argument below {len(types)}"
-    type = types[condition.argument]
-    is_number = isinstance(type, IndexType) or is_integer(type)
-    if other is not None:
-        least = types[other]
-        if not (isinstance(least, IndexType) or is_integer(least)):
-            return "at_least_argument to be an integer"
-    if condition.multiple_of < 1:
-        return "a positive multiple_of"
-    if condition.what == _OF_SCALARS:
-        return None if is_number else "the value of an integer"
-    if condition.what in _OF_DIMENSIONS:
-        rank = type.get_num_dims() if is_memref(type) else 0
-        inside = 0 <= condition.dimension < rank
-        return None if inside else f"the {condition.what} of a dimension of a memref"
-    if condition.what in _OF_MEMORY:
-        return f"the {condition.what} of a memref" if is_number else None
-    wanted = (_OF_SCALARS, *_OF_DIMENSIONS, *_OF_MEMORY)
-    return f"what to be one of {', '.join(wanted)}"
-
-
-# Which sizes of a kernel's memrefs are the same: what its callers have to see to.
-#
-#     simt.equal_sizes = [array<i64: 1, 0, 0, 1>]
-#
-# says that dimension 0 of argument 1 is as long as dimension 1 of argument 0.
-
-
-@dataclass(frozen=True, slots=True)
-class EqualSizes:
-    """Two dimensions that are equally long."""
-
-    argument: int
-    """The position of a memref among the arguments, from 0."""
-    dimension: int
-    """Its dimension, from 0."""
-    like_argument: int
-    """The position of the memref that it is compared with."""
-    like_dimension: int
-    """The dimension of that one."""
-
-
-def equal_sizes(func: FuncOp) -> tuple[EqualSizes, ...]:
-    """Return which sizes of a function's arguments are the same.
-
-    Raises:
-        VerifyException: where the attribute does not name dimensions of memrefs.
-    """
-    found = func.attributes.get(EQUAL_SIZES)
-    if found is None:
-        return ()
-    if not isinstance(found, ArrayAttr):
-        raise VerifyException(f"expected {EQUAL_SIZES} to be an array, got {found}")
-    types = func.function_type.inputs.data
-    return tuple(
-        _read_equal_sizes(each, types) for each in cast("ArrayAttr[Attribute]", found)
-    )
-
-
-def equal_sizes_attr(sizes: Iterable[EqualSizes]) -> ArrayAttr[DenseArrayBase]:
-    """Return the attribute that says which sizes are the same."""
-    return ArrayAttr([DenseArrayBase.from_list(i64, astuple(each)) for each in sizes])
-
-
-def forget_sizes(func: FuncOp, argument: int) -> None:
-    """Say no more of the sizes of an argument, which is to be another memref."""
-    sizes = equal_sizes(func)
-    kept = [x for x in sizes if argument not in (x.argument, x.like_argument)]
-    if kept:
-        func.attributes[EQUAL_SIZES] = equal_sizes_attr(kept)
-    elif sizes:
-        del func.attributes[EQUAL_SIZES]
-
-
-def _read_equal_sizes(attr: Attribute, types: tuple[Attribute, ...]) -> EqualSizes:
-    """Return two dimensions of arguments of some types."""
-    numbers: tuple[int, ...] = ()
-    if isinstance(attr, DenseArrayBase):
-        array = cast("DenseArrayBase[IntegerType]", attr)
-        if isinstance(array.elt_type, IntegerType):  # pyright: ignore[reportUnnecessaryIsInstance]
-            numbers = array.get_values()
-    if len(numbers) != 4:
-        raise VerifyException(
-            f"expected {EQUAL_SIZES} to hold argument, dimension, argument, dimension, "
-            f"as in array<i64: 1, 0, 0, 1>, got {attr}"
-        )
-    for argument, dimension in (numbers[:2], numbers[2:]):
-        type = types[argument] if 0 <= argument < len(types) else None
-        rank = type.get_num_dims() if type is not None and is_memref(type) else 0
-        if not 0 <= dimension < rank:
-            raise VerifyException(
-                f"expected {EQUAL_SIZES} to name dimensions of memrefs, got dimension "
-                f"{dimension} of argument {argument}"
-            )
-    return EqualSizes(*numbers)
-
-
-# What the attributes of kernels and modules say, checked and as plain values.
-
-MAX_SUBGROUP_SIZE = 128
-"""Lanes of the widest subgroup that a driver has (Vulkan's maxSubgroupSize)."""
-MAX_WORK_ITEMS = (1 << 31) - 1
-"""Of a work-group: their numbers are i32."""
-
-
-@dataclass(frozen=True, slots=True)
-class KernelSize:
-    """A number that is known when a kernel is called, and that its grid depends on."""
-
-    argument: int
-    """The position of the kernel's argument, from 0."""
-    dimension: int | None
-    """The dynamic dimension of the memref, from 0; None for an index argument."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A kernel: a function, and how many work-items run it together."""
-
-    name: str
-    func: FuncOp
-    work_group_size: tuple[int, int, int]
-    """Work-items along x, y, z; one subgroup along x where the kernel does not say."""
-    subgroup_size: int | None
-    """Lanes; None where the kernel leaves it to the device."""
-    grid: AffineMap | None
-    """From the kernel's sizes to work-groups: see `GRID` and `kernel_sizes`."""
-    equal_sizes: tuple[EqualSizes, ...] = ()
-    """Which sizes of its memrefs are the same."""
-    conditions: tuple[Condition, ...] = ()
-    """What must hold of its arguments otherwise."""
-
-    @property
-    def work_items(self) -> int:
-        """Work-items of a work-group."""
-        return prod(self.work_group_size)
-
-    @property
-    def subgroups(self) -> int:
-        """Subgroups of a work-group."""
-        return self.work_items // self.subgroup_size if self.subgroup_size else 1
-
-
-def kernels(module: ModuleOp) -> Iterator[Kernel]:
-    """Yield the kernels of a module, in order.
-
-    Raises:
-        VerifyException: where the attributes of one are wrong: see `kernel_of`.
-    """
-    for op in module.ops:
-        if isinstance(op, FuncOp) and KERNEL in op.attributes:
-            yield kernel_of(op)
-
-
-def kernel_of(func: FuncOp) -> Kernel:
-    """Return what the attributes of a kernel say.
-
-    Raises:
-        VerifyException: where they are of a wrong type or contradict each other.  It
-            is the function's: a tool says where that is.
-    """
-    try:
-        return verify_kernel(func)
-    except VerifyException as error:
-        func.emit_error(str(error), error)
-
-
-def kernel_sizes(func: FuncOp) -> tuple[KernelSize, ...]:
-    """Return the sizes that a kernel's grid depends on, in the order of its operands.
-
-    They are the dynamic sizes of its memrefs and its index arguments, in the order of
-    the arguments.
-    """
-    sizes: list[KernelSize] = []
-    for argument, type in enumerate(func.function_type.inputs):
-        if isinstance(type, IndexType):
-            sizes.append(KernelSize(argument, None))
-        elif is_memref(type):
-            sizes += (
-                KernelSize(argument, dimension)
-                for dimension, size in enumerate(type.get_shape())
-                if size == DYNAMIC_INDEX
-            )
-    return tuple(sizes)
-
-
 def target_of(module: ModuleOp) -> TargetAttr | None:
     """Return what a module is compiled for, if it says so.
 
@@ -586,111 +299,6 @@ def target_of(module: ModuleOp) -> TargetAttr | None:
         f"#simt.target<vulkan, lavapipe>, got {found}"
     )
     module.emit_error(str(error), error)
-
-
-def verify_kernel(func: FuncOp) -> Kernel:
-    """Return what the attributes of a kernel say.
-
-    Raises:
-        VerifyException: where they are of a wrong type or contradict each other.
-    """
-    if not isinstance(found := func.attributes.get(KERNEL), UnitAttr):
-        raise VerifyException(f"expected {KERNEL} to be a unit attribute, got {found}")
-    if func.is_declaration:
-        raise VerifyException("expected a kernel with a body, got a declaration")
-    if func.function_type.outputs.data:
-        raise VerifyException(
-            "expected a kernel without results: it writes to memory, "
-            f"got {func.function_type}"
-        )
-    subgroup_size = _subgroup_size(func)
-    work_group_size = _work_group_size(func, subgroup_size)
-    if subgroup_size is not None and prod(work_group_size) % subgroup_size:
-        raise VerifyException(
-            f"expected a work-group size that is a multiple of the subgroup size "
-            f"{subgroup_size}, so that all subgroups are full, "
-            f"got {prod(work_group_size)} work-items"
-        )
-    if (items := prod(work_group_size)) > MAX_WORK_ITEMS:
-        raise VerifyException(
-            f"expected at most {MAX_WORK_ITEMS} work-items in a work-group, got {items}"
-        )
-    return Kernel(
-        func.sym_name.data,
-        func,
-        work_group_size,
-        subgroup_size,
-        _grid(func),
-        equal_sizes(func),
-        conditions(func),
-    )
-
-
-def _subgroup_size(func: FuncOp) -> int | None:
-    """Return the subgroup size: a power of two, or nothing."""
-    match func.attributes.get(SUBGROUP_SIZE):
-        case None:
-            return None
-        case IntegerAttr(value=value) if (
-            1 <= (size := value.data) <= MAX_SUBGROUP_SIZE and size & (size - 1) == 0
-        ):
-            return size
-        case found:
-            raise VerifyException(
-                f"expected {SUBGROUP_SIZE} to be a power of two up to "
-                f"{MAX_SUBGROUP_SIZE}, got {found}"
-            )
-
-
-def _work_group_size(func: FuncOp, subgroup_size: int | None) -> tuple[int, int, int]:
-    """Return the work-group size, with ones for the dimensions that are left out."""
-    found = func.attributes.get(WORK_GROUP_SIZE)
-    if found is None:
-        return (subgroup_size or 1, 1, 1)
-    sizes = _integers(found)
-    if sizes is not None and 1 <= len(sizes) <= 3 and min(sizes) >= 1:
-        x, y, z = (*sizes, 1, 1)[:3]
-        return x, y, z
-    raise VerifyException(
-        f"expected {WORK_GROUP_SIZE} to be one to three positive integers, "
-        f"as in array<i32: 16, 4>, got {found}"
-    )
-
-
-def _integers(attr: Attribute) -> tuple[int, ...] | None:
-    """Return the numbers of an array of integers; None for another attribute."""
-    if not isinstance(attr, DenseArrayBase):
-        return None
-    array = cast("DenseArrayBase[IntegerType]", attr)
-    if not isinstance(array.elt_type, IntegerType):  # pyright: ignore[reportUnnecessaryIsInstance]
-        return None
-    return array.get_values()
-
-
-def _grid(func: FuncOp) -> AffineMap | None:
-    """Return the map from sizes to work-groups."""
-    match func.attributes.get(GRID):
-        case None:
-            return None
-        case AffineMapAttr(data=map) if 1 <= len(map.results) <= 3:
-            pass
-        case found:
-            raise VerifyException(
-                f"expected {GRID} to be an affine map to one to three numbers of "
-                f"work-groups, got {found}"
-            )
-    if map.num_symbols:
-        raise VerifyException(
-            f"expected {GRID} to be a map of dimensions only, got {map.num_symbols} "
-            "symbols"
-        )
-    sizes = len(kernel_sizes(func))
-    if map.num_dims != sizes:
-        raise VerifyException(
-            f"expected {GRID} to be a map of {sizes} sizes, the dynamic sizes of the "
-            f"kernel's memrefs and its index arguments, got {map.num_dims}"
-        )
-    return map
 
 
 # Operations of `simt` that say where a work-item is, and among how many.
@@ -870,7 +478,6 @@ class BarrierOp(WaitingOp):
         self.memory = None if memory is None else MemoryAttr.of(memory)
 
     def verify_(self) -> None:
-        """Check that others see the memory."""
         if self.memory is not None and self.memory.data is MemorySpace.PRIVATE:
             raise VerifyException(
                 "expected memory that others see, global or workgroup, got private"
@@ -921,7 +528,6 @@ class LaneOp(IRDLOperation, ABC):
     traits = traits_def(Collective(), ReadsLanes())
 
     def verify_(self) -> None:
-        """Check that values are numbers or vectors of them."""
         verify_number(self.value.type)
 
 
@@ -1004,7 +610,6 @@ class ReduceOp(LaneOp):
         )
 
     def verify_(self) -> None:
-        """Check the type against the kind and the sign."""
         super().verify_()
         type = scalar_type(self.value.type)
         bitwise = (ReduceKind.AND, ReduceKind.OR, ReduceKind.XOR)
@@ -1072,11 +677,9 @@ class ExchangeOp(IRDLOperation):
 
     @property
     def layouts(self) -> tuple[Layout, Layout]:
-        """Source and target."""
         return _layout(self.source), _layout(self.target)
 
     def verify_(self) -> None:
-        """Check vectors against layouts, and that a subgroup holds what it wants."""
         for layout, values, what in zip(
             self.layouts,
             (self.values, self.outputs),
@@ -1162,7 +765,6 @@ class BlockReadOp(IRDLOperation):
         super().__init__(operands=[memory, positions], result_types=[result])
 
     def verify_(self) -> None:
-        """Check the memref, the positions and the length of the vector."""
         verify_block(self.memory.type, len(self.positions), self.result.type)
 
 
@@ -1195,12 +797,10 @@ class BlockWriteOp(IRDLOperation):
         super().__init__(operands=[value, memory, positions])
 
     def verify_(self) -> None:
-        """Check the memref, the positions and the length of the vector."""
         verify_block(self.memory.type, len(self.positions), self.value.type)
 
 
 def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
-    """Check the types and the number of positions of a block read or write."""
     assert is_memref(memory), memory
     if positions != memory.get_num_dims():
         raise VerifyException(
@@ -1235,7 +835,6 @@ def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
 
 
 def _has_blocks(element_type: Attribute) -> bool:
-    """Whether blocks of elements of a type can be read and written."""
     if is_integer(element_type):
         return element_type.width.data in (8, 16, 32, 64)
     return isinstance(
@@ -1295,7 +894,6 @@ class ViewElementsOp(IRDLOperation):
         return per_pointee(self.memory.type.element_type, self.result.type.element_type)
 
     def verify_(self) -> None:
-        """Check the positions, and the result against the memref."""
         memory, result = self.memory.type, self.result.type
         assert is_memref(memory), memory
         assert is_memref(result), result
@@ -1354,34 +952,4 @@ def _stride(memory: MemRefType, element: Attribute) -> int | None:
     return stride * per_pointee(memory.element_type, element)
 
 
-Simt = Dialect(
-    "simt",
-    [
-        BarrierArriveOp,
-        BarrierOp,
-        BarrierWaitOp,
-        BlockReadOp,
-        BlockWriteOp,
-        BroadcastOp,
-        ExchangeOp,
-        LaneIdOp,
-        LocalIdOp,
-        NumSubgroupsOp,
-        NumWorkgroupsOp,
-        ReduceOp,
-        ShuffleOp,
-        SubgroupIdOp,
-        SubgroupSizeOp,
-        ViewElementsOp,
-        WorkgroupIdOp,
-        WorkgroupSizeOp,
-    ],
-    [
-        DimensionAttr,
-        FenceScopeAttr,
-        MemoryAttr,
-        ReduceKindAttr,
-        ShuffleModeAttr,
-        TargetAttr,
-    ],
-)
+Simt = dialect_of("simt", globals())
