@@ -27,7 +27,7 @@ from xdsl.ir.affine import (
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.emit.memrefs import allocated, memref_type
+from coopc.emit.view import allocated, memref_type
 from coopc.emit.walker import Facts, Refusal
 from coopc.interface import (
     SCALAR_BYTES,

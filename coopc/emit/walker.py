@@ -59,6 +59,9 @@ class Refusal(Exception):
 class Flow(ABC, Generic[Label, Value]):
     """The control flow of one function in some target."""
 
+    structured: bool
+    """Whether a loop's header must end where its body begins, and say where it ends."""
+
     @abstractmethod
     def label(self, name: str) -> Label:
         """A label of a block to come."""
@@ -349,8 +352,11 @@ Handler: TypeAlias = Callable[[Emission, Any], None]
 class Handlers(Generic[Emission]):
     """The handlers of some operations."""
 
-    def __init__(self) -> None:
-        self.table: dict[type[Operation], Handler[Emission]] = {}
+    def __init__(self, *shared: Handlers[Any]) -> None:
+        """Begin with those of tables that targets share."""
+        self.table: dict[type[Operation], Handler[Emission]] = {
+            op: handler for each in shared for op, handler in each.table.items()
+        }
 
     def on(
         self, *ops: type[Op]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import islice
+from typing import TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    BoolAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -27,12 +27,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.device import Device
 from coopc.dialects import amx, simt
 from coopc.dialects.amx import tile_type
-from coopc.dialects.coopmatrix import MatrixType
+from coopc.dialects.coopmatrix import MatrixType, Ordering, Scope
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.row_slice import TokenType
-from coopc.emit import walker
+from coopc.emit import emission, view, walker
+from coopc.emit.emission import Ordered
 from coopc.emit.expanded import expanded
-from coopc.emit.memrefs import Form, IndexArithmetic, space_of
+from coopc.emit.view import Form, IndexOp, space_of
 from coopc.emit.walker import (
     NUMBERS,
     Flow,
@@ -64,6 +65,7 @@ from coopc.llvm.types import (
     I32,
     I64,
     VOID,
+    Array,
     Float,
     Int,
     Pointer,
@@ -76,10 +78,6 @@ from coopc.llvm.types import (
 )
 from coopc.llvm.values import Constant, Local, Value, floating, integer, poison
 from coopc.passes.generic.expansion import Target
-
-if TYPE_CHECKING:
-    pass
-
 
 TRIPLES = {"xe": "spir64-unknown-unknown", "amx": "x86_64-unknown-linux-gnu"}
 """By the family of the device."""
@@ -287,7 +285,7 @@ class Types:
 Num: TypeAlias = int | Value
 """A number of elements: known now, or at run time as an i64."""
 
-_SPACES = {
+SPACES = {
     simt.MemorySpace.GLOBAL: 1,
     simt.MemorySpace.PRIVATE: 0,
     simt.MemorySpace.WORKGROUP: 3,
@@ -296,16 +294,8 @@ _SPACES = {
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """A memref: element (i, j) is `base[offset + i * strides[0] + j * strides[1]]`."""
-
-    base: Value
-    element: Attribute
-    """The type of an element."""
-    offset: Num
-    sizes: tuple[Num, ...]
-    strides: tuple[Num, ...] | None
-    """None for row-major order, where they follow from the sizes."""
+class View(view.View[Value, Value]):
+    """A memref, whose base is a pointer to an element."""
 
     @property
     def space(self) -> int:
@@ -321,51 +311,51 @@ def address_space(type: MemRefType, facts: Facts) -> int:
         Refusal: its memory space is no `#simt.memory`.
     """
     space = space_of(type)
-    return _SPACES[space] if facts.gpu else 0
-
-
-def filled(
-    form: Form,
-    base: Value,
-    element: Attribute,
-    offset: Callable[[], Num],
-    size: Callable[[int], Num],
-    stride: Callable[[int], Num],
-) -> View:
-    """A view of a form with what is left to run time from elsewhere, in this order."""
-    return View(base, element, *form.filled(offset, size, stride))
+    return SPACES[space] if facts.gpu else 0
 
 
 def flat_types(type: MemRefType, facts: Facts) -> list[Type]:
     """The types of the values that a memref is passed as."""
-    return [Pointer(address_space(type, facts)), *[I64] * Form.of(type).dynamic]
-
-
-def flat(view: View, form: Form) -> list[Value]:
-    """The values that a memref of a form is passed as."""
-    fixed_strides, strides = form.strides or (), view.strides or ()
-    pairs = [
-        (form.offset, view.offset),
-        *zip(form.sizes, view.sizes, strict=True),
-        *zip(fixed_strides, strides, strict=True),
-    ]
-    return [view.base, *(id_of(number) for fixed, number in pairs if fixed is None)]
+    return [Pointer(address_space(type, facts)), *[I64] * len(Form.of(type).open)]
 
 
 def from_flat(type: MemRefType, values: Iterator[Value]) -> View:
     """The memref that was passed as some values."""
-
-    def following(_: int = 0) -> Value:
-        return next(values)
-
-    return filled(
-        Form.of(type), next(values), type.element_type, following, following, following
-    )
+    form, at = Form.of(type), View(next(values), type.element_type)
+    return form.opened(at, islice(values, len(form.open)))
 
 
 def id_of(number: Num) -> Value:
     """A number as a value."""
     return integer(I64, number) if isinstance(number, int) else number
+
+
+# Arithmetic on numbers of elements.
+
+
+class Index(view.Index[Value]):
+    """Index arithmetic in one function."""
+
+    def __init__(self, function: Function) -> None:
+        """Emit into a function."""
+        super().__init__()
+        self.function = function
+
+    def num(self, number: Num) -> Num:
+        if isinstance(number, Constant) and number.number is not None:
+            return number.number
+        return number
+
+    def value(self, number: Num) -> Value:
+        return id_of(number)
+
+    def emit(self, op: IndexOp, left: Num, right: Num) -> Value:
+        return self.function.binary(op, id_of(left), id_of(right))
+
+
+def flat(index: view.Index[Value], view: View, form: Form) -> list[Value]:
+    """The values that a memref of a form is passed as."""
+    return [view.base, *index.open_numbers(view, form)]
 
 
 # Structured control flow in LLVM IR: labels, branches and phis.
@@ -377,9 +367,12 @@ Became: TypeAlias = Value | View
 class LlvmFlow(Flow[LlvmBlock, Became]):
     """The control flow of one function."""
 
-    def __init__(self, function: Function) -> None:
+    structured = False
+
+    def __init__(self, function: Function, index: Index) -> None:
         """Emit into a function."""
         self.function = function
+        self.index = index
         self._phis: dict[Local, Instruction] = {}
         self._types: dict[Local, MemRefType] = {}
         """Of memrefs, by their pointers."""
@@ -432,7 +425,7 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
         if not isinstance(like, View):
             return self._phi(like.type, name)
         assert is_memref(value.type), value.type
-        parts = flat(like, Form.of(value.type))
+        parts = flat(self.index, like, Form.of(value.type))
         phis = [self._phi(part.type, name) for part in parts]
         self._types[phis[0]] = value.type
         return from_flat(value.type, iter(phis))
@@ -456,7 +449,8 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
                 f"{phi.base.type} and {value.base.type}"
             )
         form = Form.of(self._types[phi.base])
-        for mine, other in zip(flat(phi, form), flat(value, form), strict=True):
+        pairs = (flat(self.index, each, form) for each in (phi, value))
+        for mine, other in zip(*pairs, strict=True):
             assert isinstance(mine, Local), mine
             arrive(self._phis[mine], other, source)
 
@@ -467,6 +461,12 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
     def plus(self, left: Became, right: Became) -> Became:
         """The sum of two integers."""
         return self.function.binary("add", _one(left), _one(right))
+
+    def enter(self) -> None:
+        self.index.enter()
+
+    def leave(self) -> None:
+        self.index.leave()
 
 
 def _one(value: Became) -> Value:
@@ -574,37 +574,15 @@ def result_type(parts: list[Type]) -> Type:
     return parts[0] if len(parts) == 1 else Struct(tuple(parts))
 
 
-# Arithmetic on numbers of elements.  LLVM finds equal sums by itself.
-
-
-class Index(IndexArithmetic[Value, Value]):
-    """Index arithmetic in one function."""
-
-    def __init__(self, function: Function) -> None:
-        """Emit into a function."""
-        self.function = function
-
-    def num(self, number: Num) -> Num:
-        """A number as an int where its value is a constant."""
-        if isinstance(number, Constant) and number.number is not None:
-            return number.number
-        return number
-
-    def emit_sum(self, left: Num, right: Num) -> Value:
-        """Emit an add."""
-        return self.function.binary("add", id_of(left), id_of(right))
-
-    def emit_product(self, left: Num, right: Num) -> Value:
-        """Emit a mul."""
-        return self.function.binary("mul", id_of(left), id_of(right))
-
-
 PURE = "nounwind willreturn memory(none)"
 """Attributes of a function that only computes."""
 
 
-class Emission:
+class Emission(emission.Emission[Value, View]):
     """The emission of one function; what handlers work with."""
+
+    types: Types
+    facts: Facts
 
     def __init__(
         self,
@@ -627,12 +605,12 @@ class Emission:
         self.whole = whole
         self.facts = whole.facts
         self.module = whole.module
-        self.types: Types = whole.types
+        self.types = whole.types
         self.f = function
         self.work_group_size = work_group_size
         self.subgroup_size = subgroup_size
         self.index = Index(function)
-        self.flow = LlvmFlow(function)
+        self.flow = LlvmFlow(function, self.index)
         self.walker = Walker(self.flow, lambda op: leaf(self, op))
 
     # --- values ----------------------------------------------------------------
@@ -643,15 +621,20 @@ class Emission:
         assert isinstance(found, Local | Constant), value
         return found
 
-    def view(self, value: SSAValue) -> View:
-        """The memref that a value became."""
-        found = self.walker.values[value]
-        assert isinstance(found, View), value
-        return found
+    def scalar(self, value: SSAValue) -> Value:
+        return self.value(value)
 
-    def nums(self, values: Iterable[SSAValue]) -> tuple[Num, ...]:
-        """Index values, as ints where they are constants."""
-        return tuple(self.index.num(self.value(value)) for value in values)
+    def scalars(self, value: SSAValue) -> list[Value]:
+        return self.components(self.value(value))
+
+    def gathered(self, type: Attribute, scalars: Sequence[Value]) -> Value:
+        return self.composed(self.type(type), scalars)
+
+    def merged(self, *choices: tuple[Value, LlvmBlock]) -> Value:
+        result, phi = self.f.phi(choices[0][0].type)
+        for value, source in choices:
+            arrive(phi, value, source)
+        return result
 
     def set(self, value: SSAValue, became: Became) -> None:
         """Say what an SSA value became; it takes the value's name."""
@@ -692,7 +675,7 @@ class Emission:
             self.f.extract(value, integer(I64, at)) for at in range(value.type.length)
         ]
 
-    def gathered(self, type: Type, scalars: Sequence[Value]) -> Value:
+    def composed(self, type: Type, scalars: Sequence[Value]) -> Value:
         """A number or vector of these components."""
         if not isinstance(type, Vector):
             (one,) = scalars
@@ -835,18 +818,160 @@ class Emission:
 
     # --- memory ----------------------------------------------------------------
 
-    def temporal(self, nontemporal: BoolAttr | None) -> tuple[Metadata, ...]:
-        """What an access says of itself: that it is not used again, or nothing."""
-        if nontemporal is None or not nontemporal.value.data:
-            return ()
-        return (Metadata("nontemporal", self.module.node(integer(I32, 1))),)
-
     def pointer(self, view: View, at: Num, *, inbounds: bool = True) -> Value:
         """A pointer to an element of a memref's base."""
         if self.index.num(at) == 0:
             return view.base
         element = self.types.in_memory(view.element)
         return self.f.address(element, view.base, id_of(at), inbounds=inbounds)
+
+    def load(
+        self,
+        view: View,
+        at: Num,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+    ) -> Value:
+        return self.load_vector(view, at, 1, nontemporal)
+
+    def load_vector(self, view: View, at: Num, length: int, nontemporal: bool) -> Value:
+        """Load consecutive elements; a vector has the alignment of its elements."""
+        type = self.types.vector(self.types.in_memory(view.element), length)
+        align, metadata = self.types.bytes_of(view.element), self._temporal(nontemporal)
+        found = self.f.load(type, self.pointer(view, at), align, metadata=metadata)
+        return self.from_memory(view.element, found)
+
+    def store(
+        self,
+        view: View,
+        at: Num,
+        value: Value,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+    ) -> None:
+        value, pointer = self.to_memory(view.element, value), self.pointer(view, at)
+        align, metadata = self.types.bytes_of(view.element), self._temporal(nontemporal)
+        self.f.store(value, pointer, align, metadata=metadata)
+
+    def _temporal(self, nontemporal: bool) -> tuple[Metadata, ...]:
+        """What an access says of itself where its memory is not used again."""
+        if not nontemporal:
+            return ()
+        return (Metadata("nontemporal", self.module.node(integer(I32, 1))),)
+
+    def allocate(
+        self, type: MemRefType, elements: int, alignment: int, name: str | None
+    ) -> View:
+        size = self.types.bytes_of(type.element_type)
+        array = Array(elements, self.types.in_memory(type.element_type))
+        # What is not asked for is, on x86-64, that of a vector register.
+        least = size if self.facts.gpu or alignment > 0 else 64
+        align = max(least, alignment)
+        if space_of(type) is not simt.MemorySpace.WORKGROUP:
+            return View(self.f.allocate(array, align, name), type.element_type)
+        if not self.facts.gpu:
+            raise Refusal("expected memory of a function: x86-64 has no work-groups")
+        name = f"{self.f.signature.name}.{name or 'memory'}"
+        space = SPACES[simt.MemorySpace.WORKGROUP]
+        return View(self.module.variable(name, array, space, align), type.element_type)
+
+    def as_elements(self, view: View, element: Attribute) -> View:
+        """A pointer says nothing of what it points to."""
+        return View(view.base, element)
+
+    # --- atomic accesses to one element ------------------------------------------
+
+    def atomic_place(
+        self,
+        view: View,
+        at: Num,
+        integer: IntegerType | None = None,
+    ) -> Value:
+        return self.pointer(view, at)
+
+    def address(self, view: View, at: Num) -> Value:
+        return self.f.cast("ptrtoint", self.pointer(view, at), I64)
+
+    def at_address(self, view: View, address: Value) -> Value:
+        return self.f.cast("inttoptr", address, view.base.type)
+
+    def atomic_load(self, place: Value, type: Attribute, how: Ordered) -> Value:
+        to = self.types.in_memory(type)
+        tail = f" {self._order(how)}, align {self.types.bytes_of(type)}"
+        return self.f.emit(to, f"load atomic {to}, ", Typed(place), tail)
+
+    def atomic_store(self, place: Value, value: Value, how: Ordered) -> None:
+        tail = f" {self._order(how)}, align {bytes_of(value.type)}"
+        self.f.do("store atomic ", Typed(value), ", ", Typed(place), tail)
+
+    def atomic_update(
+        self, kind: int, place: Value, value: Value, how: Ordered
+    ) -> Value:
+        tail = f" {self._order(how)}, align {bytes_of(value.type)}"
+        parts = (f"atomicrmw {_UPDATES[kind]} ", Typed(place), ", ", Typed(value), tail)
+        return self.f.emit(value.type, *parts)
+
+    def compare_exchange(
+        self, place: Value, old: Value, new: Value, how: Ordered
+    ) -> tuple[Value, Value]:
+        pair = self.f.emit(
+            Struct((old.type, I1)),
+            *("cmpxchg ", Typed(place), ", ", Typed(old), ", ", Typed(new)),
+            f" {self._order(how)} monotonic, align {bytes_of(old.type)}",
+        )
+        seen = self.f.emit(old.type, "extractvalue ", Typed(pair), ", 0")
+        return seen, self.f.emit(I1, "extractvalue ", Typed(pair), ", 1")
+
+    def _order(self, how: Ordered) -> str:
+        """Scope and ordering of an access; a processor has no such scopes."""
+        scope = _SCOPES.get(how.scope)
+        if scope is None:
+            raise Refusal("expected a scope of OpenCL, got the one of a queue family")
+        is_said = scope and self.facts.gpu
+        return (f'syncscope("{scope}") ' if is_said else "") + _ORDERS[how.ordering]
+
+
+def bytes_of(type: Type) -> int:
+    """Size of a number, in bytes."""
+    assert isinstance(type, Int | Float), type
+    return type.bits // 8
+
+
+_SCOPES = {
+    Scope.CROSS_DEVICE: "",
+    Scope.DEVICE: "device",
+    Scope.WORKGROUP: "workgroup",
+    Scope.SUBGROUP: "subgroup",
+    Scope.INVOCATION: "singlethread",
+}
+"""Who sees an update as atomic, as LLVM's SPIR-V back end calls them; everybody where
+nothing is said."""
+
+_ORDERS = {
+    Ordering.RELAXED: "monotonic",
+    Ordering.ACQUIRE: "acquire",
+    Ordering.RELEASE: "release",
+    Ordering.ACQUIRE_RELEASE: "acq_rel",
+    Ordering.SEQUENTIALLY_CONSISTENT: "seq_cst",
+}
+
+_UPDATES = {
+    0: "fadd",
+    1: "add",
+    2: "xchg",
+    4: "max",
+    5: "umax",
+    7: "min",
+    8: "umin",
+    11: "or",
+    12: "and",
+    13: "fmax",
+    14: "fmin",
+    15: "xor",
+}
+"""Instructions by the number of a kind, where there is one."""
 
 
 # Which function emits which operation of which dialect.
@@ -858,9 +983,9 @@ MODULES = {
     "coopmatrix": ("coopmatrix",),
     "arith": ("arith",),
     "func": ("module",),
-    "llvm": ("memref", "math"),
+    "llvm": ("vector", "math"),
     "math": ("math",),
-    "memref": ("memref",),
+    "memref": ("vector",),
     "row_slice": ("row_slice",),
     "simt": ("simt",),
     "ub": ("arith",),

@@ -91,7 +91,7 @@ def _from_libm(e: Emission, name: str, xs: Sequence[Value]) -> Value:
     full = f"{name}f" if type == FLOAT else name
     rows = zip(*(e.components(x) for x in xs), strict=True)
     found = [e.call(full, type, row, attributes=PURE) for row in rows]
-    return e.gathered(xs[0].type, found)
+    return e.composed(xs[0].type, found)
 
 
 for _op in (*_EXACT, *_INTRINSICS, *_FUNCTIONS):

@@ -23,7 +23,7 @@ from coopc.emit.llvm.emission import (
     flat,
     from_flat,
 )
-from coopc.emit.memrefs import Form
+from coopc.emit.view import Form
 from coopc.emit.walker import Facts as SpirvFacts
 from coopc.emit.walker import Refusal
 from coopc.llvm import module as llvm
@@ -94,7 +94,7 @@ def flattened(e: Emission, values: Sequence[SSAValue]) -> list[Value]:
     found: list[Value] = []
     for value in values:
         if is_memref(value.type):
-            found += flat(e.view(value), Form.of(value.type))
+            found += flat(e.index, e.view(value), Form.of(value.type))
         else:
             found.append(e.value(value))
     return found
@@ -176,8 +176,10 @@ class _Blocks:
         self._block(first)
         for block in rest:
             self.e.flow.begin(self.labels[block])
+            self.e.flow.enter()
             self._arguments(block)
             self._block(block)
+            self.e.flow.leave()
 
     def _arguments(self, block: Block) -> None:
         """Make the phis of a block that some block before it has reached."""

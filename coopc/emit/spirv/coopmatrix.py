@@ -27,9 +27,9 @@ from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
-from coopc.emit.spirv import address
 from coopc.emit.spirv.arith import relaxed
-from coopc.emit.spirv.emission import Emission, Handlers, Kept, Num, View
+from coopc.emit.spirv.emission import Emission, Handlers
+from coopc.emit.spirv.flow import Kept, Num, View
 from coopc.emit.spirv.types import DEVICE_USES
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.uniformity import Variation
@@ -75,7 +75,7 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
     """OpCooperativeMatrixStoreKHR."""
     pointer, *operands = _access(e, op)
-    e.whole.written.add(e.view(op.memory).base)
+    e.writes(e.view(op.memory))
     e.do("OpCooperativeMatrixStoreKHR", pointer, e.id(op.value), *operands)
 
 
@@ -103,9 +103,8 @@ def _access(
     if (reason := known[key]) is not None:
         raise Refusal(reason)
     alignment = op.alignment.value.data if op.alignment and device.aligned else None
-    pointer = address.element_pointer(e, view, e.nums(op.positions))
-    operands = address.memory_operands(
-        e,
+    pointer = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
+    operands = e.memory_operands(
         view,
         volatile=op.volatile is not None,
         nontemporal=op.nontemporal is not None,
@@ -141,7 +140,7 @@ def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
 
 def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str, Num]:
     """The layout of a matrix in memory, and its stride in elements."""
-    rows, cols = address.strides(e, view)[-2:]
+    rows, cols = e.index.strides(view)[-2:]
     outer, inner = e.index.num(rows), e.index.num(cols)
     name = str(op.layout.data)
     if any(isinstance(x, int) and x < 0 for x in (outer, inner)):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -12,20 +14,9 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.interface import interface_of, name_of, settled, spec_constant_ids
-from coopc.emit.memrefs import Form, space_of
-from coopc.emit.spirv.address import base_pointer, buffer, strides
-from coopc.emit.spirv.emission import (
-    PHYSICAL,
-    Emission,
-    Handlers,
-    Later,
-    ModuleEmission,
-    Num,
-    View,
-    emit,
-    filled,
-    is_wide,
-)
+from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission, emit
+from coopc.emit.spirv.flow import PHYSICAL, Later, Num, View, is_wide
+from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Facts, Refusal
 from coopc.interface import Field, Interface, What
 from coopc.passes.generic.check_bounds import check_bounds
@@ -115,14 +106,8 @@ def _memref_arguments(e: Emission, view: View, type: MemRefType) -> list[Id]:
             f"expected the memory space in the type of an allocation that is passed "
             f"on, got {type}"
         )
-    form, known = Form.of(type), strides(e, view)
-    numbers: list[Num] = []
-    if form.offset is None:
-        numbers.append(view.offset)
-    for fixed, found in ((form.sizes, view.sizes), (form.strides or (), known)):
-        pairs = zip(fixed, found, strict=bool(fixed))
-        numbers += [number for n, number in pairs if n is None]
-    return [base_pointer(e, view), *map(e.index.id, numbers)]
+    numbers = e.index.open_numbers(view, Form.of(type))
+    return [e.pointer(view, 0), *map(e.index.value, numbers)]
 
 
 def _function(e: Emission, callee: func.FuncOp) -> Function:
@@ -155,22 +140,16 @@ def _callee_parameter_types(e: Emission, type: Attribute) -> list[Id]:
         return list(e.types.parts(type))
     element = e.types.in_memory(type.element_type)
     pointer = e.types.pointer(STORAGE[space_of(type)], element)
-    return [pointer, *[e.types.index] * Form.of(type).dynamic]
+    return [pointer, *[e.types.index] * len(Form.of(type).open)]
 
 
 def _set_parameters(e: Emission, callee: func.FuncOp) -> None:
     """Set the arguments of a function to its parameters."""
     given = iter(e.function.parameters)
-
-    def following(_: int = 0) -> Id:
-        return next(given)
-
     for arg in callee.body.block.args:
         if is_memref(arg.type):
-            storage = STORAGE[space_of(arg.type)]
-            at = View(next(given), storage, arg.type.element_type, 0, (), None)
-            form = Form.of(arg.type)
-            e.set(arg, filled(form, at, following, following, following))
+            form, at = Form.of(arg.type), View(next(given), arg.type.element_type)
+            e.set(arg, form.opened(at, islice(given, len(form.open))))
         else:
             e.set(arg, tuple(next(given) for _ in e.types.parts(arg.type)))
 
@@ -208,17 +187,17 @@ def begin_vulkan(
         if not is_memref(arg.type):
             number = numbers[What.VALUE, position, 0]
             if arg.first_use is not None:
-                _set_scalar(e, arg, e.index.id(number))
+                _set_scalar(e, arg, e.index.value(number))
             continue
         if whole.facts.addresses:
-            address = e.index.id(numbers[What.ADDRESS, position, 0])
+            address = e.index.value(numbers[What.ADDRESS, position, 0])
             pointer = _physical(e, arg.type.element_type, address)
-            view = _view(arg.type, position, pointer, PHYSICAL, numbers)
+            view = _view(arg.type, position, pointer, numbers)
             e.set(arg, view)
             continue
         binding = interface.binding(position)
-        variable = buffer(whole, arg.type.element_type, name_of(arg, position), binding)
-        e.set(arg, _view(arg.type, position, variable, "StorageBuffer", numbers))
+        variable = whole.buffer(arg.type.element_type, name_of(arg, position), binding)
+        e.set(arg, _view(arg.type, position, variable, numbers))
     return e
 
 
@@ -275,9 +254,9 @@ def begin_opencl(
         if is_memref(arg.type):
             assert pointer is not None, arg
             e.module.name(pointer, name_of(arg, position))
-            e.set(arg, _view(arg.type, position, pointer, "CrossWorkgroup", numbers))
+            e.set(arg, _view(arg.type, position, pointer, numbers))
         else:
-            _set_scalar(e, arg, e.index.id(numbers[What.VALUE, position, 0]))
+            _set_scalar(e, arg, e.index.value(numbers[What.VALUE, position, 0]))
     return e
 
 
@@ -311,20 +290,12 @@ def _parameter_types(
     return types
 
 
-def _view(
-    type: MemRefType, position: int, base: Id, storage: str, numbers: Numbers
-) -> View:
+def _view(type: MemRefType, position: int, base: Id, numbers: Numbers) -> View:
     """The memref of an argument."""
     form = Form.of(type)
-    wide = is_wide(form, storage)
-    empty = View(base, storage, type.element_type, 0, (), None, wide=wide)
-    return filled(
-        form,
-        empty,
-        lambda: numbers[What.OFFSET, position, 0],
-        lambda d: numbers[What.SIZE, position, d],
-        lambda d: numbers[What.STRIDE, position, d],
-    )
+    at = View(base, type.element_type)
+    found = [numbers[What(what), position, d] for what, d in form.open]
+    return form.opened(replace(at, wide=is_wide(form, at.storage)), found)
 
 
 def _set_scalar(e: Emission, arg: BlockArgument, id: Id) -> None:

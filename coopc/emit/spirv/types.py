@@ -139,7 +139,7 @@ _FIELDS: dict[str, Attribute] = {
 }
 """Types by the names that interfaces use."""
 
-_SCOPES = {
+SCOPES = {
     coopmatrix.Scope.CROSS_DEVICE: 0,
     coopmatrix.Scope.DEVICE: 1,
     coopmatrix.Scope.WORKGROUP: 2,
@@ -372,7 +372,7 @@ class Types:
         else:
             use = self.enumerant(USES[type.use.data])
         if isinstance(type.scope, coopmatrix.ScopeAttr):
-            scope = self.enumerant(_SCOPES[type.scope.data])
+            scope = self.enumerant(SCOPES[type.scope.data])
         else:
             scope = self.named(type.scope.root_reference.data)
         rows, cols = (
@@ -430,7 +430,7 @@ class Types:
         scope = type.scope
         if isinstance(scope, SymbolRefAttr):
             number = self._default(scope.root_reference.data)
-            names = {number: name for name, number in _SCOPES.items()}
+            names = {number: name for name, number in SCOPES.items()}
             scope = coopmatrix.ScopeAttr(names[number])
         return coopmatrix.MatrixType.of(
             rows, cols, type.element_type, type.use.data, scope.data

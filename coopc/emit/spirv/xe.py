@@ -13,7 +13,6 @@ from xdsl.ir import SSAValue
 from coopc.device import BlockKind
 from coopc.dialects import xe
 from coopc.dialects.xe import CacheControl, Precision
-from coopc.emit.spirv.address import pointer
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.walker import Refusal, count_of
 from coopc.emit.xe_rules import (
@@ -94,7 +93,7 @@ def base_pointer(e: Emission, base: SSAValue) -> Id:
             "expected a surface in global memory, which block messages reach, got "
             f"{base.type}"
         )
-    return pointer(e, view, view.offset)
+    return e.pointer(view, view.offset)
 
 
 # Cache controls of `xe`: decorations of the pointer.
