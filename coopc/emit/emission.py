@@ -118,6 +118,10 @@ class Emission(ABC, Generic[Value, Memref]):
     # --- memory ----------------------------------------------------------------
 
     @abstractmethod
+    def pointer(self, view: Memref, at: Any) -> Value:
+        """A pointer to an element of a memref's base."""
+
+    @abstractmethod
     def load(
         self,
         view: Memref,
