@@ -194,7 +194,6 @@ class _Word:
 
     @classmethod
     def of(cls, e: AnyEmission, code: Code, element: Element) -> _Word:
-        """Emit where the integer for an element is."""
         view = element.view
         integer = IntegerType(8 * e.types.bytes_of(view.element))
         if element.form != "word":
@@ -208,7 +207,6 @@ class _Word:
         return self.e.standing(self.type, found)
 
     def element_of(self, word: SSAValue) -> SSAValue:
-        """The element that is in a word."""
         code = self.code
         if self.shift is not None:
             low = code(arith.ShRUIOp(word, self.shift))
@@ -218,13 +216,11 @@ class _Word:
         return code.cast(arith.BitcastOp, word, self.element)
 
     def bits_of(self, element: SSAValue) -> SSAValue:
-        """An element as an integer of its width."""
         if isinstance(self.element, IndexType):
             return self.code(arith.IndexCastOp(element, self.integer))
         return self.code.cast(arith.BitcastOp, element, self.integer)
 
     def with_element(self, word: SSAValue, element: SSAValue) -> SSAValue:
-        """A word with another element in it."""
         code, bits = self.code, self.bits_of(element)
         if self.shift is None:
             return bits

@@ -68,7 +68,6 @@ class Emission(ABC, Generic[Value, Memref]):
         """Say what an SSA value became; it takes the value's name."""
 
     def view(self, value: SSAValue) -> Memref:
-        """The memref that a value became."""
         found = self.walker.values[value]
         assert isinstance(found, View), value
         return cast("Memref", found)

@@ -45,7 +45,6 @@ def expanded(
 
 @contextmanager
 def beside(walker: Walker[Any, Any]) -> Generator[Code]:
-    """Code of which each operation is emitted as it is inserted, and dropped after."""
     block = Block()
 
     def insert(op: Operation) -> None:

@@ -26,7 +26,6 @@ def load(e: AnyEmission, op: vector.MaskedLoadOp) -> None:
 
 
 def store(e: AnyEmission, op: vector.MaskedStoreOp) -> None:
-    """The components that a mask chooses."""
     view = e.view(op.base)
     at = e.index.consecutive(view, e.nums(op.indices), op.value_to_store.type)
     pairs = zip(e.scalars(op.mask), e.scalars(op.value_to_store), strict=True)

@@ -27,7 +27,6 @@ handlers = Handlers[AnyEmission](atomics.handlers)
 
 
 def is_true(flag: BoolAttr | None) -> bool:
-    """Whether a flag is there and set."""
     return flag is not None and bool(flag.value.data)
 
 
@@ -70,7 +69,6 @@ def rank(e: AnyEmission, op: memref.RankOp) -> None:
 
 @handlers.on(memref.AllocaOp)
 def alloca(e: AnyEmission, op: memref.AllocaOp) -> None:
-    """An array of the work-item or the function, or of the work-group."""
     type = memref_type(op.memref)
     elements, (offset, sizes, strides) = allocated(type)
     space, around = space_of(type), op.parent_op()

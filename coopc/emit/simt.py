@@ -135,7 +135,6 @@ class Lanes(ABC, Generic[E]):
         e.set(op.result, self.position(e, type(op), AXES[op.dimension.data]))
 
     def _workgroup_size(self, e: E, op: simt.WorkgroupSizeOp) -> None:
-        """The number of work-items of a work-group, which a kernel fixes."""
         if e.work_group_size is None:
             self._position(e, op)
         else:

@@ -89,7 +89,6 @@ class SpirvTarget(DeviceTarget):
     the bytes of the target spirv-binary."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the text."""
         from coopc.spirv.writer import text
 
         emitted = _emitted(self, module)

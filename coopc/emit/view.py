@@ -178,7 +178,6 @@ class View(Generic[Base, Number]):
 
     @property
     def numbers(self) -> tuple[int | Number, ...]:
-        """Offset, sizes, and strides where the type gives some."""
         return (self.offset, *self.sizes, *(self.strides or ()))
 
 
@@ -222,7 +221,6 @@ class Index(ABC, Generic[Number]):
         self._seen.append({})
 
     def leave(self) -> None:
-        """It ends."""
         self._seen.pop()
 
     def once(self, key: Hashable, make: Callable[[], Number]) -> Number:
@@ -234,7 +232,6 @@ class Index(ABC, Generic[Number]):
         return found
 
     def add(self, left: int | Number, right: int | Number) -> int | Number:
-        """The sum."""
         a, b = self.num(left), self.num(right)
         if isinstance(a, int) and isinstance(b, int):
             return a + b
@@ -243,7 +240,6 @@ class Index(ABC, Generic[Number]):
         return a if b == 0 else self.once(("add", a, b), lambda: self.emit("add", a, b))
 
     def mul(self, left: int | Number, right: int | Number) -> int | Number:
-        """The product."""
         a, b = self.num(left), self.num(right)
         if isinstance(a, int) and isinstance(b, int):
             return a * b
@@ -256,7 +252,6 @@ class Index(ABC, Generic[Number]):
     def scaled(
         self, view: View[Any, Number], stride: int | Number, step: int | Number
     ) -> int | Number:
-        """A multiple of a stride of a memref."""
         return self.mul(self.wide(stride) if view.wide and step != 1 else stride, step)
 
     def strides(self, view: View[Any, Number]) -> tuple[int | Number, ...]:

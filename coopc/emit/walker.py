@@ -126,7 +126,6 @@ class Flow(ABC, Generic[Label, Value]):
         return
 
     def end_control(self, op: Operation) -> None:
-        """It ends; its results are known."""
         return
 
     def enter(self) -> None:
@@ -134,7 +133,6 @@ class Flow(ABC, Generic[Label, Value]):
         return
 
     def leave(self) -> None:
-        """The region ends."""
         return
 
 
@@ -194,7 +192,6 @@ class Walker(Generic[Label, Value]):
         self.flow.end_control(op)
 
     def results(self, op: Operation, values: Sequence[Value]) -> None:
-        """Set what the results of an operation became."""
         for result, value in zip(op.results, values, strict=True):
             self.values[result] = value
 
@@ -206,7 +203,6 @@ class Walker(Generic[Label, Value]):
         return phi
 
     def given(self, values: Sequence[SSAValue]) -> list[Value]:
-        """What SSA values became."""
         return [self.values[value] for value in values]
 
     def loop(self, region: Region, phis: Sequence[Value], again: Label) -> None:
@@ -353,7 +349,6 @@ class Handlers(Generic[Emission]):
     """The handlers of some operations."""
 
     def __init__(self, *shared: Handlers[Any]) -> None:
-        """Begin with those of tables that targets share."""
         self.table: dict[type[Operation], Handler[Emission]] = {
             op: handler for each in shared for op, handler in each.table.items()
         }
@@ -361,7 +356,6 @@ class Handlers(Generic[Emission]):
     def on(
         self, *ops: type[Op]
     ) -> Callable[[Callable[[Emission, Op], None]], Callable[[Emission, Op], None]]:
-        """Make a function the handler of operations."""
 
         def register(
             handler: Callable[[Emission, Op], None],
@@ -373,7 +367,6 @@ class Handlers(Generic[Emission]):
         return register
 
     def add(self, op: type[Operation], handler: Handler[Emission]) -> None:
-        """Make a function the handler of an operation."""
         assert op not in self.table, f"{op.name} has two handlers"
         self.table[op] = handler
 
@@ -440,7 +433,6 @@ class Facts:
 
     @property
     def vulkan(self) -> bool:
-        """Whether it is Vulkan's flavour: Logical addressing, 32-bit index."""
         return self.flavour == "vulkan"
 
     @property

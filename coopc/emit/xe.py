@@ -159,7 +159,6 @@ class Engine(ABC, Generic[E]):
     # --- what both say -------------------------------------------------------------
 
     def _lanes(self, e: E) -> int:
-        """The subgroup size, which `xe` needs to be fixed."""
         self.check_flavour(e)
         return fixed_lanes(e.subgroup_size)
 
@@ -173,7 +172,6 @@ class Engine(ABC, Generic[E]):
             check_slots(shape, pieces, lanes)
 
     def _surface(self, e: E, base: SSAValue) -> Any:
-        """A pointer to where a surface begins."""
         view = e.view(base)
         if not self.is_global(view):
             raise Refusal(
@@ -186,11 +184,9 @@ class Engine(ABC, Generic[E]):
         return [self.word(e, value) for value in values]
 
     def _sizes(self, e: E, shape: BlockShape) -> list[Any]:
-        """Bytes of an element, width, height and number of blocks."""
         return self._words(e, shape.bits // 8, shape.width, shape.height, shape.count)
 
     def _where(self, e: E, op: xe.BlockOp) -> list[Any]:
-        """Width, height and pitch of the surface, and the position."""
         pair = e.standing(
             VectorType(i32, [2]),
             e.gathered(VectorType(i32, [2]), [e.scalar(op.x), e.scalar(op.y)]),
@@ -301,7 +297,6 @@ class Engine(ABC, Generic[E]):
     def _payload_operands(
         self, e: E, op: xe.PayloadLoadOp | xe.PayloadPrefetchOp
     ) -> list[Any]:
-        """The payload, immediate offsets, and the number of the cache controls."""
         controls = builtin_number(op.cache, e.facts.device)
         offsets = (op.dx.value.data, op.dy.value.data)
         return [e.scalar(op.payload), *self._words(e, *offsets, controls)]

@@ -72,7 +72,6 @@ _INTEGER_PREDICATES = (
 
 @handlers.on(arith.ConstantOp)
 def constant(e: Emission, op: arith.ConstantOp) -> None:
-    """A number, or a vector of numbers."""
     type = op.result.type
     match op.value:
         case IntegerAttr(value=number):
@@ -86,7 +85,6 @@ def constant(e: Emission, op: arith.ConstantOp) -> None:
 
 
 def _dense(e: Emission, type: Attribute, dense: DenseIntOrFPElementsAttr) -> Constant:
-    """A vector of constants."""
     values = dense.get_values()
     element = element_of(type)
     if dense.is_splat():
@@ -118,7 +116,6 @@ for _op in _INTEGER_OPCODES:
 
 
 def _integer_extreme(e: Emission, op: arith.SignlessIntegerBinaryOperation) -> None:
-    """The smaller or the greater of two."""
     a, b = e.value(op.lhs), e.value(op.rhs)
     e.set(op.result, e.intrinsic(_EXTREMES[type(op)], a.type, [a, b]))
 
@@ -129,7 +126,6 @@ for _op in _EXTREMES:
 
 @handlers.on(arith.CmpiOp)
 def compare_integers(e: Emission, op: arith.CmpiOp) -> None:
-    """A comparison."""
     opcode = f"icmp {_INTEGER_PREDICATES[op.predicate.value.data]}"
     e.set(op.result, e.f.compare(opcode, e.value(op.lhs), e.value(op.rhs)))
 
@@ -145,7 +141,6 @@ def select(e: Emission, op: arith.SelectOp) -> None:
 
 @handlers.on(arith.MulUIExtendedOp, arith.MulSIExtendedOp)
 def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
-    """The low and the high half of the product."""
     no_i1(op)
     signed = isinstance(op, arith.MulSIExtendedOp)
     a, b = e.value(op.lhs), e.value(op.rhs)
@@ -170,7 +165,6 @@ def _high(e: Emission, a: Value, b: Value, signed: bool) -> Value:
 
 
 def no_i1(op: Operation) -> None:
-    """Refuse an operation on i1."""
     if str(element_of(op.operands[0].type)) == str(I1):
         raise Refusal("expected integers of 8 bits or more, got i1")
 
@@ -225,7 +219,6 @@ _FLOAT_EXTREMES: dict[type[Operation], str] = {
 
 
 def _float_extreme(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
-    """The smaller or the greater of two."""
     a, b = e.value(op.lhs), e.value(op.rhs)
     e.set(op.result, e.intrinsic(_FLOAT_EXTREMES[type(op)], a.type, [a, b]))
 
@@ -244,7 +237,6 @@ for _op in _FLOAT_EXTREMES:
     arith.IndexCastOp,
 )
 def resize(e: Emission, op: Operation) -> None:
-    """An integer or an index in another width."""
     x, to = e.value(op.operands[0]), e.type(op.results[0].type)
     found, wanted = component(x.type), component(to)
     assert isinstance(found, Int), op
@@ -292,7 +284,6 @@ def resize_float(e: Emission, op: arith.ExtFOp | arith.TruncFOp) -> None:
 
 @handlers.on(arith.BitcastOp)
 def bitcast(e: Emission, op: arith.BitcastOp) -> None:
-    """The same bits as another type of the same width."""
     same_bits(e, op)
 
 
@@ -316,7 +307,6 @@ def same_bits(e: Emission, op: Operation) -> None:
 
 
 def _bits(type: Type) -> int:
-    """Width of a number or a vector, in bits."""
     element = component(type)
     assert isinstance(element, Int | Float), type
     return element.bits * width(type)
@@ -343,7 +333,6 @@ def fast(flags: arith.FastMathFlagsAttr | None) -> str:
 
 
 def is_bf16(type: Attribute) -> bool:
-    """Whether a number or the components of a vector are bf16."""
     return isinstance(element_of(type), BFloat16Type)
 
 
@@ -352,5 +341,4 @@ def is_bf16(type: Attribute) -> bool:
 
 @handlers.on(ub.PoisonOp)
 def poison(e: Emission, op: ub.PoisonOp) -> None:
-    """LLVM's poison."""
     e.set(op.result, any_value(e.type(op.result.type)))

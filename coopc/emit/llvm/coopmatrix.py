@@ -63,12 +63,10 @@ _MADS = {
 
 
 def word(text: str) -> Constant:
-    """A string of metadata as an argument."""
     return Constant(METADATA, f'!"{text}"')
 
 
 def sizes(type: MatrixType) -> list[Value]:
-    """Rows and columns."""
     return [integer(I32, size) for size in type.shape]
 
 
@@ -98,7 +96,6 @@ def matrix_call(
     arguments: Sequence[Value],
     overloads: Sequence[Type],
 ) -> Value | None:
-    """Call an intrinsic on matrices."""
     name = f"experimental.matrix.{name}"
     if result is None:
         e.do_intrinsic(name, arguments, overloads)
@@ -116,7 +113,6 @@ def _matrix(
 
 @handlers.on(coopmatrix.FillOp)
 def fill(e: Emission, op: coopmatrix.FillOp) -> None:
-    """A matrix of one value, or of what a pointer points to."""
     type = coopmatrix.matrix_type(op.result)
     if is_memref(op.value.type):
         view = e.view(op.value)
@@ -129,7 +125,6 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
 
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
-    """A matrix from memory."""
     type = coopmatrix.matrix_type(op.result)
     pointer, *others = _access(e, op)
     made = _matrix(e, "load", e.type(type), [pointer, *others], [pointer.type])
@@ -138,7 +133,6 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
-    """A matrix to memory."""
     matrix = e.value(op.value)
     pointer, *others = _access(e, op)
     overloads = [matrix.type, pointer.type]
@@ -176,7 +170,6 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Val
 
 @handlers.on(coopmatrix.MulAddOp)
 def multiply(e: Emission, op: coopmatrix.MulAddOp) -> None:
-    """The product of two matrices added to a third."""
     types = op.matrices
     if op.saturating is not None:
         raise Refusal("expected a product that does not saturate, as matrix.mad is")
@@ -209,7 +202,6 @@ def length(e: Emission, op: coopmatrix.LengthOp) -> None:
 
 @handlers.on(coopmatrix.ExtractOp)
 def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
-    """An element of a work-item's."""
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     arguments = [matrix, *sizes(type), e.value(op.index), *facts_of(type)]
     name, overloads = "wi.slice.extractelement", [matrix.type, I64]
@@ -220,7 +212,6 @@ def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
 
 @handlers.on(coopmatrix.InsertOp)
 def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
-    """The matrix with one of the work-item's elements replaced."""
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     element = [e.value(op.value), e.value(op.index)]
     arguments = [matrix, *sizes(type), *element, *facts_of(type)]
@@ -230,7 +221,6 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
 
 @handlers.on(coopmatrix.ExtractRowSliceOp)
 def extract_row_slice(e: Emission, op: coopmatrix.ExtractRowSliceOp) -> None:
-    """Consecutive elements."""
     slice = e.type(op.result.type)
     place = _place(e, coopmatrix.matrix_type(op.matrix), e.value(op.offset), slice)
     e.set(op.result, _row_slice(e, e.value(op.matrix), place, slice))
@@ -321,7 +311,6 @@ for _op in _BINARY:
 
 @handlers.on(coopmatrix.DivOp)
 def divide(e: Emission, op: coopmatrix.DivOp) -> None:
-    """A division, of integers with their sign."""
     element = op.matrix.element_type
     _check(element)
     opcode = "sdiv" if op.signed is not None else "udiv"
@@ -342,7 +331,6 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
 
 @handlers.on(coopmatrix.ScaleOp)
 def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
-    """Each element times a number."""
     element, matrix = op.matrix.element_type, e.value(op.value)
     _check(element)
     assert isinstance(matrix.type, Vector), matrix

@@ -120,7 +120,6 @@ class Facts:
 
     @property
     def triple(self) -> str:
-        """The target triple."""
         return TRIPLES[self.device.family]
 
     @property
@@ -133,7 +132,6 @@ class Facts:
 
 
 def features(func: FuncOp) -> tuple[str, ...]:
-    """What of AMX a function needs, as LLVM names it."""
     found: set[str] = set()
     for op in func.walk():
         if op.dialect_name() == "amx":
@@ -164,7 +162,7 @@ def _needed(op: Operation) -> tuple[str, ...]:
 # | bf16           | i16; bfloat with `Facts.matrix` alone   | the same  |
 # | vector<4x8xf16>| <32 x half>, row-major                  | the same  |
 # | vector<1xf16>  | half                                    | the same  |
-# | memref         | no value: see `coopc.emit.llvm.emission`    |           |
+# | memref         | no value: see `View`                    |           |
 # | opaque pointer | ptr                                     |           |
 # | RxC matrix     | <R*C x T>, with `Facts.matrix` alone    |           |
 # | token          | i64, with `Facts.matrix` alone          |           |
@@ -186,7 +184,6 @@ class Types:
     """The types and constants of one target."""
 
     def __init__(self, facts: Facts) -> None:
-        """Make the table of a target."""
         self.facts = facts
 
     def number(self, type: Attribute) -> Int | Float:
@@ -215,7 +212,6 @@ class Types:
         return element if length == 1 else Vector(length, element)
 
     def of_component(self, element: Type, length: int) -> Vector:
-        """A vector of a type that a number has."""
         assert isinstance(element, Int | Float), element
         return Vector(length, element)
 
@@ -279,8 +275,7 @@ class Types:
 # A memref while it is emitted: a pointer, its sizes and its strides.
 #
 # A memref is several values, of which those that its type fixes are constants.  Where
-# it
-# passes through a loop or a call, the pointer and the others do.
+# it passes through a loop or a call, the pointer and the others do.
 
 Num: TypeAlias = int | Value
 """A number of elements: known now, or at run time as an i64."""
@@ -299,7 +294,6 @@ class View(view.View[Value, Value]):
 
     @property
     def space(self) -> int:
-        """The address space that it is in."""
         assert isinstance(self.base.type, Pointer), self.base
         return self.base.type.space
 
@@ -320,13 +314,11 @@ def flat_types(type: MemRefType, facts: Facts) -> list[Type]:
 
 
 def from_flat(type: MemRefType, values: Iterator[Value]) -> View:
-    """The memref that was passed as some values."""
     form, at = Form.of(type), View(next(values), type.element_type)
     return form.opened(at, islice(values, len(form.open)))
 
 
 def id_of(number: Num) -> Value:
-    """A number as a value."""
     return integer(I64, number) if isinstance(number, int) else number
 
 
@@ -337,7 +329,6 @@ class Index(view.Index[Value]):
     """Index arithmetic in one function."""
 
     def __init__(self, function: Function) -> None:
-        """Emit into a function."""
         super().__init__()
         self.function = function
 
@@ -354,7 +345,6 @@ class Index(view.Index[Value]):
 
 
 def flat(index: view.Index[Value], view: View, form: Form) -> list[Value]:
-    """The values that a memref of a form is passed as."""
     return [view.base, *index.open_numbers(view, form)]
 
 
@@ -370,7 +360,6 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
     structured = False
 
     def __init__(self, function: Function, index: Index) -> None:
-        """Emit into a function."""
         self.function = function
         self.index = index
         self._phis: dict[Local, Instruction] = {}
@@ -378,23 +367,18 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
         """Of memrefs, by their pointers."""
 
     def label(self, name: str) -> LlvmBlock:
-        """A label of a block to come."""
         return self.function.label(name)
 
     def begin(self, label: LlvmBlock) -> None:
-        """Begin the block of a label."""
         self.function.begin(label)
 
     def here(self) -> LlvmBlock:
-        """The block that is being emitted."""
         return self.function.block
 
     def jump(self, target: LlvmBlock) -> None:
-        """End the block with br."""
         self.function.do("br ", Label(target))
 
     def branch(self, condition: Became, yes: LlvmBlock, no: LlvmBlock) -> None:
-        """End the block with a conditional br."""
         test = Typed(_one(condition))
         self.function.do("br ", test, ", ", Label(yes), ", ", Label(no))
 
@@ -404,7 +388,6 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
         cases: Sequence[tuple[int, LlvmBlock]],
         default: LlvmBlock,
     ) -> None:
-        """End the block with switch."""
         value = _one(selector)
         pieces: list[str | Label] = []
         for number, label in cases:
@@ -436,7 +419,6 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
         return result
 
     def arrive(self, phi: Became, value: Became, source: LlvmBlock) -> None:
-        """Add operands to the phi, or to those of a memref."""
         if not isinstance(phi, View):
             assert isinstance(phi, Local), phi
             arrive(self._phis[phi], _one(value), source)
@@ -455,11 +437,9 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
             arrive(self._phis[mine], other, source)
 
     def less_than(self, left: Became, right: Became) -> Became:
-        """Whether one signed integer is less than another."""
         return self.function.compare("icmp slt", _one(left), _one(right))
 
     def plus(self, left: Became, right: Became) -> Became:
-        """The sum of two integers."""
         return self.function.binary("add", _one(left), _one(right))
 
     def enter(self) -> None:
@@ -481,7 +461,6 @@ class ModuleEmission:
     """What the functions of a module share."""
 
     def __init__(self, source: ModuleOp, facts: Facts) -> None:
-        """Make an empty LLVM module for a module of the IR."""
         self.source = source
         self.facts = facts
         self.target = Target("spir64" if facts.gpu else "x86", facts.device)
@@ -549,7 +528,6 @@ class ModuleEmission:
         return self.facts.prefix + name
 
     def attributes(self, callee: func.FuncOp | None = None) -> str:
-        """The attributes of a function that is defined."""
         found, cpu = ["nounwind"], self.facts.cpu
         if cpu is not None:
             found.append(f'"target-cpu"="{cpu}"')
@@ -568,7 +546,6 @@ class ModuleEmission:
 
 
 def result_type(parts: list[Type]) -> Type:
-    """The result of a function with some results."""
     if not parts:
         return VOID
     return parts[0] if len(parts) == 1 else Struct(tuple(parts))
@@ -616,7 +593,6 @@ class Emission(emission.Emission[Value, View]):
     # --- values ----------------------------------------------------------------
 
     def value(self, value: SSAValue) -> Value:
-        """The number or vector that an SSA value became."""
         found = self.walker.values[value]
         assert isinstance(found, Local | Constant), value
         return found
@@ -643,7 +619,6 @@ class Emission(emission.Emission[Value, View]):
             became.hint = value.name_hint
 
     def type(self, type: Attribute) -> Type:
-        """The type of a number or a vector."""
         return self.types.of(type)
 
     def from_memory(self, type: Attribute, value: Value) -> Value:
@@ -653,7 +628,6 @@ class Emission(emission.Emission[Value, View]):
         return self.f.compare("icmp ne", value, integer(value.type, 0))
 
     def to_memory(self, type: Attribute, value: Value) -> Value:
-        """What memory holds for a number or vector of numbers."""
         if type != IntegerType(1):
             return value
         byte = self.types.in_memory(type)
@@ -661,14 +635,12 @@ class Emission(emission.Emission[Value, View]):
         return self.f.cast("zext", value, self.types.vector(byte, width(value.type)))
 
     def real(self, type: Type, value: float) -> Constant:
-        """A float constant of a type, in every component."""
         codes = {"half": "<e", "float": "<f", "double": "<d"}
         return floating(type, struct.pack(codes[str(component(type))], value))
 
     # --- components ------------------------------------------------------------
 
     def components(self, value: Value) -> list[Value]:
-        """The components of a number or a vector."""
         if not isinstance(value.type, Vector):
             return [value]
         return [
@@ -676,7 +648,6 @@ class Emission(emission.Emission[Value, View]):
         ]
 
     def composed(self, type: Type, scalars: Sequence[Value]) -> Value:
-        """A number or vector of these components."""
         if not isinstance(type, Vector):
             (one,) = scalars
             return one
@@ -701,7 +672,6 @@ class Emission(emission.Emission[Value, View]):
         )
 
     def splat(self, scalar: Value, length: int) -> Value:
-        """A vector of one number."""
         if length == 1:
             return scalar
         assert not isinstance(scalar.type, Vector), scalar
@@ -733,7 +703,6 @@ class Emission(emission.Emission[Value, View]):
     def do_intrinsic(
         self, name: str, arguments: Sequence[Value], overloads: Sequence[Type]
     ) -> None:
-        """Call an intrinsic of LLVM that gives nothing."""
         full = ".".join(("llvm", name, *map(overload, overloads)))
         self.do(full, arguments, convention="")
 
@@ -805,7 +774,6 @@ class Emission(emission.Emission[Value, View]):
         convention: str | None = None,
         metadata: tuple[Metadata, ...] = (),
     ) -> None:
-        """The same of a function that gives nothing."""
         self._call(
             name,
             VOID,
@@ -819,7 +787,6 @@ class Emission(emission.Emission[Value, View]):
     # --- memory ----------------------------------------------------------------
 
     def pointer(self, view: View, at: Num, *, inbounds: bool = True) -> Value:
-        """A pointer to an element of a memref's base."""
         if self.index.num(at) == 0:
             return view.base
         element = self.types.in_memory(view.element)

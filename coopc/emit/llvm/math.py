@@ -65,7 +65,6 @@ _FUNCTIONS: dict[type[Operation], str] = {
 
 
 def _float(e: Emission, op: Operation) -> None:
-    """A function of floats."""
     xs = [e.value(x) for x in op.operands]
     exact, name = _EXACT.get(type(op)), _INTRINSICS.get(type(op))
     if exact is not None:
@@ -80,7 +79,6 @@ def _float(e: Emission, op: Operation) -> None:
 
 
 def _opencl(e: Emission, name: str, xs: Sequence[Value]) -> Value:
-    """A builtin of OpenCL."""
     full = builtin(f"__spirv_ocl_{name}", [x.type for x in xs])
     return e.call(full, xs[0].type, xs, attributes=PURE)
 

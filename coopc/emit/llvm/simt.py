@@ -74,7 +74,6 @@ class _Builtins(Lanes[Emission]):
         e.do(builtin(name, (I32,) * 3), arguments, attributes=CONVERGENT)
 
     def has_block_io(self, e: Emission, view: View, type: Attribute) -> bool:
-        """Intel's builtins move integers of up to 8 components, or 16 of 8 bits."""
         longest = 16 if e.types.bytes_of(view.element) == 1 else 8
         is_global = view.space == SPACES[simt.MemorySpace.GLOBAL]
         count = count_of(type)
@@ -131,7 +130,6 @@ def _of_subgroup(e: Emission, op: type[Operation]) -> Value:
 
 
 def _lane(e: Emission, index: SSAValue) -> Value:
-    """A lane number as an i32."""
     known = e.num(index)
     return (
         integer(I32, known) if isinstance(known, int) else e.f.cast("trunc", known, I32)

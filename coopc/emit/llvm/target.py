@@ -30,7 +30,6 @@ class LlvmIrTarget(Target):
     step of the way to tiles: the IR of Intel's SYCL matrix design.  For amx."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the text."""
         from coopc.emit.llvm.module import emit_module
         from coopc.llvm.text import text
 

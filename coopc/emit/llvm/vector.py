@@ -60,7 +60,6 @@ def shuffle(e: Emission, op: vector.ShuffleOp) -> None:
 
 
 def _padded(e: Emission, value: Value, length: int) -> Value:
-    """A vector with more components, of any value."""
     if not isinstance(value.type, Vector):
         return e.splat(value, length)
     found = value.type.length
@@ -105,20 +104,17 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
 
 @handlers.on(vector.FMAOp)
 def fma(e: Emission, op: vector.FMAOp) -> None:
-    """`lhs * rhs + acc`, rounded once."""
     xs = [e.value(x) for x in (op.lhs, op.rhs, op.acc)]
     e.set(op.res, e.intrinsic("fma", xs[0].type, xs))
 
 
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
-    """The bits of a vector, in order, as components of another width."""
     same_bits(e, op)
 
 
 @handlers.on(vector.CreateMaskOp)
 def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
-    """Which positions are below the sizes given."""
     type = op.mask_vector.type
     assert is_vector(type), type
     shape, total = type.get_shape(), count_of(type)
@@ -140,7 +136,6 @@ def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
 
 @handlers.on(llvm.LoadOp)
 def load_pointer(e: Emission, op: llvm.LoadOp) -> None:
-    """A number that a pointer points to."""
     if op.ordering.value.data != 0:
         raise Refusal("expected a load that is not atomic")
     type = op.dereferenced_value.type
@@ -155,11 +150,10 @@ def load_pointer(e: Emission, op: llvm.LoadOp) -> None:
 # On spir64 masked accesses go component by component, under a branch each.
 #
 # On x86-64 no masked store of exactly one component is executed.  LLVM 22.1 makes a
-# truncating store of `llvm.masked.store` of a `trunc`, and where the mask turns out to
-# be
-# a constant with one bit set, a scalar store of the untruncated component, which
-# overwrites its neighbours.  It does so for AVX-512, for i8, i16 and i32 from anything
-# wider; bf16 is i16 here.  Masked loads, other masks and floats are right.
+# truncating store of `llvm.masked.store` of a `trunc`, and where the mask turns out
+# to be a constant with one bit set, a scalar store of the untruncated component,
+# which overwrites its neighbours.  It does so for AVX-512, for i8, i16 and i32 from
+# anything wider; bf16 is i16 here.  Masked loads, other masks and floats are right.
 
 
 @handlers.on(vector.LoadOp)
@@ -196,7 +190,6 @@ def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
 
 @handlers.on(vector.MaskedStoreOp)
 def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
-    """The components that a mask chooses."""
     view, type = e.view(op.base), op.value_to_store.type
     if e.facts.gpu or count_of(type) == 1:
         masked.store(e, op)

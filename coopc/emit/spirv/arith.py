@@ -74,13 +74,11 @@ _EXTREMES: dict[type[Operation], tuple[str, str]] = {
 
 
 def is_i1(type: Attribute) -> bool:
-    """Whether a number or the components of a vector are i1."""
     return element_of(type) == IntegerType(1)
 
 
 @handlers.on(arith.ConstantOp)
 def constant(e: Emission, op: arith.ConstantOp) -> None:
-    """A number, or a vector of numbers."""
     type = op.result.type
     match op.value:
         case IntegerAttr(value=number):
@@ -96,7 +94,6 @@ def constant(e: Emission, op: arith.ConstantOp) -> None:
 def _dense(
     e: Emission, type: Attribute, dense: DenseIntOrFPElementsAttr
 ) -> tuple[Id, ...]:
-    """A vector of constants."""
     values = dense.get_values()
     element = element_of(type)
     if dense.is_splat():
@@ -144,7 +141,6 @@ def _overflow_flags(e: Emission, op: arith.SignlessIntegerBinaryOperation) -> No
 
 
 def _integer_extreme(e: Emission, op: arith.SignlessIntegerBinaryOperation) -> None:
-    """The smaller or the greater of two."""
     name = _EXTREMES[type(op)][e.facts.vulkan]
     e.each(op.result, (op.lhs, op.rhs), lambda to, a, b: e.ext(name, a, b, type=to))
 
@@ -163,7 +159,6 @@ def compare_integers(e: Emission, op: arith.CmpiOp) -> None:
 
 
 def _select(e: Emission, to: Id, condition: Id, yes: Id, no: Id) -> Id:
-    """One of two, component by component."""
     return e.emit("OpSelect", condition, yes, no, type=to)
 
 
@@ -199,7 +194,6 @@ def select(e: Emission, op: arith.SelectOp) -> None:
 
 @handlers.on(arith.MulUIExtendedOp, arith.MulSIExtendedOp)
 def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
-    """The low and the high half of the product."""
     no_i1(op)
     signed = isinstance(op, arith.MulSIExtendedOp)
     operands = (op.lhs, op.rhs)
@@ -208,7 +202,6 @@ def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
 
 
 def _high(e: Emission, to: Id, a: Id, b: Id, signed: bool) -> Id:
-    """The high half of a product."""
     if not e.facts.vulkan:
         return e.ext("s_mul_hi" if signed else "u_mul_hi", a, b, type=to)
     bits = e.types.component_bits(to)
@@ -229,7 +222,6 @@ def _high(e: Emission, to: Id, a: Id, b: Id, signed: bool) -> Id:
 
 
 def no_i1(op: Operation) -> None:
-    """Refuse an operation on i1."""
     if is_i1(op.operands[0].type):
         raise Refusal("expected integers of 8 bits or more, got i1")
 
@@ -316,7 +308,6 @@ _FLOAT_EXTREMES: dict[type[Operation], tuple[str, str]] = {
 
 
 def _float_extreme(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
-    """The smaller or the greater of two."""
     e.whole.strict = True
     name = _FLOAT_EXTREMES[type(op)][e.facts.vulkan]
     e.each(op.result, (op.lhs, op.rhs), lambda to, a, b: e.ext(name, a, b, type=to))
@@ -368,7 +359,6 @@ for _op in _CONVERSIONS:
 
 @handlers.on(arith.BitcastOp)
 def bitcast(e: Emission, op: arith.BitcastOp) -> None:
-    """The same bits as another type of the same width."""
     same_bits(e, op)
 
 
@@ -408,7 +398,6 @@ _MODES = {
 
 
 def is_bf16(type: Attribute) -> bool:
-    """Whether a number or the components of a vector are bf16."""
     return isinstance(element_of(type), BFloat16Type)
 
 

@@ -53,7 +53,6 @@ BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
 
 
 def _addressing(facts: Facts) -> str:
-    """The addressing model."""
     if facts.addresses:
         return "PhysicalStorageBuffer64"
     return "Logical" if facts.vulkan else "Physical64"
@@ -63,7 +62,6 @@ class ModuleEmission:
     """What the functions of a module share."""
 
     def __init__(self, source: ModuleOp, facts: Facts) -> None:
-        """Make an empty SPIR-V module for a module of the IR."""
         self.source = source
         self.facts = facts
         self.target = Target(facts.flavour, facts.device)
@@ -116,7 +114,6 @@ class ModuleEmission:
         return self._uniformity
 
     def first_variable(self, buffer: Id) -> Id:
-        """The variable of a buffer that other variables of it are made from."""
         pairs = self.as_elements.items()
         return next((base for (base, _), other in pairs if other is buffer), buffer)
 
@@ -151,7 +148,6 @@ class ModuleEmission:
         return self.buffer_as(base, element, f"words{count * bits // WORD}")
 
     def built_in(self, name: str, type: Id) -> Id:
-        """The input variable of a built-in."""
         if (found := self._built_ins.get(name)) is None:
             pointer = self.types.pointer("Input", type)
             found = self.module.variable(pointer, "Input", name=name)
@@ -257,11 +253,9 @@ class Emission(emission.Emission[Id, View]):
     # --- values ----------------------------------------------------------------
 
     def value(self, value: SSAValue) -> Value:
-        """What an SSA value became."""
         return self.walker.values[value]
 
     def parts(self, value: SSAValue) -> tuple[Id, ...]:
-        """The parts of a number, a vector or a matrix."""
         found = self.walker.values[value]
         if isinstance(found, Kept):
             (type,) = self.types.parts(value.type)
@@ -270,7 +264,6 @@ class Emission(emission.Emission[Id, View]):
         return found
 
     def id(self, value: SSAValue) -> Id:
-        """The one part of a value."""
         (id,) = self.parts(value)
         return id
 
@@ -303,7 +296,6 @@ class Emission(emission.Emission[Id, View]):
         return self.emit("OpINotEqual", id, zero, type=self.types.bool)
 
     def to_memory(self, type: Attribute, id: Id) -> Id:
-        """What memory holds for a number."""
         if type != IntegerType(1):
             return id
         byte = self.types.int(8)
@@ -313,15 +305,12 @@ class Emission(emission.Emission[Id, View]):
     # --- instructions ----------------------------------------------------------
 
     def emit(self, opcode: str, *operands: Operand, type: Id) -> Id:
-        """Append an instruction with a result."""
         return self.function.emit(opcode, *operands, type=type)
 
     def do(self, opcode: str, *operands: Operand) -> None:
-        """Append an instruction without a result."""
         self.function.emit(opcode, *operands)
 
     def ext(self, name: str, *operands: Id, type: Id) -> Id:
-        """Append an instruction of the flavour's extended set."""
         set_name = "GLSL.std.450" if self.facts.vulkan else "OpenCL.std"
         imported = self.module.ext_inst_import(set_name)
         return self.function.emit("OpExtInst", imported, name, *operands, type=type)
@@ -357,15 +346,12 @@ class Emission(emission.Emission[Id, View]):
         self.set(result, tuple(make(type, *ids) for type, *ids in rows))
 
     def like(self, shape: Id, element: Id) -> Id:
-        """A type of as many components as another, of another element."""
         return self.types.vector(element, self.types.width(shape))
 
     def bools(self, shape: Id) -> Id:
-        """The type of a comparison of values of a type."""
         return self.like(shape, self.types.bool)
 
     def number(self, type: Id, value: float | bytes) -> Id:
-        """A constant of a scalar type, or of a vector type with equal components."""
         width = self.types.width(type)
         one = self.module.constant(self.types.component(type), value)
         return (
@@ -373,7 +359,6 @@ class Emission(emission.Emission[Id, View]):
         )
 
     def components(self, part: Id, chosen: range | None = None) -> list[Id]:
-        """The components of a scalar or vector, or some of them."""
         width = self.types.width(part.type)
         if width == 1:
             return [part]
@@ -384,11 +369,9 @@ class Emission(emission.Emission[Id, View]):
         ]
 
     def scalars(self, value: SSAValue) -> list[Id]:
-        """The components of a number or a vector, one by one."""
         return [one for part in self.parts(value) for one in self.components(part)]
 
     def some_scalars(self, value: SSAValue, chosen: range) -> list[Id]:
-        """Some components of a number or a vector, which follow each other."""
         found: list[Id] = []
         start = 0
         for part in self.parts(value):
@@ -400,7 +383,6 @@ class Emission(emission.Emission[Id, View]):
         return found
 
     def gathered(self, type: Attribute, scalars: Sequence[Id]) -> tuple[Id, ...]:
-        """A vector of these components."""
         parts: list[Id] = []
         start = 0
         for id, width in zip(
@@ -415,7 +397,6 @@ class Emission(emission.Emission[Id, View]):
         return tuple(parts)
 
     def element(self, type: Attribute) -> Id:
-        """The SPIR-V type of a component of a number or vector."""
         return self.types.number(element_of(type))
 
     # --- at the entry ----------------------------------------------------------
@@ -437,7 +418,6 @@ class Emission(emission.Emission[Id, View]):
         return found
 
     def built_in(self, name: str, type: Id) -> Id:
-        """The value of a built-in variable of that type."""
         variable = self.whole.built_in(name, type)
         return self.once(name, lambda: self.emit("OpLoad", variable, type=type))
 
@@ -455,7 +435,6 @@ class Emission(emission.Emission[Id, View]):
     # --- memory ----------------------------------------------------------------
 
     def pointer(self, view: View, at: Num) -> Id:
-        """A pointer to an element of a memref's base."""
         to = self.types.pointer(view.storage, self.types.in_memory(view.element))
         pointee, index = _pointee(view.base), self.index.value(at)
         if pointee == "OpTypeStruct":
@@ -658,7 +637,6 @@ class Emission(emission.Emission[Id, View]):
         return seen, self.emit("OpIEqual", seen, old, type=self.types.bool)
 
     def _order(self, place: Id, how: Ordered) -> tuple[Id, Id]:
-        """The scope and the memory semantics of an access."""
         vulkan, scope, order = self.facts.vulkan, SCOPES[how.scope], how.ordering
         if vulkan and how.scope in (Scope.CROSS_DEVICE, Scope.DEVICE):
             # The widest that Vulkan has without another capability.

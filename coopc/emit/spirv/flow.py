@@ -25,12 +25,10 @@ class Later:
     """A number that is emitted at the entry of the function, if anything uses it."""
 
     def __init__(self, make: Callable[[], Id]) -> None:
-        """Keep the function that emits it."""
         self._make = make
         self._id: Id | None = None
 
     def get(self) -> Id:
-        """The number."""
         if self._id is None:
             self._id = self._make()
         return self._id
@@ -49,12 +47,10 @@ class View(view.View[Id, "Id | Later"]):
 
     @property
     def storage(self) -> str:
-        """The storage class of the elements."""
         return storage_of(self.base)
 
 
 def storage_of(pointer: Id) -> str:
-    """The storage class that a pointer points to."""
     assert pointer.type.definition is not None, pointer
     storage = pointer.type.definition.operands[0]
     assert isinstance(storage, str), pointer
@@ -81,9 +77,8 @@ def is_wide(form: Form, storage: str) -> bool:
 # Arithmetic on numbers of elements.
 #
 # Numbers have the width of an index, which is that of addresses but for Vulkan's
-# physical
-# storage buffers: there positions, and what is computed of them, have 64 bits where 32
-# may be too few (`View.wide`).
+# physical storage buffers: there positions, and what is computed of them, have 64
+# bits where 32 may be too few (`View.wide`).
 
 ADDRESS_BITS = 64
 """Width of an address, in bits."""
@@ -93,7 +88,6 @@ class Index(view.Index["Id | Later"]):
     """Index arithmetic in one function."""
 
     def __init__(self, types: Types, function: Function) -> None:
-        """Emit into a function."""
         super().__init__()
         self.types = types
         self.function = function
@@ -149,7 +143,6 @@ class Index(view.Index["Id | Later"]):
         return self.types.component_bits(id.type) == ADDRESS_BITS
 
     def _address(self, number: Num) -> Id:
-        """A number as a value of the width of an address."""
         found = self.wide(number)
         if isinstance(found, Id):
             return found
@@ -195,51 +188,41 @@ class SpirvFlow(Flow[Id, Value]):
         self._loop_control = "None"
 
     def begin_control(self, op: Operation) -> None:
-        """Put the matrices whose elements it changes into variables."""
         self._loop_control = loop_control(op)
         if self.on_control:
             self.on_control[0](op)
 
     def end_control(self, op: Operation) -> None:
-        """Take them out again."""
         if self.on_control:
             self.on_control[1](op)
 
     def label(self, name: str) -> Id:
-        """A label of a block to come."""
         return self.function.new_label(name)
 
     def begin(self, label: Id) -> None:
-        """Begin the block of a label."""
         self.function.begin_block(label)
 
     def here(self) -> Id:
-        """The label of the block that is being emitted."""
         assert self.function.block is not None, "there is no block"
         return self.function.block
 
     def jump(self, target: Id) -> None:
-        """End the block with OpBranch."""
         self.function.emit("OpBranch", target)
 
     def branch(self, condition: Value | Id, yes: Id, no: Id) -> None:
-        """End the block with OpBranchConditional."""
         self.function.emit("OpBranchConditional", _one(condition), yes, no)
 
     def switch(
         self, selector: Value, cases: Sequence[tuple[int, Id]], default: Id
     ) -> None:
-        """End the block with OpSwitch."""
         modulus = 1 << self.index.types.index_bits
         pairs = (each for n, label in cases for each in (n % modulus, label))
         self.function.emit("OpSwitch", _one(selector), default, *pairs)
 
     def open_loop(self, done: Id, again: Id) -> None:
-        """Emit OpLoopMerge."""
         self.function.emit("OpLoopMerge", done, again, self._loop_control)
 
     def open_selection(self, done: Id) -> None:
-        """Emit OpSelectionMerge."""
         self.function.emit("OpSelectionMerge", done, "None")
 
     def phi(self, value: SSAValue, like: Value) -> Value:
@@ -264,7 +247,6 @@ class SpirvFlow(Flow[Id, Value]):
         return self.function.emit("OpPhi", type=type, name=name)
 
     def arrive(self, phi: Value, value: Value, source: Id) -> None:
-        """Add operands to the OpPhi of each part."""
         for each, id in self._pairs(phi, value):
             statement = each.definition
             assert statement is not None, each
@@ -289,21 +271,17 @@ class SpirvFlow(Flow[Id, Value]):
         ]
 
     def less_than(self, left: Value, right: Value) -> Value:
-        """Whether one signed integer is less than another."""
         operands = _one(left), _one(right)
         return (self.function.emit("OpSLessThan", *operands, type=self._bool),)
 
     def plus(self, left: Value, right: Value) -> Value:
-        """The sum of two integers."""
         a, b = _one(left), _one(right)
         return (self.function.emit("OpIAdd", a, b, type=a.type),)
 
     def enter(self) -> None:
-        """A region begins."""
         self.index.enter()
 
     def leave(self) -> None:
-        """It ends."""
         self.index.leave()
 
 

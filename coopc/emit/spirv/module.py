@@ -56,7 +56,6 @@ def call(e: Emission, op: func.CallOp) -> None:
 
 
 def _inline(e: Emission, op: func.CallOp, callee: func.FuncOp) -> None:
-    """Emit the body of a function with the arguments of a call."""
     for arg, given in zip(callee.body.block.args, op.arguments, strict=True):
         e.walker.values[arg] = e.value(given)
     e.whole.calling.append(callee.sym_name.data)
@@ -93,14 +92,12 @@ def _call(e: Emission, op: func.CallOp, callee: func.FuncOp) -> None:
 
 
 def _result_type(e: Emission, types: list[Id]) -> Id:
-    """What a function with results of these types returns."""
     if not types:
         return e.module.type("OpTypeVoid")
     return types[0] if len(types) == 1 else e.module.type("OpTypeStruct", *types)
 
 
 def _memref_arguments(e: Emission, view: View, type: MemRefType) -> list[Id]:
-    """The pointer of a memref, then what its type leaves to run time."""
     if view.storage != STORAGE[space_of(type)]:
         raise Refusal(
             f"expected the memory space in the type of an allocation that is passed "
@@ -135,7 +132,6 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
 
 
 def _callee_parameter_types(e: Emission, type: Attribute) -> list[Id]:
-    """The types of the parameters that an argument becomes."""
     if not is_memref(type):
         return list(e.types.parts(type))
     element = e.types.in_memory(type.element_type)
@@ -144,7 +140,6 @@ def _callee_parameter_types(e: Emission, type: Attribute) -> list[Id]:
 
 
 def _set_parameters(e: Emission, callee: func.FuncOp) -> None:
-    """Set the arguments of a function to its parameters."""
     given = iter(e.function.parameters)
     for arg in callee.body.block.args:
         if is_memref(arg.type):
@@ -155,7 +150,6 @@ def _set_parameters(e: Emission, callee: func.FuncOp) -> None:
 
 
 def _return(e: Emission, values: Sequence[SSAValue], result: Id) -> None:
-    """End a function with its results."""
     parts = [id for value in values for id in e.parts(value)]
     if not parts:
         e.do("OpReturn")
@@ -167,11 +161,10 @@ def _return(e: Emission, values: Sequence[SSAValue], result: Id) -> None:
 
 # Kernels as entry points: how they get their arguments, and what they declare.
 #
-# Vulkan: the n-th memref is the storage buffer at binding n of set 0, or its address a
-# push constant (`Facts.addresses`); scalars, and what
-# the types of memrefs leave to run time, are members of one block of push constants,
-# and
-# are loaded at the entry where something uses them.  OpenCL: they are parameters.
+# Vulkan: the n-th memref is the storage buffer at binding n of set 0, or its address
+# a push constant (`Facts.addresses`); scalars, and what the types of memrefs leave to
+# run time, are members of one block of push constants, and are loaded at the entry
+# where something uses them.  OpenCL: they are parameters.
 
 Numbers = dict[tuple[What, int, int], Num]
 """What is passed beside the buffers, by what it is, argument and dimension."""
@@ -180,7 +173,6 @@ Numbers = dict[tuple[What, int, int], Num]
 def begin_vulkan(
     whole: ModuleEmission, kernel: simt.Kernel, interface: Interface
 ) -> Emission:
-    """Begin a kernel of Vulkan, with its arguments set."""
     e = _begin(whole, kernel, [])
     numbers = _push_constants(e, interface)
     for position, arg in enumerate(kernel.func.body.block.args):
@@ -202,7 +194,6 @@ def begin_vulkan(
 
 
 def _physical(e: Emission, element: Attribute, address: Id) -> Id:
-    """The pointer to a buffer that is an address."""
     pointer = e.types.pointer(PHYSICAL, e.whole.block(element))
     return e.at_entry(lambda: e.emit("OpConvertUToPtr", address, type=pointer))
 
@@ -239,7 +230,6 @@ def _push_constants(e: Emission, interface: Interface) -> Numbers:
 def begin_opencl(
     whole: ModuleEmission, kernel: simt.Kernel, interface: Interface
 ) -> Emission:
-    """Begin a kernel of OpenCL, with its arguments set."""
     args = kernel.func.body.block.args
     e = _begin(whole, kernel, _parameter_types(whole, args, interface))
     given = iter(e.function.parameters)
@@ -261,7 +251,6 @@ def begin_opencl(
 
 
 def _begin(whole: ModuleEmission, kernel: simt.Kernel, types: list[Id]) -> Emission:
-    """Begin the function of a kernel with parameters of some types."""
     void = whole.module.type("OpTypeVoid")
     type = whole.module.type("OpTypeFunction", void, *types)
     return Emission(
@@ -291,7 +280,6 @@ def _parameter_types(
 
 
 def _view(type: MemRefType, position: int, base: Id, numbers: Numbers) -> View:
-    """The memref of an argument."""
     form = Form.of(type)
     at = View(base, type.element_type)
     found = [numbers[What(what), position, d] for what, d in form.open]
@@ -299,7 +287,6 @@ def _view(type: MemRefType, position: int, base: Id, numbers: Numbers) -> View:
 
 
 def _set_scalar(e: Emission, arg: BlockArgument, id: Id) -> None:
-    """Set a scalar argument; an i1 came as a byte."""
     e.set(arg, (e.from_memory(arg.type, id),))
 
 
@@ -314,7 +301,6 @@ def field_name(field: Field, interface: Interface) -> str:
 
 
 def declare(e: Emission, kernel: simt.Kernel) -> None:
-    """Declare a finished kernel as an entry point."""
     module, function = e.module, e.function
     variables = e.whole.globals_of(function)
     model = "GLCompute" if e.facts.vulkan else "Kernel"
@@ -373,7 +359,6 @@ def interfaces_of(source: ModuleOp, facts: Facts) -> list[Interface]:
 
 
 def kernels_of(source: ModuleOp) -> list[simt.Kernel]:
-    """The kernels of a module, of which there must be one."""
     kernels = list(simt.kernels(source))
     if not kernels:
         _refuse(source, f"expected a function with {simt.KERNEL}, an entry point")
@@ -385,7 +370,6 @@ def _refuse(op: Operation, reason: str) -> None:
 
 
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
-    """Emit a kernel and make it an entry point."""
     blocks = kernel.func.body.blocks
     if len(blocks) != 1:
         raise Refusal(f"expected a body of one block, got {len(blocks)}")

@@ -61,7 +61,6 @@ class _BuiltIns(Lanes[Emission]):
     """Built-in variables and instructions."""
 
     def position(self, e: Emission, op: type[Operation], axis: int) -> Id:
-        """One component of a built-in vector of three index values."""
         name, vector = _NAMES[op], e.types.vector(e.types.index, 3)
 
         def extract() -> Id:
@@ -84,7 +83,6 @@ class _BuiltIns(Lanes[Emission]):
         order: int,
         memory: simt.MemorySpace | None = None,
     ) -> None:
-        """A barrier for buffers and work-group memory, or for one of them."""
         vulkan = e.facts.vulkan
         if memory is not simt.MemorySpace.GLOBAL:
             order |= WORKGROUP_MEMORY
@@ -163,7 +161,6 @@ handlers = _BuiltIns().handlers()
 
 
 def _lane(e: Emission, index: SSAValue) -> Id:
-    """A lane number as a u32."""
     id = e.id(index)
     if e.facts.vulkan:
         return id
@@ -212,7 +209,6 @@ def _shuffled(
 
 
 def _componentwise(e: Emission, x: Id, to: Id, make: Callable[[Id], Id]) -> Id:
-    """What `make` gives of a number, or of each component of a vector."""
     found = [make(one) for one in e.components(x)]
     if len(found) == 1:
         return found[0]
@@ -232,13 +228,11 @@ def _source_lane(e: Emission, mode: ShuffleMode, offset: Id) -> Id:
 
 
 def _block_type(e: Emission, type: Attribute) -> Id:
-    """The integers that a block is read as."""
     integer = e.types.int(e.types.bits(element_of(type)))
     return e.types.vector(integer, count_of(type))
 
 
 def _block_pointer(e: Emission, view: View, at: Num, type: Attribute) -> Id:
-    """A pointer to the first integer of a block."""
     place = e.pointer(view, at)
     to = e.types.pointer(view.storage, e.types.int(e.types.bits(element_of(type))))
     return place if place.type is to else e.emit("OpBitcast", place, type=to)

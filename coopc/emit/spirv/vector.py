@@ -65,7 +65,6 @@ def shuffle(e: Emission, op: vector.ShuffleOp) -> None:
 
 
 def _is_one_vector(e: Emission, type: Attribute) -> bool:
-    """Whether a vector is one SPIR-V vector."""
     widths = e.types.widths(type)
     return len(widths) == 1 and widths[0] > 1
 
@@ -117,7 +116,6 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
 
 
 def _replaced(e: Emission, old: Sequence[Id], at: Id, new: Sequence[Id]) -> list[Id]:
-    """Components of which those from a position that varies are replaced."""
     found = list(old)
     for plus, scalar in enumerate(new):
         wanted = e.index.value(e.index.add(at, plus))
@@ -129,7 +127,6 @@ def _replaced(e: Emission, old: Sequence[Id], at: Id, new: Sequence[Id]) -> list
 
 @handlers.on(vector.FMAOp)
 def fma(e: Emission, op: vector.FMAOp) -> None:
-    """`lhs * rhs + acc`, rounded once."""
     name = "Fma" if e.facts.vulkan else "fma"
 
     def make(to: Id, *ids: Id) -> Id:
@@ -140,7 +137,6 @@ def fma(e: Emission, op: vector.FMAOp) -> None:
 
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
-    """The bits of a vector, in order, as components of another width."""
     source, result = op.source.type, op.result.type
     if is_i1(source) or is_i1(result):
         raise Refusal("expected components with a place in memory, got i1")
@@ -207,7 +203,6 @@ def joined(e: Emission, atoms: Sequence[Id], to: Id) -> Id:
 
 @handlers.on(vector.CreateMaskOp)
 def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
-    """Which positions are below the sizes given."""
     type = op.mask_vector.type
     assert is_vector(type), type
     shape = type.get_shape()
@@ -239,7 +234,6 @@ COUNTS = (1, 2, 4)
 
 @handlers.on(vector.LoadOp)
 def load(e: Emission, op: vector.LoadOp) -> None:
-    """Consecutive elements."""
     view, type = e.view(op.base), op.result.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
     nontemporal = is_true(op.nontemporal)
@@ -264,7 +258,6 @@ def load(e: Emission, op: vector.LoadOp) -> None:
 
 @handlers.on(vector.StoreOp)
 def store(e: Emission, op: vector.StoreOp) -> None:
-    """Consecutive elements."""
     view, type = e.view(op.base), op.vector.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
     nontemporal = is_true(op.nontemporal)
@@ -291,7 +284,6 @@ def is_whole(e: Emission, view: View, width: int) -> bool:
 def _vector_access(
     e: Emission, view: View, at: Num, to: Id, nontemporal: bool
 ) -> tuple[Id, list[str | int | Id]]:
-    """A pointer to a vector, which is aligned as its elements, and how it is used."""
     type = e.types.pointer(view.storage, to)
     place = e.emit("OpBitcast", e.pointer(view, at), type=type)
     size = e.types.bytes_of(view.element)
@@ -335,7 +327,6 @@ def _load_words(
 
 
 def _place(e: Emission, at: Num, elements: int) -> Id:
-    """Where words begin, in as many."""
     number = e.index.num(at)
     if isinstance(number, int):
         return e.index.value(number // elements)
@@ -346,7 +337,6 @@ def _place(e: Emission, at: Num, elements: int) -> Id:
 
 
 def _part(e: Emission, loaded: Id, count: int, chosen: range, to: Id) -> Id:
-    """Some of the words that were loaded, as another type."""
     found, type = loaded, e.types.vector(e.types.u32, len(chosen))
     if len(chosen) == 1 and count > 1:
         found = e.emit("OpCompositeExtract", loaded, chosen.start, type=type)

@@ -34,7 +34,6 @@ _NAMES = {
 
 
 def _decorated(e: Emission, pointer: Id, cache: xe.CacheAttr | None, store: bool) -> Id:
-    """A pointer whose accesses ask that of the caches."""
     pair = asked(cache, e.facts.device, store=store)
     if pair is None:
         return pointer
