@@ -67,6 +67,10 @@ class Emission(ABC, Generic[Value, Memref]):
     def set(self, value: SSAValue, became: Any) -> None:
         """Say what an SSA value became; it takes the value's name."""
 
+    @abstractmethod
+    def constant(self, type: Attribute, numbers: Sequence[Any]) -> Any:
+        """What a number or a vector of these constants is."""
+
     def view(self, value: SSAValue) -> Memref:
         found = self.walker.values[value]
         assert isinstance(found, View), value

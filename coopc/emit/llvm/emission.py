@@ -76,7 +76,15 @@ from coopc.llvm.types import (
     overload,
     width,
 )
-from coopc.llvm.values import Constant, Local, Value, floating, integer, poison
+from coopc.llvm.values import (
+    Constant,
+    Local,
+    Value,
+    composite,
+    floating,
+    integer,
+    poison,
+)
 from coopc.passes.generic.expansion import Target
 
 TRIPLES = {"xe": "spir64-unknown-unknown", "amx": "x86_64-unknown-linux-gnu"}
@@ -605,6 +613,10 @@ class Emission(emission.Emission[Value, View]):
 
     def gathered(self, type: Attribute, scalars: Sequence[Value]) -> Value:
         return self.composed(self.type(type), scalars)
+
+    def constant(self, type: Attribute, numbers: Sequence[Constant]) -> Constant:
+        to = self.type(type)
+        return composite(to, numbers) if isinstance(to, Vector) else numbers[0]
 
     def merged(self, *choices: tuple[Value, LlvmBlock]) -> Value:
         result, phi = self.f.phi(choices[0][0].type)

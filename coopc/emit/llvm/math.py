@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xdsl.dialects import llvm, math
 from xdsl.ir import Operation
 
-from coopc.emit.llvm.arith import no_i1
+from coopc.emit.arith import no_i1
 from coopc.emit.llvm.emission import PURE, Emission, Handlers
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.walker import Refusal

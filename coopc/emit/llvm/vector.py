@@ -8,10 +8,12 @@ from __future__ import annotations
 from xdsl.dialects import llvm, vector
 
 from coopc.dialects.narrow import is_vector
-from coopc.emit import masked, memref
+from coopc.emit import memref
+from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers, id_of
 from coopc.emit.memref import is_true
+from coopc.emit.vector import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
 from coopc.llvm.module import Block
 from coopc.llvm.types import I1, I32, I64, Float, Int, Vector, component, width
@@ -24,19 +26,12 @@ handlers = Handlers(memref.handlers)
 def broadcast(e: Emission, op: vector.BroadcastOp) -> None:
     """A scalar in every component, or a vector in every row."""
     type, source = op.vector.type, e.value(op.source)
-    count = count_of(type)
-    repeats, rest = divmod(count, width(source.type))
-    last = op.source.type.get_shape() if is_vector(op.source.type) else ()
-    if rest or tuple(type.get_shape()[len(type.get_shape()) - len(last) :]) != last:
-        raise Refusal(
-            f"expected the last sizes of {type} to be those of the source, "
-            f"got {op.source.type}"
-        )
+    repeats = repeats_of(op)
     if isinstance(source.type, Vector):
         numbers = list(range(source.type.length)) * repeats
         e.set(op.vector, e.shuffled(source, None, numbers))
     else:
-        e.set(op.vector, e.splat(source, count))
+        e.set(op.vector, e.splat(source, count_of(type)))
 
 
 @handlers.on(vector.ShuffleOp)
@@ -176,7 +171,7 @@ def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
     """The elements that a mask chooses; the others are those of another vector."""
     view, type = e.view(op.base), op.result.type
     if e.facts.gpu or count_of(type) == 1:
-        masked.load(e, op)
+        shared.masked_load(e, op)
         return
     at = e.index.consecutive(view, e.nums(op.indices), type)
     mask, other = e.value(op.mask), e.value(op.pass_thru)
@@ -192,7 +187,7 @@ def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
 def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     view, type = e.view(op.base), op.value_to_store.type
     if e.facts.gpu or count_of(type) == 1:
-        masked.store(e, op)
+        shared.masked_store(e, op)
         return
     at = e.index.consecutive(view, e.nums(op.indices), type)
     mask = e.value(op.mask)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
 from xdsl.dialects import arith, func
@@ -381,6 +382,16 @@ class Emission(emission.Emission[Id, View]):
                 found += self.components(part, range(first, last))
             start += width
         return found
+
+    def constant(self, type: Attribute, numbers: Sequence[Id]) -> tuple[Id, ...]:
+        rest, parts = iter(numbers), list[Id]()
+        for id, width in zip(
+            self.types.parts(type), self.types.widths(type), strict=True
+        ):
+            some = list(islice(rest, width))
+            one = width == 1
+            parts.append(some[0] if one else self.module.constant_composite(id, some))
+        return tuple(parts)
 
     def gathered(self, type: Attribute, scalars: Sequence[Id]) -> tuple[Id, ...]:
         parts: list[Id] = []

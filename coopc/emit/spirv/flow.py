@@ -162,7 +162,7 @@ class Index(view.Index["Id | Later"]):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A matrix that is what a variable holds: see `coopmatrix_places`."""
+    """A matrix that is what a variable holds: see `Chain` in `coopmatrix`."""
 
     variable: Id
 

@@ -11,7 +11,7 @@ from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
 
-from coopc.emit.spirv.arith import is_i1, no_i1
+from coopc.emit.arith import is_i1, no_i1
 from coopc.emit.spirv.emission import Emission, Handlers, emit
 from coopc.emit.walker import Refusal, element_of
 from coopc.spirv.instruction import Id

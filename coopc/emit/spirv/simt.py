@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import ShuffleMode
+from coopc.emit.arith import is_bf16, is_i1
 from coopc.emit.simt import (
     CROSS_WORKGROUP_MEMORY,
     SCOPES,
@@ -22,7 +23,6 @@ from coopc.emit.simt import (
     Lanes,
     reduction_of,
 )
-from coopc.emit.spirv.arith import is_bf16, is_i1
 from coopc.emit.spirv.emission import MAKE_AVAILABLE, MAKE_VISIBLE, Emission
 from coopc.emit.spirv.flow import Num, View
 from coopc.emit.walker import count_of, element_of

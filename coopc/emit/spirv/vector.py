@@ -13,19 +13,21 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import is_vector
-from coopc.emit import masked, memref
+from coopc.emit import memref
+from coopc.emit.arith import is_i1
 from coopc.emit.memref import is_true
-from coopc.emit.spirv.arith import is_i1, same_bits
+from coopc.emit.spirv.arith import same_bits
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Num, View
 from coopc.emit.spirv.types import VECTOR_WIDTHS
+from coopc.emit.vector import masked_load, masked_store, repeats_of
 from coopc.emit.walker import Refusal, count_of, element_of
 from coopc.plan.atomics import WORD
 from coopc.spirv.instruction import Id
 
 handlers = Handlers(memref.handlers)
-handlers.add(vector.MaskedLoadOp, masked.load)
-handlers.add(vector.MaskedStoreOp, masked.store)
+handlers.add(vector.MaskedLoadOp, masked_load)
+handlers.add(vector.MaskedStoreOp, masked_store)
 
 
 @handlers.on(vector.BroadcastOp)
@@ -33,14 +35,7 @@ def broadcast(e: Emission, op: vector.BroadcastOp) -> None:
     """A scalar in every component, or a vector in every row."""
     type = op.vector.type
     scalars = e.scalars(op.source)
-    repeats, rest = divmod(count_of(type), len(scalars))
-    last = op.source.type.get_shape() if is_vector(op.source.type) else ()
-    if rest or tuple(type.get_shape()[len(type.get_shape()) - len(last) :]) != last:
-        raise Refusal(
-            f"expected the last sizes of {type} to be those of the source, "
-            f"got {op.source.type}"
-        )
-    e.set(op.vector, e.gathered(type, scalars * repeats))
+    e.set(op.vector, e.gathered(type, scalars * repeats_of(op)))
 
 
 @handlers.on(vector.ShuffleOp)
