@@ -432,7 +432,7 @@ def lacking_of(program: ModuleOp) -> str | None:
     """Return what of AMX functions need and this processor has not, or None."""
     from xdsl.dialects.func import FuncOp
 
-    from coopc.emit.llvm.emission import features
+    from coopc.emit.llvm.types import features
     from coopc.run.tiles import cpu_flags, lacking
 
     funcs = [op for op in program.walk() if isinstance(op, FuncOp)]

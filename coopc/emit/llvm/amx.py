@@ -19,7 +19,8 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects import amx
 from coopc.dialects.amx import TileType, tile_type
-from coopc.emit.llvm.emission import Emission, Handlers, View, id_of
+from coopc.emit.llvm.emission import Emission, Handlers
+from coopc.emit.llvm.flow import View, id_of
 from coopc.emit.walker import Refusal
 from coopc.llvm.types import I16, Named
 from coopc.llvm.values import Value, integer

@@ -33,7 +33,8 @@ from xdsl.ir import Attribute, Operation
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
 from coopc.dialects.narrow import is_integer, is_memref
-from coopc.emit.llvm.emission import Emission, Handlers, id_of
+from coopc.emit.llvm.emission import Emission, Handlers
+from coopc.emit.llvm.flow import id_of
 from coopc.emit.walker import Refusal
 from coopc.llvm.types import I1, I32, I64, Named, Type, Vector, overload
 from coopc.llvm.values import Constant, Value, integer, poison

@@ -13,16 +13,9 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.interface import interface_of, name_of, settled
-from coopc.emit.llvm.emission import (
-    Became,
-    Emission,
-    Facts,
-    Handlers,
-    ModuleEmission,
-    emit,
-    flat,
-    from_flat,
-)
+from coopc.emit.llvm.emission import Emission, Handlers, ModuleEmission, emit
+from coopc.emit.llvm.flow import Became, flat, from_flat
+from coopc.emit.llvm.types import Facts
 from coopc.emit.view import Form
 from coopc.emit.walker import Facts as SpirvFacts
 from coopc.emit.walker import Refusal

@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import ShuffleMode
-from coopc.emit.llvm.emission import PURE, SPACES, Emission, Num, View
+from coopc.emit.llvm.emission import PURE, Emission
+from coopc.emit.llvm.flow import SPACES, Num, View
 from coopc.emit.llvm.mangling import builtin, letter
 from coopc.emit.simt import (
     CROSS_WORKGROUP_MEMORY,

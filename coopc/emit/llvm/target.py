@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.target import Target
 
 if TYPE_CHECKING:
-    from coopc.emit.llvm.emission import Facts
+    from coopc.emit.llvm.types import Facts
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class LlvmIrTarget(Target):
         """
         from coopc import device as devices
         from coopc.dialects import simt
-        from coopc.emit.llvm.emission import Facts
+        from coopc.emit.llvm.types import Facts
 
         name = self.device
         if name is None and (found := simt.target_of(module)) is not None:

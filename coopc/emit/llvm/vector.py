@@ -11,7 +11,8 @@ from coopc.dialects.narrow import is_vector
 from coopc.emit import memref
 from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
-from coopc.emit.llvm.emission import Emission, Handlers, id_of
+from coopc.emit.llvm.emission import Emission, Handlers
+from coopc.emit.llvm.flow import id_of
 from coopc.emit.memref import is_true
 from coopc.emit.vector import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
