@@ -57,8 +57,8 @@ def program(element: str, size: int, threads: int) -> Program:
 def instructions(element: str) -> float:
     """Count the instructions of the innermost loop, for four products of tiles."""
     from coopc.device import device
-    from coopc.emit.llvm.emission import Facts
     from coopc.emit.llvm.module import emit_module
+    from coopc.emit.llvm.types import Facts
     from coopc.llvm.text import text
 
     ir = text(emit_module(module(element, None, "coopc-amx"), Facts(device("amx"))))

@@ -91,7 +91,7 @@ PASSES: dict[str, str] = {
 
 TARGETS: dict[str, str] = {
     "abi-json": "coopc.emit.targets:AbiJsonTarget",
-    "llvm-ir": "coopc.emit.llvm.target:LlvmIrTarget",
+    "llvm-ir": "coopc.emit.targets:LlvmIrTarget",
     "spirv": "coopc.emit.targets:SpirvTarget",
     "spirv-binary": "coopc.emit.targets:SpirvBinaryTarget",
 }

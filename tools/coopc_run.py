@@ -414,7 +414,7 @@ def for_processor(
 
 
 def lacking_of(program: ModuleOp) -> str | None:
-    from coopc.emit.llvm.emission import features
+    from coopc.emit.llvm.types import features
     from coopc.run.tiles import cpu_flags, lacking
 
     funcs = [op for op in program.walk() if isinstance(op, FuncOp)]

@@ -11,10 +11,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue
 
-from coopc.emit.memrefs import Update
 from coopc.emit.walker import Walker
 from coopc.passes.generic.expansion import Code, Target, expansion_of, results_of
 
@@ -47,7 +45,6 @@ def expanded(
 
 @contextmanager
 def beside(walker: Walker[Any, Any]) -> Generator[Code]:
-    """Code of which each operation is emitted as it is inserted, and dropped after."""
     block = Block()
 
     def insert(op: Operation) -> None:
@@ -58,15 +55,3 @@ def beside(walker: Walker[Any, Any]) -> Generator[Code]:
         yield Code(insert)
     finally:
         block.drop_all_references()
-
-
-def updated(
-    walker: Walker[Any, Any], op: memref.AtomicRMWOp, kind: Update, old: Any
-) -> Any:
-    """Emit what an atomic update makes of an element, of which `old` is there."""
-    from coopc.passes.generic.expand_vector import combined
-
-    there = Block(arg_types=[op.value.type]).args[0]
-    walker.values[there] = old
-    with beside(walker) as code:
-        return walker.values[combined(code, kind.name, there, op.value)]

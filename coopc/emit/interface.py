@@ -27,7 +27,7 @@ from xdsl.ir.affine import (
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.emit.memrefs import allocated, memref_type
+from coopc.emit.view import allocated, memref_type
 from coopc.emit.walker import Facts, Refusal
 from coopc.interface import (
     SCALAR_BYTES,
@@ -110,7 +110,6 @@ def uses_subgroups(kernel: FuncOp, module: ModuleOp) -> bool:
 
 
 def _callees(function: FuncOp, module: ModuleOp) -> Iterator[FuncOp]:
-    """The functions of a module that a function calls, as often as it does."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     for op in function.walk():
         if isinstance(op, CallOp):
@@ -120,7 +119,6 @@ def _callees(function: FuncOp, module: ModuleOp) -> Iterator[FuncOp]:
 
 
 def _reached(kernel: FuncOp, module: ModuleOp) -> set[FuncOp]:
-    """A kernel and the functions that it calls, or that these do."""
     todo, seen = [kernel], {kernel}
     while todo:
         new = set(_callees(todo.pop(), module)) - seen
@@ -215,7 +213,6 @@ def conditions_of(kernel: simt.Kernel) -> tuple[Condition, ...]:
 
 
 def _equal_sizes(kernel: simt.Kernel) -> Iterator[Condition]:
-    """What must hold of sizes that are the same."""
     for each in kernel.equal_sizes:
         yield Condition(
             "size",
@@ -281,7 +278,6 @@ def _of_vectors(
 
 
 def _scalar(type: Attribute) -> str:
-    """The name of a type that arguments can have."""
     if isinstance(type, coopmatrix.MatrixType):
         raise Refusal(
             "expected no matrix in memory: SPV_KHR_cooperative_matrix has matrices in "

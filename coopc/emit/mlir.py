@@ -80,7 +80,6 @@ class AliasPrinter(Printer):
     aliases: Aliases = field(default_factory=Aliases)
 
     def print_attribute(self, attribute: Attribute) -> None:
-        """Print an attribute, or its alias."""
         name = self.aliases.name_of(attribute) if may_have_alias(attribute) else None
         if name is None:
             super().print_attribute(attribute)
@@ -120,7 +119,6 @@ class AliasTarget(MLIRTarget):
     """xDSL's `mlir`, with aliases."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the aliases, then the module."""
         cls = HighlightingAliasPrinter if self.syntax_highlight else AliasPrinter
         body = StringIO()
         printer = cls(

@@ -1,4 +1,4 @@
-"""The targets of `-t`: SPIR-V as text and as binary, and how kernels are called.
+"""The targets of `-t`: SPIR-V, text or binary, LLVM IR, and how kernels are called.
 
 What a module is emitted for is its attribute `simt.target`, which pipelines write, or
 the options of the target: `-t 'spirv{flavour=vulkan device=lavapipe}'`.
@@ -17,8 +17,15 @@ from xdsl.utils.target import Target
 from coopc.device import Flavour
 
 if TYPE_CHECKING:
+    from coopc.emit.llvm.types import Facts as LlvmFacts
     from coopc.emit.walker import Facts
     from coopc.spirv.module import Module
+
+
+_WANTED = (
+    "expected {} on the module, which a pipeline writes, or the target's options, as "
+    "in {}"
+)
 
 
 @dataclass(frozen=True)
@@ -62,10 +69,8 @@ def facts_of(
     if device is None and found is not None:
         device = found.device.data
         flavour = flavour or found.flavour.data
-    reason = (
-        f"expected {simt.TARGET} on the module, which a pipeline writes, or the "
-        "target's options, as in spirv{flavour=vulkan device=lavapipe}"
-    )
+    example = "spirv{flavour=vulkan device=lavapipe}"
+    reason = _WANTED.format(simt.TARGET, example)
     if device is not None:
         try:
             known = devices.device(device)
@@ -89,7 +94,6 @@ class SpirvTarget(DeviceTarget):
     the bytes of the target spirv-binary."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the text."""
         from coopc.spirv.writer import text
 
         emitted = _emitted(self, module)
@@ -145,3 +149,50 @@ class AbiJsonTarget(DeviceTarget):
         found = {"version": FORMAT, "target": target, "kernels": kernels}
         json.dump(found, output, indent=2)
         output.write("\n")
+
+
+@dataclass(frozen=True)
+class LlvmIrTarget(Target):
+    """LLVM IR as text; an Intel GPU is spir64, the device amx is x86-64."""
+
+    name = "llvm-ir"
+
+    device: str | None = None
+    """A device of `--list devices`; by default that of `simt.target`, or amx where
+    there is none and there are no kernels."""
+    cpu: str | None = None
+    """What functions of x86-64 say as target-cpu, such as sapphirerapids."""
+    matrix: bool = False
+    """Matrices as llvm.experimental.matrix calls and row slices as builtins, at any
+    step of the way to tiles: the IR of Intel's SYCL matrix design.  For amx."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from coopc.emit.llvm.module import emit_module
+        from coopc.llvm.text import text
+
+        output.write(text(emit_module(module, self.facts(module))))
+
+    def facts(self, module: ModuleOp) -> LlvmFacts:
+        """What a module is emitted for.
+
+        Raises:
+            PassFailedException: nothing says so, or there is no such device, or none
+                that takes LLVM IR.
+        """
+        from coopc import device as devices
+        from coopc.dialects import simt
+        from coopc.emit.llvm.types import Facts
+
+        name = self.device
+        if name is None and (found := simt.target_of(module)) is not None:
+            name = found.device.data
+        # A GPU runs kernels: functions alone, as coopc-amx makes them, are for x86-64.
+        if name is None and (self.matrix or not list(simt.kernels(module))):
+            name = "amx"
+        reason = _WANTED.format(simt.TARGET, "llvm-ir{device=bmg}")
+        if name is not None:
+            try:
+                return Facts(devices.device(name), self.cpu, matrix=self.matrix)
+            except ValueError as error:
+                reason = str(error)
+        module.emit_error(reason, PassFailedException(reason))

@@ -59,6 +59,9 @@ class Refusal(Exception):
 class Flow(ABC, Generic[Label, Value]):
     """The control flow of one function in some target."""
 
+    structured: bool
+    """Whether a loop's header must end where its body begins, and say where it ends."""
+
     @abstractmethod
     def label(self, name: str) -> Label:
         """A label of a block to come."""
@@ -123,7 +126,6 @@ class Flow(ABC, Generic[Label, Value]):
         return
 
     def end_control(self, op: Operation) -> None:
-        """It ends; its results are known."""
         return
 
     def enter(self) -> None:
@@ -131,7 +133,6 @@ class Flow(ABC, Generic[Label, Value]):
         return
 
     def leave(self) -> None:
-        """The region ends."""
         return
 
 
@@ -191,7 +192,6 @@ class Walker(Generic[Label, Value]):
         self.flow.end_control(op)
 
     def results(self, op: Operation, values: Sequence[Value]) -> None:
-        """Set what the results of an operation became."""
         for result, value in zip(op.results, values, strict=True):
             self.values[result] = value
 
@@ -203,7 +203,6 @@ class Walker(Generic[Label, Value]):
         return phi
 
     def given(self, values: Sequence[SSAValue]) -> list[Value]:
-        """What SSA values became."""
         return [self.values[value] for value in values]
 
     def loop(self, region: Region, phis: Sequence[Value], again: Label) -> None:
@@ -349,13 +348,14 @@ Handler: TypeAlias = Callable[[Emission, Any], None]
 class Handlers(Generic[Emission]):
     """The handlers of some operations."""
 
-    def __init__(self) -> None:
-        self.table: dict[type[Operation], Handler[Emission]] = {}
+    def __init__(self, *shared: Handlers[Any]) -> None:
+        self.table: dict[type[Operation], Handler[Emission]] = {
+            op: handler for each in shared for op, handler in each.table.items()
+        }
 
     def on(
         self, *ops: type[Op]
     ) -> Callable[[Callable[[Emission, Op], None]], Callable[[Emission, Op], None]]:
-        """Make a function the handler of operations."""
 
         def register(
             handler: Callable[[Emission, Op], None],
@@ -367,7 +367,6 @@ class Handlers(Generic[Emission]):
         return register
 
     def add(self, op: type[Operation], handler: Handler[Emission]) -> None:
-        """Make a function the handler of an operation."""
         assert op not in self.table, f"{op.name} has two handlers"
         self.table[op] = handler
 
@@ -434,7 +433,6 @@ class Facts:
 
     @property
     def vulkan(self) -> bool:
-        """Whether it is Vulkan's flavour: Logical addressing, 32-bit index."""
         return self.flavour == "vulkan"
 
     @property

@@ -158,7 +158,6 @@ def check_split_dpas(op: xe.SplitDpasOp, device: Device, lanes: int) -> None:
 def _check_precisions(
     precisions: Sequence[Precision], has: Sequence[str], device: str
 ) -> None:
-    """Check that a device multiplies those."""
     for precision in precisions:
         if precision not in has:
             raise Refusal(
@@ -167,7 +166,6 @@ def _check_precisions(
 
 
 def _check_operands(op: xe.DpasOp, lanes: int, n: int, device: str) -> None:
-    """Check that the operands are those of the device's engine, of n lanes."""
     repeat = op.repeat.value.data
     if lanes < n or (n == 8 and lanes != n):
         raise Refusal(
@@ -225,8 +223,7 @@ def flags(precisions: tuple[Precision, Precision], *, bf16: bool) -> str:
 # | write_back                                | write_back           |
 #
 # What one level leaves open is cached, or write_back in a store.  Intel's compiler
-# takes
-# any other pair, warns, and asks for nothing: so they are refused here.
+# takes any other pair, warns, and asks for nothing: so they are refused here.
 #
 # Source: 2.40.14 tried on every pair for PVC, BMG, LNL and PTL.
 

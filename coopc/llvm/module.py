@@ -73,7 +73,6 @@ class Signature:
     result_attributes: str = ""
 
     def attributes_of(self, at: int) -> str:
-        """The attributes of a parameter."""
         return self.parameter_attributes[at] if self.parameter_attributes else ""
 
 
@@ -109,7 +108,6 @@ class Function:
         return Block(hint)
 
     def begin(self, block: Block) -> None:
-        """Append to a block from here on."""
         self.blocks.append(block)
         self.block = block
 
@@ -124,7 +122,6 @@ class Function:
         metadata: tuple[Metadata, ...] = (),
         hint: str | None = None,
     ) -> Local:
-        """Append an instruction with a result."""
         result = Local(type, hint)
         self.block.instructions.append(Instruction(list(pieces), result, metadata))
         return result
@@ -297,7 +294,6 @@ class Module:
         return found
 
     def define(self, function: Function) -> Function:
-        """Append a function."""
         self.functions.append(function)
         return function
 

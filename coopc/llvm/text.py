@@ -24,7 +24,6 @@ from coopc.llvm.values import Constant, Local, Value, quoted
 
 
 def text(module: Module) -> str:
-    """The text of a module."""
     return "".join(f"{line}\n" for line in _lines(module))
 
 
@@ -94,7 +93,6 @@ class _Writer:
                     self._name(instruction.result)
 
     def _name(self, what: Local | Block) -> None:
-        """Choose a name."""
         hint = what.hint
         if hint is None:
             name = str(self._numbered)

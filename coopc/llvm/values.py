@@ -82,12 +82,10 @@ def _as_double(number: int) -> int:
 
 
 def splat(type: Vector, one: Constant) -> Constant:
-    """A vector of one constant."""
     return composite(type, [one] * type.length)
 
 
 def composite(type: Vector, elements: Sequence[Constant]) -> Constant:
-    """A vector of constants."""
     inner = ", ".join(f"{each.type} {each.text}" for each in elements)
     return Constant(type, f"<{inner}>")
 

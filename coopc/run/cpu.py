@@ -291,8 +291,8 @@ def llvm_ir(module: ModuleOp) -> str:
         PassFailedException: LLVM IR cannot say what it says.
     """
     from coopc.device import device
-    from coopc.emit.llvm.emission import Facts
     from coopc.emit.llvm.module import emit_module
+    from coopc.emit.llvm.types import Facts
     from coopc.llvm.text import text
 
     return text(emit_module(module, Facts(device(DEVICE), prefix=PREFIX)))

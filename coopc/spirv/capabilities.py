@@ -205,7 +205,6 @@ def _is_bf16(type: Id) -> bool:
 
 
 def _has_device_scope(instruction: Instruction) -> bool:
-    """Whether a memory scope of the instruction is the constant Device."""
     name = instruction.facts.name
     if name in ("OpControlBarrier", "OpControlBarrierArriveINTEL"):
         return _is_device(instruction.operands[1])
@@ -222,7 +221,6 @@ def _has_device_scope(instruction: Instruction) -> bool:
 
 
 def _is_device(operand: Operand) -> bool:
-    """Whether an operand is a constant 1, which as a scope is Device."""
     if not isinstance(operand, Id) or operand.definition is None:
         return False
     definition = operand.definition

@@ -159,7 +159,6 @@ class _Grammar:
         return self.capabilities.get(each.get("enumerant", "")) is each
 
     def _needed(self, each: Json) -> list[Json]:
-        """The capabilities of which one is needed, as far as they are written."""
         asked: list[str] = each.get("capabilities", [])
         return [self.capabilities[name] for name in asked if name in self.capabilities]
 

@@ -34,7 +34,6 @@ class Needs(NamedTuple):
     """The core version that has it; None: no core version if there is an extension."""
 
     def is_core(self, version: Version) -> bool:
-        """Whether this version has it without an extension."""
         if self.since is None:
             return self.extension is None
         return version >= self.since
@@ -167,7 +166,6 @@ def enumeration(name: str) -> Enumeration:
 
 @cache
 def is_enumeration(kind: str) -> bool:
-    """Whether a kind of operands is an enumeration or a mask."""
     return kind in ENUMERATIONS or kind in MASKS
 
 

@@ -144,7 +144,6 @@ class Literal(NamedTuple):
 
 
 def _float_format(definition: Instruction) -> FloatFormat:
-    """The format of an OpTypeFloat."""
     match tuple(definition.operands):
         case (16, "BFloat16KHR"):
             return FORMATS["bf16"]

@@ -335,7 +335,6 @@ class Module:
     # --- names and annotations -------------------------------------------------
 
     def decorate(self, target: Id, decoration: str, *operands: Operand) -> None:
-        """Decorate an id."""
         by_id = _takes_ids("Decoration", decoration)
         opcode = "OpDecorateId" if by_id else "OpDecorate"
         self._add(self.annotations, opcode, (target, decoration, *operands))
@@ -354,7 +353,6 @@ class Module:
         return self._add(self.annotations, "OpDecorationGroup", (), result=group)
 
     def group_decorate(self, group: Id, targets: Sequence[Id]) -> None:
-        """Decorate ids with a group."""
         self._add(self.annotations, "OpGroupDecorate", (group, *targets))
 
     def member_decorate(
@@ -365,7 +363,6 @@ class Module:
         self._add(self.annotations, "OpMemberDecorate", row)
 
     def name(self, id: Id, name: str) -> None:
-        """Give an id its debug name."""
         id.name = name
         self.names.append(Instruction("OpName", (id, name)))
 
@@ -463,6 +460,5 @@ class Module:
 
 
 def _takes_ids(kind: str, member: str) -> bool:
-    """Whether the operands of an enumerant are ids, which asks for another opcode."""
     (enumerant,) = enumeration(kind).select(member)
     return any(operand in ID_KINDS for operand in enumerant.operands)

@@ -46,7 +46,7 @@ func.func @sums(%f: memref<?xf32>, %d: memref<?xf64>, %h: memref<?xf16>, %i: ind
   // VULKAN:      OpAtomicCompareExchange %uint
   // OPENCL:      %[[P:.*]] = OpConvertPtrToU %ulong
   // OPENCL-NEXT: %[[Q:.*]] = OpBitwiseAnd %ulong %[[P]] %ulong_18446744073709551612
-  // OPENCL-NEXT: OpConvertUToPtr %ptr_CrossWorkgroup_uint %[[Q]]
+  // OPENCL:      OpConvertUToPtr %ptr_CrossWorkgroup_uint %[[Q]]
   // OPENCL:      OpFAdd %half
   // OPENCL:      OpAtomicCompareExchange %uint
   %c = "memref.atomic_rmw"(%z, %h, %i) <{kind = 0 : i64}>

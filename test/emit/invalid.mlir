@@ -74,7 +74,7 @@ func.func @unknown_operation(%a: memref<4xf32>) attributes {simt.kernel} {
 // -----
 
 func.func @heap() attributes {simt.kernel} {
-  // CHECK: :{{[0-9]+}}:3: error: memref.alloc: a kernel has no heap: allocate with memref.alloca
+  // CHECK: :{{[0-9]+}}:3: error: memref.alloc: there is no heap: allocate with memref.alloca
   %m = memref.alloc() : memref<4xf32>
   func.return
 }

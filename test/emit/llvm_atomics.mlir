@@ -16,7 +16,7 @@ func.func @k(%f: memref<?xf32>, %h: memref<?xf16>, %b: memref<?xi8>, %i: index, 
   // GPU:      %[[P:.*]] = ptrtoint ptr addrspace(1) %{{.*}} to i64
   // GPU-NEXT: %[[Q:.*]] = and i64 %[[P]], -4
   // GPU:      inttoptr i64 %[[Q]] to ptr addrspace(1)
-  // GPU-NEXT: load atomic i32, ptr addrspace(1) %{{.*}} syncscope("device") monotonic, align 4
+  // GPU:      load atomic i32, ptr addrspace(1) %{{.*}} syncscope("device") monotonic, align 4
   // GPU:      phi i32
   // GPU:      fadd half
   // GPU:      cmpxchg ptr addrspace(1) %{{.*}}, i32 %{{.*}}, i32 %{{.*}} syncscope("device") monotonic monotonic, align 4

@@ -30,8 +30,8 @@ func.func @k(%a: memref<?xf16>, %flag: i1, %x: i32)
   simt.barrier_arrive workgroup
   // CHECK-NEXT: call spir_func void @_Z31__spirv_ControlBarrierWaitINTELiii(i32 2, i32 2, i32 770)
   simt.barrier_wait workgroup
-  // CHECK-NEXT: insertelement <2 x i32> poison, i32 %x, i32 0
-  // CHECK-NEXT: %[[AT:.*]] = insertelement <2 x i32> {{.*}}, i32 %r, i32 1
+  // CHECK-NEXT: insertelement <2 x i32> poison, i32 %x, i64 0
+  // CHECK-NEXT: %[[AT:.*]] = insertelement <2 x i32> {{.*}}, i32 %r, i64 1
   // CHECK-NEXT: call spir_func void @_Z32__spirv_Subgroup2DBlockLoadINTELiiiiPU3AS1viiiDv2_iPv(i32 2, i32 16, i32 8, i32 1, ptr addrspace(1) nonnull readonly %a, i32 %x, i32 %x, i32 %x, <2 x i32> %[[AT]], ptr nonnull writeonly %[[V:.*]]), !spirv.DecorationCacheControlINTEL !4
   // CHECK-NEXT: %p = load <8 x i16>, ptr %[[V]], align 16
   %p = xe.block_load_2d %a[%x, %r] surface(%x, %x, %x) block <16, 8x16x1> cache <l1 = streaming, l3 = uncached>

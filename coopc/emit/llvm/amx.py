@@ -19,7 +19,8 @@ from xdsl.ir import SSAValue
 
 from coopc.dialects import amx
 from coopc.dialects.amx import TileType, tile_type
-from coopc.emit.llvm.emission import Emission, Handlers, View, id_of
+from coopc.emit.llvm.emission import Emission, Handlers
+from coopc.emit.llvm.flow import View, id_of
 from coopc.emit.walker import Refusal
 from coopc.llvm.types import I16, Named
 from coopc.llvm.values import Value, integer
@@ -30,20 +31,17 @@ TILE = Named("x86_amx")
 
 
 def _shape(tile: TileType) -> list[Value]:
-    """The rows of a tile, and the bytes of one."""
     return [integer(I16, tile.shape[0]), integer(I16, tile.row_bytes)]
 
 
 @handlers.on(amx.TileZeroOp)
 def zero(e: Emission, op: amx.TileZeroOp) -> None:
-    """A register of zeros."""
     arguments = _shape(tile_type(op.result))
     e.set(op.result, e.intrinsic("x86.tilezero.internal", TILE, arguments, ()))
 
 
 @handlers.on(amx.TileLoadOp)
 def load(e: Emission, op: amx.TileLoadOp) -> None:
-    """Rows from memory."""
     place = _place(e, e.view(op.base), op.indices, op.stride)
     arguments = [*_shape(tile_type(op.result)), *place]
     e.set(op.result, e.intrinsic("x86.tileloadd64.internal", TILE, arguments, ()))
@@ -51,7 +49,6 @@ def load(e: Emission, op: amx.TileLoadOp) -> None:
 
 @handlers.on(amx.TileStoreOp)
 def store(e: Emission, op: amx.TileStoreOp) -> None:
-    """Rows to memory."""
     place = _place(e, e.view(op.base), op.indices, op.stride)
     arguments = [*_shape(tile_type(op.val)), *place, e.value(op.val)]
     e.do_intrinsic("x86.tilestored64.internal", arguments, ())

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, ub
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-)
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from coopc.dialects.narrow import is_memref
+from coopc.emit import arith as shared
+from coopc.emit.arith import check_same_bits, is_bf16, no_i1, unwrapped
 from coopc.emit.llvm.emission import PURE, Emission, Handlers
 from coopc.emit.llvm.mangling import builtin
-from coopc.emit.walker import Refusal, count_of, element_of
+from coopc.emit.walker import Refusal
 from coopc.llvm.types import (
-    I1,
     Float,
     Int,
     Type,
-    Vector,
     component,
     like,
     width,
 )
-from coopc.llvm.values import Constant, Value, composite, integer
+from coopc.llvm.values import Value, integer
 from coopc.llvm.values import poison as any_value
 
-handlers = Handlers()
+handlers = Handlers(shared.handlers)
 
 _INTEGER_OPCODES: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -70,46 +63,8 @@ _INTEGER_PREDICATES = (
 """In the order of arith's numbers."""
 
 
-@handlers.on(arith.ConstantOp)
-def constant(e: Emission, op: arith.ConstantOp) -> None:
-    """A number, or a vector of numbers."""
-    type = op.result.type
-    match op.value:
-        case IntegerAttr(value=number):
-            e.set(op.result, e.types.constant(type, number.data))
-        case FloatAttr(value=number):
-            e.set(op.result, e.types.constant(type, number.data))
-        case DenseIntOrFPElementsAttr() as dense:
-            e.set(op.result, _dense(e, type, dense))
-        case other:
-            raise Refusal(f"expected numbers, got {other}")
-
-
-def _dense(e: Emission, type: Attribute, dense: DenseIntOrFPElementsAttr) -> Constant:
-    """A vector of constants."""
-    values = dense.get_values()
-    element = element_of(type)
-    if dense.is_splat():
-        values = values[:1] * count_of(type)
-    numbers: list[Constant] = []
-    for value in values:
-        if isinstance(value, tuple):
-            raise Refusal(f"expected a vector of real numbers, got {dense.type}")
-        numbers.append(e.types.constant(element, value))
-    to = e.type(type)
-    return composite(to, numbers) if isinstance(to, Vector) else numbers[0]
-
-
 def _integer_binary(e: Emission, op: arith.SignlessIntegerBinaryOperation) -> None:
-    flags = ""
-    if isinstance(op, arith.SignlessIntegerBinaryOperationWithOverflow):
-        found = op.overflow_flags.data
-        named = (
-            (arith.IntegerOverflowFlag.NSW, "nsw"),
-            (arith.IntegerOverflowFlag.NUW, "nuw"),
-        )
-        flags = " ".join(word for flag, word in named if flag in found)
-    a, b = e.value(op.lhs), e.value(op.rhs)
+    a, b, flags = e.value(op.lhs), e.value(op.rhs), " ".join(unwrapped(op))
     e.set(op.result, e.f.binary(_INTEGER_OPCODES[type(op)], a, b, flags))
 
 
@@ -118,7 +73,6 @@ for _op in _INTEGER_OPCODES:
 
 
 def _integer_extreme(e: Emission, op: arith.SignlessIntegerBinaryOperation) -> None:
-    """The smaller or the greater of two."""
     a, b = e.value(op.lhs), e.value(op.rhs)
     e.set(op.result, e.intrinsic(_EXTREMES[type(op)], a.type, [a, b]))
 
@@ -129,7 +83,6 @@ for _op in _EXTREMES:
 
 @handlers.on(arith.CmpiOp)
 def compare_integers(e: Emission, op: arith.CmpiOp) -> None:
-    """A comparison."""
     opcode = f"icmp {_INTEGER_PREDICATES[op.predicate.value.data]}"
     e.set(op.result, e.f.compare(opcode, e.value(op.lhs), e.value(op.rhs)))
 
@@ -145,7 +98,6 @@ def select(e: Emission, op: arith.SelectOp) -> None:
 
 @handlers.on(arith.MulUIExtendedOp, arith.MulSIExtendedOp)
 def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
-    """The low and the high half of the product."""
     no_i1(op)
     signed = isinstance(op, arith.MulSIExtendedOp)
     a, b = e.value(op.lhs), e.value(op.rhs)
@@ -167,12 +119,6 @@ def _high(e: Emission, a: Value, b: Value, signed: bool) -> Value:
     x, y = (e.f.cast(extend, each, wide) for each in (a, b))
     high = e.f.binary("lshr", e.f.binary("mul", x, y), integer(wide, element.bits))
     return e.f.cast("trunc", high, a.type)
-
-
-def no_i1(op: Operation) -> None:
-    """Refuse an operation on i1."""
-    if str(element_of(op.operands[0].type)) == str(I1):
-        raise Refusal("expected integers of 8 bits or more, got i1")
 
 
 # `arith` on floats: arithmetic, extremes and comparison.
@@ -225,7 +171,6 @@ _FLOAT_EXTREMES: dict[type[Operation], str] = {
 
 
 def _float_extreme(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
-    """The smaller or the greater of two."""
     a, b = e.value(op.lhs), e.value(op.rhs)
     e.set(op.result, e.intrinsic(_FLOAT_EXTREMES[type(op)], a.type, [a, b]))
 
@@ -244,7 +189,6 @@ for _op in _FLOAT_EXTREMES:
     arith.IndexCastOp,
 )
 def resize(e: Emission, op: Operation) -> None:
-    """An integer or an index in another width."""
     x, to = e.value(op.operands[0]), e.type(op.results[0].type)
     found, wanted = component(x.type), component(to)
     assert isinstance(found, Int), op
@@ -292,31 +236,16 @@ def resize_float(e: Emission, op: arith.ExtFOp | arith.TruncFOp) -> None:
 
 @handlers.on(arith.BitcastOp)
 def bitcast(e: Emission, op: arith.BitcastOp) -> None:
-    """The same bits as another type of the same width."""
     same_bits(e, op)
 
 
 def same_bits(e: Emission, op: Operation) -> None:
-    """Take the bits of the operand; an i1 has none in memory.
-
-    Raises:
-        Refusal: of an i1, or in another number of bits.
-    """
-    source, result = op.operands[0], op.results[0]
-    i1 = IntegerType(1)
-    if source.type != result.type and i1 in map(element_of, (source.type, result.type)):
-        raise Refusal("expected a type with a place in memory, got i1")
-    bits, wanted = map(_bits, (e.type(source.type), e.type(result.type)))
-    if bits != wanted:
-        raise Refusal(
-            f"expected types of one width, got {source.type} of {bits} bits and "
-            f"{result.type} of {wanted}"
-        )
+    (source,), (result,) = op.operands, op.results
+    check_same_bits(op, *map(_bits, (e.type(source.type), e.type(result.type))))
     e.set(result, e.f.cast("bitcast", e.value(source), e.type(result.type)))
 
 
 def _bits(type: Type) -> int:
-    """Width of a number or a vector, in bits."""
     element = component(type)
     assert isinstance(element, Int | Float), type
     return element.bits * width(type)
@@ -342,15 +271,9 @@ def fast(flags: arith.FastMathFlagsAttr | None) -> str:
     return "fast" if len(words) == len(_FLAGS) else " ".join(words)
 
 
-def is_bf16(type: Attribute) -> bool:
-    """Whether a number or the components of a vector are bf16."""
-    return isinstance(element_of(type), BFloat16Type)
-
-
 # `ub`: a value of which nothing is known.
 
 
 @handlers.on(ub.PoisonOp)
 def poison(e: Emission, op: ub.PoisonOp) -> None:
-    """LLVM's poison."""
     e.set(op.result, any_value(e.type(op.result.type)))

@@ -33,7 +33,8 @@ from xdsl.ir import Attribute, Operation
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
 from coopc.dialects.narrow import is_integer, is_memref
-from coopc.emit.llvm.emission import Emission, Handlers, id_of
+from coopc.emit.llvm.emission import Emission, Handlers
+from coopc.emit.llvm.flow import id_of
 from coopc.emit.walker import Refusal
 from coopc.llvm.types import I1, I32, I64, Named, Type, Vector, overload
 from coopc.llvm.values import Constant, Value, integer, poison
@@ -63,12 +64,10 @@ _MADS = {
 
 
 def word(text: str) -> Constant:
-    """A string of metadata as an argument."""
     return Constant(METADATA, f'!"{text}"')
 
 
 def sizes(type: MatrixType) -> list[Value]:
-    """Rows and columns."""
     return [integer(I32, size) for size in type.shape]
 
 
@@ -98,7 +97,6 @@ def matrix_call(
     arguments: Sequence[Value],
     overloads: Sequence[Type],
 ) -> Value | None:
-    """Call an intrinsic on matrices."""
     name = f"experimental.matrix.{name}"
     if result is None:
         e.do_intrinsic(name, arguments, overloads)
@@ -116,7 +114,6 @@ def _matrix(
 
 @handlers.on(coopmatrix.FillOp)
 def fill(e: Emission, op: coopmatrix.FillOp) -> None:
-    """A matrix of one value, or of what a pointer points to."""
     type = coopmatrix.matrix_type(op.result)
     if is_memref(op.value.type):
         view = e.view(op.value)
@@ -129,7 +126,6 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
 
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
-    """A matrix from memory."""
     type = coopmatrix.matrix_type(op.result)
     pointer, *others = _access(e, op)
     made = _matrix(e, "load", e.type(type), [pointer, *others], [pointer.type])
@@ -138,7 +134,6 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
-    """A matrix to memory."""
     matrix = e.value(op.value)
     pointer, *others = _access(e, op)
     overloads = [matrix.type, pointer.type]
@@ -176,7 +171,6 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Val
 
 @handlers.on(coopmatrix.MulAddOp)
 def multiply(e: Emission, op: coopmatrix.MulAddOp) -> None:
-    """The product of two matrices added to a third."""
     types = op.matrices
     if op.saturating is not None:
         raise Refusal("expected a product that does not saturate, as matrix.mad is")
@@ -209,7 +203,6 @@ def length(e: Emission, op: coopmatrix.LengthOp) -> None:
 
 @handlers.on(coopmatrix.ExtractOp)
 def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
-    """An element of a work-item's."""
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     arguments = [matrix, *sizes(type), e.value(op.index), *facts_of(type)]
     name, overloads = "wi.slice.extractelement", [matrix.type, I64]
@@ -220,7 +213,6 @@ def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
 
 @handlers.on(coopmatrix.InsertOp)
 def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
-    """The matrix with one of the work-item's elements replaced."""
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     element = [e.value(op.value), e.value(op.index)]
     arguments = [matrix, *sizes(type), *element, *facts_of(type)]
@@ -230,7 +222,6 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
 
 @handlers.on(coopmatrix.ExtractRowSliceOp)
 def extract_row_slice(e: Emission, op: coopmatrix.ExtractRowSliceOp) -> None:
-    """Consecutive elements."""
     slice = e.type(op.result.type)
     place = _place(e, coopmatrix.matrix_type(op.matrix), e.value(op.offset), slice)
     e.set(op.result, _row_slice(e, e.value(op.matrix), place, slice))
@@ -321,7 +312,6 @@ for _op in _BINARY:
 
 @handlers.on(coopmatrix.DivOp)
 def divide(e: Emission, op: coopmatrix.DivOp) -> None:
-    """A division, of integers with their sign."""
     element = op.matrix.element_type
     _check(element)
     opcode = "sdiv" if op.signed is not None else "udiv"
@@ -342,7 +332,6 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
 
 @handlers.on(coopmatrix.ScaleOp)
 def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
-    """Each element times a number."""
     element, matrix = op.matrix.element_type, e.value(op.value)
     _check(element)
     assert isinstance(matrix.type, Vector), matrix

@@ -3,50 +3,42 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    BFloat16Type,
-    BoolAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
 )
-from xdsl.dialects.func import FuncOp
-from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.device import Device
-from coopc.dialects import amx, simt
-from coopc.dialects.amx import tile_type
-from coopc.dialects.coopmatrix import MatrixType
-from coopc.dialects.narrow import is_integer, is_memref, is_vector
-from coopc.dialects.row_slice import TokenType
-from coopc.emit import walker
+from coopc.dialects import simt
+from coopc.dialects.coopmatrix import Ordering, Scope
+from coopc.dialects.narrow import is_memref
+from coopc.emit import emission, walker
+from coopc.emit.emission import Ordered
 from coopc.emit.expanded import expanded
-from coopc.emit.memrefs import Form, IndexArithmetic, space_of
+from coopc.emit.llvm.flow import (
+    SPACES,
+    Became,
+    Index,
+    LlvmFlow,
+    Num,
+    View,
+    flat_types,
+    id_of,
+)
+from coopc.emit.llvm.types import Facts, Types, features
+from coopc.emit.view import space_of
 from coopc.emit.walker import (
-    NUMBERS,
-    Flow,
     Refusal,
     Walker,
-    count_of,
     element_of,
-    float_bytes,
 )
 from coopc.llvm.module import Block as LlvmBlock
 from coopc.llvm.module import (
     Function,
-    Instruction,
-    Label,
     Metadata,
     Module,
     Signature,
@@ -54,19 +46,13 @@ from coopc.llvm.module import (
     arrive,
 )
 from coopc.llvm.types import (
-    BFLOAT,
-    DOUBLE,
-    FLOAT,
-    HALF,
     I1,
-    I8,
-    I16,
     I32,
     I64,
     VOID,
+    Array,
     Float,
     Int,
-    Pointer,
     Struct,
     Type,
     Vector,
@@ -74,405 +60,16 @@ from coopc.llvm.types import (
     overload,
     width,
 )
-from coopc.llvm.values import Constant, Local, Value, floating, integer, poison
-from coopc.passes.generic.expansion import Target
-
-if TYPE_CHECKING:
-    pass
-
-
-TRIPLES = {"xe": "spir64-unknown-unknown", "amx": "x86_64-unknown-linux-gnu"}
-"""By the family of the device."""
-
-SPIR64_LAYOUT = (
-    "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024"
+from coopc.llvm.values import (
+    Constant,
+    Local,
+    Value,
+    composite,
+    floating,
+    integer,
+    poison,
 )
-"""The data layout of spir64, as OpenCL's front end has it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What a module is emitted for."""
-
-    device: Device
-    cpu: str | None = None
-    """What the functions say as target-cpu; None to leave it to who compiles them."""
-    prefix: str = ""
-    """What the names of functions that are defined begin with."""
-    matrix: bool = False
-    """Whether matrices are vectors, and operations on them calls: the IR of the SYCL
-    matrix design, which work-items and vectorised code share."""
-
-    def __post_init__(self) -> None:
-        if self.device.family not in TRIPLES:
-            raise ValueError(
-                "expected an Intel GPU or amx, for which LLVM IR is emitted, got "
-                f"{self.device.name}"
-            )
-        if self.matrix and self.gpu:
-            raise ValueError(
-                "expected amx with matrix=true, whose compiler knows "
-                f"llvm.experimental.matrix, got {self.device.name}"
-            )
-
-    @property
-    def gpu(self) -> bool:
-        """Whether it is spir64 rather than x86-64."""
-        return self.device.family == "xe"
-
-    @property
-    def triple(self) -> str:
-        """The target triple."""
-        return TRIPLES[self.device.family]
-
-    @property
-    def layout(self) -> str:
-        """The data layout; empty where LLVM's own is right."""
-        return SPIR64_LAYOUT if self.gpu else ""
-
-
-# What of AMX a function needs, as `target-features` of LLVM.
-
-
-def features(func: FuncOp) -> tuple[str, ...]:
-    """What of AMX a function needs, as LLVM names it."""
-    found: set[str] = set()
-    for op in func.walk():
-        if op.dialect_name() == "amx":
-            found |= {"amx-tile", *_needed(op)}
-    return tuple(sorted(found))
-
-
-def _needed(op: Operation) -> tuple[str, ...]:
-    match op:
-        case amx.TileMulIOp():
-            return ("amx-int8",)
-        case amx.TileMulFOp() if isinstance(
-            tile_type(op.lhs).element_type, BFloat16Type
-        ):
-            return ("amx-bf16",)
-        case amx.TileMulFOp():
-            return ("amx-fp16",)
-        case _:
-            return ()
-
-
-# The LLVM types of values, and constants of them.
-#
-# | in the IR      | value                                   | in memory |
-# |----------------|-----------------------------------------|-----------|
-# | index          | i64                                     | i64       |
-# | i1             | i1                                      | a byte    |
-# | bf16           | i16; bfloat with `Facts.matrix` alone   | the same  |
-# | vector<4x8xf16>| <32 x half>, row-major                  | the same  |
-# | vector<1xf16>  | half                                    | the same  |
-# | memref         | no value: see `coopc.emit.llvm.emission`    |           |
-# | opaque pointer | ptr                                     |           |
-# | RxC matrix     | <R*C x T>, with `Facts.matrix` alone    |           |
-# | token          | i64, with `Facts.matrix` alone          |           |
-#
-# No arithmetic is done on bf16: `expand-bf16`.  LLVM stops at vectors of
-# bfloat, and at some arguments, on processors without AVX512-FP16: they are i16.
-
-_OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})
-"""What `Device.scalars` is about."""
-_FLOATS: dict[type[Attribute], Float] = {
-    Float16Type: HALF,
-    Float32Type: FLOAT,
-    Float64Type: DOUBLE,
-}
-INTEGER_BITS = (1, 8, 16, 32, 64)
-
-
-class Types:
-    """The types and constants of one target."""
-
-    def __init__(self, facts: Facts) -> None:
-        """Make the table of a target."""
-        self.facts = facts
-
-    def number(self, type: Attribute) -> Int | Float:
-        """The type of a number as a value.
-
-        Raises:
-            Refusal: it is no number, or the device has none.
-        """
-        has, name = self.facts.device.scalars, str(type)
-        if name in _OPTIONAL and name not in has:
-            raise Refusal(f"{self.facts.device.name} has no {name}")
-        if isinstance(type, IndexType):
-            return I64
-        if is_integer(type):
-            if type.width.data not in INTEGER_BITS:
-                raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
-            return Int(type.width.data)
-        if isinstance(type, BFloat16Type):
-            return BFLOAT if self.facts.matrix else I16
-        if (found := _FLOATS.get(type.__class__)) is None:
-            raise Refusal(f"expected {NUMBERS}, got {type}")
-        return found
-
-    def vector(self, element: Int | Float, length: int) -> Type:
-        """A vector; of one component, the number."""
-        return element if length == 1 else Vector(length, element)
-
-    def of_component(self, element: Type, length: int) -> Vector:
-        """A vector of a type that a number has."""
-        assert isinstance(element, Int | Float), element
-        return Vector(length, element)
-
-    def of(self, type: Attribute) -> Type:
-        """The type of a number, a vector of numbers, a pointer, or a matrix.
-
-        Raises:
-            Refusal: it is none of them, or the device has none.
-        """
-        if isinstance(type, LLVMPointerType):
-            space = type.addr_space
-            return Pointer(space.data if isinstance(space, IntAttr) else 0)
-        if isinstance(type, MatrixType | TokenType):
-            return self._of_matrix(type)
-        if is_vector(type) and any(type.get_scalable_dims()):
-            raise Refusal(f"expected a vector of fixed size, got {type}")
-        if (length := count_of(type)) < 1:
-            raise Refusal(f"expected a vector with components, got {type}")
-        return self.vector(self.number(element_of(type)), length)
-
-    def _of_matrix(self, type: MatrixType | TokenType) -> Type:
-        """The type of a matrix or of a token of a row slice."""
-        if not self.facts.matrix:
-            raise Refusal(
-                "expected no matrices, which convert-coopmatrix-to-amx makes tiles of "
-                f"and llvm-ir{{matrix=true}} prints, got {type}"
-            )
-        if isinstance(type, TokenType):
-            return I64
-        if not type.is_static:
-            raise Refusal(f"expected numbers for sizes and scope, got {type}")
-        rows, cols = type.shape
-        return Vector(rows * cols, self.number(type.element_type))
-
-    def in_memory(self, type: Attribute) -> Int | Float:
-        """The type of an element of a memref: an i1 is a byte."""
-        return I8 if type == IntegerType(1) else self.number(type)
-
-    def bytes_of(self, type: Attribute) -> int:
-        """Size of an element of a memref, in bytes; its alignment, too."""
-        return self.in_memory(type).bits // 8
-
-    def constant(self, type: Attribute, value: float) -> Constant:
-        """A number as a constant: an int of an integer type, a float of a float type.
-
-        Raises:
-            Refusal: the device has no such type, or it has too few bits.
-        """
-        to = self.number(type)
-        if not isinstance(type, IndexType) and not is_integer(type):
-            bits = float_bytes(type, value)
-            if isinstance(to, Int):
-                return integer(to, int.from_bytes(bits, "little"))
-            return floating(to, bits)
-        number = int(value)
-        if not -(1 << (to.bits - 1)) <= number < 1 << to.bits:
-            raise Refusal(f"expected a constant of at most {to.bits} bits, got {value}")
-        return integer(to, number)
-
-
-# A memref while it is emitted: a pointer, its sizes and its strides.
-#
-# A memref is several values, of which those that its type fixes are constants.  Where
-# it
-# passes through a loop or a call, the pointer and the others do.
-
-Num: TypeAlias = int | Value
-"""A number of elements: known now, or at run time as an i64."""
-
-_SPACES = {
-    simt.MemorySpace.GLOBAL: 1,
-    simt.MemorySpace.PRIVATE: 0,
-    simt.MemorySpace.WORKGROUP: 3,
-}
-"""Address spaces of spir64."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A memref: element (i, j) is `base[offset + i * strides[0] + j * strides[1]]`."""
-
-    base: Value
-    element: Attribute
-    """The type of an element."""
-    offset: Num
-    sizes: tuple[Num, ...]
-    strides: tuple[Num, ...] | None
-    """None for row-major order, where they follow from the sizes."""
-
-    @property
-    def space(self) -> int:
-        """The address space that it is in."""
-        assert isinstance(self.base.type, Pointer), self.base
-        return self.base.type.space
-
-
-def address_space(type: MemRefType, facts: Facts) -> int:
-    """The address space of a memref that is an argument; x86-64 has one.
-
-    Raises:
-        Refusal: its memory space is no `#simt.memory`.
-    """
-    space = space_of(type)
-    return _SPACES[space] if facts.gpu else 0
-
-
-def filled(
-    form: Form,
-    base: Value,
-    element: Attribute,
-    offset: Callable[[], Num],
-    size: Callable[[int], Num],
-    stride: Callable[[int], Num],
-) -> View:
-    """A view of a form with what is left to run time from elsewhere, in this order."""
-    return View(base, element, *form.filled(offset, size, stride))
-
-
-def flat_types(type: MemRefType, facts: Facts) -> list[Type]:
-    """The types of the values that a memref is passed as."""
-    return [Pointer(address_space(type, facts)), *[I64] * Form.of(type).dynamic]
-
-
-def flat(view: View, form: Form) -> list[Value]:
-    """The values that a memref of a form is passed as."""
-    fixed_strides, strides = form.strides or (), view.strides or ()
-    pairs = [
-        (form.offset, view.offset),
-        *zip(form.sizes, view.sizes, strict=True),
-        *zip(fixed_strides, strides, strict=True),
-    ]
-    return [view.base, *(id_of(number) for fixed, number in pairs if fixed is None)]
-
-
-def from_flat(type: MemRefType, values: Iterator[Value]) -> View:
-    """The memref that was passed as some values."""
-
-    def following(_: int = 0) -> Value:
-        return next(values)
-
-    return filled(
-        Form.of(type), next(values), type.element_type, following, following, following
-    )
-
-
-def id_of(number: Num) -> Value:
-    """A number as a value."""
-    return integer(I64, number) if isinstance(number, int) else number
-
-
-# Structured control flow in LLVM IR: labels, branches and phis.
-
-Became: TypeAlias = Value | View
-"""What an SSA value became: a number or a vector, or a memref."""
-
-
-class LlvmFlow(Flow[LlvmBlock, Became]):
-    """The control flow of one function."""
-
-    def __init__(self, function: Function) -> None:
-        """Emit into a function."""
-        self.function = function
-        self._phis: dict[Local, Instruction] = {}
-        self._types: dict[Local, MemRefType] = {}
-        """Of memrefs, by their pointers."""
-
-    def label(self, name: str) -> LlvmBlock:
-        """A label of a block to come."""
-        return self.function.label(name)
-
-    def begin(self, label: LlvmBlock) -> None:
-        """Begin the block of a label."""
-        self.function.begin(label)
-
-    def here(self) -> LlvmBlock:
-        """The block that is being emitted."""
-        return self.function.block
-
-    def jump(self, target: LlvmBlock) -> None:
-        """End the block with br."""
-        self.function.do("br ", Label(target))
-
-    def branch(self, condition: Became, yes: LlvmBlock, no: LlvmBlock) -> None:
-        """End the block with a conditional br."""
-        test = Typed(_one(condition))
-        self.function.do("br ", test, ", ", Label(yes), ", ", Label(no))
-
-    def switch(
-        self,
-        selector: Became,
-        cases: Sequence[tuple[int, LlvmBlock]],
-        default: LlvmBlock,
-    ) -> None:
-        """End the block with switch."""
-        value = _one(selector)
-        pieces: list[str | Label] = []
-        for number, label in cases:
-            pieces += [f" {value.type} {number}, ", Label(label)]
-        self.function.do(
-            "switch ", Typed(value), ", ", Label(default), " [", *pieces, " ]"
-        )
-
-    def open_loop(self, done: LlvmBlock, again: LlvmBlock) -> None:
-        """LLVM finds loops by itself."""
-
-    def open_selection(self, done: LlvmBlock) -> None:
-        """And where branches meet."""
-
-    def phi(self, value: SSAValue, like: Became) -> Became:
-        """A phi; of a memref, one for its pointer and each number of run time."""
-        name = value.name_hint
-        if not isinstance(like, View):
-            return self._phi(like.type, name)
-        assert is_memref(value.type), value.type
-        parts = flat(like, Form.of(value.type))
-        phis = [self._phi(part.type, name) for part in parts]
-        self._types[phis[0]] = value.type
-        return from_flat(value.type, iter(phis))
-
-    def _phi(self, type: Type, name: str | None) -> Local:
-        result, instruction = self.function.phi(type, name)
-        self._phis[result] = instruction
-        return result
-
-    def arrive(self, phi: Became, value: Became, source: LlvmBlock) -> None:
-        """Add operands to the phi, or to those of a memref."""
-        if not isinstance(phi, View):
-            assert isinstance(phi, Local), phi
-            arrive(self._phis[phi], _one(value), source)
-            return
-        assert isinstance(value, View), value
-        assert isinstance(phi.base, Local), phi
-        if phi.base.type != value.base.type:
-            raise Refusal(
-                "expected memrefs in one memory, got pointers of types "
-                f"{phi.base.type} and {value.base.type}"
-            )
-        form = Form.of(self._types[phi.base])
-        for mine, other in zip(flat(phi, form), flat(value, form), strict=True):
-            assert isinstance(mine, Local), mine
-            arrive(self._phis[mine], other, source)
-
-    def less_than(self, left: Became, right: Became) -> Became:
-        """Whether one signed integer is less than another."""
-        return self.function.compare("icmp slt", _one(left), _one(right))
-
-    def plus(self, left: Became, right: Became) -> Became:
-        """The sum of two integers."""
-        return self.function.binary("add", _one(left), _one(right))
-
-
-def _one(value: Became) -> Value:
-    assert isinstance(value, Local | Constant), value
-    return value
-
+from coopc.passes.generic.expansion import Target
 
 # What the functions of a module share while it is emitted.
 
@@ -481,7 +78,6 @@ class ModuleEmission:
     """What the functions of a module share."""
 
     def __init__(self, source: ModuleOp, facts: Facts) -> None:
-        """Make an empty LLVM module for a module of the IR."""
         self.source = source
         self.facts = facts
         self.target = Target("spir64" if facts.gpu else "x86", facts.device)
@@ -549,7 +145,6 @@ class ModuleEmission:
         return self.facts.prefix + name
 
     def attributes(self, callee: func.FuncOp | None = None) -> str:
-        """The attributes of a function that is defined."""
         found, cpu = ["nounwind"], self.facts.cpu
         if cpu is not None:
             found.append(f'"target-cpu"="{cpu}"')
@@ -568,43 +163,20 @@ class ModuleEmission:
 
 
 def result_type(parts: list[Type]) -> Type:
-    """The result of a function with some results."""
     if not parts:
         return VOID
     return parts[0] if len(parts) == 1 else Struct(tuple(parts))
-
-
-# Arithmetic on numbers of elements.  LLVM finds equal sums by itself.
-
-
-class Index(IndexArithmetic[Value, Value]):
-    """Index arithmetic in one function."""
-
-    def __init__(self, function: Function) -> None:
-        """Emit into a function."""
-        self.function = function
-
-    def num(self, number: Num) -> Num:
-        """A number as an int where its value is a constant."""
-        if isinstance(number, Constant) and number.number is not None:
-            return number.number
-        return number
-
-    def emit_sum(self, left: Num, right: Num) -> Value:
-        """Emit an add."""
-        return self.function.binary("add", id_of(left), id_of(right))
-
-    def emit_product(self, left: Num, right: Num) -> Value:
-        """Emit a mul."""
-        return self.function.binary("mul", id_of(left), id_of(right))
 
 
 PURE = "nounwind willreturn memory(none)"
 """Attributes of a function that only computes."""
 
 
-class Emission:
+class Emission(emission.Emission[Value, View]):
     """The emission of one function; what handlers work with."""
+
+    types: Types
+    facts: Facts
 
     def __init__(
         self,
@@ -627,31 +199,39 @@ class Emission:
         self.whole = whole
         self.facts = whole.facts
         self.module = whole.module
-        self.types: Types = whole.types
+        self.types = whole.types
         self.f = function
         self.work_group_size = work_group_size
         self.subgroup_size = subgroup_size
         self.index = Index(function)
-        self.flow = LlvmFlow(function)
+        self.flow = LlvmFlow(function, self.index)
         self.walker = Walker(self.flow, lambda op: leaf(self, op))
 
     # --- values ----------------------------------------------------------------
 
     def value(self, value: SSAValue) -> Value:
-        """The number or vector that an SSA value became."""
         found = self.walker.values[value]
         assert isinstance(found, Local | Constant), value
         return found
 
-    def view(self, value: SSAValue) -> View:
-        """The memref that a value became."""
-        found = self.walker.values[value]
-        assert isinstance(found, View), value
-        return found
+    def scalar(self, value: SSAValue) -> Value:
+        return self.value(value)
 
-    def nums(self, values: Iterable[SSAValue]) -> tuple[Num, ...]:
-        """Index values, as ints where they are constants."""
-        return tuple(self.index.num(self.value(value)) for value in values)
+    def scalars(self, value: SSAValue) -> list[Value]:
+        return self.components(self.value(value))
+
+    def gathered(self, type: Attribute, scalars: Sequence[Value]) -> Value:
+        return self.composed(self.type(type), scalars)
+
+    def constant(self, type: Attribute, numbers: Sequence[Constant]) -> Constant:
+        to = self.type(type)
+        return composite(to, numbers) if isinstance(to, Vector) else numbers[0]
+
+    def merged(self, *choices: tuple[Value, LlvmBlock]) -> Value:
+        result, phi = self.f.phi(choices[0][0].type)
+        for value, source in choices:
+            arrive(phi, value, source)
+        return result
 
     def set(self, value: SSAValue, became: Became) -> None:
         """Say what an SSA value became; it takes the value's name."""
@@ -660,7 +240,6 @@ class Emission:
             became.hint = value.name_hint
 
     def type(self, type: Attribute) -> Type:
-        """The type of a number or a vector."""
         return self.types.of(type)
 
     def from_memory(self, type: Attribute, value: Value) -> Value:
@@ -670,7 +249,6 @@ class Emission:
         return self.f.compare("icmp ne", value, integer(value.type, 0))
 
     def to_memory(self, type: Attribute, value: Value) -> Value:
-        """What memory holds for a number or vector of numbers."""
         if type != IntegerType(1):
             return value
         byte = self.types.in_memory(type)
@@ -678,22 +256,19 @@ class Emission:
         return self.f.cast("zext", value, self.types.vector(byte, width(value.type)))
 
     def real(self, type: Type, value: float) -> Constant:
-        """A float constant of a type, in every component."""
         codes = {"half": "<e", "float": "<f", "double": "<d"}
         return floating(type, struct.pack(codes[str(component(type))], value))
 
     # --- components ------------------------------------------------------------
 
     def components(self, value: Value) -> list[Value]:
-        """The components of a number or a vector."""
         if not isinstance(value.type, Vector):
             return [value]
         return [
             self.f.extract(value, integer(I64, at)) for at in range(value.type.length)
         ]
 
-    def gathered(self, type: Type, scalars: Sequence[Value]) -> Value:
-        """A number or vector of these components."""
+    def composed(self, type: Type, scalars: Sequence[Value]) -> Value:
         if not isinstance(type, Vector):
             (one,) = scalars
             return one
@@ -718,7 +293,6 @@ class Emission:
         )
 
     def splat(self, scalar: Value, length: int) -> Value:
-        """A vector of one number."""
         if length == 1:
             return scalar
         assert not isinstance(scalar.type, Vector), scalar
@@ -750,7 +324,6 @@ class Emission:
     def do_intrinsic(
         self, name: str, arguments: Sequence[Value], overloads: Sequence[Type]
     ) -> None:
-        """Call an intrinsic of LLVM that gives nothing."""
         full = ".".join(("llvm", name, *map(overload, overloads)))
         self.do(full, arguments, convention="")
 
@@ -822,7 +395,6 @@ class Emission:
         convention: str | None = None,
         metadata: tuple[Metadata, ...] = (),
     ) -> None:
-        """The same of a function that gives nothing."""
         self._call(
             name,
             VOID,
@@ -835,18 +407,159 @@ class Emission:
 
     # --- memory ----------------------------------------------------------------
 
-    def temporal(self, nontemporal: BoolAttr | None) -> tuple[Metadata, ...]:
-        """What an access says of itself: that it is not used again, or nothing."""
-        if nontemporal is None or not nontemporal.value.data:
-            return ()
-        return (Metadata("nontemporal", self.module.node(integer(I32, 1))),)
-
     def pointer(self, view: View, at: Num, *, inbounds: bool = True) -> Value:
-        """A pointer to an element of a memref's base."""
         if self.index.num(at) == 0:
             return view.base
         element = self.types.in_memory(view.element)
         return self.f.address(element, view.base, id_of(at), inbounds=inbounds)
+
+    def load(
+        self,
+        view: View,
+        at: Num,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+    ) -> Value:
+        return self.load_vector(view, at, 1, nontemporal)
+
+    def load_vector(self, view: View, at: Num, length: int, nontemporal: bool) -> Value:
+        """Load consecutive elements; a vector has the alignment of its elements."""
+        type = self.types.vector(self.types.in_memory(view.element), length)
+        align, metadata = self.types.bytes_of(view.element), self._temporal(nontemporal)
+        found = self.f.load(type, self.pointer(view, at), align, metadata=metadata)
+        return self.from_memory(view.element, found)
+
+    def store(
+        self,
+        view: View,
+        at: Num,
+        value: Value,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+    ) -> None:
+        value, pointer = self.to_memory(view.element, value), self.pointer(view, at)
+        align, metadata = self.types.bytes_of(view.element), self._temporal(nontemporal)
+        self.f.store(value, pointer, align, metadata=metadata)
+
+    def _temporal(self, nontemporal: bool) -> tuple[Metadata, ...]:
+        """What an access says of itself where its memory is not used again."""
+        if not nontemporal:
+            return ()
+        return (Metadata("nontemporal", self.module.node(integer(I32, 1))),)
+
+    def allocate(
+        self, type: MemRefType, elements: int, alignment: int, name: str | None
+    ) -> View:
+        size = self.types.bytes_of(type.element_type)
+        array = Array(elements, self.types.in_memory(type.element_type))
+        # What is not asked for is, on x86-64, that of a vector register.
+        least = size if self.facts.gpu or alignment > 0 else 64
+        align = max(least, alignment)
+        if space_of(type) is not simt.MemorySpace.WORKGROUP:
+            return View(self.f.allocate(array, align, name), type.element_type)
+        if not self.facts.gpu:
+            raise Refusal("expected memory of a function: x86-64 has no work-groups")
+        name = f"{self.f.signature.name}.{name or 'memory'}"
+        space = SPACES[simt.MemorySpace.WORKGROUP]
+        return View(self.module.variable(name, array, space, align), type.element_type)
+
+    def as_elements(self, view: View, element: Attribute) -> View:
+        """A pointer says nothing of what it points to."""
+        return View(view.base, element)
+
+    # --- atomic accesses to one element ------------------------------------------
+
+    def atomic_place(
+        self,
+        view: View,
+        at: Num,
+        integer: IntegerType | None = None,
+    ) -> Value:
+        return self.pointer(view, at)
+
+    def address(self, view: View, at: Num) -> Value:
+        return self.f.cast("ptrtoint", self.pointer(view, at), I64)
+
+    def at_address(self, view: View, address: Value) -> Value:
+        return self.f.cast("inttoptr", address, view.base.type)
+
+    def atomic_load(self, place: Value, type: Attribute, how: Ordered) -> Value:
+        to = self.types.in_memory(type)
+        tail = f" {self._order(how)}, align {self.types.bytes_of(type)}"
+        return self.f.emit(to, f"load atomic {to}, ", Typed(place), tail)
+
+    def atomic_store(self, place: Value, value: Value, how: Ordered) -> None:
+        tail = f" {self._order(how)}, align {bytes_of(value.type)}"
+        self.f.do("store atomic ", Typed(value), ", ", Typed(place), tail)
+
+    def atomic_update(
+        self, kind: int, place: Value, value: Value, how: Ordered
+    ) -> Value:
+        tail = f" {self._order(how)}, align {bytes_of(value.type)}"
+        parts = (f"atomicrmw {_UPDATES[kind]} ", Typed(place), ", ", Typed(value), tail)
+        return self.f.emit(value.type, *parts)
+
+    def compare_exchange(
+        self, place: Value, old: Value, new: Value, how: Ordered
+    ) -> tuple[Value, Value]:
+        pair = self.f.emit(
+            Struct((old.type, I1)),
+            *("cmpxchg ", Typed(place), ", ", Typed(old), ", ", Typed(new)),
+            f" {self._order(how)} monotonic, align {bytes_of(old.type)}",
+        )
+        seen = self.f.emit(old.type, "extractvalue ", Typed(pair), ", 0")
+        return seen, self.f.emit(I1, "extractvalue ", Typed(pair), ", 1")
+
+    def _order(self, how: Ordered) -> str:
+        """Scope and ordering of an access; a processor has no such scopes."""
+        scope = _SCOPES.get(how.scope)
+        if scope is None:
+            raise Refusal("expected a scope of OpenCL, got the one of a queue family")
+        is_said = scope and self.facts.gpu
+        return (f'syncscope("{scope}") ' if is_said else "") + _ORDERS[how.ordering]
+
+
+def bytes_of(type: Type) -> int:
+    """Size of a number, in bytes."""
+    assert isinstance(type, Int | Float), type
+    return type.bits // 8
+
+
+_SCOPES = {
+    Scope.CROSS_DEVICE: "",
+    Scope.DEVICE: "device",
+    Scope.WORKGROUP: "workgroup",
+    Scope.SUBGROUP: "subgroup",
+    Scope.INVOCATION: "singlethread",
+}
+"""Who sees an update as atomic, as LLVM's SPIR-V back end calls them; everybody where
+nothing is said."""
+
+_ORDERS = {
+    Ordering.RELAXED: "monotonic",
+    Ordering.ACQUIRE: "acquire",
+    Ordering.RELEASE: "release",
+    Ordering.ACQUIRE_RELEASE: "acq_rel",
+    Ordering.SEQUENTIALLY_CONSISTENT: "seq_cst",
+}
+
+_UPDATES = {
+    0: "fadd",
+    1: "add",
+    2: "xchg",
+    4: "max",
+    5: "umax",
+    7: "min",
+    8: "umin",
+    11: "or",
+    12: "and",
+    13: "fmax",
+    14: "fmin",
+    15: "xor",
+}
+"""Instructions by the number of a kind, where there is one."""
 
 
 # Which function emits which operation of which dialect.
@@ -858,9 +571,9 @@ MODULES = {
     "coopmatrix": ("coopmatrix",),
     "arith": ("arith",),
     "func": ("module",),
-    "llvm": ("memref", "math"),
+    "llvm": ("vector", "math"),
     "math": ("math",),
-    "memref": ("memref",),
+    "memref": ("vector",),
     "row_slice": ("row_slice",),
     "simt": ("simt",),
     "ub": ("arith",),

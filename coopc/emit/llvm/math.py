@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xdsl.dialects import llvm, math
 from xdsl.ir import Operation
 
-from coopc.emit.llvm.arith import no_i1
+from coopc.emit.arith import no_i1
 from coopc.emit.llvm.emission import PURE, Emission, Handlers
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.walker import Refusal
@@ -65,7 +65,6 @@ _FUNCTIONS: dict[type[Operation], str] = {
 
 
 def _float(e: Emission, op: Operation) -> None:
-    """A function of floats."""
     xs = [e.value(x) for x in op.operands]
     exact, name = _EXACT.get(type(op)), _INTRINSICS.get(type(op))
     if exact is not None:
@@ -80,7 +79,6 @@ def _float(e: Emission, op: Operation) -> None:
 
 
 def _opencl(e: Emission, name: str, xs: Sequence[Value]) -> Value:
-    """A builtin of OpenCL."""
     full = builtin(f"__spirv_ocl_{name}", [x.type for x in xs])
     return e.call(full, xs[0].type, xs, attributes=PURE)
 
@@ -91,7 +89,7 @@ def _from_libm(e: Emission, name: str, xs: Sequence[Value]) -> Value:
     full = f"{name}f" if type == FLOAT else name
     rows = zip(*(e.components(x) for x in xs), strict=True)
     found = [e.call(full, type, row, attributes=PURE) for row in rows]
-    return e.gathered(xs[0].type, found)
+    return e.composed(xs[0].type, found)
 
 
 for _op in (*_EXACT, *_INTRINSICS, *_FUNCTIONS):

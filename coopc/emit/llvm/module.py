@@ -13,17 +13,10 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.interface import interface_of, name_of, settled
-from coopc.emit.llvm.emission import (
-    Became,
-    Emission,
-    Facts,
-    Handlers,
-    ModuleEmission,
-    emit,
-    flat,
-    from_flat,
-)
-from coopc.emit.memrefs import Form
+from coopc.emit.llvm.emission import Emission, Handlers, ModuleEmission, emit
+from coopc.emit.llvm.flow import Became, flat, from_flat
+from coopc.emit.llvm.types import Facts
+from coopc.emit.view import Form
 from coopc.emit.walker import Facts as SpirvFacts
 from coopc.emit.walker import Refusal
 from coopc.llvm import module as llvm
@@ -90,11 +83,10 @@ def taken(value: SSAValue, parts: Iterator[Value]) -> Became:
 
 
 def flattened(e: Emission, values: Sequence[SSAValue]) -> list[Value]:
-    """The values that some arguments or results are passed as."""
     found: list[Value] = []
     for value in values:
         if is_memref(value.type):
-            found += flat(e.view(value), Form.of(value.type))
+            found += flat(e.index, e.view(value), Form.of(value.type))
         else:
             found.append(e.value(value))
     return found
@@ -130,9 +122,8 @@ def finish(e: Emission, values: Sequence[SSAValue]) -> None:
 # Bodies of several blocks: `cf.br`, `cf.cond_br` and `cf.switch`, as LLVM has them.
 #
 # Blocks are emitted in reverse postorder, so that what is used was emitted, but for
-# what
-# comes back around a loop; arguments of blocks are phis.  Blocks that nothing reaches
-# are left out.
+# what comes back around a loop; arguments of blocks are phis.  Blocks that nothing
+# reaches are left out.
 
 Edge = tuple[llvm.Block, list[Became]]
 """From where a block is reached, and what its arguments are then."""
@@ -171,16 +162,16 @@ class _Blocks:
         """Blocks of branches that are still to be emitted."""
 
     def emit(self) -> None:
-        """Emit all blocks."""
         first, *rest = self.order
         self._block(first)
         for block in rest:
             self.e.flow.begin(self.labels[block])
+            self.e.flow.enter()
             self._arguments(block)
             self._block(block)
+            self.e.flow.leave()
 
     def _arguments(self, block: Block) -> None:
-        """Make the phis of a block that some block before it has reached."""
         edges, flow = self.edges[block], self.e.flow
         _, values = edges[0]
         phis = [
@@ -194,7 +185,6 @@ class _Blocks:
         self.phis[block] = phis
 
     def _block(self, block: Block) -> None:
-        """Emit the operations of a block, and its terminator."""
         flow, last = self.e.flow, self.e.walker.block(block)
         match last:
             case cf.BranchOp():
@@ -344,7 +334,6 @@ def _refuse(op: Operation, reason: str) -> None:
 
 
 def _guarded(whole: ModuleEmission, op: func.FuncOp, make: object) -> None:
-    """Emit a function; what it cannot be is its own error."""
     assert callable(make)
     try:
         make()
@@ -353,7 +342,6 @@ def _guarded(whole: ModuleEmission, op: func.FuncOp, make: object) -> None:
 
 
 def _functions(whole: ModuleEmission) -> None:
-    """Emit all functions that are wanted, and those that they want."""
     emitted: set[str] = set()
     while todo := [name for name in whole.wanted if name not in emitted]:
         for name in todo:
@@ -364,7 +352,6 @@ def _functions(whole: ModuleEmission) -> None:
 
 
 def _work_items(kernel: simt.Kernel) -> int | None:
-    """The work-items of a work-group: a subgroup, if the kernel does not say."""
     if simt.WORK_GROUP_SIZE in kernel.func.attributes:
         return kernel.work_items
     return kernel.subgroup_size
@@ -380,7 +367,6 @@ def _check_one_work_item(kernel: simt.Kernel) -> None:
 
 
 def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
-    """Emit a function that is no kernel."""
     private = callee.sym_visibility is not None and callee.sym_visibility.data != (
         "public"
     )
@@ -405,7 +391,6 @@ def _names(name: str, count: int) -> list[str]:
 
 
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
-    """Emit a kernel of spir64."""
     device = whole.facts.device
     interface_of(kernel, whole.source, SpirvFacts("opencl", device))
     kernel = settled(kernel, whole.source, device)
@@ -444,7 +429,6 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
 def _execution_modes(
     whole: ModuleEmission, kernel: simt.Kernel
 ) -> tuple[Metadata, ...]:
-    """Sizes of work-group and subgroup, as OpenCL's front end says them."""
     node = whole.module.node
     sizes = [integer(I32, size) for size in kernel.work_group_size]
     found = [Metadata("reqd_work_group_size", node(*sizes))]

@@ -57,7 +57,6 @@ def length(e: Emission, op: row_slice.LengthOp) -> None:
 
 @handlers.on(row_slice.IdOp)
 def token(e: Emission, op: row_slice.IdOp) -> None:
-    """A token of a row slice."""
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     arguments = [matrix, *sizes(type), e.value(op.index)]
     name = f"get_sub_group_rowslice_id{suffix(matrix.type, I64)}"
@@ -66,7 +65,6 @@ def token(e: Emission, op: row_slice.IdOp) -> None:
 
 @handlers.on(row_slice.ExtractElementOp)
 def extract(e: Emission, op: row_slice.ExtractElementOp) -> None:
-    """An element, or all of them."""
     result = e.type(op.result.type)
     name = f"{EXTRACT}{suffix(component(result))}"
     wide = is_vector(op.result.type)
@@ -102,7 +100,6 @@ def insert(e: Emission, op: row_slice.InsertElementOp) -> None:
 
 @handlers.on(row_slice.InsertToMatrixOp)
 def to_matrix(e: Emission, op: row_slice.InsertToMatrixOp) -> None:
-    """The matrix with the row slice as it is now."""
     type = e.type(op.result.type)
     name = f"sub_group_insert_rowslice_to_matrix{suffix(type)}"
     e.set(op.result, e.call(name, type, [e.value(op.token)]))

@@ -1,43 +1,38 @@
-"""`vector`: components in and out of vectors.
+"""`vector` and memory: components in and out of vectors, accesses to elements.
 
 A vector of several dimensions is one LLVM vector, row by row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from xdsl.dialects import vector
-from xdsl.ir import Attribute
+from xdsl.dialects import llvm, vector
 
 from coopc.dialects.narrow import is_vector
+from coopc.emit import memref
+from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
-from coopc.emit.llvm.emission import Emission, Handlers, Num, View, id_of
+from coopc.emit.llvm.emission import Emission, Handlers
+from coopc.emit.llvm.flow import id_of
+from coopc.emit.memref import is_true
+from coopc.emit.vector import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
-from coopc.llvm.module import Block, arrive
-from coopc.llvm.types import I1, I32, I64, Float, Int, Type, Vector, component, width
+from coopc.llvm.module import Block
+from coopc.llvm.types import I1, I32, I64, Float, Int, Vector, component, width
 from coopc.llvm.values import Value, composite, integer
 
-handlers = Handlers()
+handlers = Handlers(memref.handlers)
 
 
 @handlers.on(vector.BroadcastOp)
 def broadcast(e: Emission, op: vector.BroadcastOp) -> None:
     """A scalar in every component, or a vector in every row."""
     type, source = op.vector.type, e.value(op.source)
-    count = count_of(type)
-    repeats, rest = divmod(count, width(source.type))
-    last = op.source.type.get_shape() if is_vector(op.source.type) else ()
-    if rest or tuple(type.get_shape()[len(type.get_shape()) - len(last) :]) != last:
-        raise Refusal(
-            f"expected the last sizes of {type} to be those of the source, "
-            f"got {op.source.type}"
-        )
+    repeats = repeats_of(op)
     if isinstance(source.type, Vector):
         numbers = list(range(source.type.length)) * repeats
         e.set(op.vector, e.shuffled(source, None, numbers))
     else:
-        e.set(op.vector, e.splat(source, count))
+        e.set(op.vector, e.splat(source, count_of(type)))
 
 
 @handlers.on(vector.ShuffleOp)
@@ -61,7 +56,6 @@ def shuffle(e: Emission, op: vector.ShuffleOp) -> None:
 
 
 def _padded(e: Emission, value: Value, length: int) -> Value:
-    """A vector with more components, of any value."""
     if not isinstance(value.type, Vector):
         return e.splat(value, length)
     found = value.type.length
@@ -83,7 +77,7 @@ def extract(e: Emission, op: vector.ExtractOp) -> None:
     else:
         places = [id_of(e.index.add(at, n)) for n in range(count)]
         scalars = [e.f.extract(source, place) for place in places]
-        e.set(op.result, e.gathered(e.type(op.result.type), scalars))
+        e.set(op.result, e.composed(e.type(op.result.type), scalars))
 
 
 @handlers.on(vector.InsertOp)
@@ -106,20 +100,17 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
 
 @handlers.on(vector.FMAOp)
 def fma(e: Emission, op: vector.FMAOp) -> None:
-    """`lhs * rhs + acc`, rounded once."""
     xs = [e.value(x) for x in (op.lhs, op.rhs, op.acc)]
     e.set(op.res, e.intrinsic("fma", xs[0].type, xs))
 
 
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
-    """The bits of a vector, in order, as components of another width."""
     same_bits(e, op)
 
 
 @handlers.on(vector.CreateMaskOp)
 def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
-    """Which positions are below the sizes given."""
     type = op.mask_vector.type
     assert is_vector(type), type
     shape, total = type.get_shape(), count_of(type)
@@ -136,53 +127,56 @@ def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
     e.set(op.mask_vector, found)
 
 
+# `llvm`: reads through an opaque pointer, as a fill by pointer becomes.
+
+
+@handlers.on(llvm.LoadOp)
+def load_pointer(e: Emission, op: llvm.LoadOp) -> None:
+    if op.ordering.value.data != 0:
+        raise Refusal("expected a load that is not atomic")
+    type = op.dereferenced_value.type
+    size = e.types.bytes_of(type)
+    align = size if op.alignment is None else op.alignment.value.data
+    found = e.f.load(e.types.in_memory(type), e.value(op.ptr), align)
+    e.set(op.dereferenced_value, e.from_memory(type, found))
+
+
 # `vector` and memory: consecutive elements of a memref, some of them masked.
 #
 # On spir64 masked accesses go component by component, under a branch each.
 #
 # On x86-64 no masked store of exactly one component is executed.  LLVM 22.1 makes a
-# truncating store of `llvm.masked.store` of a `trunc`, and where the mask turns out to
-# be
-# a constant with one bit set, a scalar store of the untruncated component, which
-# overwrites its neighbours.  It does so for AVX-512, for i8, i16 and i32 from anything
-# wider; bf16 is i16 here.  Masked loads, other masks and floats are right.
-
-
-def _in_memory(e: Emission, view: View, type: Attribute) -> Type:
-    return e.types.vector(e.types.in_memory(view.element), count_of(type))
+# truncating store of `llvm.masked.store` of a `trunc`, and where the mask turns out
+# to be a constant with one bit set, a scalar store of the untruncated component,
+# which overwrites its neighbours.  It does so for AVX-512, for i8, i16 and i32 from
+# anything wider; bf16 is i16 here.  Masked loads, other masks and floats are right.
 
 
 @handlers.on(vector.LoadOp)
 def load(e: Emission, op: vector.LoadOp) -> None:
-    """Consecutive elements; a vector has the alignment of its elements."""
     view, type = e.view(op.base), op.result.type
-    pointer = e.pointer(view, e.index.consecutive(view, e.nums(op.indices), type))
-    align = e.types.bytes_of(view.element)
-    to, metadata = _in_memory(e, view, type), e.temporal(op.nontemporal)
-    found = e.f.load(to, pointer, align, metadata=metadata)
-    e.set(op.result, e.from_memory(view.element, found))
+    at = e.index.consecutive(view, e.nums(op.indices), type)
+    found = e.load_vector(view, at, count_of(type), is_true(op.nontemporal))
+    e.set(op.result, found)
 
 
 @handlers.on(vector.StoreOp)
 def store(e: Emission, op: vector.StoreOp) -> None:
-    """Consecutive elements."""
-    view, type = e.view(op.base), op.vector.type
-    pointer = e.pointer(view, e.index.consecutive(view, e.nums(op.indices), type))
-    value = e.to_memory(view.element, e.value(op.vector))
-    align = e.types.bytes_of(view.element)
-    e.f.store(value, pointer, align, metadata=e.temporal(op.nontemporal))
+    view = e.view(op.base)
+    at = e.index.consecutive(view, e.nums(op.indices), op.vector.type)
+    e.store(view, at, e.value(op.vector), nontemporal=is_true(op.nontemporal))
 
 
 @handlers.on(vector.MaskedLoadOp)
 def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
     """The elements that a mask chooses; the others are those of another vector."""
     view, type = e.view(op.base), op.result.type
+    if e.facts.gpu or count_of(type) == 1:
+        shared.masked_load(e, op)
+        return
     at = e.index.consecutive(view, e.nums(op.indices), type)
     mask, other = e.value(op.mask), e.value(op.pass_thru)
-    if e.facts.gpu or count_of(type) == 1:
-        e.set(op.result, _each_loaded(e, view, at, mask, other))
-        return
-    to = _in_memory(e, view, type)
+    to = e.types.vector(e.types.in_memory(view.element), count_of(type))
     pointer = e.pointer(view, at, inbounds=False)
     align = integer(I32, e.types.bytes_of(view.element))
     arguments = [pointer, align, mask, e.to_memory(view.element, other)]
@@ -190,34 +184,16 @@ def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
     e.set(op.result, e.from_memory(view.element, found))
 
 
-def _each_loaded(e: Emission, view: View, at: Num, mask: Value, other: Value) -> Value:
-    type, align = e.types.in_memory(view.element), e.types.bytes_of(view.element)
-    found: list[Value] = []
-    pairs = zip(e.components(mask), e.components(other), strict=True)
-    for plus, (chosen, instead) in enumerate(pairs):
-        place = e.index.add(at, plus)
-
-        def make(place: Num = place) -> Value:
-            loaded = e.f.load(type, e.pointer(view, place), align)
-            return e.from_memory(view.element, loaded)
-
-        found.append(_if(e, chosen, make, instead))
-    return e.gathered(other.type, found)
-
-
 @handlers.on(vector.MaskedStoreOp)
 def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
-    """The components that a mask chooses."""
     view, type = e.view(op.base), op.value_to_store.type
+    if e.facts.gpu or count_of(type) == 1:
+        shared.masked_store(e, op)
+        return
     at = e.index.consecutive(view, e.nums(op.indices), type)
     mask = e.value(op.mask)
     value = e.to_memory(view.element, e.value(op.value_to_store))
     align = e.types.bytes_of(view.element)
-    if e.facts.gpu or count_of(type) == 1:
-        pairs = zip(e.components(mask), e.components(value), strict=True)
-        for plus, (chosen, scalar) in enumerate(pairs):
-            _store_if(e, view, e.index.add(at, plus), chosen, scalar)
-        return
     pointer = e.pointer(view, at, inbounds=False)
     arguments = [value, pointer, integer(I32, align), mask]
     done = _store_alone(e, value, pointer, align, mask)
@@ -250,33 +226,6 @@ def _store_alone(
     flow.jump(done)
     flow.begin(several)
     return done
-
-
-def _store_if(e: Emission, view: View, at: Num, chosen: Value, scalar: Value) -> None:
-    flow, align = e.flow, e.types.bytes_of(view.element)
-    then, done = flow.label("then"), flow.label("done")
-    flow.branch(chosen, then, done)
-    flow.begin(then)
-    e.f.store(scalar, e.pointer(view, at), align)
-    flow.jump(done)
-    flow.begin(done)
-
-
-def _if(
-    e: Emission, condition: Value, make: Callable[[], Value], other: Value
-) -> Value:
-    """What `make` emits under a condition, else another value."""
-    flow = e.flow
-    then, done, before = flow.label("then"), flow.label("done"), flow.here()
-    flow.branch(condition, then, done)
-    flow.begin(then)
-    made = make()
-    flow.jump(done)
-    flow.begin(done)
-    result, phi = e.f.phi(made.type)
-    arrive(phi, made, then)
-    arrive(phi, other, before)
-    return result
 
 
 # `vector.reduction`: what `expand-vector` leaves, of which LLVM has one in that order.

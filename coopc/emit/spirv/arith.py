@@ -9,23 +9,18 @@ from __future__ import annotations
 from functools import partial
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-)
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_memref, is_vector
+from coopc.emit import arith as shared
+from coopc.emit.arith import check_same_bits, is_bf16, is_i1, no_i1, unwrapped
 from coopc.emit.spirv.emission import Emission, Handlers
-from coopc.emit.walker import Refusal, count_of, element_of
+from coopc.emit.walker import Refusal, element_of
 from coopc.spirv.instruction import Id
 
-handlers = Handlers()
+handlers = Handlers(shared.handlers)
 
 _INTEGER_OPCODES: dict[type[Operation], str] = {
     arith.AddiOp: "OpIAdd",
@@ -73,78 +68,24 @@ _EXTREMES: dict[type[Operation], tuple[str, str]] = {
 """In OpenCL.std and in GLSL.std.450."""
 
 
-def is_i1(type: Attribute) -> bool:
-    """Whether a number or the components of a vector are i1."""
-    return element_of(type) == IntegerType(1)
-
-
-@handlers.on(arith.ConstantOp)
-def constant(e: Emission, op: arith.ConstantOp) -> None:
-    """A number, or a vector of numbers."""
-    type = op.result.type
-    match op.value:
-        case IntegerAttr(value=number):
-            e.set(op.result, (e.types.constant(type, number.data),))
-        case FloatAttr(value=number):
-            e.set(op.result, (e.types.constant(type, number.data),))
-        case DenseIntOrFPElementsAttr() as dense:
-            e.set(op.result, _dense(e, type, dense))
-        case other:
-            raise Refusal(f"expected numbers, got {other}")
-
-
-def _dense(
-    e: Emission, type: Attribute, dense: DenseIntOrFPElementsAttr
-) -> tuple[Id, ...]:
-    """A vector of constants."""
-    values = dense.get_values()
-    element = element_of(type)
-    if dense.is_splat():
-        values = values[:1] * count_of(type)
-    numbers: list[Id] = []
-    for value in values:
-        if isinstance(value, tuple):
-            raise Refusal(f"expected a vector of real numbers, got {dense.type}")
-        numbers.append(e.types.constant(element, value))
-    parts: list[Id] = []
-    start = 0
-    for id, width in zip(e.types.parts(type), e.types.widths(type), strict=True):
-        some = numbers[start : start + width]
-        start += width
-        one = width == 1
-        parts.append(some[0] if one else e.module.constant_composite(id, some))
-    return tuple(parts)
-
-
 def _integer_binary(e: Emission, op: arith.SignlessIntegerBinaryOperation) -> None:
     table = _LOGICAL if is_i1(op.result.type) else _INTEGER_OPCODES
     if (opcode := table.get(type(op))) is None:
         raise Refusal("expected integers of 8 bits or more, got i1")
     e.each(op.result, (op.lhs, op.rhs), lambda to, a, b: e.emit(opcode, a, b, type=to))
-    if table is _INTEGER_OPCODES:
-        _overflow_flags(e, op)
+    for flag in unwrapped(op) if table is _INTEGER_OPCODES else ():
+        for part in e.parts(op.result):
+            e.module.decorate(part, _UNWRAPPED[flag])
+
+
+_UNWRAPPED = {"nsw": "NoSignedWrap", "nuw": "NoUnsignedWrap"}
 
 
 for _op in _INTEGER_OPCODES:
     handlers.add(_op, _integer_binary)
 
 
-def _overflow_flags(e: Emission, op: arith.SignlessIntegerBinaryOperation) -> None:
-    """Say that the operation does not wrap around, where the IR does."""
-    if not isinstance(op, arith.SignlessIntegerBinaryOperationWithOverflow):
-        return
-    flags = op.overflow_flags.data
-    for flag, decoration in (
-        (arith.IntegerOverflowFlag.NSW, "NoSignedWrap"),
-        (arith.IntegerOverflowFlag.NUW, "NoUnsignedWrap"),
-    ):
-        if flag in flags:
-            for part in e.parts(op.result):
-                e.module.decorate(part, decoration)
-
-
 def _integer_extreme(e: Emission, op: arith.SignlessIntegerBinaryOperation) -> None:
-    """The smaller or the greater of two."""
     name = _EXTREMES[type(op)][e.facts.vulkan]
     e.each(op.result, (op.lhs, op.rhs), lambda to, a, b: e.ext(name, a, b, type=to))
 
@@ -163,7 +104,6 @@ def compare_integers(e: Emission, op: arith.CmpiOp) -> None:
 
 
 def _select(e: Emission, to: Id, condition: Id, yes: Id, no: Id) -> Id:
-    """One of two, component by component."""
     return e.emit("OpSelect", condition, yes, no, type=to)
 
 
@@ -199,7 +139,6 @@ def select(e: Emission, op: arith.SelectOp) -> None:
 
 @handlers.on(arith.MulUIExtendedOp, arith.MulSIExtendedOp)
 def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
-    """The low and the high half of the product."""
     no_i1(op)
     signed = isinstance(op, arith.MulSIExtendedOp)
     operands = (op.lhs, op.rhs)
@@ -208,7 +147,6 @@ def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
 
 
 def _high(e: Emission, to: Id, a: Id, b: Id, signed: bool) -> Id:
-    """The high half of a product."""
     if not e.facts.vulkan:
         return e.ext("s_mul_hi" if signed else "u_mul_hi", a, b, type=to)
     bits = e.types.component_bits(to)
@@ -226,12 +164,6 @@ def _high(e: Emission, to: Id, a: Id, b: Id, signed: bool) -> Id:
     return e.emit(
         "OpUConvert", e.emit("OpShiftRightLogical", product, by, type=wide), type=to
     )
-
-
-def no_i1(op: Operation) -> None:
-    """Refuse an operation on i1."""
-    if is_i1(op.operands[0].type):
-        raise Refusal("expected integers of 8 bits or more, got i1")
 
 
 # `arith` on floats: arithmetic, extremes and comparison.
@@ -316,7 +248,6 @@ _FLOAT_EXTREMES: dict[type[Operation], tuple[str, str]] = {
 
 
 def _float_extreme(e: Emission, op: arith.FloatingPointLikeBinaryOperation) -> None:
-    """The smaller or the greater of two."""
     e.whole.strict = True
     name = _FLOAT_EXTREMES[type(op)][e.facts.vulkan]
     e.each(op.result, (op.lhs, op.rhs), lambda to, a, b: e.ext(name, a, b, type=to))
@@ -368,21 +299,13 @@ for _op in _CONVERSIONS:
 
 @handlers.on(arith.BitcastOp)
 def bitcast(e: Emission, op: arith.BitcastOp) -> None:
-    """The same bits as another type of the same width."""
     same_bits(e, op)
 
 
 def same_bits(e: Emission, op: Operation) -> None:
     """Take bits part by part; an i1 is no bits in SPIR-V."""
     source, result = op.operands[0], op.results[0]
-    if (is_i1(source.type) or is_i1(result.type)) and source.type != result.type:
-        raise Refusal("expected a type with a place in memory, got i1")
-    bits, wanted = (e.types.bits(element_of(x.type)) for x in (source, result))
-    if bits != wanted:
-        raise Refusal(
-            f"expected types of one width, got {source.type} of {bits} bits and "
-            f"{result.type} of {wanted}"
-        )
+    check_same_bits(op, *(e.types.bits(element_of(x.type)) for x in (source, result)))
     e.each(
         result,
         (source,),
@@ -405,11 +328,6 @@ _MODES = {
     FastMathFlag.NO_SIGNED_ZEROS: "NSZ",
     FastMathFlag.ALLOW_RECIP: "AllowRecip",
 }
-
-
-def is_bf16(type: Attribute) -> bool:
-    """Whether a number or the components of a vector are bf16."""
-    return isinstance(element_of(type), BFloat16Type)
 
 
 def relaxed(

@@ -27,9 +27,9 @@ from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
-from coopc.emit.spirv import address
 from coopc.emit.spirv.arith import relaxed
-from coopc.emit.spirv.emission import Emission, Handlers, Kept, Num, View
+from coopc.emit.spirv.emission import Emission, Handlers
+from coopc.emit.spirv.flow import Kept, Num, View
 from coopc.emit.spirv.types import DEVICE_USES
 from coopc.emit.walker import Facts, Refusal
 from coopc.ir.uniformity import Variation
@@ -64,7 +64,6 @@ MATRIX_STORAGE = (
 
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
-    """OpCooperativeMatrixLoadKHR."""
     type = e.types.matrix(op.matrix)
     pointer, *operands = _access(e, op)
     id = e.emit("OpCooperativeMatrixLoadKHR", pointer, *operands, type=type)
@@ -73,9 +72,8 @@ def load(e: Emission, op: coopmatrix.LoadOp) -> None:
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
-    """OpCooperativeMatrixStoreKHR."""
     pointer, *operands = _access(e, op)
-    e.whole.written.add(e.view(op.memory).base)
+    e.writes(e.view(op.memory))
     e.do("OpCooperativeMatrixStoreKHR", pointer, e.id(op.value), *operands)
 
 
@@ -103,9 +101,8 @@ def _access(
     if (reason := known[key]) is not None:
         raise Refusal(reason)
     alignment = op.alignment.value.data if op.alignment and device.aligned else None
-    pointer = address.element_pointer(e, view, e.nums(op.positions))
-    operands = address.memory_operands(
-        e,
+    pointer = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
+    operands = e.memory_operands(
         view,
         volatile=op.volatile is not None,
         nontemporal=op.nontemporal is not None,
@@ -117,7 +114,6 @@ def _access(
 
 
 def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:
-    """The constant that says which layout a matrix has in memory."""
     if op.layout_name is None:
         return e.types.enumerant(LAYOUTS[name])
     if "layout" not in e.facts.device.specialised:
@@ -129,7 +125,6 @@ def _layout(e: Emission, op: coopmatrix.PlainAccessOp, name: str) -> Id:
 
 
 def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
-    """The scope to which an access hands data over."""
     if scope is None:
         return None
     if not e.facts.vulkan:
@@ -141,7 +136,7 @@ def _scope(e: Emission, scope: coopmatrix.ScopeAttr | None) -> Id | None:
 
 def memory_layout(e: Emission, op: coopmatrix.AccessOp, view: View) -> tuple[str, Num]:
     """The layout of a matrix in memory, and its stride in elements."""
-    rows, cols = address.strides(e, view)[-2:]
+    rows, cols = e.index.strides(view)[-2:]
     outer, inner = e.index.num(rows), e.index.num(cols)
     name = str(op.layout.data)
     if any(isinstance(x, int) and x < 0 for x in (outer, inner)):
@@ -242,7 +237,6 @@ def length(e: Emission, op: coopmatrix.LengthOp) -> None:
 
 
 def is_integer(matrix: MatrixType) -> bool:
-    """Whether a matrix has integers."""
     return isinstance(matrix.element_type, IndexType | IntegerType)
 
 
@@ -302,7 +296,6 @@ def _key(op: coopmatrix.MulAddOp) -> Hashable:
 
 
 def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:
-    """The element types of a, b, c and the result, as devices name them."""
     a, b, c, result = (
         _element_name(type, op.is_signed(operand))
         for operand, type in op.matrices.items()
@@ -376,7 +369,6 @@ def signed_operands(
 
 
 def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
-    """Refuse arithmetic that the device, or the type, has none of."""
     device = e.facts.device
     if not device.whole_arithmetic:
         raise Refusal(
@@ -407,7 +399,6 @@ for _op in _BINARY:
 
 @handlers.on(coopmatrix.NegOp)
 def negate(e: Emission, op: coopmatrix.NegOp) -> None:
-    """OpFNegate or OpSNegate."""
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
     opcode = "OpSNegate" if is_integer(matrix) else "OpFNegate"
@@ -416,7 +407,6 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
 
 @handlers.on(coopmatrix.ScaleOp)
 def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
-    """OpMatrixTimesScalar."""
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
     operands = e.id(op.value), e.id(op.scalar)
@@ -427,7 +417,6 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
 
 @handlers.on(coopmatrix.ConvertOp)
 def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
-    """A conversion of elements that keeps the use."""
     source, result = matrix_type(op.value), matrix_type(op.result)
     if source.use != result.use:
         raise Refusal(
@@ -478,7 +467,6 @@ def conversion(source: MatrixType, result: MatrixType, signed: bool) -> str | No
 
 @handlers.on(coopmatrix.BitcastOp)
 def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
-    """OpBitcast."""
     result = matrix_type(op.result)
     if op.value.type == op.result.type:
         e.set(op.result, (e.id(op.value),))
@@ -492,8 +480,7 @@ def bitcast(e: Emission, op: coopmatrix.BitcastOp) -> None:
 # Which matrices live in a variable while work-items change single elements of them.
 #
 # A chain of insertions through loops and branches, each of which replaces the matrix
-# that
-# it was made from, is one variable, changed in place:
+# that it was made from, is one variable, changed in place:
 #
 #     %r = scf.for ... iter_args(%m = %a) {        W := %a
 #       %n = coopmatrix.insert %e, %m[%i]          W[%i] := %e
@@ -518,7 +505,6 @@ class Chain:
 
 
 def chains(op: scf.ForOp | scf.IfOp) -> list[tuple[SSAValue, Chain]]:
-    """The chains that an operation carries, each with the result that it ends in."""
     found: list[tuple[SSAValue, Chain]] = []
     for position, result in enumerate(op.results):
         if not isinstance(result.type, MatrixType):
@@ -649,12 +635,10 @@ def _exclusive(one: Operation, other: Operation) -> bool:
 
 # `coopmatrix.extract` and `insert`: the elements of a work-item, by access chains.
 #
-# An access chain needs a variable.  A matrix that is read is stored to one right after
-# it
-# is made, where all work-items are together; so single elements can be read in control
-# flow that differs between lanes.  Chains of insertions are a variable of their own:
-# see
-# `coopc.emit.spirv.coopmatrix`.
+# An access chain needs a variable.  A matrix that is read is stored to one right
+# after it is made, where all work-items are together; so single elements can be read
+# in control flow that differs between lanes.  Chains of insertions are a variable of
+# their own.
 
 
 @handlers.on(coopmatrix.ExtractOp)
@@ -715,7 +699,6 @@ def _by_composite(e: Emission, op: Operation) -> bool:
 
 
 def _together(e: Emission, op: coopmatrix.InsertOp) -> None:
-    """Refuse a matrix object that is made where lanes differ."""
     if isinstance(op.parent_op(), func.FuncOp):
         return
     if e.whole.uniformity.around(op) > Variation.SUBGROUPS:
@@ -731,13 +714,11 @@ def _variable(e: Emission, matrix: Id) -> Id:
 
 
 def _element(e: Emission, variable: Id, index: SSAValue, type: Id) -> Id:
-    """A pointer to an element."""
     to = e.types.pointer("Function", type)
     return e.emit("OpAccessChain", variable, e.id(index), type=to)
 
 
 def _spilled(e: Emission, value: SSAValue) -> Id:
-    """A variable that holds a matrix from where it is made on."""
     id = e.id(value)
     if (found := e.spilled.get(id)) is not None:
         return found
@@ -793,7 +774,6 @@ def end_control(e: Emission, op: Operation) -> None:
 
 
 def _stays(result: SSAValue, e: Emission) -> bool:
-    """Whether the chain goes on outside the operation."""
     return any(
         value in e.flow.kept
         for use in result.uses

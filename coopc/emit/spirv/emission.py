@@ -2,275 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from importlib import import_module
-from math import prod
-from operator import mul
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i1
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import MatrixShape
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType
-from coopc.dialects.narrow import is_memref
-from coopc.emit import walker
+from coopc.dialects.coopmatrix import MatrixType, Ordering, Scope
+from coopc.emit import emission, walker
+from coopc.emit.emission import Ordered
 from coopc.emit.expanded import expanded
-from coopc.emit.memrefs import Form, IndexArithmetic, Strided
-from coopc.emit.spirv.types import Types
-from coopc.emit.walker import Facts, Flow, Refusal, Walker, element_of
-from coopc.passes.generic.expansion import Target
+from coopc.emit.spirv.flow import (
+    PHYSICAL,
+    Index,
+    Kept,
+    Num,
+    SpirvFlow,
+    Value,
+    View,
+    is_wide,
+    storage_of,
+)
+from coopc.emit.spirv.types import SCOPES, Types
+from coopc.emit.view import Form, space_of
+from coopc.emit.walker import Facts, Refusal, Walker, element_of
+from coopc.passes.generic.expansion import Code, Target
+from coopc.plan.atomics import LOGICAL, WORD
 from coopc.spirv.instruction import Id, Instruction, Operand
 from coopc.spirv.module import Function, Module
 
 if TYPE_CHECKING:
     from coopc.ir.uniformity import Uniformity
-
-
-class Later:
-    """A number that is emitted at the entry of the function, if anything uses it."""
-
-    def __init__(self, make: Callable[[], Id]) -> None:
-        """Keep the function that emits it."""
-        self._make = make
-        self._id: Id | None = None
-
-    def get(self) -> Id:
-        """The number."""
-        if self._id is None:
-            self._id = self._make()
-        return self._id
-
-
-PHYSICAL = "PhysicalStorageBuffer"
-"""The storage class of buffers that are addresses."""
-
-Num: TypeAlias = int | Id | Later
-"""A number of elements: known now, or at run time as an index."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A memref: element (i, j) is `base[offset + i * strides[0] + j * strides[1]]`."""
-
-    base: Id
-    """A variable, or under OpenCL a pointer to an element."""
-    storage: str
-    """The storage class of the elements."""
-    element: Attribute
-    """The type of an element."""
-    offset: Num
-    sizes: tuple[Num, ...]
-    strides: tuple[Num, ...] | None
-    """None for row-major order, where they follow from the sizes."""
-    wide: bool = False
-    """Whether the number of an element may need more bits than an index has."""
-
-
-def is_wide(form: Form, storage: str) -> bool:
-    """Whether the number of an element may need more bits than an index has.
-
-    >>> is_wide(Form(0, (70000, 70000), None), PHYSICAL)
-    True
-    """
-    if storage != PHYSICAL:
-        return False
-    if form.dynamic:
-        return True
-    numbers = (form.offset, *form.sizes, *(form.strides or ()))
-    offset, *rest = (abs(number or 0) for number in numbers)
-    sizes, strides = rest[: len(form.sizes)], rest[len(form.sizes) :]
-    reach = sum(map(mul, sizes, strides)) if strides else prod(sizes)
-    return offset + reach >= 1 << 31
-
-
-def filled(
-    form: Form,
-    at: View,
-    offset: Callable[[], Num],
-    size: Callable[[int], Num],
-    stride: Callable[[int], Num],
-) -> View:
-    """The memory of a view in a form, with what is left to run time from elsewhere."""
-    numbers = form.filled(offset, size, stride)
-    return View(at.base, at.storage, at.element, *numbers, wide=at.wide)
-
-
-# Structured control flow in SPIR-V: labels, merges, branches and OpPhi.
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A matrix that is what a variable holds: see `coopmatrix_places`."""
-
-    variable: Id
-
-
-Value: TypeAlias = tuple[Id, ...] | View | Kept
-"""What an SSA value became: the parts of a number, vector or matrix; or a memref."""
-
-
-class SpirvFlow(Flow[Id, Value]):
-    """The control flow of one SPIR-V function."""
-
-    def __init__(self, function: Function, index: Index, bool: Id) -> None:
-        """Emit into a function; `bool` is the type of an i1."""
-        self.function = function
-        self.index = index
-        self._bool = bool
-        self.kept: dict[SSAValue, Kept] = {}
-        """Matrices that are in a variable, from there on."""
-        self.on_control: tuple[Callable[[Operation], None], ...] = ()
-        """What is done before an operation of `scf`, and after it."""
-        self._loop_control = "None"
-
-    def begin_control(self, op: Operation) -> None:
-        """Put the matrices whose elements it changes into variables."""
-        self._loop_control = loop_control(op)
-        if self.on_control:
-            self.on_control[0](op)
-
-    def end_control(self, op: Operation) -> None:
-        """Take them out again."""
-        if self.on_control:
-            self.on_control[1](op)
-
-    def label(self, name: str) -> Id:
-        """A label of a block to come."""
-        return self.function.new_label(name)
-
-    def begin(self, label: Id) -> None:
-        """Begin the block of a label."""
-        self.function.begin_block(label)
-
-    def here(self) -> Id:
-        """The label of the block that is being emitted."""
-        assert self.function.block is not None, "there is no block"
-        return self.function.block
-
-    def jump(self, target: Id) -> None:
-        """End the block with OpBranch."""
-        self.function.emit("OpBranch", target)
-
-    def branch(self, condition: Value, yes: Id, no: Id) -> None:
-        """End the block with OpBranchConditional."""
-        self.function.emit("OpBranchConditional", _one(condition), yes, no)
-
-    def switch(
-        self, selector: Value, cases: Sequence[tuple[int, Id]], default: Id
-    ) -> None:
-        """End the block with OpSwitch."""
-        modulus = 1 << self.index.types.index_bits
-        pairs = (each for n, label in cases for each in (n % modulus, label))
-        self.function.emit("OpSwitch", _one(selector), default, *pairs)
-
-    def open_loop(self, done: Id, again: Id) -> None:
-        """Emit OpLoopMerge."""
-        self.function.emit("OpLoopMerge", done, again, self._loop_control)
-
-    def open_selection(self, done: Id) -> None:
-        """Emit OpSelectionMerge."""
-        self.function.emit("OpSelectionMerge", done, "None")
-
-    def phi(self, value: SSAValue, like: Value) -> Value:
-        """An OpPhi for each part; of a memref, for each number that its type leaves."""
-        name = value.name_hint
-        if (kept := self.kept.get(value)) is not None:
-            return kept
-        if isinstance(like, tuple):
-            return tuple(
-                self._phi(id.type, name and f"{name}_{at}" if at else name)
-                for at, id in enumerate(like)
-            )
-        assert is_memref(value.type), value.type
-        assert isinstance(like, View), value
-        index = self.index.types.index
-        return filled(
-            Form.of(value.type),
-            like,
-            lambda: self._phi(index, name and f"{name}_offset"),
-            lambda d: self._phi(index, name and f"{name}_size{d}"),
-            lambda d: self._phi(index, name and f"{name}_stride{d}"),
-        )
-
-    def _phi(self, type: Id, name: str | None) -> Id:
-        return self.function.emit("OpPhi", type=type, name=name)
-
-    def arrive(self, phi: Value, value: Value, source: Id) -> None:
-        """Add operands to the OpPhi of each part."""
-        for each, id in self._pairs(phi, value):
-            statement = each.definition
-            assert statement is not None, each
-            statement.operands = (*statement.operands, id, source)
-
-    def _pairs(self, phi: Value, value: Value) -> list[tuple[Id, Id]]:
-        if isinstance(phi, Kept):
-            return []  # what arrives is in the variable already
-        if isinstance(phi, tuple):
-            assert isinstance(value, tuple), value
-            return list(zip(phi, value, strict=True))
-        assert isinstance(value, View), value
-        if phi.base is not value.base:
-            raise Refusal(
-                "expected memrefs of one buffer, whose address is known, got "
-                f"{_name(phi.base)} and {_name(value.base)}"
-            )
-        return [
-            (mine, self.index.id(other))
-            for mine, other in zip(numbers(phi), numbers(value), strict=True)
-            if isinstance(mine, Id)
-        ]
-
-    def less_than(self, left: Value, right: Value) -> Value:
-        """Whether one signed integer is less than another."""
-        operands = _one(left), _one(right)
-        return (self.function.emit("OpSLessThan", *operands, type=self._bool),)
-
-    def plus(self, left: Value, right: Value) -> Value:
-        """The sum of two integers."""
-        a, b = _one(left), _one(right)
-        return (self.function.emit("OpIAdd", a, b, type=a.type),)
-
-    def enter(self) -> None:
-        """A region begins."""
-        self.index.enter()
-
-    def leave(self) -> None:
-        """It ends."""
-        self.index.leave()
-
-
-def loop_control(op: Operation) -> str:
-    """The loop control that an operation asks for.
-
-    Raises:
-        Refusal: it asks for something else than true or false.
-    """
-    match op.attributes.get(simt.UNROLL):
-        case None:
-            return "None"
-        case IntegerAttr(value=value, type=type) if type == i1:
-            return "Unroll" if value.data else "DontUnroll"
-        case found:
-            raise Refusal(f"expected {simt.UNROLL} to be true or false, got {found}")
-
-
-def numbers(view: View) -> tuple[Num, ...]:
-    """All numbers of a memref."""
-    return (view.offset, *view.sizes, *(view.strides or ()))
-
-
-def _one(value: Value) -> Id:
-    assert isinstance(value, tuple), value
-    (id,) = value
-    return id
-
-
-def _name(base: Id) -> str:
-    return base.name or "another"
 
 
 # What the functions of a module share while it is emitted.
@@ -280,7 +54,6 @@ BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
 
 
 def _addressing(facts: Facts) -> str:
-    """The addressing model."""
     if facts.addresses:
         return "PhysicalStorageBuffer64"
     return "Logical" if facts.vulkan else "Physical64"
@@ -290,7 +63,6 @@ class ModuleEmission:
     """What the functions of a module share."""
 
     def __init__(self, source: ModuleOp, facts: Facts) -> None:
-        """Make an empty SPIR-V module for a module of the IR."""
         self.source = source
         self.facts = facts
         self.target = Target(facts.flavour, facts.device)
@@ -320,8 +92,8 @@ class ModuleEmission:
         """The variables of all buffers."""
         self.bindings: dict[Id, int] = {}
         """The binding of each variable of a buffer under Vulkan."""
-        self.as_words: dict[tuple[Id, Attribute], Id] = {}
-        """Other variables of the same buffers: see `coopc.emit.spirv.address`."""
+        self.as_elements: dict[tuple[Id, Attribute], Id] = {}
+        """Other variables of the same buffers, by their element types."""
         self.emitted: dict[str, Function] = {}
         """Functions that are called, by name."""
         self.calling: list[str] = []
@@ -343,12 +115,40 @@ class ModuleEmission:
         return self._uniformity
 
     def first_variable(self, buffer: Id) -> Id:
-        """The variable of a buffer that other variables of it are made from."""
-        pairs = self.as_words.items()
+        pairs = self.as_elements.items()
         return next((base for (base, _), other in pairs if other is buffer), buffer)
 
+    def buffer(self, element: Attribute, name: str, binding: int) -> Id:
+        """The variable of a storage buffer.
+
+        Two memrefs may be the same memory, which the Vulkan memory model assumes they
+        are not unless they are decorated so.
+        """
+        pointer = self.types.pointer("StorageBuffer", self.block(element))
+        variable = self.module.variable(pointer, "StorageBuffer", name=name)
+        self.module.decorate(variable, "DescriptorSet", 0)
+        self.module.decorate(variable, "Binding", binding)
+        self.module.decorate(variable, "Aliased")
+        self.buffers.append(variable)
+        self.bindings[variable] = binding
+        return variable
+
+    def buffer_as(self, base: Id, element: Attribute, what: str) -> Id:
+        """The variable of a buffer as an array of elements of another type."""
+        base = self.first_variable(base)
+        if (found := self.as_elements.get((base, element))) is None:
+            name, binding = f"{base.name}_{what}", self.bindings[base]
+            found = self.buffer(element, name, binding)
+            self.as_elements[base, element] = found
+        return found
+
+    def buffer_as_words(self, base: Id, count: int, bits: int = WORD) -> Id:
+        """The variable of a buffer as an array of words, or of wider integers."""
+        integer = IntegerType(bits)
+        element = integer if count == 1 else VectorType(integer, [count])
+        return self.buffer_as(base, element, f"words{count * bits // WORD}")
+
     def built_in(self, name: str, type: Id) -> Id:
-        """The input variable of a built-in."""
         if (found := self._built_ins.get(name)) is None:
             pointer = self.types.pointer("Input", type)
             found = self.module.variable(pointer, "Input", name=name)
@@ -390,144 +190,6 @@ class ModuleEmission:
         return list(found)
 
 
-# Arithmetic on numbers of elements, emitted once.
-#
-# Numbers have the width of an index, which is that of addresses but for Vulkan's
-# physical
-# storage buffers: there positions, and what is computed of them, have 64 bits where 32
-# may be too few (`View.wide`).
-#
-# Law: of two equal sums of which the first dominates the second, only the first is
-# emitted.
-
-ADDRESS_BITS = 64
-"""Width of an address, in bits."""
-
-
-class Index(IndexArithmetic[Id | Later, Id]):
-    """Index arithmetic in one function."""
-
-    def __init__(self, types: Types, function: Function) -> None:
-        """Emit into a function."""
-        self.types = types
-        self.function = function
-        self._seen: list[dict[tuple[str | Id, ...], Id]] = [{}]
-        """What was emitted, for each region around the current one."""
-
-    def enter(self) -> None:
-        """A region begins."""
-        self._seen.append({})
-
-    def leave(self) -> None:
-        """It ends: what was emitted in it does not dominate what follows."""
-        self._seen.pop()
-
-    def id(self, number: Num) -> Id:
-        """A number as a value."""
-        if isinstance(number, Later):
-            return number.get()
-        if isinstance(number, Id):
-            return number
-        type = self.types.index
-        if not -1 << 31 <= number < 1 << 31:
-            type = self.types.int(ADDRESS_BITS)
-        bits = self.types.component_bits(type)
-        return self.types.module.constant(type, number % (1 << bits))
-
-    def num(self, number: Num) -> int | Id:
-        """A number as an int where its value is a constant."""
-        if isinstance(number, int):
-            return number
-        id = self.id(number)
-        definition = id.definition
-        if definition is None or definition.facts.name != "OpConstant":
-            return id
-        bits = definition.operands[0]
-        assert isinstance(bits, int), definition
-        half = 1 << (self.types.component_bits(id.type) - 1)
-        return (bits + half) % (2 * half) - half
-
-    def wide(self, number: Num) -> int | Id:
-        """A number in the width of an address, as an int where it is a constant."""
-        found = self.num(number)
-        if isinstance(found, int) or self._is_wide(found):
-            return found
-        return self._once("OpSConvert", found, type=self.types.int(ADDRESS_BITS))
-
-    def _is_wide(self, id: Id) -> bool:
-        return self.types.component_bits(id.type) == ADDRESS_BITS
-
-    def _address(self, number: Num) -> Id:
-        """A number as a value of the width of an address."""
-        found = self.wide(number)
-        if isinstance(found, Id):
-            return found
-        type = self.types.int(ADDRESS_BITS)
-        return self.types.module.constant(type, found % (1 << ADDRESS_BITS))
-
-    def narrow(self, number: Num) -> Id:
-        """A number as an index.
-
-        Raises:
-            Refusal: it is a constant that an index cannot hold.
-        """
-        id = self.id(number)
-        if id.type is self.types.index:
-            return id
-        if isinstance(known := self.num(id), int):
-            raise Refusal(
-                f"expected a number of {self.types.index_bits} bits, as an index has, "
-                f"got {known}"
-            )
-        return self._once("OpUConvert", id, type=self.types.index)
-
-    def stride(self, view: Strided[Id | Later], known: Num, step: Num) -> Num:
-        """A multiple of a stride of a memref."""
-        if step != 1 and isinstance(view, View) and view.wide:
-            known = self.wide(known)
-        return self.mul(known, step)
-
-    def strides(self, view: Strided[Id | Later]) -> tuple[Num, ...]:
-        """The strides of a memref, in elements."""
-        if view.strides is not None:
-            return view.strides
-        found: list[Num] = [1] if view.sizes else []
-        for size in reversed(view.sizes[1:]):
-            found.insert(0, self.stride(view, size, found[0]))
-        return tuple(found)
-
-    def linear(self, view: Strided[Id | Later], positions: Sequence[Num]) -> Num:
-        """Where an element is, in elements from the base."""
-        if isinstance(view, View) and view.wide:
-            positions = [self.wide(position) for position in positions]
-            view = replace(view, offset=self.wide(view.offset))
-        return super().linear(view, positions)
-
-    def emit_sum(self, left: int | Id, right: int | Id) -> Id:
-        """Emit an OpIAdd, or find one."""
-        return self._emit("OpIAdd", left, right)
-
-    def emit_product(self, left: int | Id, right: int | Id) -> Id:
-        """Emit an OpIMul, or find one."""
-        return self._emit("OpIMul", left, right)
-
-    def _emit(self, opcode: str, left: Num, right: Num) -> Id:
-        a, b = self.id(left), self.id(right)
-        if self._is_wide(a) or self._is_wide(b):
-            a, b = self._address(left), self._address(right)
-        return self._once(opcode, a, b, type=a.type)
-
-    def _once(self, opcode: str, *operands: Id, type: Id) -> Id:
-        """Emit an instruction, or find one."""
-        key = (opcode, *operands, type)
-        for seen in reversed(self._seen):
-            if (found := seen.get(key)) is not None:
-                return found
-        result = self.function.emit(opcode, *operands, type=type)
-        self._seen[-1][key] = result
-        return result
-
-
 T = TypeVar("T")
 
 Unary: TypeAlias = Callable[[Id, Id], Id]
@@ -536,8 +198,12 @@ Binary: TypeAlias = Callable[[Id, Id, Id], Id]
 """The same from two operands."""
 
 
-class Emission:
+class Emission(emission.Emission[Id, View]):
     """The emission of one function; what handlers work with."""
+
+    types: Types
+    facts: Facts
+    walker: Walker[Id, Value]
 
     def __init__(
         self,
@@ -560,7 +226,7 @@ class Emission:
         self.whole = whole
         self.facts = whole.facts
         self.module = whole.module
-        self.types: Types = whole.types
+        self.types = whole.types
         self.function = function
         self.work_group_size = work_group_size
         self.subgroup_size = subgroup_size
@@ -588,11 +254,9 @@ class Emission:
     # --- values ----------------------------------------------------------------
 
     def value(self, value: SSAValue) -> Value:
-        """What an SSA value became."""
         return self.walker.values[value]
 
     def parts(self, value: SSAValue) -> tuple[Id, ...]:
-        """The parts of a number, a vector or a matrix."""
         found = self.walker.values[value]
         if isinstance(found, Kept):
             (type,) = self.types.parts(value.type)
@@ -601,26 +265,16 @@ class Emission:
         return found
 
     def id(self, value: SSAValue) -> Id:
-        """The one part of a value."""
         (id,) = self.parts(value)
         return id
 
-    def view(self, value: SSAValue) -> View:
-        """The memref that a value became."""
-        found = self.walker.values[value]
-        assert isinstance(found, View), value
-        return found
+    def scalar(self, value: SSAValue) -> Id:
+        return self.id(value)
 
-    def num(self, value: SSAValue) -> Num:
-        """An index, as an int where it is a constant."""
-        return self.index.num(self.id(value))
-
-    def nums(self, values: Iterable[SSAValue]) -> tuple[Num, ...]:
-        """Index values, as ints where they are constants."""
-        return tuple(self.num(value) for value in values)
-
-    def set(self, value: SSAValue, became: Value) -> None:
+    def set(self, value: SSAValue, became: Value | Id) -> None:
         """Say what an SSA value became; its name becomes the debug name."""
+        if isinstance(became, Id):
+            became = (became,)
         self.walker.values[value] = became
         hint = value.name_hint
         if hint is None or not isinstance(became, tuple):
@@ -643,7 +297,6 @@ class Emission:
         return self.emit("OpINotEqual", id, zero, type=self.types.bool)
 
     def to_memory(self, type: Attribute, id: Id) -> Id:
-        """What memory holds for a number."""
         if type != IntegerType(1):
             return id
         byte = self.types.int(8)
@@ -653,15 +306,12 @@ class Emission:
     # --- instructions ----------------------------------------------------------
 
     def emit(self, opcode: str, *operands: Operand, type: Id) -> Id:
-        """Append an instruction with a result."""
         return self.function.emit(opcode, *operands, type=type)
 
     def do(self, opcode: str, *operands: Operand) -> None:
-        """Append an instruction without a result."""
         self.function.emit(opcode, *operands)
 
     def ext(self, name: str, *operands: Id, type: Id) -> Id:
-        """Append an instruction of the flavour's extended set."""
         set_name = "GLSL.std.450" if self.facts.vulkan else "OpenCL.std"
         imported = self.module.ext_inst_import(set_name)
         return self.function.emit("OpExtInst", imported, name, *operands, type=type)
@@ -697,15 +347,12 @@ class Emission:
         self.set(result, tuple(make(type, *ids) for type, *ids in rows))
 
     def like(self, shape: Id, element: Id) -> Id:
-        """A type of as many components as another, of another element."""
         return self.types.vector(element, self.types.width(shape))
 
     def bools(self, shape: Id) -> Id:
-        """The type of a comparison of values of a type."""
         return self.like(shape, self.types.bool)
 
     def number(self, type: Id, value: float | bytes) -> Id:
-        """A constant of a scalar type, or of a vector type with equal components."""
         width = self.types.width(type)
         one = self.module.constant(self.types.component(type), value)
         return (
@@ -713,7 +360,6 @@ class Emission:
         )
 
     def components(self, part: Id, chosen: range | None = None) -> list[Id]:
-        """The components of a scalar or vector, or some of them."""
         width = self.types.width(part.type)
         if width == 1:
             return [part]
@@ -724,11 +370,9 @@ class Emission:
         ]
 
     def scalars(self, value: SSAValue) -> list[Id]:
-        """The components of a number or a vector, one by one."""
         return [one for part in self.parts(value) for one in self.components(part)]
 
     def some_scalars(self, value: SSAValue, chosen: range) -> list[Id]:
-        """Some components of a number or a vector, which follow each other."""
         found: list[Id] = []
         start = 0
         for part in self.parts(value):
@@ -739,8 +383,17 @@ class Emission:
             start += width
         return found
 
+    def constant(self, type: Attribute, numbers: Sequence[Id]) -> tuple[Id, ...]:
+        rest, parts = iter(numbers), list[Id]()
+        for id, width in zip(
+            self.types.parts(type), self.types.widths(type), strict=True
+        ):
+            some = list(islice(rest, width))
+            one = width == 1
+            parts.append(some[0] if one else self.module.constant_composite(id, some))
+        return tuple(parts)
+
     def gathered(self, type: Attribute, scalars: Sequence[Id]) -> tuple[Id, ...]:
-        """A vector of these components."""
         parts: list[Id] = []
         start = 0
         for id, width in zip(
@@ -755,7 +408,6 @@ class Emission:
         return tuple(parts)
 
     def element(self, type: Attribute) -> Id:
-        """The SPIR-V type of a component of a number or vector."""
         return self.types.number(element_of(type))
 
     # --- at the entry ----------------------------------------------------------
@@ -777,7 +429,6 @@ class Emission:
         return found
 
     def built_in(self, name: str, type: Id) -> Id:
-        """The value of a built-in variable of that type."""
         variable = self.whole.built_in(name, type)
         return self.once(name, lambda: self.emit("OpLoad", variable, type=type))
 
@@ -792,6 +443,274 @@ class Emission:
 
         return self.once((name, "index"), load)
 
+    # --- memory ----------------------------------------------------------------
+
+    def pointer(self, view: View, at: Num) -> Id:
+        to = self.types.pointer(view.storage, self.types.in_memory(view.element))
+        pointee, index = _pointee(view.base), self.index.value(at)
+        if pointee == "OpTypeStruct":
+            zero = self.index.value(0)
+            return self.emit("OpAccessChain", view.base, zero, index, type=to)
+        if pointee == "OpTypeArray":
+            return self.emit("OpAccessChain", view.base, index, type=to)
+        if self.index.num(at) == 0:
+            return view.base
+        return self.emit("OpInBoundsPtrAccessChain", view.base, index, type=to)
+
+    def memory_operands(
+        self,
+        view: View,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+        alignment_bytes: int | None = None,
+        available: Id | None = None,
+        visible: Id | None = None,
+    ) -> list[str | int | Id]:
+        """The memory operands of an access; `available` and `visible` are scopes.
+
+        A physical storage buffer's elements are aligned by their size.  Vulkan's
+        accesses are private to the work-item unless they say otherwise: where the
+        module has barriers, they do, for memory that others see.
+
+        Raises:
+            Refusal: an alignment that SPIR-V has no access to physical buffers of.
+        """
+        if view.storage == PHYSICAL:
+            element = element_of(view.element)
+            least = self.types.bytes_of(element)
+            if alignment_bytes is None:
+                alignment_bytes = self.types.bytes_of(view.element)
+            elif alignment_bytes < least:
+                raise Refusal(
+                    f"expected an alignment of at least {least} bytes, the size of "
+                    f"{element}, as accesses to physical storage buffers need, got "
+                    f"{alignment_bytes}"
+                )
+        shared = self.facts.vulkan and self.whole.synchronises
+        shared = shared and view.storage != "Function"
+        rows: tuple[tuple[str, bool, int | Id | None], ...] = (
+            ("Volatile", volatile, None),
+            ("Aligned", alignment_bytes is not None, alignment_bytes),
+            ("Nontemporal", nontemporal, None),
+            ("MakePointerAvailable", available is not None, available),
+            ("MakePointerVisible", visible is not None, visible),
+            ("NonPrivatePointer", shared or bool(available or visible), None),
+        )
+        flags = [flag for flag, is_set, _ in rows if is_set]
+        literals = [literal for _, _, literal in rows if literal is not None]
+        return ["|".join(flags), *literals] if flags else []
+
+    def load(
+        self,
+        view: View,
+        at: Num,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+    ) -> Id:
+        pointer, type = self.pointer(view, at), self.types.in_memory(view.element)
+        access = self.memory_operands(view, volatile=volatile, nontemporal=nontemporal)
+        found = self.emit("OpLoad", pointer, *access, type=type)
+        return self.from_memory(view.element, found)
+
+    def store(
+        self,
+        view: View,
+        at: Num,
+        value: Id,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+    ) -> None:
+        self.writes(view)
+        pointer, value = self.pointer(view, at), self.to_memory(view.element, value)
+        access = self.memory_operands(view, volatile=volatile, nontemporal=nontemporal)
+        self.do("OpStore", pointer, value, *access)
+
+    def writes(self, view: View) -> None:
+        self.whole.written.add(view.base)
+
+    def allocate(
+        self, type: MemRefType, elements: int, alignment: int, name: str | None
+    ) -> View:
+        is_shared = space_of(type) is simt.MemorySpace.WORKGROUP
+        storage = "Workgroup" if is_shared else "Function"
+        length = self.module.constant(self.types.u32, elements)
+        element = self.types.in_memory(type.element_type)
+        array = self.module.type("OpTypeArray", element, length)
+        pointer = self.types.pointer(storage, array)
+        if is_shared:
+            base = self.module.variable(pointer, storage, name=name)
+        else:
+            base = self.function.local_variable(pointer, name=name)
+        if alignment > 0 and not self.facts.vulkan:
+            self.module.decorate(base, "Alignment", alignment)
+        return View(base, type.element_type)
+
+    def as_elements(self, view: View, element: Attribute) -> View:
+        if view.base in self.whole.bindings:
+            base = self.whole.buffer_as(view.base, element, str(element))
+            return replace(view, base=base, element=element)
+        if self.facts.vulkan and view.storage != PHYSICAL:
+            raise Refusal(
+                f"expected memory of {element}, got {view.element}: Vulkan casts no "
+                "pointers, and sees only buffers as elements of another type"
+            )
+        pointee = self.types.in_memory(element)
+        if view.storage == PHYSICAL:
+            pointee = self.whole.block(element)
+        to = self.types.pointer(view.storage, pointee)
+        base = self.emit("OpBitcast", view.base, type=to)
+        return replace(view, base=base, element=element)
+
+    def is_wide(self, view: View, form: Form) -> bool:
+        return is_wide(form, view.storage)
+
+    # --- atomic accesses to one element ------------------------------------------
+
+    @property
+    def has_total_order(self) -> bool:
+        return not self.facts.vulkan
+
+    def is_private(self, view: View) -> bool:
+        return view.storage == "Function"
+
+    def atomic_place(
+        self, view: View, at: Num, integer: IntegerType | None = None
+    ) -> Id:
+        if integer is None:
+            return self.pointer(view, at)
+        bits = integer.bitwidth
+        to = self.types.pointer(view.storage, self.types.int(bits))
+        if not self._is_logical(view):
+            return self.emit("OpBitcast", self.pointer(view, at), type=to)
+        base = self.whole.buffer_as_words(view.base, 1, bits)
+        indices = map(self.index.value, (0, at))
+        return self.emit("OpAccessChain", base, *indices, type=to)
+
+    def word_place(self, code: Code, view: View, at: Num) -> tuple[Id, SSAValue]:
+        if not self._is_logical(view):
+            return super().word_place(code, view, at)
+        bits = 8 * self.types.bytes_of(view.element)
+        each = WORD // bits
+        number, index = self.index.value(at), self.types.index
+        shift = self.index.value(each.bit_length() - 1)
+        place = self.emit("OpShiftRightLogical", number, shift, type=index)
+        base = self.whole.buffer_as_words(view.base, 1)
+        to = self.types.pointer(view.storage, self.types.u32)
+        word = self.emit("OpAccessChain", base, self.index.value(0), place, type=to)
+        part = self.standing(
+            i32,
+            self.emit("OpBitwiseAnd", number, self.index.value(each - 1), type=index),
+        )
+        return word, code(arith.MuliOp(part, code.like(part, bits)))
+
+    def _is_logical(self, view: View) -> bool:
+        """Whether memory has no addresses, and is a buffer of several variables.
+
+        Raises:
+            Refusal: it has none, and is no buffer.
+        """
+        logical = self.facts.vulkan and view.storage != PHYSICAL
+        if logical and view.base not in self.whole.bindings:
+            raise Refusal(
+                f"expected elements that {self.facts.device.name} has atomic "
+                f"instructions for, got {view.element}: {LOGICAL}"
+            )
+        return logical
+
+    def address(self, view: View, at: Num) -> Id:
+        type = self.types.int(64)
+        return self.emit("OpConvertPtrToU", self.pointer(view, at), type=type)
+
+    def at_address(self, view: View, address: Id) -> Id:
+        to = self.types.pointer(view.storage, self.types.u32)
+        return self.emit("OpConvertUToPtr", address, type=to)
+
+    def atomic_load(self, place: Id, type: Attribute, how: Ordered) -> Id:
+        to = self.types.in_memory(type)
+        return self.emit("OpAtomicLoad", place, *self._order(place, how), type=to)
+
+    def atomic_store(self, place: Id, value: Id, how: Ordered) -> None:
+        self.do("OpAtomicStore", place, *self._order(place, how), value)
+
+    def atomic_update(self, kind: int, place: Id, value: Id, how: Ordered) -> Id:
+        operands = (place, *self._order(place, how), value)
+        return self.emit(_UPDATES[kind], *operands, type=value.type)
+
+    def compare_exchange(
+        self, place: Id, old: Id, new: Id, how: Ordered
+    ) -> tuple[Id, Id]:
+        operands = (*self._order(place, how), self.types.enumerant(0), new, old)
+        opcode = "OpAtomicCompareExchange"
+        seen = self.emit(opcode, place, *operands, type=old.type)
+        return seen, self.emit("OpIEqual", seen, old, type=self.types.bool)
+
+    def _order(self, place: Id, how: Ordered) -> tuple[Id, Id]:
+        vulkan, scope, order = self.facts.vulkan, SCOPES[how.scope], how.ordering
+        if vulkan and how.scope in (Scope.CROSS_DEVICE, Scope.DEVICE):
+            # The widest that Vulkan has without another capability.
+            scope = SCOPES[Scope.QUEUE_FAMILY]
+        semantics = _ORDERS[order]
+        if semantics:
+            semantics |= _MEMORIES[storage_of(place)]
+        if vulkan and order in (Ordering.RELEASE, Ordering.ACQUIRE_RELEASE):
+            semantics |= MAKE_AVAILABLE
+        if vulkan and order in (Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE):
+            semantics |= MAKE_VISIBLE
+        return self.types.enumerant(scope), self.types.enumerant(semantics)
+
+    def merged(self, *choices: tuple[Id, Id]) -> Id:
+        operands = [each for choice in choices for each in choice]
+        return self.emit("OpPhi", *operands, type=choices[0][0].type)
+
+
+def _pointee(base: Id) -> str:
+    """What a pointer points to: the struct of a buffer, an array, or an element."""
+    assert base.type.definition is not None, base
+    pointee = base.type.definition.operands[1]
+    assert isinstance(pointee, Id), base
+    assert pointee.definition is not None, base
+    return pointee.definition.facts.name
+
+
+MAKE_AVAILABLE, MAKE_VISIBLE = 0x2000, 0x4000
+
+_ORDERS = {
+    Ordering.RELAXED: 0x0,
+    Ordering.ACQUIRE: 0x2,
+    Ordering.RELEASE: 0x4,
+    Ordering.ACQUIRE_RELEASE: 0x8,
+    Ordering.SEQUENTIALLY_CONSISTENT: 0x10,
+}
+"""Memory semantics in the SPIR-V specification."""
+
+_MEMORIES = {
+    "CrossWorkgroup": 0x200,
+    "Workgroup": 0x100,
+    "StorageBuffer": 0x40,
+    "PhysicalStorageBuffer": 0x40,
+    "Function": 0x0,
+}
+"""Which memory an ordering is about, by storage class."""
+
+_UPDATES = {
+    0: "OpAtomicFAddEXT",
+    1: "OpAtomicIAdd",
+    2: "OpAtomicExchange",
+    4: "OpAtomicSMax",
+    5: "OpAtomicUMax",
+    7: "OpAtomicSMin",
+    8: "OpAtomicUMin",
+    11: "OpAtomicOr",
+    12: "OpAtomicAnd",
+    13: "OpAtomicFMaxEXT",
+    14: "OpAtomicFMinEXT",
+    15: "OpAtomicXor",
+}
+"""Instructions by the number of a kind, where there is one."""
+
 
 # Which function emits which operation of which dialect.
 #
@@ -803,7 +722,7 @@ MODULES = {
     "func": ("module",),
     "llvm": ("math",),
     "math": ("math",),
-    "memref": ("memref", "atomics"),
+    "memref": ("vector",),
     "simt": ("simt",),
     "vector": ("vector",),
     "xe": ("xe",),

@@ -11,7 +11,7 @@ from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
 
-from coopc.emit.spirv.arith import is_i1, no_i1
+from coopc.emit.arith import is_i1, no_i1
 from coopc.emit.spirv.emission import Emission, Handlers, emit
 from coopc.emit.walker import Refusal, element_of
 from coopc.spirv.instruction import Id
@@ -70,7 +70,6 @@ _GLSL_F64 = (
 
 
 def _float(e: Emission, op: Operation) -> None:
-    """A function of floats."""
     opencl, glsl = _FLOAT[type(op)]
     name = glsl if e.facts.vulkan else opencl
     if name is None:
@@ -91,7 +90,6 @@ for _op in _FLOAT:
 
 @handlers.on(math.FPowIOp)
 def power(e: Emission, op: math.FPowIOp) -> None:
-    """A float to the power of an integer."""
     if is_i1(op.rhs.type):
         raise Refusal("expected an exponent of 8 bits or more, got i1")
     if e.facts.vulkan:
@@ -118,7 +116,6 @@ _COUNTS: dict[type[Operation], str] = {
 
 
 def _count(e: Emission, op: Operation) -> None:
-    """How many bits: leading zeros, trailing zeros or ones."""
     no_i1(op)
     (x,), (result,) = op.operands, op.results
 
@@ -148,16 +145,14 @@ for _op in _COUNTS:
 # `llvm.frem`: the remainder of floats, for which `arith` of xDSL has no operation.
 #
 # OpFRem is exact under OpenCL.  Under Vulkan it is x - y trunc(x / y), of a quotient
-# that
-# is rounded, so that a function of the module computes it, which rounds nothing:
+# that is rounded, so that a function of the module computes it, which rounds nothing:
 #
 #     t = |y|; while t <= |x| / 2: t = 2 t          t is |y| times a power of two
 #     r = |x|; while t >= |y|: { if r >= t: r = r - t; t = t / 2 }
 #     the result is r with the sign of x
 #
-# Each difference is exact, since t <= r < 2 t where it is taken.  It is what `fmod` of
-# C
-# is: NaN for an infinite x, for a y of 0 and for NaN; x for an infinite y.
+# Each difference is exact, since t <= r < 2 t where it is taken.  It is what `fmod`
+# of C is: NaN for an infinite x, for a y of 0 and for NaN; x for an infinite y.
 
 
 @handlers.on(llvm.FRemOp)
@@ -189,7 +184,6 @@ def _exact(e: Emission, x: Id, y: Id) -> Id:
 
 
 def _function(e: Emission, type: Id) -> Function:
-    """The function for floats of a type, which is emitted once."""
     name = f"remainder.f{e.types.component_bits(type)}"
     if (found := e.whole.emitted.get(name)) is None:
         of_type = e.module.type("OpTypeFunction", type, type, type)
@@ -224,7 +218,6 @@ def _emit_body(e: Emission) -> None:
 
 
 def _signed(e: Emission, size: Id, sign: Id) -> Id:
-    """A float that is not negative, with the sign of another."""
     type = size.type
     bits = e.types.int(e.types.component_bits(type))
     top = e.number(bits, 1 << (e.types.component_bits(type) - 1))
@@ -264,7 +257,6 @@ def _while(
     condition: Callable[..., Id],
     step: Callable[..., tuple[Id, ...]],
 ) -> tuple[Id, ...]:
-    """Emit a loop, and return what it carries in the end."""
     flow = e.flow
     before, header, again, done = (
         flow.here(),
@@ -284,5 +276,4 @@ def _while(
 
 
 def _times(e: Emission, x: Id, factor: float) -> Id:
-    """A multiple by a power of two."""
     return e.emit("OpFMul", x, e.number(x.type, factor), type=x.type)

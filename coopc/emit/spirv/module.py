@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -12,20 +14,9 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.interface import interface_of, name_of, settled, spec_constant_ids
-from coopc.emit.memrefs import Form, space_of
-from coopc.emit.spirv.address import base_pointer, buffer, strides
-from coopc.emit.spirv.emission import (
-    PHYSICAL,
-    Emission,
-    Handlers,
-    Later,
-    ModuleEmission,
-    Num,
-    View,
-    emit,
-    filled,
-    is_wide,
-)
+from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission, emit
+from coopc.emit.spirv.flow import PHYSICAL, Later, Num, View, is_wide
+from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Facts, Refusal
 from coopc.interface import Field, Interface, What
 from coopc.passes.generic.check_bounds import check_bounds
@@ -65,7 +56,6 @@ def call(e: Emission, op: func.CallOp) -> None:
 
 
 def _inline(e: Emission, op: func.CallOp, callee: func.FuncOp) -> None:
-    """Emit the body of a function with the arguments of a call."""
     for arg, given in zip(callee.body.block.args, op.arguments, strict=True):
         e.walker.values[arg] = e.value(given)
     e.whole.calling.append(callee.sym_name.data)
@@ -102,27 +92,19 @@ def _call(e: Emission, op: func.CallOp, callee: func.FuncOp) -> None:
 
 
 def _result_type(e: Emission, types: list[Id]) -> Id:
-    """What a function with results of these types returns."""
     if not types:
         return e.module.type("OpTypeVoid")
     return types[0] if len(types) == 1 else e.module.type("OpTypeStruct", *types)
 
 
 def _memref_arguments(e: Emission, view: View, type: MemRefType) -> list[Id]:
-    """The pointer of a memref, then what its type leaves to run time."""
     if view.storage != STORAGE[space_of(type)]:
         raise Refusal(
             f"expected the memory space in the type of an allocation that is passed "
             f"on, got {type}"
         )
-    form, known = Form.of(type), strides(e, view)
-    numbers: list[Num] = []
-    if form.offset is None:
-        numbers.append(view.offset)
-    for fixed, found in ((form.sizes, view.sizes), (form.strides or (), known)):
-        pairs = zip(fixed, found, strict=bool(fixed))
-        numbers += [number for n, number in pairs if n is None]
-    return [base_pointer(e, view), *map(e.index.id, numbers)]
+    numbers = e.index.open_numbers(view, Form.of(type))
+    return [e.pointer(view, 0), *map(e.index.value, numbers)]
 
 
 def _function(e: Emission, callee: func.FuncOp) -> Function:
@@ -150,33 +132,24 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
 
 
 def _callee_parameter_types(e: Emission, type: Attribute) -> list[Id]:
-    """The types of the parameters that an argument becomes."""
     if not is_memref(type):
         return list(e.types.parts(type))
     element = e.types.in_memory(type.element_type)
     pointer = e.types.pointer(STORAGE[space_of(type)], element)
-    return [pointer, *[e.types.index] * Form.of(type).dynamic]
+    return [pointer, *[e.types.index] * len(Form.of(type).open)]
 
 
 def _set_parameters(e: Emission, callee: func.FuncOp) -> None:
-    """Set the arguments of a function to its parameters."""
     given = iter(e.function.parameters)
-
-    def following(_: int = 0) -> Id:
-        return next(given)
-
     for arg in callee.body.block.args:
         if is_memref(arg.type):
-            storage = STORAGE[space_of(arg.type)]
-            at = View(next(given), storage, arg.type.element_type, 0, (), None)
-            form = Form.of(arg.type)
-            e.set(arg, filled(form, at, following, following, following))
+            form, at = Form.of(arg.type), View(next(given), arg.type.element_type)
+            e.set(arg, form.opened(at, islice(given, len(form.open))))
         else:
             e.set(arg, tuple(next(given) for _ in e.types.parts(arg.type)))
 
 
 def _return(e: Emission, values: Sequence[SSAValue], result: Id) -> None:
-    """End a function with its results."""
     parts = [id for value in values for id in e.parts(value)]
     if not parts:
         e.do("OpReturn")
@@ -188,11 +161,10 @@ def _return(e: Emission, values: Sequence[SSAValue], result: Id) -> None:
 
 # Kernels as entry points: how they get their arguments, and what they declare.
 #
-# Vulkan: the n-th memref is the storage buffer at binding n of set 0, or its address a
-# push constant (`Facts.addresses`); scalars, and what
-# the types of memrefs leave to run time, are members of one block of push constants,
-# and
-# are loaded at the entry where something uses them.  OpenCL: they are parameters.
+# Vulkan: the n-th memref is the storage buffer at binding n of set 0, or its address
+# a push constant (`Facts.addresses`); scalars, and what the types of memrefs leave to
+# run time, are members of one block of push constants, and are loaded at the entry
+# where something uses them.  OpenCL: they are parameters.
 
 Numbers = dict[tuple[What, int, int], Num]
 """What is passed beside the buffers, by what it is, argument and dimension."""
@@ -201,29 +173,27 @@ Numbers = dict[tuple[What, int, int], Num]
 def begin_vulkan(
     whole: ModuleEmission, kernel: simt.Kernel, interface: Interface
 ) -> Emission:
-    """Begin a kernel of Vulkan, with its arguments set."""
     e = _begin(whole, kernel, [])
     numbers = _push_constants(e, interface)
     for position, arg in enumerate(kernel.func.body.block.args):
         if not is_memref(arg.type):
             number = numbers[What.VALUE, position, 0]
             if arg.first_use is not None:
-                _set_scalar(e, arg, e.index.id(number))
+                _set_scalar(e, arg, e.index.value(number))
             continue
         if whole.facts.addresses:
-            address = e.index.id(numbers[What.ADDRESS, position, 0])
+            address = e.index.value(numbers[What.ADDRESS, position, 0])
             pointer = _physical(e, arg.type.element_type, address)
-            view = _view(arg.type, position, pointer, PHYSICAL, numbers)
+            view = _view(arg.type, position, pointer, numbers)
             e.set(arg, view)
             continue
         binding = interface.binding(position)
-        variable = buffer(whole, arg.type.element_type, name_of(arg, position), binding)
-        e.set(arg, _view(arg.type, position, variable, "StorageBuffer", numbers))
+        variable = whole.buffer(arg.type.element_type, name_of(arg, position), binding)
+        e.set(arg, _view(arg.type, position, variable, numbers))
     return e
 
 
 def _physical(e: Emission, element: Attribute, address: Id) -> Id:
-    """The pointer to a buffer that is an address."""
     pointer = e.types.pointer(PHYSICAL, e.whole.block(element))
     return e.at_entry(lambda: e.emit("OpConvertUToPtr", address, type=pointer))
 
@@ -260,7 +230,6 @@ def _push_constants(e: Emission, interface: Interface) -> Numbers:
 def begin_opencl(
     whole: ModuleEmission, kernel: simt.Kernel, interface: Interface
 ) -> Emission:
-    """Begin a kernel of OpenCL, with its arguments set."""
     args = kernel.func.body.block.args
     e = _begin(whole, kernel, _parameter_types(whole, args, interface))
     given = iter(e.function.parameters)
@@ -275,14 +244,13 @@ def begin_opencl(
         if is_memref(arg.type):
             assert pointer is not None, arg
             e.module.name(pointer, name_of(arg, position))
-            e.set(arg, _view(arg.type, position, pointer, "CrossWorkgroup", numbers))
+            e.set(arg, _view(arg.type, position, pointer, numbers))
         else:
-            _set_scalar(e, arg, e.index.id(numbers[What.VALUE, position, 0]))
+            _set_scalar(e, arg, e.index.value(numbers[What.VALUE, position, 0]))
     return e
 
 
 def _begin(whole: ModuleEmission, kernel: simt.Kernel, types: list[Id]) -> Emission:
-    """Begin the function of a kernel with parameters of some types."""
     void = whole.module.type("OpTypeVoid")
     type = whole.module.type("OpTypeFunction", void, *types)
     return Emission(
@@ -311,24 +279,14 @@ def _parameter_types(
     return types
 
 
-def _view(
-    type: MemRefType, position: int, base: Id, storage: str, numbers: Numbers
-) -> View:
-    """The memref of an argument."""
+def _view(type: MemRefType, position: int, base: Id, numbers: Numbers) -> View:
     form = Form.of(type)
-    wide = is_wide(form, storage)
-    empty = View(base, storage, type.element_type, 0, (), None, wide=wide)
-    return filled(
-        form,
-        empty,
-        lambda: numbers[What.OFFSET, position, 0],
-        lambda d: numbers[What.SIZE, position, d],
-        lambda d: numbers[What.STRIDE, position, d],
-    )
+    at = View(base, type.element_type)
+    found = [numbers[What(what), position, d] for what, d in form.open]
+    return form.opened(replace(at, wide=is_wide(form, at.storage)), found)
 
 
 def _set_scalar(e: Emission, arg: BlockArgument, id: Id) -> None:
-    """Set a scalar argument; an i1 came as a byte."""
     e.set(arg, (e.from_memory(arg.type, id),))
 
 
@@ -343,7 +301,6 @@ def field_name(field: Field, interface: Interface) -> str:
 
 
 def declare(e: Emission, kernel: simt.Kernel) -> None:
-    """Declare a finished kernel as an entry point."""
     module, function = e.module, e.function
     variables = e.whole.globals_of(function)
     model = "GLCompute" if e.facts.vulkan else "Kernel"
@@ -402,7 +359,6 @@ def interfaces_of(source: ModuleOp, facts: Facts) -> list[Interface]:
 
 
 def kernels_of(source: ModuleOp) -> list[simt.Kernel]:
-    """The kernels of a module, of which there must be one."""
     kernels = list(simt.kernels(source))
     if not kernels:
         _refuse(source, f"expected a function with {simt.KERNEL}, an entry point")
@@ -414,7 +370,6 @@ def _refuse(op: Operation, reason: str) -> None:
 
 
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
-    """Emit a kernel and make it an entry point."""
     blocks = kernel.func.body.blocks
     if len(blocks) != 1:
         raise Refusal(f"expected a body of one block, got {len(blocks)}")

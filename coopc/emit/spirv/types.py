@@ -97,9 +97,8 @@ def why_not_named(type: coopmatrix.MatrixType, facts: Facts) -> str | None:
 # The SPIR-V types of values, and constants of them.
 #
 # A value is one or more *parts*, each a SPIR-V scalar, vector or matrix.  A vector is
-# cut
-# into parts of widths that the flavour has, in order; a vector of rank 2 or more is its
-# elements in row-major order.
+# cut into parts of widths that the flavour has, in order; a vector of rank 2 or more
+# is its elements in row-major order.
 #
 # | type           | vulkan            | opencl            |
 # |----------------|-------------------|-------------------|
@@ -139,7 +138,7 @@ _FIELDS: dict[str, Attribute] = {
 }
 """Types by the names that interfaces use."""
 
-_SCOPES = {
+SCOPES = {
     coopmatrix.Scope.CROSS_DEVICE: 0,
     coopmatrix.Scope.DEVICE: 1,
     coopmatrix.Scope.WORKGROUP: 2,
@@ -187,22 +186,18 @@ class Types:
 
     @property
     def index_bits(self) -> int:
-        """Width of an index, in bits."""
         return 32 if self.facts.vulkan else 64
 
     @property
     def bool(self) -> Id:
-        """An i1 as a value."""
         return self.module.type("OpTypeBool")
 
     @property
     def index(self) -> Id:
-        """An index."""
         return self.int(self.index_bits)
 
     @property
     def u32(self) -> Id:
-        """What built-in variables and enumerants are."""
         return self.int(32)
 
     @property
@@ -212,7 +207,6 @@ class Types:
         return self.module.type("OpTypeFloat", 32)
 
     def int(self, bits: int) -> Id:
-        """An integer without sign."""
         return self.module.type("OpTypeInt", bits, 0)
 
     def enumerant(self, number: int) -> Id:
@@ -284,7 +278,6 @@ class Types:
         return self.int(8) if type == _I1 else self.number(type)
 
     def field(self, type: str) -> Id:
-        """The type of a number that is passed to a kernel, by its name."""
         return self.in_memory(_FIELDS[type])
 
     def bytes_of(self, type: Attribute) -> int:
@@ -300,7 +293,6 @@ class Types:
         )
 
     def width(self, type: Id) -> int:
-        """How many components a scalar or vector type has."""
         assert type.definition is not None, type
         if type.definition.facts.name != "OpTypeVector":
             return 1
@@ -309,7 +301,6 @@ class Types:
         return width
 
     def component(self, type: Id) -> Id:
-        """The type of a component of a scalar or vector type."""
         assert type.definition is not None, type
         if type.definition.facts.name != "OpTypeVector":
             return type
@@ -338,7 +329,6 @@ class Types:
         return widths(type.element_count(), VECTOR_WIDTHS[self.facts.flavour])
 
     def parts(self, type: Attribute) -> tuple[Id, ...]:
-        """The types of the parts of a number, a vector or a matrix."""
         if (found := self._parts.get(type)) is None:
             if isinstance(type, coopmatrix.MatrixType):
                 found = (self._matrix(type),)
@@ -372,7 +362,7 @@ class Types:
         else:
             use = self.enumerant(USES[type.use.data])
         if isinstance(type.scope, coopmatrix.ScopeAttr):
-            scope = self.enumerant(_SCOPES[type.scope.data])
+            scope = self.enumerant(SCOPES[type.scope.data])
         else:
             scope = self.named(type.scope.root_reference.data)
         rows, cols = (
@@ -401,7 +391,6 @@ class Types:
         return self.module.constant(id, float_bytes(type, value))
 
     def splat(self, type: Attribute, value: float) -> tuple[Id, ...]:
-        """A vector or number of which every component is a constant."""
         one = self.constant(element_of(type), value)
         return self.repeat(type, one)
 
@@ -413,7 +402,6 @@ class Types:
         )
 
     def pointer(self, storage: str, pointee: Id) -> Id:
-        """A pointer type."""
         return self.module.type("OpTypePointer", storage, pointee)
 
     def _bf16(self) -> Id:
@@ -430,7 +418,7 @@ class Types:
         scope = type.scope
         if isinstance(scope, SymbolRefAttr):
             number = self._default(scope.root_reference.data)
-            names = {number: name for name, number in _SCOPES.items()}
+            names = {number: name for name, number in SCOPES.items()}
             scope = coopmatrix.ScopeAttr(names[number])
         return coopmatrix.MatrixType.of(
             rows, cols, type.element_type, type.use.data, scope.data
@@ -445,7 +433,6 @@ class Types:
         return value
 
     def named(self, name: str) -> Id:
-        """The specialisation constant of that name."""
         if (found := self.spec_constants.get(name)) is None:
             raise Refusal(f"expected a coopmatrix.spec_constant @{name} in the module")
         return found

@@ -1,4 +1,4 @@
-"""`vector`: components in and out of vectors, and consecutive elements of memory.
+"""`vector` and `memref`: components in and out of vectors, and elements of memory.
 
 What a vector's parts allow is one instruction a part; the rest goes component by
 component.
@@ -6,26 +6,28 @@ component.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Attribute
 
 from coopc.dialects.narrow import is_vector
-from coopc.emit.spirv import address
-from coopc.emit.spirv.address import memory_operands, pointer
-from coopc.emit.spirv.arith import (
-    is_i1,
-    same_bits,
-)
-from coopc.emit.spirv.emission import Emission, Handlers, Num, View
-from coopc.emit.spirv.memref import is_true
+from coopc.emit import memref
+from coopc.emit.arith import is_i1
+from coopc.emit.memref import is_true
+from coopc.emit.spirv.arith import same_bits
+from coopc.emit.spirv.emission import Emission, Handlers
+from coopc.emit.spirv.flow import Num, View
 from coopc.emit.spirv.types import VECTOR_WIDTHS
+from coopc.emit.vector import masked_load, masked_store, repeats_of
 from coopc.emit.walker import Refusal, count_of, element_of
+from coopc.plan.atomics import WORD
 from coopc.spirv.instruction import Id
 
-handlers = Handlers()
+handlers = Handlers(memref.handlers)
+handlers.add(vector.MaskedLoadOp, masked_load)
+handlers.add(vector.MaskedStoreOp, masked_store)
 
 
 @handlers.on(vector.BroadcastOp)
@@ -33,14 +35,7 @@ def broadcast(e: Emission, op: vector.BroadcastOp) -> None:
     """A scalar in every component, or a vector in every row."""
     type = op.vector.type
     scalars = e.scalars(op.source)
-    repeats, rest = divmod(count_of(type), len(scalars))
-    last = op.source.type.get_shape() if is_vector(op.source.type) else ()
-    if rest or tuple(type.get_shape()[len(type.get_shape()) - len(last) :]) != last:
-        raise Refusal(
-            f"expected the last sizes of {type} to be those of the source, "
-            f"got {op.source.type}"
-        )
-    e.set(op.vector, e.gathered(type, scalars * repeats))
+    e.set(op.vector, e.gathered(type, scalars * repeats_of(op)))
 
 
 @handlers.on(vector.ShuffleOp)
@@ -65,7 +60,6 @@ def shuffle(e: Emission, op: vector.ShuffleOp) -> None:
 
 
 def _is_one_vector(e: Emission, type: Attribute) -> bool:
-    """Whether a vector is one SPIR-V vector."""
     widths = e.types.widths(type)
     return len(widths) == 1 and widths[0] > 1
 
@@ -89,10 +83,10 @@ def extract(e: Emission, op: vector.ExtractOp) -> None:
 
 def _chosen(e: Emission, scalars: Sequence[Id], at: Id, plus: int) -> Id:
     """The component at a position that varies, chosen among all."""
-    wanted = e.index.id(e.index.add(at, plus))
+    wanted = e.index.value(e.index.add(at, plus))
     found = scalars[0]
     for number, scalar in enumerate(scalars):
-        this = e.emit("OpIEqual", wanted, e.index.id(number), type=e.types.bool)
+        this = e.emit("OpIEqual", wanted, e.index.value(number), type=e.types.bool)
         found = e.emit("OpSelect", this, scalar, found, type=scalar.type)
     return found
 
@@ -117,19 +111,17 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
 
 
 def _replaced(e: Emission, old: Sequence[Id], at: Id, new: Sequence[Id]) -> list[Id]:
-    """Components of which those from a position that varies are replaced."""
     found = list(old)
     for plus, scalar in enumerate(new):
-        wanted = e.index.id(e.index.add(at, plus))
+        wanted = e.index.value(e.index.add(at, plus))
         for number, before in enumerate(found):
-            this = e.emit("OpIEqual", wanted, e.index.id(number), type=e.types.bool)
+            this = e.emit("OpIEqual", wanted, e.index.value(number), type=e.types.bool)
             found[number] = e.emit("OpSelect", this, scalar, before, type=scalar.type)
     return found
 
 
 @handlers.on(vector.FMAOp)
 def fma(e: Emission, op: vector.FMAOp) -> None:
-    """`lhs * rhs + acc`, rounded once."""
     name = "Fma" if e.facts.vulkan else "fma"
 
     def make(to: Id, *ids: Id) -> Id:
@@ -140,7 +132,6 @@ def fma(e: Emission, op: vector.FMAOp) -> None:
 
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
-    """The bits of a vector, in order, as components of another width."""
     source, result = op.source.type, op.result.type
     if is_i1(source) or is_i1(result):
         raise Refusal("expected components with a place in memory, got i1")
@@ -207,7 +198,6 @@ def joined(e: Emission, atoms: Sequence[Id], to: Id) -> Id:
 
 @handlers.on(vector.CreateMaskOp)
 def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
-    """Which positions are below the sizes given."""
     type = op.mask_vector.type
     assert is_vector(type), type
     shape = type.get_shape()
@@ -215,7 +205,7 @@ def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
     columns: list[list[Id]] = []
     for size, bound in zip(shape, op.mask_dim_sizes, strict=True):
         end = e.id(bound)
-        numbers = (e.index.id(n) for n in range(size))
+        numbers = (e.index.value(n) for n in range(size))
         columns.append([e.emit("OpSLessThan", n, end, type=bool) for n in numbers])
     found = columns[0]
     for column in columns[1:]:
@@ -223,75 +213,59 @@ def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
     e.set(op.mask_vector, e.gathered(type, found))
 
 
-# `vector` and memory: consecutive elements of a memref, some of them masked.
+# `vector` and memory: consecutive elements of a memref.
 #
-# OpenCL accesses them as one vector through a pointer to one.  Vulkan, which has none,
-# does so one by one, as do masked accesses, under a branch each.  Vulkan loads 4, 8 or
-# 16
-# bytes of a buffer at once where the operation has an attribute `alignment` that says
-# so:
-# see `words`.
+# OpenCL accesses them as one vector through a pointer to one.  Vulkan has no pointer to
+# a vector in an array of scalars, and does so one by one.  But a buffer can be bound to
+# several variables of different types: so Vulkan loads 4, 8 or 16 bytes of one at once,
+# as one, two or four words of 32 bits, which are cast to what is wanted, where the
+# operation has an attribute `alignment` that says that they are aligned.
+
+ALIGNMENT = "alignment"
+"""On a load of a vector: bytes that divide the address of its first element."""
+COUNTS = (1, 2, 4)
+"""Words that are loaded at once."""
 
 
 @handlers.on(vector.LoadOp)
 def load(e: Emission, op: vector.LoadOp) -> None:
-    """Consecutive elements."""
     view, type = e.view(op.base), op.result.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
     nontemporal = is_true(op.nontemporal)
-    if (count := address.of(e, op, view)) is not None:
-        e.set(op.result, address.load(e, type, view, at, count, nontemporal))
+    if (count := words_of(e, op, view)) is not None:
+        e.set(op.result, _load_words(e, type, view, at, count, nontemporal))
         return
     found: list[Id] = []
     for to, width in zip(e.types.parts(type), e.types.widths(type), strict=True):
-        found.append(_load_part(e, view, at, to, width, nontemporal))
+        if is_whole(e, view, width):
+            place, access = _vector_access(e, view, at, to, nontemporal)
+            found.append(e.emit("OpLoad", place, *access, type=to))
+        else:
+            places = [e.index.add(at, plus) for plus in range(width)]
+            some = [e.load(view, place, nontemporal=nontemporal) for place in places]
+            one = width == 1
+            found.append(
+                some[0] if one else e.emit("OpCompositeConstruct", *some, type=to)
+            )
         at = e.index.add(at, width)
     e.set(op.result, tuple(found))
 
 
-def _load_part(
-    e: Emission, view: View, at: Num, to: Id, width: int, nontemporal: bool
-) -> Id:
-    if is_whole(e, view, width):
-        place = vector_pointer(e, view, at, to)
-        access = _access(e, view, nontemporal, width)
-        return e.emit("OpLoad", place, *access, type=to)
-    element = e.types.in_memory(view.element)
-    scalars: list[Id] = []
-    for plus in range(width):
-        place = pointer(e, view, e.index.add(at, plus))
-        access = _access(e, view, nontemporal, 1)
-        id = e.emit("OpLoad", place, *access, type=element)
-        scalars.append(e.from_memory(view.element, id))
-    if width == 1:
-        return scalars[0]
-    return e.emit("OpCompositeConstruct", *scalars, type=to)
-
-
 @handlers.on(vector.StoreOp)
 def store(e: Emission, op: vector.StoreOp) -> None:
-    """Consecutive elements."""
     view, type = e.view(op.base), op.vector.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
     nontemporal = is_true(op.nontemporal)
-    e.whole.written.add(view.base)
+    e.writes(view)
     for part, width in zip(e.parts(op.vector), e.types.widths(type), strict=True):
         if is_whole(e, view, width):
-            place = vector_pointer(e, view, at, part.type)
-            e.do("OpStore", place, part, *_access(e, view, nontemporal, width))
+            place, access = _vector_access(e, view, at, part.type, nontemporal)
+            e.do("OpStore", place, part, *access)
         else:
-            _store_each(e, view, at, e.components(part), nontemporal)
+            for plus, scalar in enumerate(e.components(part)):
+                place = e.index.add(at, plus)
+                e.store(view, place, scalar, nontemporal=nontemporal)
         at = e.index.add(at, width)
-
-
-def _store_each(
-    e: Emission, view: View, at: Num, scalars: Sequence[Id], nontemporal: bool
-) -> None:
-    """Store components one by one."""
-    for plus, scalar in enumerate(scalars):
-        place = pointer(e, view, e.index.add(at, plus))
-        value = e.to_memory(view.element, scalar)
-        e.do("OpStore", place, value, *_access(e, view, nontemporal, 1))
 
 
 def is_whole(e: Emission, view: View, width: int) -> bool:
@@ -299,74 +273,68 @@ def is_whole(e: Emission, view: View, width: int) -> bool:
 
     Vulkan has no pointer to a vector in an array of scalars; a bool has no bits.
     """
-    one_byte = view.element == IntegerType(1)
-    return not e.facts.vulkan and width not in (1, 3) and not one_byte
+    return not e.facts.vulkan and width not in (1, 3) and view.element != i1
 
 
-def vector_pointer(e: Emission, view: View, at: Num, to: Id) -> Id:
-    """A pointer to some elements as one vector."""
-    place = pointer(e, view, at)
-    return e.emit("OpBitcast", place, type=e.types.pointer(view.storage, to))
+def _vector_access(
+    e: Emission, view: View, at: Num, to: Id, nontemporal: bool
+) -> tuple[Id, list[str | int | Id]]:
+    type = e.types.pointer(view.storage, to)
+    place = e.emit("OpBitcast", e.pointer(view, at), type=type)
+    size = e.types.bytes_of(view.element)
+    return place, e.memory_operands(view, nontemporal=nontemporal, alignment_bytes=size)
 
 
-def _access(
-    e: Emission, view: View, nontemporal: bool, width: int
-) -> list[str | int | Id]:
-    """Memory operands: a vector has the alignment of its elements."""
-    size = e.types.bytes_of(view.element) if width > 1 else None
-    return memory_operands(e, view, nontemporal=nontemporal, alignment_bytes=size)
+def words_of(e: Emission, op: vector.LoadOp, view: View) -> int | None:
+    """How many words a load is; None where it is not done so."""
+    type = op.result.type
+    element = element_of(type)
+    aligned = op.attributes.get(ALIGNMENT)
+    if view.base not in e.whole.bindings or not isinstance(aligned, IntegerAttr):
+        return None
+    if element == i1 or (bits := e.types.bits(element)) > WORD:
+        return None
+    count, rest = divmod(count_of(type) * bits, WORD)
+    whole = all(width * bits % WORD == 0 for width in e.types.widths(type))
+    if rest or count not in COUNTS or not whole or aligned.value.data % (4 * count):
+        return None
+    return count
 
 
-@handlers.on(vector.MaskedLoadOp)
-def masked_load(e: Emission, op: vector.MaskedLoadOp) -> None:
-    """The elements that a mask chooses, and components of another vector."""
-    view, type = e.view(op.base), op.result.type
-    at = e.index.consecutive(view, e.nums(op.indices), type)
-    element = e.types.in_memory(view.element)
+def _load_words(
+    e: Emission, type: Attribute, view: View, at: Num, count: int, nontemporal: bool
+) -> tuple[Id, ...]:
+    """Load some words; `at` is where they begin, in elements."""
+    words = e.types.vector(e.types.u32, count)
+    pointer = e.types.pointer(view.storage, words)
+    base = e.whole.buffer_as_words(view.base, count)
+    indices = e.index.value(0), _place(e, at, count_of(type))
+    address = e.emit("OpAccessChain", base, *indices, type=pointer)
+    access = e.memory_operands(view, nontemporal=nontemporal)
+    loaded = e.emit("OpLoad", address, *access, type=words)
     found: list[Id] = []
-    pairs = zip(e.scalars(op.mask), e.scalars(op.pass_thru), strict=True)
-    for plus, (chosen, other) in enumerate(pairs):
-        place = e.index.add(at, plus)
-
-        def load(place: Num = place) -> Id:
-            access = _access(e, view, False, 1)
-            id = e.emit("OpLoad", pointer(e, view, place), *access, type=element)
-            return e.from_memory(view.element, id)
-
-        found.append(_if(e, chosen, load, other))
-    e.set(op.result, e.gathered(type, found))
+    start, bits = 0, e.types.bits(element_of(type))
+    for to, width in zip(e.types.parts(type), e.types.widths(type), strict=True):
+        size = width * bits // WORD
+        found.append(_part(e, loaded, count, range(start, start + size), to))
+        start += size
+    return tuple(found)
 
 
-@handlers.on(vector.MaskedStoreOp)
-def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
-    """The components that a mask chooses."""
-    view = e.view(op.base)
-    e.whole.written.add(view.base)
-    at = e.index.consecutive(view, e.nums(op.indices), op.value_to_store.type)
-    pairs = zip(e.scalars(op.mask), e.scalars(op.value_to_store), strict=True)
-    for plus, (chosen, scalar) in enumerate(pairs):
-        place = e.index.add(at, plus)
-
-        def store(place: Num = place, scalar: Id = scalar) -> None:
-            _store_each(e, view, place, (scalar,), False)
-
-        _if(e, chosen, store, None)
+def _place(e: Emission, at: Num, elements: int) -> Id:
+    number = e.index.num(at)
+    if isinstance(number, int):
+        return e.index.value(number // elements)
+    number, shift = e.index.value(number), e.index.value(elements.bit_length() - 1)
+    if elements == 1:
+        return number
+    return e.emit("OpShiftRightLogical", number, shift, type=e.types.index)
 
 
-def _if(
-    e: Emission, condition: Id, make: Callable[[], Id | None], other: Id | None
-) -> Id:
-    """What `make` emits under a condition, else another value."""
-    flow = e.flow
-    then, done, before = flow.label("then"), flow.label("done"), flow.here()
-    flow.open_selection(done)
-    flow.branch((condition,), then, done)
-    flow.begin(then)
-    flow.enter()
-    made = make()
-    flow.leave()
-    flow.jump(done)
-    flow.begin(done)
-    if made is None or other is None:
-        return condition
-    return e.emit("OpPhi", made, then, other, before, type=made.type)
+def _part(e: Emission, loaded: Id, count: int, chosen: range, to: Id) -> Id:
+    found, type = loaded, e.types.vector(e.types.u32, len(chosen))
+    if len(chosen) == 1 and count > 1:
+        found = e.emit("OpCompositeExtract", loaded, chosen.start, type=type)
+    elif len(chosen) < count:
+        found = e.emit("OpVectorShuffle", loaded, loaded, *chosen, type=type)
+    return found if found.type is to else e.emit("OpBitcast", found, type=to)

@@ -7,9 +7,10 @@
 // Slots at a number of bytes from a base: an index of bytes is not shifted, as that of
 // wider elements would be for each message.  8 channels of 8 lanes are two messages.
 
+// CHECK: [[ZEROS:%.*]] = OpConstantComposite %v2ushort %ushort_0 %ushort_0
 // CHECK: %plain = OpFunction
-// CHECK: [[BASE:%.*]] = OpBitcast %ptr_CrossWorkgroup_uchar %p
 // CHECK: [[AT:%.*]] = OpUConvert %ulong %at
+// CHECK: [[BASE:%.*]] = OpBitcast %ptr_CrossWorkgroup_uchar %p
 // CHECK: [[PLACE:%.*]] = OpInBoundsPtrAccessChain %ptr_CrossWorkgroup_uchar [[BASE]] [[AT]]
 // CHECK: [[CHANNELS:%.*]] = OpBitcast %ptr_CrossWorkgroup_uint [[PLACE]]
 // CHECK: %a = OpSubgroupBlockReadINTEL %v8uint [[CHANNELS]]
@@ -30,7 +31,7 @@ func.func @plain(%p: memref<f16>, %at: i32, %out: memref<?xi32>, %to: index)
 // CHECK: [[SAFE:%.*]] = OpSelect %uint %inside %at_0 %uint_0
 // CHECK: [[AT:%.*]] = OpUConvert %ulong [[SAFE]]
 // CHECK: [[READ:%.*]] = OpSubgroupBlockReadINTEL %v2ushort
-// CHECK: %a_0 = OpSelect %v2ushort %inside [[READ]] %v2ushort_null
+// CHECK: %a_0 = OpSelect %v2ushort %inside [[READ]] [[ZEROS]]
 // LLVM-LABEL: spir_kernel void @guarded(
 // LLVM: [[SAFE:%.*]] = select i1 {{%.*}}, i32 %at, i32 0
 // LLVM: [[READ:%.*]] = call spir_func <2 x i16> @_Z30intel_sub_group_block_read_us2PU3AS1t(

@@ -50,7 +50,7 @@ from coopc.device import DEVICES, device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
-from coopc.emit.llvm.emission import Facts as LlvmFacts
+from coopc.emit.llvm.types import Facts as LlvmFacts
 from coopc.emit.walker import Facts, Refusal, count_of, element_of
 from coopc.interface_call import DTYPES
 from coopc.llvm.text import text

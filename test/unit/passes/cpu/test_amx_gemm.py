@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
 from coopc.device import device
-from coopc.emit.llvm.emission import Facts
 from coopc.emit.llvm.module import emit_module
+from coopc.emit.llvm.types import Facts
 from coopc.llvm.text import text
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten

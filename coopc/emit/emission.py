@@ -1,0 +1,239 @@
+"""The emission of one function, as the tables that both emitters share see it.
+
+`coopc.emit.memref`, `atomics`, `vector`, `simt` and `xe` say what an operation is in
+terms of this class; `coopc.emit.spirv` and `coopc.emit.llvm` say what that is in their
+languages.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, MemRefType, i32, i64
+from xdsl.ir import Attribute, Block, SSAValue
+
+from coopc.dialects.coopmatrix import Ordering, Scope
+from coopc.emit.view import Form, Index, View
+from coopc.emit.walker import Walker
+from coopc.passes.generic.expansion import Code
+
+Value = TypeVar("Value")
+"""A number or a vector in the target."""
+Memref = TypeVar("Memref", bound=View[Any, Any])
+"""A memref there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """How an access is ordered, and who sees it as atomic."""
+
+    ordering: Ordering
+    scope: Scope
+
+
+class Emission(ABC, Generic[Value, Memref]):
+    """The emission of one function."""
+
+    index: Index[Any]
+    types: Any
+    """The types of the target: `bytes_of` an element of a memref, at least."""
+    facts: Any
+    """What the module is emitted for, its device at least."""
+    walker: Walker[Any, Any]
+    work_group_size: tuple[int, int, int] | None
+    """Work-items along x, y, z; None outside a kernel."""
+    subgroup_size: int | None
+    """Lanes, where the kernel fixes them."""
+
+    # --- values ----------------------------------------------------------------
+
+    @abstractmethod
+    def scalar(self, value: SSAValue) -> Value:
+        """The one value that a number became."""
+
+    @abstractmethod
+    def scalars(self, value: SSAValue) -> list[Value]:
+        """The components of a number or a vector, one by one."""
+
+    @abstractmethod
+    def gathered(self, type: Attribute, scalars: Sequence[Value]) -> Any:
+        """What a number or a vector of these components is."""
+
+    @abstractmethod
+    def set(self, value: SSAValue, became: Any) -> None:
+        """Say what an SSA value became; it takes the value's name."""
+
+    @abstractmethod
+    def constant(self, type: Attribute, numbers: Sequence[Any]) -> Any:
+        """What a number or a vector of these constants is."""
+
+    def view(self, value: SSAValue) -> Memref:
+        found = self.walker.values[value]
+        assert isinstance(found, View), value
+        return cast("Memref", found)
+
+    def num(self, value: SSAValue) -> Any:
+        """An index, as an int where it is a constant."""
+        return self.index.num(self.scalar(value))
+
+    def nums(self, values: Iterable[SSAValue]) -> tuple[Any, ...]:
+        """Index values, as ints where they are constants."""
+        return tuple(map(self.num, values))
+
+    def standing(self, type: Attribute, became: Any) -> SSAValue:
+        """A value of the IR that stands for what was emitted."""
+        value = Block(arg_types=[type]).args[0]
+        self.set(value, became)
+        return value
+
+    def chosen(
+        self, condition: Value, make: Callable[[], Value | None], other: Value | None
+    ) -> Value:
+        """What `make` emits where a condition holds, else another value.
+
+        Args:
+            condition: an i1.
+            make: returns None where nothing is chosen.
+            other: likewise.
+        """
+        flow = self.walker.flow
+        then, done, before = flow.label("then"), flow.label("done"), flow.here()
+        flow.open_selection(done)
+        flow.branch(condition, then, done)
+        flow.begin(then)
+        flow.enter()
+        made = make()
+        flow.leave()
+        flow.jump(done)
+        flow.begin(done)
+        if made is None or other is None:
+            return condition
+        return self.merged((made, then), (other, before))
+
+    @abstractmethod
+    def merged(self, *choices: tuple[Value, Any]) -> Value:
+        """A phi of one of some values, each with the block that it comes from."""
+
+    # --- memory ----------------------------------------------------------------
+
+    @abstractmethod
+    def pointer(self, view: Memref, at: Any) -> Value:
+        """A pointer to an element of a memref's base."""
+
+    @abstractmethod
+    def load(
+        self,
+        view: Memref,
+        at: Any,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+    ) -> Value:
+        """Load an element of a memref's base."""
+
+    @abstractmethod
+    def store(
+        self,
+        view: Memref,
+        at: Any,
+        value: Value,
+        *,
+        volatile: bool = False,
+        nontemporal: bool = False,
+    ) -> None:
+        """Store an element of a memref's base."""
+
+    @abstractmethod
+    def allocate(
+        self, type: MemRefType, elements: int, alignment: int, name: str | None
+    ) -> Memref:
+        """An array in the memory that a type says.
+
+        Args:
+            type: says where, and of what.
+            elements: how many.
+            alignment: that is asked for, in bytes; 0 where none is.
+            name: of the array.
+        """
+
+    @abstractmethod
+    def as_elements(self, view: Memref, element: Attribute) -> Memref:
+        """The memory of a memref as elements of another type, from its base on.
+
+        Raises:
+            Refusal: the target cannot see it so.
+        """
+
+    def is_wide(self, view: Memref, form: Form) -> bool:
+        """Whether the number of an element in a form may need more than an index."""
+        return False
+
+    # --- atomic accesses to one element ------------------------------------------
+
+    @property
+    def has_total_order(self) -> bool:
+        """Whether an access can be sequentially consistent."""
+        return True
+
+    def is_private(self, view: Memref) -> bool:
+        """Whether one work-item alone sees memory, so that it need not be atomic."""
+        return False
+
+    def writes(self, view: Memref) -> None:
+        """Note that the memory of a memref is written."""
+        return
+
+    @abstractmethod
+    def atomic_place(
+        self, view: Memref, at: Any, integer: IntegerType | None = None
+    ) -> Value:
+        """A pointer to an element of a memref's base, or to it as an integer.
+
+        Raises:
+            Refusal: the memory cannot be seen as integers.
+        """
+
+    def word_place(self, code: Code, view: Memref, at: Any) -> tuple[Value, SSAValue]:
+        """A pointer to the word that an element is in, and its lowest bit, an i32."""
+        address = self.standing(i64, self.address(view, at))
+        aligned = code(arith.AndIOp(address, code.like(address, -4)))
+        part = code(arith.AndIOp(address, code.like(address, 3)))
+        place = self.at_address(view, self.scalar(aligned))
+        byte = code(arith.TruncIOp(part, i32))
+        return place, code(arith.MuliOp(byte, code.like(byte, 8)))
+
+    @abstractmethod
+    def address(self, view: Memref, at: Any) -> Value:
+        """The address of an element of a memref's base, an i64."""
+
+    @abstractmethod
+    def at_address(self, view: Memref, address: Value) -> Value:
+        """A pointer to a word of 32 bits in the memory of a memref."""
+
+    @abstractmethod
+    def atomic_load(self, place: Value, type: Attribute, how: Ordered) -> Value:
+        """Load an integer or a float."""
+
+    @abstractmethod
+    def atomic_store(self, place: Value, value: Value, how: Ordered) -> None:
+        """Store one."""
+
+    @abstractmethod
+    def atomic_update(
+        self, kind: int, place: Value, value: Value, how: Ordered
+    ) -> Value:
+        """Update one by the kind of a number; return what was there before."""
+
+    @abstractmethod
+    def compare_exchange(
+        self, place: Value, old: Value, new: Value, how: Ordered
+    ) -> tuple[Value, Value]:
+        """Replace an integer if it is `old`; return what was there, and if it was."""
+
+
+AnyEmission: TypeAlias = Emission[Any, Any]
+"""In any target."""

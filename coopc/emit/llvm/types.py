@@ -1,0 +1,243 @@
+"""What LLVM IR is emitted for, and the types of values and constants of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntAttr,
+    IntegerType,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, Operation
+
+from coopc.device import Device
+from coopc.dialects import amx
+from coopc.dialects.amx import tile_type
+from coopc.dialects.coopmatrix import MatrixType
+from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.row_slice import TokenType
+from coopc.emit.walker import (
+    NUMBERS,
+    Refusal,
+    count_of,
+    element_of,
+    float_bytes,
+)
+from coopc.llvm.types import (
+    BFLOAT,
+    DOUBLE,
+    FLOAT,
+    HALF,
+    I8,
+    I16,
+    I64,
+    Float,
+    Int,
+    Pointer,
+    Type,
+    Vector,
+)
+from coopc.llvm.values import (
+    Constant,
+    floating,
+    integer,
+)
+
+TRIPLES = {"xe": "spir64-unknown-unknown", "amx": "x86_64-unknown-linux-gnu"}
+"""By the family of the device."""
+
+SPIR64_LAYOUT = (
+    "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024"
+)
+"""The data layout of spir64, as OpenCL's front end has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a module is emitted for."""
+
+    device: Device
+    cpu: str | None = None
+    """What the functions say as target-cpu; None to leave it to who compiles them."""
+    prefix: str = ""
+    """What the names of functions that are defined begin with."""
+    matrix: bool = False
+    """Whether matrices are vectors, and operations on them calls: the IR of the SYCL
+    matrix design, which work-items and vectorised code share."""
+
+    def __post_init__(self) -> None:
+        if self.device.family not in TRIPLES:
+            raise ValueError(
+                "expected an Intel GPU or amx, for which LLVM IR is emitted, got "
+                f"{self.device.name}"
+            )
+        if self.matrix and self.gpu:
+            raise ValueError(
+                "expected amx with matrix=true, whose compiler knows "
+                f"llvm.experimental.matrix, got {self.device.name}"
+            )
+
+    @property
+    def gpu(self) -> bool:
+        """Whether it is spir64 rather than x86-64."""
+        return self.device.family == "xe"
+
+    @property
+    def triple(self) -> str:
+        return TRIPLES[self.device.family]
+
+    @property
+    def layout(self) -> str:
+        """The data layout; empty where LLVM's own is right."""
+        return SPIR64_LAYOUT if self.gpu else ""
+
+
+# What of AMX a function needs, as `target-features` of LLVM.
+
+
+def features(func: FuncOp) -> tuple[str, ...]:
+    found: set[str] = set()
+    for op in func.walk():
+        if op.dialect_name() == "amx":
+            found |= {"amx-tile", *_needed(op)}
+    return tuple(sorted(found))
+
+
+def _needed(op: Operation) -> tuple[str, ...]:
+    match op:
+        case amx.TileMulIOp():
+            return ("amx-int8",)
+        case amx.TileMulFOp() if isinstance(
+            tile_type(op.lhs).element_type, BFloat16Type
+        ):
+            return ("amx-bf16",)
+        case amx.TileMulFOp():
+            return ("amx-fp16",)
+        case _:
+            return ()
+
+
+# The LLVM types of values, and constants of them.
+#
+# | in the IR      | value                                   | in memory |
+# |----------------|-----------------------------------------|-----------|
+# | index          | i64                                     | i64       |
+# | i1             | i1                                      | a byte    |
+# | bf16           | i16; bfloat with `Facts.matrix` alone   | the same  |
+# | vector<4x8xf16>| <32 x half>, row-major                  | the same  |
+# | vector<1xf16>  | half                                    | the same  |
+# | memref         | no value: see `View`                    |           |
+# | opaque pointer | ptr                                     |           |
+# | RxC matrix     | <R*C x T>, with `Facts.matrix` alone    |           |
+# | token          | i64, with `Facts.matrix` alone          |           |
+#
+# No arithmetic is done on bf16: `expand-bf16`.  LLVM stops at vectors of
+# bfloat, and at some arguments, on processors without AVX512-FP16: they are i16.
+
+_OPTIONAL = frozenset({"f16", "f64", "i8", "i16", "i64"})
+"""What `Device.scalars` is about."""
+_FLOATS: dict[type[Attribute], Float] = {
+    Float16Type: HALF,
+    Float32Type: FLOAT,
+    Float64Type: DOUBLE,
+}
+INTEGER_BITS = (1, 8, 16, 32, 64)
+
+
+class Types:
+    """The types and constants of one target."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    def number(self, type: Attribute) -> Int | Float:
+        """The type of a number as a value.
+
+        Raises:
+            Refusal: it is no number, or the device has none.
+        """
+        has, name = self.facts.device.scalars, str(type)
+        if name in _OPTIONAL and name not in has:
+            raise Refusal(f"{self.facts.device.name} has no {name}")
+        if isinstance(type, IndexType):
+            return I64
+        if is_integer(type):
+            if type.width.data not in INTEGER_BITS:
+                raise Refusal(f"expected integers of 1, 8, 16, 32, 64 bits, got {type}")
+            return Int(type.width.data)
+        if isinstance(type, BFloat16Type):
+            return BFLOAT if self.facts.matrix else I16
+        if (found := _FLOATS.get(type.__class__)) is None:
+            raise Refusal(f"expected {NUMBERS}, got {type}")
+        return found
+
+    def vector(self, element: Int | Float, length: int) -> Type:
+        """A vector; of one component, the number."""
+        return element if length == 1 else Vector(length, element)
+
+    def of_component(self, element: Type, length: int) -> Vector:
+        assert isinstance(element, Int | Float), element
+        return Vector(length, element)
+
+    def of(self, type: Attribute) -> Type:
+        """The type of a number, a vector of numbers, a pointer, or a matrix.
+
+        Raises:
+            Refusal: it is none of them, or the device has none.
+        """
+        if isinstance(type, LLVMPointerType):
+            space = type.addr_space
+            return Pointer(space.data if isinstance(space, IntAttr) else 0)
+        if isinstance(type, MatrixType | TokenType):
+            return self._of_matrix(type)
+        if is_vector(type) and any(type.get_scalable_dims()):
+            raise Refusal(f"expected a vector of fixed size, got {type}")
+        if (length := count_of(type)) < 1:
+            raise Refusal(f"expected a vector with components, got {type}")
+        return self.vector(self.number(element_of(type)), length)
+
+    def _of_matrix(self, type: MatrixType | TokenType) -> Type:
+        """The type of a matrix or of a token of a row slice."""
+        if not self.facts.matrix:
+            raise Refusal(
+                "expected no matrices, which convert-coopmatrix-to-amx makes tiles of "
+                f"and llvm-ir{{matrix=true}} prints, got {type}"
+            )
+        if isinstance(type, TokenType):
+            return I64
+        if not type.is_static:
+            raise Refusal(f"expected numbers for sizes and scope, got {type}")
+        rows, cols = type.shape
+        return Vector(rows * cols, self.number(type.element_type))
+
+    def in_memory(self, type: Attribute) -> Int | Float:
+        """The type of an element of a memref: an i1 is a byte."""
+        return I8 if type == IntegerType(1) else self.number(type)
+
+    def bytes_of(self, type: Attribute) -> int:
+        """Size of an element of a memref, in bytes; its alignment, too."""
+        return self.in_memory(type).bits // 8
+
+    def constant(self, type: Attribute, value: float) -> Constant:
+        """A number as a constant: an int of an integer type, a float of a float type.
+
+        Raises:
+            Refusal: the device has no such type, or it has too few bits.
+        """
+        to = self.number(type)
+        if not isinstance(type, IndexType) and not is_integer(type):
+            bits = float_bytes(type, value)
+            if isinstance(to, Int):
+                return integer(to, int.from_bytes(bits, "little"))
+            return floating(to, bits)
+        number = int(value)
+        if not -(1 << (to.bits - 1)) <= number < 1 << to.bits:
+            raise Refusal(f"expected a constant of at most {to.bits} bits, got {value}")
+        return integer(to, number)
