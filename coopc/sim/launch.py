@@ -20,7 +20,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
-from coopc.sim.memory import Buffer, MemRef
+from coopc.sim.memory import Allocation, MemRef
 from coopc.sim.numerics import Numerics, from_bf16
 from coopc.sim.undefined import Shadows
 from coopc.sim.values import (
@@ -147,7 +147,7 @@ def _memref(
         raise ValueError(f"expected an array without gaps for {what}")
     flat = _flat(array, strides)
     memory = MemRef(
-        Buffer(flat, f"argument {position}"),
+        Allocation(flat, f"argument {position}"),
         element_type,
         number(0),
         () if is_pointer else tuple(number(size) for size in array.shape),

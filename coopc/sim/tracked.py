@@ -35,7 +35,7 @@ from coopc.rounding import FORMATS, FloatFormat
 from coopc.sim import values
 from coopc.sim.numerics import FloatFunction, Numerics
 from coopc.sim.undefined import StoredErrors
-from coopc.sim.values import Array, DType, choose, is_float
+from coopc.sim.values import Array, DType, is_float
 
 Complex: TypeAlias = npt.NDArray[np.complex128]
 
@@ -283,7 +283,7 @@ def _spread(
     none = np.zeros(exact.shape)
     if exact.all():
         return none
-    return choose(exact, none, function.spread(args, errors))
+    return np.where(exact, none, function.spread(args, errors))
 
 
 def _joined(value: Array, error: Array) -> Array:
