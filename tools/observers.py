@@ -64,6 +64,4 @@ class Validate(Observer):
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
         """Compare, and keep the module for the next pass."""
-        from coopc.validate.step import validate_next
-
-        validate_next(self.validator, module.clone(), step, None)
+        self.validator.check(module.clone(), step)
