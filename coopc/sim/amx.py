@@ -37,14 +37,12 @@ def zero(machine: Machine, op: amx.TileZeroOp) -> Array:
 def load(
     machine: Machine, op: amx.TileLoadOp, memory: MemRef, *indices: Array
 ) -> Array:
-    """Read rows."""
     where = _places(op, indices, tile_type(op.result).shape)
     return machine.load(memory, where, machine.active(2))
 
 
 @implements(amx.TileStoreOp)
 def store(machine: Machine, op: amx.TileStoreOp, memory: MemRef, *rest: Array) -> None:
-    """Write rows."""
     *indices, value = rest
     where = _places(op, indices, tile_type(op.val).shape)
     machine.store(memory, where, value, machine.active(2))
@@ -73,7 +71,6 @@ def _places(
 def mulf(
     machine: Machine, op: amx.TileMulFOp, lhs: Array, rhs: Array, acc: Array
 ) -> Array:
-    """Multiply floats."""
     numerics, element = machine.numerics, tile_type(op.lhs).element_type
     a, b = (numerics.plain(x, element) for x in (lhs, rhs))
     found = multiplied_floats(a, b, numerics.plain(acc, f32), element)
@@ -85,7 +82,6 @@ def mulf(
 def muli(
     machine: Machine, op: amx.TileMulIOp, lhs: Array, rhs: Array, acc: Array
 ) -> Array:
-    """Multiply bytes."""
     signed = op.is_zext_lhs is None, op.is_zext_rhs is None
     return multiplied_bytes(lhs, rhs, acc, *signed)
 

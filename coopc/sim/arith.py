@@ -26,7 +26,7 @@ from coopc.dialects.llvm_target import AssumeOp
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
-from coopc.sim.numerics import fits
+from coopc.sim.numerics import FLOAT_FUNCTIONS, fits
 from coopc.sim.values import (
     AXES,
     Array,
@@ -72,6 +72,10 @@ UNSIGNED: Mapping[type[Operation], str] = {
 """Operations on integers, by the sign that these have: keys of `INTEGER_FUNCTIONS`."""
 
 FLOATS: Mapping[type[Operation], str] = {
+    op: name
+    for op in math.Math.operations
+    if (name := op.name.removeprefix("math.")) in FLOAT_FUNCTIONS
+} | {
     arith.AddfOp: "add",
     arith.SubfOp: "sub",
     arith.MulfOp: "mul",
@@ -83,41 +87,9 @@ FLOATS: Mapping[type[Operation], str] = {
     arith.MaxnumfOp: "maxnum",
     llvm.FRemOp: "rem",
     math.AbsFOp: "abs",
-    math.AcosOp: "acos",
-    math.AcoshOp: "acosh",
-    math.AsinOp: "asin",
-    math.AsinhOp: "asinh",
-    math.AtanOp: "atan",
-    math.Atan2Op: "atan2",
-    math.AtanhOp: "atanh",
-    math.CbrtOp: "cbrt",
-    math.CeilOp: "ceil",
-    math.CopySignOp: "copysign",
-    math.CosOp: "cos",
-    math.CoshOp: "cosh",
-    math.ErfOp: "erf",
-    math.ExpOp: "exp",
-    math.Exp2Op: "exp2",
-    math.ExpM1Op: "expm1",
-    math.FloorOp: "floor",
-    math.FmaOp: "fma",
-    math.LogOp: "log",
-    math.Log10Op: "log10",
-    math.Log1pOp: "log1p",
-    math.Log2Op: "log2",
-    math.PowFOp: "powf",
-    math.RoundOp: "round",
-    math.RoundEvenOp: "roundeven",
-    math.RsqrtOp: "rsqrt",
-    math.SinOp: "sin",
-    math.SinhOp: "sinh",
-    math.SqrtOp: "sqrt",
-    math.TanOp: "tan",
-    math.TanhOp: "tanh",
-    math.TruncOp: "trunc",
     vector.FMAOp: "fma",
 }
-"""Operations on floats: keys of `coopc.sim.numerics.FLOAT_FUNCTIONS`."""
+"""Operations on floats: keys of `FLOAT_FUNCTIONS`, which those of `math` are named."""
 
 
 def element_type(value: SSAValue) -> Attribute:
@@ -430,7 +402,6 @@ def cast(machine: Machine, op: Operation, value: Array) -> Array:
 
 @implements(arith.BitcastOp)
 def bitcast(machine: Machine, op: Operation, value: Array) -> Array:
-    """Take the bits as another type."""
     types = element_type(op.operands[0]), element_type(op.results[0])
     return machine.numerics.bitcast(value, *types)
 
@@ -471,7 +442,6 @@ def addui_extended(
 
 @implements(arith.MulSIExtendedOp, arith.MulUIExtendedOp)
 def mul_extended(machine: Machine, op: Operation, *args: Array) -> tuple[Array, Array]:
-    """Give the low and the high half of a product."""
     type, is_signed = element_type(op.results[0]), isinstance(op, arith.MulSIExtendedOp)
     x, y = (as_integers(arg, type, is_signed) for arg in args)
     return wrapped(x * y, type), wrapped(high_product(x, y, bits_of(type)), type)

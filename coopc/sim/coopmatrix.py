@@ -455,7 +455,6 @@ def convert(machine: Machine, op: coopmatrix.ConvertOp, value: Array) -> Array:
 
 @implements(coopmatrix.BitcastOp)
 def bitcast(machine: Machine, op: coopmatrix.BitcastOp, value: Array) -> Array:
-    """Take the bits as another type."""
     source, result = matrix_type(op.value), matrix_type(op.result)
     together(machine, source)
     return machine.numerics.bitcast(value, source.element_type, result.element_type)

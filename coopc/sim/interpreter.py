@@ -54,7 +54,6 @@ def nothing(machine: Machine, op: Operation, *values: Any) -> None:
 
 
 def forward(machine: Machine, op: Operation, value: Any) -> Any:
-    """Give the operand as it is."""
     return value
 
 
@@ -104,7 +103,6 @@ def _run_block(machine: Machine, block: Block) -> tuple[Any, ...]:
 def _results(
     function: Implementation, machine: Machine, op: Operation, *inputs: Any
 ) -> tuple[Any, ...]:
-    """Return the results of an operation as a tuple."""
     found = function(machine, op, *inputs)
     if isinstance(found, tuple):
         return cast("tuple[Any, ...]", found)

@@ -111,7 +111,6 @@ def bind(
 def _value(
     type: Attribute, argument: Argument, position: int, numerics: Numerics
 ) -> Bound:
-    """Return one argument as a value."""
     if is_integer(type) or is_float(type):
         if isinstance(argument, np.ndarray) and argument.ndim:
             raise ValueError(
@@ -273,7 +272,6 @@ class Launch:
 
     @property
     def work_groups(self) -> int:
-        """All work-groups of the grid."""
         return prod(self.grid)
 
     @property

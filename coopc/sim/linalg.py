@@ -156,7 +156,6 @@ implements(linalg.YieldOp)(end_region)
 
 @implements(linalg.IndexOp)
 def index(machine: Machine, op: linalg.IndexOp) -> Array:
-    """Give the index of a loop."""
     return machine.loop_indices[op.dim.value.data]
 
 

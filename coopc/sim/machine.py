@@ -315,18 +315,6 @@ class Machine:
         """
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
-        return self.load_at(memory, places, active, together, is_atomic=is_atomic)
-
-    def load_at(
-        self,
-        memory: MemRef,
-        places: Array,
-        active: Array | None,
-        together: Sequence[int] = (),
-        *,
-        is_atomic: bool = False,
-    ) -> Array:
-        """Return the elements at places in the row of all elements; see `load`."""
         buffer = memory.buffer
         values = self.numerics.from_memory(buffer.flat[places], memory.element_type)
         if (shadow := buffer.shadow) is not None:
@@ -362,19 +350,6 @@ class Machine:
         """
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
-        self.store_at(memory, places, values, active, together, is_atomic=is_atomic)
-
-    def store_at(
-        self,
-        memory: MemRef,
-        places: Array,
-        values: Array,
-        active: Array | None,
-        together: Sequence[int] = (),
-        *,
-        is_atomic: bool = False,
-    ) -> None:
-        """Write elements at places in the row of all elements; see `store`."""
         buffer, type = memory.buffer, memory.element_type
         stored = self.numerics.to_memory(values, type)
         flat = writable(buffer)

@@ -187,7 +187,6 @@ class MatrixTypes:
         return self._chosen(op.layout_name, layouts, "a layout")
 
     def _chosen(self, name: SymbolRefAttr, known: Mapping[int, T], what: str) -> T:
-        """Return what the value of a constant means."""
         value = self._constant(name.root_reference.data)
         if value not in known:
             raise SimulationError(

@@ -141,7 +141,6 @@ def _global(machine: Machine, symbol: SymbolRefAttr) -> MemRef:
 
 @implements(memref.LoadOp)
 def load(machine: Machine, op: memref.LoadOp, memory: MemRef, *indices: Array) -> Array:
-    """Read an element."""
     where = _element(machine, memory, indices)
     found = machine.load(*where, is_atomic=simt.ORDERING in op.attributes)
     _acquire(machine, op, memory)
@@ -152,7 +151,6 @@ def load(machine: Machine, op: memref.LoadOp, memory: MemRef, *indices: Array) -
 def store(
     machine: Machine, op: memref.StoreOp, value: Array, memory: MemRef, *indices: Array
 ) -> None:
-    """Write an element."""
     is_atomic = simt.ORDERING in op.attributes
     memory, where, active = _element(machine, memory, indices)
     machine.store(memory, where, value, active, is_atomic=is_atomic)
@@ -199,7 +197,6 @@ def _acquire(machine: Machine, op: Operation, memory: MemRef) -> None:
 
 @implements(memref.DimOp)
 def dim(machine: Machine, op: memref.DimOp, memory: MemRef, index: Array) -> Array:
-    """Give a size."""
     dimension = int(index.flat[0])
     if not 0 <= dimension < len(memory.sizes):
         raise SimulationError(
@@ -217,7 +214,6 @@ def rank(machine: Machine, op: memref.RankOp, memory: MemRef) -> Array:
 def copy(
     machine: Machine, op: memref.CopyOp, source: MemRef, destination: MemRef
 ) -> None:
-    """Copy all elements."""
     for one, other in zip(source.sizes, destination.sizes, strict=True):
         if not (one == other).all():
             raise SimulationError(f"cannot copy {source} to {destination}")
@@ -262,7 +258,6 @@ def subview(
 def reinterpret_cast(
     machine: Machine, op: memref.ReinterpretCastOp, source: MemRef, *rest: Array
 ) -> MemRef:
-    """Give the buffer another offset, sizes and strides."""
     (offset,), sizes, strides = _mixed(
         rest, (op.static_offsets, op.static_sizes, op.static_strides)
     )
@@ -273,7 +268,6 @@ def reinterpret_cast(
 def extract_strided_metadata(
     machine: Machine, op: memref.ExtractStridedMetaDataOp, source: MemRef
 ) -> tuple[MemRef | Array, ...]:
-    """Give the buffer, the offset, sizes and strides."""
     base = replace(source, offset=number(0), sizes=(), strides=())
     return base, source.offset, *source.sizes, *source.strides
 

@@ -405,13 +405,11 @@ class Numerics:
         return value_dtype(type)
 
     def from_memory(self, array: Array, type: Attribute) -> Array:
-        """Return the values that memory holds."""
         if isinstance(type, BFloat16Type):
             return bf16_from_bits(array)
         return array if is_float(type) else wrapped(array, type)
 
     def to_memory(self, array: Array, type: Attribute) -> Array:
-        """Return values as memory holds them."""
         return bits_from_bf16(array) if isinstance(type, BFloat16Type) else array
 
     def with_stored_errors(
@@ -442,7 +440,6 @@ class Numerics:
         return array
 
     def compared(self, x: Array, y: Array, type: Attribute) -> tuple[Array, Array]:
-        """Return floats of a type to compare with each other."""
         return self.plain(x, type), self.plain(y, type)
 
     def given(self, array: Array, type: Attribute) -> Array:
@@ -480,7 +477,6 @@ class Numerics:
         return self.apply(FLOAT_FUNCTIONS[name], type, *args)
 
     def convert(self, array: Array, source: Attribute, result: Attribute) -> Array:
-        """Return floats as floats of another type."""
         return rounded(array, result)
 
     def of_integers(self, array: Array, result: Attribute) -> Array:

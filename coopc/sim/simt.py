@@ -170,7 +170,6 @@ def broadcast(
 
 @implements(simt.ShuffleOp)
 def shuffle(machine: Machine, op: simt.ShuffleOp, value: Array, offset: Array) -> Array:
-    """Give the values of other lanes."""
     lane = machine.lane
     match op.mode.data:
         case ShuffleMode.IDX:
@@ -224,7 +223,6 @@ def exchange(machine: Machine, op: simt.ExchangeOp, *args: Array) -> tuple[Array
 
 @implements(simt.ReduceOp)
 def reduce(machine: Machine, op: simt.ReduceOp, value: Array) -> Array:
-    """Reduce the values of all lanes."""
     type, is_signed = element_type(op.value), op.signed is not None
     value = _all_lanes(machine, value)
     return reduce_axis(

@@ -131,7 +131,6 @@ class Tracked(Numerics):
         return errors_of(array).copy() if is_float(type) else None
 
     def plain(self, array: Array, type: Attribute) -> Array:
-        """Return values without their bounds."""
         if not is_float(type):
             return array
         return cast(Complex, array).real.astype(values.value_dtype(type))
@@ -182,7 +181,6 @@ class Tracked(Numerics):
         return _joined(found, errors_of(array) + own)
 
     def of_integers(self, array: Array, result: Attribute) -> Array:
-        """Return integers as floats."""
         found = super().of_integers(array, result)
         plain = self.plain(found, result)
         own = self._rounding(plain, array.astype(np.float64), result)

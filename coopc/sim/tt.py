@@ -7,7 +7,7 @@ memref of rank 0, a tensor of pointers one whose offset is a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -145,7 +145,6 @@ def join(machine: Machine, op: tt.JoinOp, *args: Array) -> Array:
 
 @implements(tt.SplitOp)
 def split(machine: Machine, op: tt.SplitOp, value: Array) -> tuple[Array, Array]:
-    """Take elements apart."""
     return value[..., 0], value[..., 1]
 
 
@@ -247,16 +246,17 @@ def clampf(
     return numerics.call(at_most, type, numerics.call(at_least, type, x, low), high)
 
 
-@implements(tt.PreciseSqrtOp)
-def precise_sqrt(machine: Machine, op: tt.PreciseSqrtOp, x: Array) -> Array:
-    """Take the root, rounded correctly."""
-    return machine.numerics.call("precise_sqrt", element_type(op.result), x)
+PRECISE: Mapping[type[Operation], str] = {
+    tt.PreciseSqrtOp: "precise_sqrt",
+    tt.PreciseDivFOp: "precise_div",
+}
+"""What is rounded correctly."""
 
 
-@implements(tt.PreciseDivFOp)
-def precise_divf(machine: Machine, op: tt.PreciseDivFOp, x: Array, y: Array) -> Array:
-    """Divide, rounded correctly."""
-    return machine.numerics.call("precise_div", element_type(op.result), x, y)
+@implements(*PRECISE)
+def precise(machine: Machine, op: Operation, *args: Array) -> Array:
+    name, type = PRECISE[op.__class__], element_type(op.results[0])
+    return machine.numerics.call(name, type, *args)
 
 
 @implements(tt.MulhiUIOp)
@@ -271,7 +271,6 @@ def mulhiui(machine: Machine, op: tt.MulhiUIOp, *args: Array) -> Array:
 def library_function(
     machine: Machine, op: tt.ExternElementwiseOp, *args: Array
 ) -> Array:
-    """Call a function of a library."""
     if (found := function_of(op.symbol.data)) is None:
         raise SimulationError(f"expected a known function, got {op.symbol.data}")
     return machine.numerics.call(FLOATS[found], element_type(op.results[0]), *args)
@@ -384,7 +383,6 @@ def _checked(op: tt.LoadOp | tt.StoreOp, pointer: BlockPointer) -> tuple[MemRef,
 
 @implements(tt.AddPtrOp)
 def addptr(machine: Machine, op: tt.AddPtrOp, pointer: MemRef, offset: Array) -> MemRef:
-    """Move by elements."""
     return moved(pointer, pointer.offset + offset.astype(np.int64))
 
 
@@ -517,7 +515,6 @@ def make_block_pointer(
 def advance(
     machine: Machine, op: tt.AdvanceOp, pointer: BlockPointer, *steps: Array
 ) -> BlockPointer:
-    """Move a block."""
     pairs = zip(pointer.offsets, steps, strict=True)
     return replace(pointer, offsets=tuple(x + y.astype(np.int64) for x, y in pairs))
 
@@ -596,7 +593,6 @@ class SharedView:
 
 @implements(ttg.LocalAllocOp)
 def local_alloc(machine: Machine, op: ttg.LocalAllocOp, *value: Array) -> SharedView:
-    """Make a buffer, with an initial value or without one."""
     order = tuple(range(len(shape_of(op.result.type.tensor))))
     return SharedView(SharedTensor(value[0] if value else None), order)
 

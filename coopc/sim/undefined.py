@@ -282,7 +282,6 @@ class CellAccess:
     is_write: bool
 
     def refined(self, times: int) -> CellAccess:
-        """Return the operation on the parts of each cell."""
         cells = self.cells[..., None] * times + np.arange(times)
         return replace(self, cells=cells.reshape(*self.cells.shape[:-1], -1))
 

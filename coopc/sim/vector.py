@@ -187,7 +187,6 @@ def _to_bits(numerics: Numerics, value: Array, type: Attribute) -> Array:
 def _check_aligned(
     machine: Machine, op: Operation, memory: MemRef, indices: Sequence[Array]
 ) -> None:
-    """Check the address of the first element, if the operation says something."""
     aligned = op.attributes.get(ALIGNMENT, op.properties.get(ALIGNMENT))
     if isinstance(aligned, IntegerAttr):
         check_aligned(memory, indices, machine.mask, aligned.value.data)

@@ -89,14 +89,13 @@ def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
     bytes = np.ascontiguousarray(whole)[..., None].view(np.int8)
     places, inside, bytes = np.broadcast_arrays(places, inside, bytes)
     active = machine.and_active(inside)
-    machine.store_at(byte_view(surface.memory), places, bytes, active)
+    machine.store(byte_view(surface.memory), [places], bytes, active)
 
 
 @implements(xe.PayloadCreateOp)
 def create(
     machine: Machine, op: xe.PayloadCreateOp, memory: MemRef, *numbers: Array
 ) -> Payload:
-    """Remember an address."""
     return Payload(Surface(memory, *numbers), xe.shape_of(op.result))
 
 
@@ -131,7 +130,7 @@ def _loaded(
     width, count = piece_of(op.pieces)
     places, inside = _places(machine, shape, surface, width)
     active = machine.and_active(inside)
-    bytes = machine.load_at(byte_view(surface.memory), places, active)
+    bytes = machine.load(byte_view(surface.memory), [places], active)
     slots = numbers_of(bytes, np.dtype(f"i{width // 8}"))[..., 0]
     return tuple(slots[..., n : n + count] for n in range(0, slots.shape[-1], count))
 
@@ -174,7 +173,7 @@ def _places(
             f"expected a surface inside of {memory}, {total} bytes, got bytes "
             f"{least} to {most}"
         )
-    return np.where(inside, places, 0), inside
+    return places, inside
 
 
 def check_surface(base: Array, surface: Surface) -> None:
@@ -274,9 +273,9 @@ def block_load(
     else:
         active, places = np.broadcast_arrays(active, places)
         check_places(memory, places[active], width, total)
-        places, active = np.where(active, places, 0), active[..., None]
+        active = active[..., None]
     wanted = places[..., None] + np.arange(width)
-    bytes = machine.load_at(byte_view(memory), wanted, active)
+    bytes = machine.load(byte_view(memory), [wanted], active)
     return numbers_of(bytes, np.dtype(f"i{width}"))[..., 0]
 
 

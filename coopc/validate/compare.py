@@ -103,8 +103,8 @@ def compare(
     )
     if summary.ok:
         return summary
-    first = np.unravel_index(np.flatnonzero(wrong)[0], found.shape)
-    index = tuple(map(int, first))
+    first: Array = np.argwhere(wrong.reshape(found.shape))[0]
+    index = tuple(int(x) for x in first)
     return replace(
         summary,
         index=index,
