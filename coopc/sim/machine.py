@@ -211,11 +211,7 @@ class Machine:
         return None if self.mask is None else trailing(self.mask, axes)
 
     def and_active(self, condition: Array | None) -> Array | None:
-        """Return where a condition holds and work-items are active.
-
-        Args:
-            condition: for each work-item, or the elements of a value of each.
-        """
+        """Return where a condition, on work-items or elements, holds for the active."""
         if self.mask is None or condition is None:
             return condition if self.mask is None else self.mask
         return condition & trailing(self.mask, condition.ndim - AXES)
@@ -380,13 +376,7 @@ class Machine:
     def _check_stored(
         self, memory: MemRef, places: Array, stored: Array, active: Array | None
     ) -> None:
-        """Check that memory has what was written there.
-
-        Args:
-            memory: what was written to.
-            places: in the row of all elements, as arrays of `stored`.
-            stored: what was written, as memory holds it.
-            active: who wrote, where the two arrays are one-dimensional.
+        """Check that memory has what was written there, each number in its place.
 
         Raises:
             UndefinedBehaviour: something else was written to the same place.
@@ -484,11 +474,7 @@ class Machine:
                 time += here
 
     def who(self, wrong: Array) -> str:
-        """Return the first work-item with which something is wrong, in words.
-
-        Args:
-            wrong: for each work-item, or the elements of a value of each.
-        """
+        """Return the first work-item with which something is wrong, in words."""
         first = np.argwhere(wrong)[0]
         ids = {"lane": self.lane, "subgroup": self.subgroup, "work-group": self.group}
         sizes = (self.launch.work_groups, self.launch.subgroups)
@@ -501,12 +487,7 @@ class Machine:
         return " of ".join(found) or "every work-item"
 
     def poison(self, wrong: Array, reason: str) -> None:
-        """Note where the operation that runs now has no result for who is active.
-
-        Args:
-            wrong: for each work-item, or the elements of a value of each.
-            reason: what is wrong.
-        """
+        """Note where the operation that runs now has no result: see `refuse`."""
         wrong = self._wrong(wrong)
         if wrong.any():
             error = UndefinedBehaviour(f"{reason}, by {self.who(wrong)}")

@@ -71,11 +71,7 @@ class Poisons:
     ) -> tuple[Poison | None, ...]:
         """Return the poison of each result of an operation, by that of its operands.
 
-        Args:
-            op: the operation.
-            inputs: what its operands are.
-            run: gives the results of the operation for other operands.
-            mask: who is active.
+        `inputs` are what these are, and `run` gives the results for others.
 
         Raises:
             UndefinedBehaviour: the operation observes it.
@@ -198,10 +194,7 @@ RECORD = np.dtype(
 def _unordered(before: Array, now: Array, waited: Array) -> Array:
     """Return which accesses are not ordered before later ones, whoever they are.
 
-    Args:
-        before: records.
-        now: records of the later ones.
-        waited: which work-groups of the grid may have waited for others.
+    `waited` says which work-groups of the grid may have waited for others.
     """
     group = now["group"]
     elsewhere = (before["group"] != group) | (group < 0)
@@ -220,10 +213,7 @@ def _same_subgroup(before: Array, now: Array) -> Array:
 def _same_lane(before: Array, now: Array, together: bool) -> Array:
     """Return which accesses are by the one lane that later ones are by.
 
-    Args:
-        before: records.
-        now: records of the later ones.
-        together: whether those who do things together count as one.
+    Those who do things together count as one if `together`.
     """
     one = (now["subgroup"] >= 0) & (now["lane"] >= 0)
     if together:
@@ -233,14 +223,7 @@ def _same_lane(before: Array, now: Array, together: bool) -> Array:
 
 
 def _merged(before: Array, now: Array, where: Array, kind: np.ufunc) -> Array:
-    """Return records of later accesses, and where it is said of earlier ones with them.
-
-    Args:
-        before: records.
-        now: records of the later ones.
-        where: which of those before still matter.
-        kind: what the kind of two is.
-    """
+    """Return records of later accesses, and of earlier ones with them `where` told."""
     found = now.copy()
     different = np.zeros_like(where)
     for name in ("group", "subgroup", "lane"):
@@ -333,11 +316,7 @@ class RaceDetector:
             self._scratch = np.repeat(self._scratch, times)
 
     def note(self, access: CellAccess, name: Name) -> None:
-        """Note an operation.
-
-        Args:
-            access: the operation.
-            name: of a cell, for messages.
+        """Note an operation; `name` gives that of a cell, for messages.
 
         Raises:
             UndefinedBehaviour: nothing orders it after another one to the same cell.
@@ -420,7 +399,7 @@ def _race(
         verbs: what is done now, what was done before.
         cells: that are accessed.
         wrong: which of them are accessed in no order.
-        records: of the accesses before and now.
+        records: before and now.
         name: of a cell.
     """
     first = int(np.flatnonzero(wrong)[0])
@@ -461,7 +440,8 @@ def _who(record: Any, with_group: bool) -> str:
 # A cell is some bytes, as many as an element of the buffer has; where a view has
 # narrower elements, cells are divided.  Known is who accessed a cell last (`races`),
 # whether anything was written to it (`written`), and how far from the exact number a
-# float is that it holds a part of (`errors`, in runs that track them).
+# float is that it holds a part of (`errors`, in runs that track them).  Elements have
+# cells of shape (..., parts); those that are not `active` are not accessed.
 
 
 @dataclass(slots=True)
@@ -487,25 +467,14 @@ class StoredErrors:
         self.types = np.repeat(self.types, times)
 
     def load(self, cells: Array, type: Attribute) -> tuple[Array, Array]:
-        """Return the bounds of elements, and which were stored as another type.
-
-        Args:
-            cells: (..., parts), of each element.
-            type: that the elements are read as.
-        """
+        """Return the bounds of elements, and which were stored as another type."""
         found = self.bounds[cells]
         other = self.types[cells] != self.numbers.get(type, -1)
         lost = ((found > 0) & other).any(axis=-1)
         return np.where(lost, 0.0, found.max(axis=-1)), lost
 
     def store(self, cells: Array, bounds: Array | None, type: Attribute) -> None:
-        """Keep the bounds of elements.
-
-        Args:
-            cells: (..., parts), of each element.
-            bounds: (...); 0 if it is None.
-            type: of the elements.
-        """
+        """Keep the bounds of elements, (...), which are 0 if it is None."""
         if bounds is None or not bounds.any():
             if not self.is_exact:
                 self.bounds[cells] = 0.0
@@ -534,12 +503,7 @@ class Shadow:
     errors: StoredErrors | None = None
 
     def cells(self, places: Array, bytes: int) -> Array:
-        """Return the cells of some elements: (..., parts).
-
-        Args:
-            places: numbers of elements, in the row of all.
-            bytes: of an element.
-        """
+        """Return the cells of elements of some bytes, by their numbers among all."""
         if bytes < self.cell_bytes:
             self._refine(self.cell_bytes // bytes)
         parts = bytes // self.cell_bytes
@@ -559,10 +523,6 @@ class Shadow:
 
     def check_written(self, cells: Array, active: Array | None) -> None:
         """Check that something was written to what is read.
-
-        Args:
-            cells: (..., parts), of each element.
-            active: which elements are read; all if it is None.
 
         Raises:
             UndefinedBehaviour: nothing was.
@@ -594,16 +554,22 @@ class Shadows:
     tracks_errors: bool
 
     def of(
-        self, data: Array, name: str, *, is_new: bool, axes: int, may_race: bool
+        self,
+        data: Array,
+        name: str,
+        *,
+        axes: int,
+        may_race: bool,
+        is_new: bool = False,
     ) -> Shadow | None:
         """Return the shadow of a buffer; None if nothing is to be known of it.
 
         Args:
             data: its contents.
             name: of the buffer.
-            is_new: whether nothing is written there yet.
             axes: how many of the leading axes it has: 1 of a work-group's.
             may_race: whether several work-items see it, and one may write.
+            is_new: whether nothing is written there yet.
         """
         races = may_race and self.finds_races
         if not (races or is_new or self.tracks_errors):

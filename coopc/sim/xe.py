@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
@@ -45,8 +45,7 @@ COLUMN_ALIGNMENT = 4
 """Of where a block begins in a row, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surface:
+class Surface(NamedTuple):
     """A matrix in memory, and the position of a block in it."""
 
     memory: MemRef
@@ -101,12 +100,12 @@ def create(
 
 @implements(xe.PayloadSetXOp)
 def set_x(machine: Machine, op: xe.PayloadSetXOp, payload: Payload, x: Array) -> None:
-    payload.surface = replace(payload.surface, x=x)
+    payload.surface = payload.surface._replace(x=x)
 
 
 @implements(xe.PayloadSetYOp)
 def set_y(machine: Machine, op: xe.PayloadSetYOp, payload: Payload, y: Array) -> None:
-    payload.surface = replace(payload.surface, y=y)
+    payload.surface = payload.surface._replace(y=y)
 
 
 @implements(xe.PayloadLoadOp)
@@ -117,7 +116,7 @@ def payload_load(
     surface = payload.surface
     x = surface.x + np.int32(op.dx.value.data)
     y = surface.y + np.int32(op.dy.value.data)
-    return _loaded(machine, op, payload.shape, replace(surface, x=x, y=y))
+    return _loaded(machine, op, payload.shape, surface._replace(x=x, y=y))
 
 
 def _loaded(
@@ -149,18 +148,9 @@ def _places(
     memory = surface.memory
     size = memory.buffer.data.itemsize
     start = memory.offset * size
-    check_surface(start, surface)
-    check_column(surface.x, shape.bits)
+    check_surface(start, surface, shape.bits)
     x, y, width, height, pitch, start = (
-        trailing(each.astype(np.int64), 2)
-        for each in (
-            surface.x,
-            surface.y,
-            surface.width,
-            surface.height,
-            surface.pitch,
-            start,
-        )
+        trailing(each.astype(np.int64), 2) for each in (*surface[1:], start)
     )
     rows, columns = byte_slots(shape, machine.launch.subgroup_size, slot)
     row, column = y + rows, x * (shape.bits // 8) + columns
@@ -176,43 +166,36 @@ def _places(
     return places, inside
 
 
-def check_surface(base: Array, surface: Surface) -> None:
-    """Check the rules of surfaces.
+def check_surface(base: Array, surface: Surface, bits: int) -> None:
+    """Check the rules of surfaces, and where a block of elements begins.
 
     Raises:
         UndefinedBehaviour: one is broken.
     """
-    width, height, pitch = surface.width, surface.height, surface.pitch
+    _, x, _, width, height, pitch = surface
+    column = x.astype(np.int64) * (bits // 8)
     rules = (
-        (base % BASE_ALIGNMENT == 0, "a base aligned to 64 bytes", base),
-        (width >= LEAST_BYTES, "a width of at least 64 bytes", width),
-        (width < MOST, "a width of less than 2^24 bytes", width),
-        (height < MOST, "less than 2^24 rows", height),
-        (pitch >= width, "a pitch that is no less than the width", pitch),
-        (pitch < MOST, "a pitch of less than 2^24 bytes", pitch),
-        (pitch % PITCH_ALIGNMENT == 0, "a pitch that is a multiple of 16 bytes", pitch),
+        (base % BASE_ALIGNMENT == 0, "a surface with a base aligned to 64 bytes", base),
+        (width >= LEAST_BYTES, "a surface with a width of at least 64 bytes", width),
+        (width < MOST, "a surface with a width of less than 2^24 bytes", width),
+        (height < MOST, "a surface with less than 2^24 rows", height),
+        (pitch >= width, "a surface with a pitch no less than its width", pitch),
+        (pitch < MOST, "a surface with a pitch of less than 2^24 bytes", pitch),
+        (
+            pitch % PITCH_ALIGNMENT == 0,
+            "a surface with a pitch that is a multiple of 16 bytes",
+            pitch,
+        ),
+        (
+            column % COLUMN_ALIGNMENT == 0,
+            f"a block at a multiple of {COLUMN_ALIGNMENT} bytes in its row",
+            column,
+        ),
     )
     for holds, what, found in rules:
         if not holds.all():
-            raise UndefinedBehaviour(
-                f"expected a surface with {what}, got {found[~holds].flat[0]}"
-                if holds.shape == found.shape
-                else f"expected a surface with {what}"
-            )
-
-
-def check_column(x: Array, bits: int) -> None:
-    """Check that blocks begin at a column that they may begin at.
-
-    Raises:
-        UndefinedBehaviour: one does not.
-    """
-    bytes = x.astype(np.int64) * (bits // 8)
-    if (amiss := bytes[bytes % COLUMN_ALIGNMENT != 0]).size:
-        raise UndefinedBehaviour(
-            f"expected a block at a multiple of {COLUMN_ALIGNMENT} bytes in its row, "
-            f"got {amiss.flat[0]}"
-        )
+            got = np.broadcast_to(found, holds.shape)[~holds].flat[0]
+            raise UndefinedBehaviour(f"expected {what}, got {got}")
 
 
 @cache
@@ -313,12 +296,11 @@ def check_places(memory: MemRef, places: Array, width: int, total: int) -> None:
     """
     if not places.size:
         return
-    first = places.min()
-    if first % ALIGNMENT:
-        raise UndefinedBehaviour(
-            f"expected an offset that is a multiple of {ALIGNMENT} bytes, got {first}"
-        )
     least, most = places.min(), places.max() + width
+    if least % ALIGNMENT:
+        raise UndefinedBehaviour(
+            f"expected an offset that is a multiple of {ALIGNMENT} bytes, got {least}"
+        )
     if least < 0 or most > total:
         raise UndefinedBehaviour(
             f"expected slots inside of {memory}, {total} bytes, got bytes {least} to "
@@ -330,9 +312,8 @@ def check_places(memory: MemRef, places: Array, width: int, total: int) -> None:
 #
 # The matrices of a subgroup are gathered from its lanes, multiplied, and the result is
 # spread again.  Packed operands are bits: they have lost the bounds of their errors,
-# and
-# only those of the accumulator and of the product are tracked.  Elements of 4 bits are
-# gathered as bytes, and then taken apart: the even ones along K are the low halves.
+# and only those of the accumulator and of the product are tracked.  Elements of 4 bits
+# are gathered as bytes, and then taken apart: the even ones along K are the low halves.
 #
 #     split DPAS of subgroups 2 i and 2 i + 1, M = 4, registers of a by number
 #
