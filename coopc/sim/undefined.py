@@ -11,7 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import MemoryEffectKind, get_effects
+from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects
 
 from coopc.dialects import effects
 from coopc.sim.errors import UndefinedBehaviour
@@ -610,7 +610,7 @@ def _is_written(memory: SSAValue) -> bool:
     for use in memory.uses:
         op = use.operation
         known = get_effects(op)
-        if op.regions or known is None:
+        if known is None or op.regions or op.has_trait(IsTerminator):
             return True
         kinds = {effect.kind for effect in known}
         if MemoryEffectKind.WRITE in kinds and op.name not in PAYLOADS:
