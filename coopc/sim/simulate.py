@@ -61,7 +61,7 @@ DEFAULT_SUBGROUP_SIZE = 16
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulatedRun:
     """What a simulation did."""
 
     errors: tuple[Array | None, ...] = ()
@@ -104,7 +104,7 @@ def simulate(
     arguments: Sequence[Argument],
     options: Options | None = None,
     **settings: Any,
-) -> Run:
+) -> SimulatedRun:
     """Run a kernel for all work-groups of a grid, or a function for one work-item.
 
     The arrays of arguments are changed in place.  A memref of bf16 is an array of
@@ -155,7 +155,7 @@ def simulate(
         released(value, type, numerics)
         for value, type in zip(results, func.function_type.outputs, strict=True)
     ]
-    return Run(
+    return SimulatedRun(
         errors,
         tuple(value for value, _ in pairs),
         tuple(error for _, error in pairs),

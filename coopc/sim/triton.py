@@ -26,7 +26,7 @@ from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import ModuleFacts, in_memory
 from coopc.passes.triton.settle_tt_descriptors import make_host_descriptors
 from coopc.sim.launch import Argument
-from coopc.sim.simulate import Run, simulate
+from coopc.sim.simulate import SimulatedRun, simulate
 
 
 def simulate_triton(
@@ -34,7 +34,7 @@ def simulate_triton(
     name: str,
     arguments: Sequence[Argument],
     grid: tuple[int, ...],
-) -> Run:
+) -> SimulatedRun:
     """Run a kernel for all work-groups of a grid.
 
     Args:

@@ -45,7 +45,7 @@ COLUMN_ALIGNMENT = 4
 """Of where a block begins in a row, in bytes."""
 
 
-class Surface(NamedTuple):
+class BlockAddress(NamedTuple):
     """A matrix in memory, and the position of a block in it."""
 
     memory: MemRef
@@ -61,7 +61,7 @@ class Surface(NamedTuple):
 class Payload:
     """It is written in place."""
 
-    surface: Surface
+    surface: BlockAddress
     shape: BlockShape
 
 
@@ -73,14 +73,14 @@ def block_load_2d(
     machine: Machine, op: xe.BlockLoad2DOp, memory: MemRef, *numbers: Array
 ) -> tuple[Array, ...]:
     """Read the slots of each lane."""
-    return _loaded(machine, op, op.block.data, Surface(memory, *numbers))
+    return _loaded(machine, op, op.block.data, BlockAddress(memory, *numbers))
 
 
 @implements(xe.BlockStore2DOp)
 def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
     """Write the slots of each lane."""
     width, _ = piece_of(op.pieces)
-    pieces, surface = args[: len(op.pieces)], Surface(*args[len(op.pieces) :])
+    pieces, surface = args[: len(op.pieces)], BlockAddress(*args[len(op.pieces) :])
     places, inside = _places(machine, op.block.data, surface, width)
     whole = np.concatenate(
         [np.broadcast_to(x, (*machine.shape, x.shape[-1])) for x in pieces], axis=-1
@@ -95,7 +95,7 @@ def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
 def create(
     machine: Machine, op: xe.PayloadCreateOp, memory: MemRef, *numbers: Array
 ) -> Payload:
-    return Payload(Surface(memory, *numbers), xe.shape_of(op.result))
+    return Payload(BlockAddress(memory, *numbers), xe.shape_of(op.result))
 
 
 @implements(xe.PayloadSetXOp)
@@ -123,7 +123,7 @@ def _loaded(
     machine: Machine,
     op: xe.BlockLoad2DOp | xe.PayloadLoadOp,
     shape: BlockShape,
-    surface: Surface,
+    surface: BlockAddress,
 ) -> tuple[Array, ...]:
     """Return the pieces of a block, 0 for what is outside of the surface."""
     width, count = piece_of(op.pieces)
@@ -135,7 +135,7 @@ def _loaded(
 
 
 def _places(
-    machine: Machine, shape: BlockShape, surface: Surface, slot: int
+    machine: Machine, shape: BlockShape, surface: BlockAddress, slot: int
 ) -> tuple[Array, Array]:
     """Return the byte in memory of each byte of the slots, and which are there.
 
@@ -166,7 +166,7 @@ def _places(
     return places, inside
 
 
-def check_surface(base: Array, surface: Surface, bits: int) -> None:
+def check_surface(base: Array, surface: BlockAddress, bits: int) -> None:
     """Check the rules of surfaces, and where a block of elements begins.
 
     Raises:

@@ -31,7 +31,7 @@ from coopc.passes.cpu.convert_simt_to_loops import EXTRA
 from coopc.run.cpu import Stages
 from coopc.sim.errors import SimulationError
 from coopc.sim.launch import Argument, grid_sizes, launch_of
-from coopc.sim.simulate import Options, Run, simulate
+from coopc.sim.simulate import Options, SimulatedRun, simulate
 from coopc.sim.values import Array, bits_of, memory_dtype
 
 CHANNEL_BITS = 32
@@ -131,7 +131,7 @@ class FunctionForm:
                         found.append(callee)
         return found
 
-    def run(self, arguments: Sequence[Argument], options: Options) -> Run:
+    def run(self, arguments: Sequence[Argument], options: Options) -> SimulatedRun:
         """Run all stages on the origin's arguments, which are changed in place.
 
         Raises:
@@ -142,7 +142,7 @@ class FunctionForm:
         given: list[Argument] = [*arguments, *self._scratch(sizes)]
         if self.packing is not None:
             given = self._packed(given, options)
-        run: Run | None = None
+        run: SimulatedRun | None = None
         for stage in self.stages:
             grid = self._grid(stage, sizes, given, options)
             if (groups := prod(grid)) > MAX_WORK_GROUPS:
@@ -339,7 +339,7 @@ def _has_columns(func: FuncOp, position: int) -> bool:
     )
 
 
-def _later(first: Run, second: Run) -> Run:
+def _later(first: SimulatedRun, second: SimulatedRun) -> SimulatedRun:
     """Return what two runs did, one after the other, on the same arguments."""
     errors = tuple(
         old if new is None else new if old is None else np.maximum(old, new)

@@ -27,7 +27,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Argument
 from coopc.sim.matrices import provider_of
-from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, Run
+from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, SimulatedRun
 from coopc.sim.tracked import Inputs
 from coopc.sim.values import BFLOAT16, Array, element_of, scalar_of
 from coopc.validate.compare import Difference, compare
@@ -206,7 +206,7 @@ class _Output(NamedTuple):
 class _Outcome:
     """What a function did."""
 
-    run: Run
+    run: SimulatedRun
     arguments: list[Argument]
     """What it left in its arguments."""
 
