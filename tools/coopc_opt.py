@@ -217,9 +217,7 @@ class Validate(Observer):
         self.validator = Validator(module.clone(), self.seed)
 
     def after(self, step: ModulePass, module: ModuleOp, last: bool) -> None:
-        from coopc.validate.step import validate_next
-
-        validate_next(self.validator, module.clone(), step, None)
+        self.validator.check(module.clone(), step)
 
 
 # --- The command line. ---

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 from xdsl.dialects import affine
-from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -18,31 +18,30 @@ from xdsl.ir.affine import (
 )
 
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.interpreter import implements
+from coopc.sim.machine import Machine
 from coopc.sim.values import Array, number
 
 
-@register_impls
-class AffineFunctions(SimulatorFunctions):
-    """`affine.apply` and `affine.min`."""
+@implements(affine.ApplyOp)
+def apply(machine: Machine, op: affine.ApplyOp, *args: Array) -> Array:
+    (found,) = evaluate(op.map.data, args)
+    return found
 
-    @impl(affine.ApplyOp)
-    def apply(
-        self, interpreter: Interpreter, op: affine.ApplyOp, args: PythonValues
-    ) -> PythonValues:
-        """Give the one result of a map."""
-        (found,) = evaluate(op.map.data, args)
-        return (found,)
 
-    @impl(affine.MinOp)
-    def min(
-        self, interpreter: Interpreter, op: affine.MinOp, args: PythonValues
-    ) -> PythonValues:
-        """Give the least result of a map."""
-        first, *rest = evaluate(op.map.data, args)
-        for each in rest:
-            first = np.minimum(first, each)
-        return (first,)
+@implements(affine.MinOp)
+def least(machine: Machine, op: affine.MinOp, *args: Array) -> Array:
+    return reduce(np.minimum, evaluate(op.map.data, args))
+
+
+_BINARY: Mapping[AffineBinaryOpKind, Callable[[Array, Array], Array]] = {
+    AffineBinaryOpKind.Add: np.add,
+    AffineBinaryOpKind.Mul: np.multiply,
+    AffineBinaryOpKind.FloorDiv: np.floor_divide,
+    AffineBinaryOpKind.CeilDiv: lambda x, y: -(-x // y),
+    AffineBinaryOpKind.Mod: np.remainder,
+}
+_DIVISIONS = {*_BINARY} - {AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul}
 
 
 def evaluate(map: AffineMap, args: Sequence[Array]) -> list[Array]:
@@ -54,7 +53,11 @@ def evaluate(map: AffineMap, args: Sequence[Array]) -> list[Array]:
 def _expression(
     expr: AffineExpr, dims: Sequence[Array], symbols: Sequence[Array]
 ) -> Array:
-    """Return the value of an expression."""
+    """Return the value of an expression.
+
+    Raises:
+        UndefinedBehaviour: a divisor is not positive.
+    """
     match expr:
         case AffineConstantExpr(value=value):
             return number(value)
@@ -62,32 +65,10 @@ def _expression(
             return dims[position]
         case AffineSymExpr(position=position):
             return symbols[position]
-        case AffineBinaryOpExpr():
-            x = _expression(expr.lhs, dims, symbols)
-            y = _expression(expr.rhs, dims, symbols)
-            return _binary(expr.kind, x, y)
+        case AffineBinaryOpExpr(kind, lhs, rhs):
+            x, y = (_expression(each, dims, symbols) for each in (lhs, rhs))
+            if kind in _DIVISIONS and (y <= 0).any():
+                raise UndefinedBehaviour(f"expected a positive divisor, got {y.min()}")
+            return _BINARY[kind](x, y)
         case _:
             raise SimulationError(f"no simulation of {expr}")
-
-
-def _binary(kind: AffineBinaryOpKind, x: Array, y: Array) -> Array:
-    """Return the value of an operation on two indices.
-
-    Raises:
-        UndefinedBehaviour: a divisor is not positive.
-    """
-    match kind:
-        case AffineBinaryOpKind.Add:
-            return x + y
-        case AffineBinaryOpKind.Mul:
-            return x * y
-        case _:
-            if (y <= 0).any():
-                raise UndefinedBehaviour(f"expected a positive divisor, got {y.min()}")
-    match kind:
-        case AffineBinaryOpKind.FloorDiv:
-            return x // y
-        case AffineBinaryOpKind.CeilDiv:
-            return -(-x // y)
-        case _:
-            return x % y

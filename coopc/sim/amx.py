@@ -9,104 +9,81 @@ numbers count as zero, in operands of bf16 and after every step, which is exactl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from xdsl.dialects.builtin import f32
-from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
+from xdsl.dialects.builtin import Float16Type, f32
 from xdsl.ir import Attribute
 
 from coopc.dialects import amx
 from coopc.dialects.amx import tile_type
 from coopc.sim.errors import SimulationError
-from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.interpreter import implements
+from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef
-from coopc.sim.values import AXES, Array, trailing, value_dtype
+from coopc.sim.values import AXES, Array, components, trailing, value_dtype
 
 LEAST_NORMAL = np.float32(2.0**-126)
 
 
-@register_impls
-class AmxFunctions(SimulatorFunctions):
-    """Tiles in registers, of any number."""
-
-    def _places(
-        self, memory: MemRef, indices: tuple[Array, ...], shape: tuple[int, int]
-    ) -> list[Array]:
-        """Return the coordinates of the elements of a tile."""
-        where = [trailing(index, 2) for index in indices]
-        rows, cols = np.indices(shape, dtype=np.int64, sparse=True)
-        where[-1] = where[-1] + cols.reshape((1,) * AXES + cols.shape)
-        if len(where) > 1:
-            where[-2] = where[-2] + rows.reshape((1,) * AXES + rows.shape)
-        return where
-
-    def _active(self) -> Array | None:
-        """Return who is active, with the axes of a tile."""
-        mask = self.machine.mask
-        return None if mask is None else trailing(mask, 2)
-
-    @impl(amx.TileZeroOp)
-    def zero(
-        self, interpreter: Interpreter, op: amx.TileZeroOp, args: PythonValues
-    ) -> PythonValues:
-        """Give zeros."""
-        tile = tile_type(op.result)
-        dtype = value_dtype(tile.element_type)
-        zeros = np.zeros((1,) * AXES + tile.shape, dtype)
-        return (self.machine.numerics.given(zeros, tile.element_type),)
-
-    @impl(amx.TileLoadOp)
-    def load(
-        self, interpreter: Interpreter, op: amx.TileLoadOp, args: PythonValues
-    ) -> PythonValues:
-        """Read rows."""
-        memory, *indices = interpreter.get_values((op.base, *op.indices))
-        refuse_stride(op)
-        shape = tile_type(op.result).shape
-        where = self._places(memory, tuple(indices), shape)
-        return (self.machine.load(memory, where, self._active()),)
-
-    @impl(amx.TileStoreOp)
-    def store(
-        self, interpreter: Interpreter, op: amx.TileStoreOp, args: PythonValues
-    ) -> PythonValues:
-        """Write rows."""
-        operands = (op.val, op.base, *op.indices)
-        value, memory, *indices = interpreter.get_values(operands)
-        refuse_stride(op)
-        where = self._places(memory, tuple(indices), tile_type(op.val).shape)
-        self.machine.store(memory, where, value, self._active())
-        return ()
-
-    @impl(amx.TileMulFOp)
-    def mulf(
-        self, interpreter: Interpreter, op: amx.TileMulFOp, args: PythonValues
-    ) -> PythonValues:
-        """Multiply floats."""
-        numerics, element = self.machine.numerics, tile_type(op.lhs).element_type
-        lhs, rhs, acc = args
-        a, b = (numerics.plain(x, element) for x in (lhs, rhs))
-        found = multiplied_floats(a, b, numerics.plain(acc, f32), element)
-        matrices, types = (lhs, unpacked(rhs, 2), acc), (element, element, f32, f32)
-        return (numerics.product(found, matrices, types, float(LEAST_NORMAL)),)
-
-    @impl(amx.TileMulIOp)
-    def muli(
-        self, interpreter: Interpreter, op: amx.TileMulIOp, args: PythonValues
-    ) -> PythonValues:
-        """Multiply bytes."""
-        signed = op.is_zext_lhs is None, op.is_zext_rhs is None
-        lhs, rhs, acc = args
-        return (multiplied_bytes(lhs, rhs, acc, *signed),)
+@implements(amx.TileZeroOp)
+def zero(machine: Machine, op: amx.TileZeroOp) -> Array:
+    tile = tile_type(op.result)
+    zeros = np.zeros((1,) * AXES + tile.shape, value_dtype(tile.element_type))
+    return machine.numerics.given(zeros, tile.element_type)
 
 
-def refuse_stride(op: amx.TileLoadOp | amx.TileStoreOp) -> None:
-    """Refuse an access whose rows are elsewhere than those of the memref.
+@implements(amx.TileLoadOp)
+def load(
+    machine: Machine, op: amx.TileLoadOp, memory: MemRef, *indices: Array
+) -> Array:
+    where = _places(op, indices, tile_type(op.result).shape)
+    return machine.load(memory, where, machine.active(2))
+
+
+@implements(amx.TileStoreOp)
+def store(machine: Machine, op: amx.TileStoreOp, memory: MemRef, *rest: Array) -> None:
+    *indices, value = rest
+    where = _places(op, indices, tile_type(op.val).shape)
+    machine.store(memory, where, value, machine.active(2))
+
+
+def _places(
+    op: amx.TileLoadOp | amx.TileStoreOp,
+    indices: Sequence[Array],
+    shape: tuple[int, int],
+) -> list[Array]:
+    """Return the coordinates of the elements of a tile.
 
     Raises:
-        SimulationError: it has a stride of its own.
+        SimulationError: it has a stride of its own, not that of the memref's rows.
     """
     if op.stride is not None:
         raise SimulationError("no simulation of tiles with a stride of their own")
+    rows, cols = components(shape)
+    *outer, last = (trailing(index, 2) for index in indices)
+    if outer:
+        outer[-1] = outer[-1] + rows
+    return [*outer, last + cols]
+
+
+@implements(amx.TileMulFOp)
+def mulf(
+    machine: Machine, op: amx.TileMulFOp, lhs: Array, rhs: Array, acc: Array
+) -> Array:
+    numerics, element = machine.numerics, tile_type(op.lhs).element_type
+    a, b = (numerics.plain(x, element) for x in (lhs, rhs))
+    found = multiplied_floats(a, b, numerics.plain(acc, f32), element)
+    matrices, types = (lhs, unpacked(rhs, 2), acc), (element, element, f32, f32)
+    return numerics.product(found, matrices, types, float(LEAST_NORMAL))
+
+
+@implements(amx.TileMulIOp)
+def muli(
+    machine: Machine, op: amx.TileMulIOp, lhs: Array, rhs: Array, acc: Array
+) -> Array:
+    signed = op.is_zext_lhs is None, op.is_zext_rhs is None
+    return multiplied_bytes(lhs, rhs, acc, *signed)
 
 
 def unpacked(rhs: Array, packed: int) -> Array:
@@ -131,7 +108,7 @@ def multiplied_floats(lhs: Array, rhs: Array, acc: Array, element: Attribute) ->
     """
     left = lhs.astype(np.float32)
     right = unpacked(rhs, 2).astype(np.float32)
-    if not is_half(element):
+    if not isinstance(element, Float16Type):  # whose denormal numbers count
         left, right = flushed(left), flushed(right)
     shape = np.broadcast_shapes(left.shape[:-2], right.shape[:-2], acc.shape[:-2])
     chains = np.zeros((2, *shape, *acc.shape[-2:]), np.float32)
@@ -155,11 +132,6 @@ def added(product: Array, total: Array) -> Array:
     inexact = np.isfinite(found) & (lost != 0) & (bits & 1 == 0)
     step = np.where((lost > 0) == (found > 0), 1, -1)
     return np.where(inexact, bits + step, bits).view(np.float64).astype(np.float32)
-
-
-def is_half(element: Attribute) -> bool:
-    """Whether a type is f16, whose denormal numbers count."""
-    return value_dtype(element) == np.float16
 
 
 def multiplied_bytes(

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.ir import Attribute
 
 from coopc.dialects.coopmatrix import Ordering
 from coopc.sim.machine import Machine, writable
 from coopc.sim.memory import MemRef, linear_index
-from coopc.sim.numerics import Numerics
 from coopc.sim.undefined import ATOMIC
-from coopc.sim.values import Array, as_integers, is_float, wrapped
+from coopc.sim.values import Array
 
 ACQUIRING = (
     Ordering.ACQUIRE,
@@ -24,16 +22,6 @@ ACQUIRING = (
     Ordering.SEQUENTIALLY_CONSISTENT,
 )
 """After these a work-item sees what others wrote before they released it."""
-
-_INTEGERS: dict[str, np.ufunc] = {
-    "add": np.add,
-    "mul": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
 
 
 def update(
@@ -87,31 +75,6 @@ def update(
         if errors is not None and cells is not None:
             errors.store(cells[now], numerics.errors(after, type), type)
     return old.reshape(shape)
-
-
-def combination(
-    numerics: Numerics, name: str, is_signed: bool, type: Attribute
-) -> Callable[[Array, Array], Array]:
-    """Return how an element of a type and a value become the new element.
-
-    Args:
-        numerics: how numbers are computed.
-        name: of what is done: add, mul, max, min, and, or, xor; of floats minimum,
-            maximum, minnum or maxnum too; or assign.
-        is_signed: whether integers are, where it matters.
-        type: of both.
-    """
-    if name == "assign":
-        return lambda old, value: value
-    if is_float(type):
-        return lambda old, value: numerics.call(name, type, old, value)
-    compute = _INTEGERS[name]
-
-    def combine(old: Array, value: Array) -> Array:
-        x, y = (as_integers(each, type, is_signed) for each in (old, value))
-        return wrapped(compute(x, y), type)
-
-    return combine
 
 
 def _turns(places: Array) -> Array:

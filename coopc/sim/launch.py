@@ -20,7 +20,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
-from coopc.sim.memory import Buffer, MemRef
+from coopc.sim.memory import Allocation, MemRef
 from coopc.sim.numerics import Numerics, from_bf16
 from coopc.sim.undefined import Shadows
 from coopc.sim.values import (
@@ -97,11 +97,7 @@ def bind(
         memory, array = _memref(type, argument, position)
         buffer = memory.buffer
         shadow = shadows.of(
-            buffer.data,
-            buffer.name,
-            is_new=False,
-            axes=0,
-            may_race=position in may_race,
+            buffer.data, buffer.name, axes=0, may_race=position in may_race
         )
         shadowed = replace(memory, buffer=replace(buffer, shadow=shadow))
         found.append(Bound(shadowed, array))
@@ -111,7 +107,6 @@ def bind(
 def _value(
     type: Attribute, argument: Argument, position: int, numerics: Numerics
 ) -> Bound:
-    """Return one argument as a value."""
     if is_integer(type) or is_float(type):
         if isinstance(argument, np.ndarray) and argument.ndim:
             raise ValueError(
@@ -134,8 +129,7 @@ def _memref(
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")
-    element_type = scalar_of(element_of(type))
-    array = _as_stored(argument, element_type, what)
+    array = _as_stored(argument, scalar_of(element_of(type)), what)
     components = shape_of(element_of(type))
     wanted = (*type.get_shape(), *components)
     is_pointer = not wanted and array.ndim > 0
@@ -145,21 +139,14 @@ def _memref(
         _check_strides(type, array, strides, what)
     elif not array.flags.c_contiguous:
         raise ValueError(f"expected an array without gaps for {what}")
-    flat = _flat(array, strides)
+    rank, width = len(type.get_shape()), prod(components)
     memory = MemRef(
-        Buffer(flat, f"argument {position}"),
-        element_type,
+        Allocation(_flat(array, strides), f"argument {position}"),
+        element_of(type),
         number(0),
-        () if is_pointer else tuple(number(size) for size in array.shape),
-        () if is_pointer else tuple(number(stride) for stride in strides),
+        tuple(number(size) for size in array.shape[:rank]),
+        tuple(number(stride // width) for stride in strides[:rank]),
     )
-    if components:
-        memory = replace(
-            memory,
-            element_type=element_of(type),
-            sizes=memory.sizes[:-1],
-            strides=tuple(x // components[0] for x in memory.strides[:-1]),
-        )
     return memory, array
 
 
@@ -254,8 +241,6 @@ def grid_sizes(func: FuncOp, arguments: Sequence[Argument]) -> list[int]:
     return sizes
 
 
-# How a kernel is started: its grid, its work-groups, its subgroups.
-
 CHUNK_VALUES = 1 << 20
 """How many numbers one value may be, about: so many work-groups run together."""
 
@@ -273,7 +258,6 @@ class Launch:
 
     @property
     def work_groups(self) -> int:
-        """All work-groups of the grid."""
         return prod(self.grid)
 
     @property

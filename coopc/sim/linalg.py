@@ -9,28 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.interpreter import (
-    Interpreter,
-    PythonValues,
-    impl,
-    register_impls,
-)
-from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.sim.affine import evaluate
-from coopc.sim.arith import Run, convert_number
-from coopc.sim.atomic import combination
+from coopc.sim.arith import call, convert_number
 from coopc.sim.errors import SimulationError
-from coopc.sim.interpreter import SimulatorFunctions, ending
+from coopc.sim.interpreter import end_region, implements, run_region
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef
 from coopc.sim.values import Array, number
@@ -87,110 +79,84 @@ class Nest:
             yield found
 
 
-def structured(op_type: type[Operation]) -> Run:
-    """Return the simulation of an operation with a body."""
-
-    @impl(op_type)
-    def run(
-        self: LinalgFunctions,
-        interpreter: Interpreter,
-        op: Operation,
-        args: PythonValues,
-    ) -> PythonValues:
-        assert isinstance(op, LinalgStructuredOperation)
-        nest = Nest.of(op, args)
-        outputs = args[len(op.inputs) :]
-        read = [
-            position < len(op.inputs)
-            or isinstance(op, linalg.MatmulOp)
-            or arg.first_use is not None
-            for position, arg in enumerate(op.body.block.args)
-        ]
-        with lanes_are_points(self.machine):
-            for point in nest.points():
-                elements = [
-                    self.element(operand, map, point) if is_read else UNREAD
-                    for operand, map, is_read in zip(args, nest.maps, read, strict=True)
-                ]
-                found = self.computed(interpreter, op, elements, point)
-                maps = nest.maps[len(op.inputs) :]
-                for memory, map, value in zip(outputs, maps, found, strict=True):
-                    self.machine.store(memory, evaluate(map, point), value, None)
-        return ()
-
-    return run
+MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 
 
-@register_impls
-@dataclass
-class LinalgFunctions(SimulatorFunctions):
-    """Structured operations, by their bodies."""
+@implements(
+    *MATMULS,
+    linalg.AddOp,
+    linalg.CopyOp,
+    linalg.ExpOp,
+    linalg.FillOp,
+    linalg.GenericOp,
+    linalg.LogOp,
+    linalg.MaxOp,
+    linalg.MinOp,
+    linalg.MulOp,
+    linalg.SelectOp,
+    linalg.SqrtOp,
+    linalg.SubOp,
+)
+def structured(
+    machine: Machine, op: LinalgStructuredOperation, *operands: MemRef | Array
+) -> None:
+    """Run the body for each point of the loops."""
+    nest = Nest.of(op, operands)
+    count = len(op.inputs)
+    read = [
+        position < count or isinstance(op, linalg.MatmulOp) or arg.first_use is not None
+        for position, arg in enumerate(op.body.block.args)
+    ]
+    with lanes_are_points(machine):
+        for point in nest.points():
+            elements = [
+                _element(machine, operand, map, point) if is_read else UNREAD
+                for operand, map, is_read in zip(operands, nest.maps, read, strict=True)
+            ]
+            found = _computed(machine, op, elements, point)
+            outputs = zip(operands[count:], nest.maps[count:], found, strict=True)
+            for memory, map, value in outputs:
+                assert isinstance(memory, MemRef), memory
+                machine.store(memory, evaluate(map, point), value, None)
 
-    indices: list[Array] = field(default_factory=list[Array])
-    """Of the loops, now."""
 
-    generic = structured(linalg.GenericOp)
-    matmul = structured(linalg.MatmulOp)
-    batch_matmul = structured(BatchMatmulOp)
-    fill = structured(linalg.FillOp)
-    copy = structured(linalg.CopyOp)
-    add = structured(linalg.AddOp)
-    sub = structured(linalg.SubOp)
-    mul = structured(linalg.MulOp)
-    max = structured(linalg.MaxOp)
-    min = structured(linalg.MinOp)
-    exp = structured(linalg.ExpOp)
-    log = structured(linalg.LogOp)
-    sqrt = structured(linalg.SqrtOp)
-    select = structured(linalg.SelectOp)
+def _element(
+    machine: Machine, operand: MemRef | Array, map: AffineMap, point: list[Array]
+) -> Array:
+    """Return the elements of an operand; a number is the same for all."""
+    if isinstance(operand, MemRef):
+        return machine.load(operand, evaluate(map, point), None)
+    return operand
 
-    yield_values = ending(linalg.YieldOp)
 
-    @impl(linalg.IndexOp)
-    def index(
-        self, interpreter: Interpreter, op: linalg.IndexOp, args: PythonValues
-    ) -> PythonValues:
-        """Give the index of a loop."""
-        return (self.indices[op.dim.value.data],)
-
-    def element(
-        self, operand: MemRef | Array, map: AffineMap, point: list[Array]
-    ) -> Array:
-        """Return the elements of an operand; a number is the same for all."""
-        if isinstance(operand, MemRef):
-            return self.machine.load(operand, evaluate(map, point), None)
-        return operand
-
-    def computed(
-        self,
-        interpreter: Interpreter,
-        op: LinalgStructuredOperation,
-        elements: list[Array],
-        point: list[Array],
-    ) -> PythonValues:
-        """Return the new elements of the outputs at one point."""
-        types = list(op.body.block.arg_types)
-        if isinstance(op, linalg.MatmulOp | BatchMatmulOp | linalg.FillOp):
-            elements = self._extended(elements, types)
-        if isinstance(op, linalg.MatmulOp | BatchMatmulOp):
-            # Its body does not verify where the types are mixed.
-            a, b, c = elements
-            multiply, add = (
-                combination(self.machine.numerics, name, True, types[-1])
-                for name in ("mul", "add")
-            )
-            return (add(c, multiply(a, b)),)
-        self.indices = point
-        return interpreter.run_ssacfg_region(op.body, tuple(elements))
-
-    def _extended(self, elements: list[Array], types: list[Attribute]) -> list[Array]:
-        """Return elements as numbers of the type of the last one."""
-        return [
-            UNREAD
-            if value is UNREAD
-            else convert_number(self.machine, value, type, types[-1])
+def _computed(
+    machine: Machine,
+    op: LinalgStructuredOperation,
+    elements: list[Array],
+    point: list[Array],
+) -> tuple[Array, ...]:
+    """Return the new elements of the outputs at one point."""
+    types = list(op.body.block.arg_types)
+    result = types[-1]
+    if isinstance(op, (*MATMULS, linalg.FillOp)):
+        elements = [
+            value if value is UNREAD else convert_number(machine, value, type, result)
             for value, type in zip(elements, types, strict=True)
         ]
+    if isinstance(op, MATMULS):
+        # Its body does not verify where the types are mixed.
+        a, b, c = elements
+        return (call(machine, "add", result, c, call(machine, "mul", result, a, b)),)
+    machine.loop_indices = point
+    return run_region(machine, op.body, *elements)
+
+
+implements(linalg.YieldOp)(end_region)
+
+
+@implements(linalg.IndexOp)
+def index(machine: Machine, op: linalg.IndexOp) -> Array:
+    return machine.loop_indices[op.dim.value.data]
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,14 +9,14 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.coopmatrix import MatrixType, Scope
 from coopc.dialects.simt import MemorySpace
-from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Launch
-from coopc.sim.matrices import Matrices
-from coopc.sim.memory import Buffer, MemRef, chosen_memref, linear_index
+from coopc.sim.matrices import MatrixTypes
+from coopc.sim.memory import Allocation, MemRef, chosen_memref, linear_index
 from coopc.sim.numerics import Numerics
 from coopc.sim.undefined import (
     ATOMIC,
@@ -25,7 +24,7 @@ from coopc.sim.undefined import (
     PLAIN,
     TOGETHER,
     UNCHANGED,
-    Access,
+    CellAccess,
     Poison,
     Poisons,
     Shadow,
@@ -37,7 +36,6 @@ from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
-    choose,
     element_of,
     memory_dtype,
     scalar_of,
@@ -46,9 +44,11 @@ from coopc.sim.values import (
 
 MAX_ITERATIONS = 100_000
 """Of one loop, in one run of it: what goes on is taken to be infinite."""
+WORK_ITEM = (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS)
+"""The axes of what each work-item has of its own, or of what all do as one."""
 
 
-def writable(buffer: Buffer) -> Array:
+def writable(buffer: Allocation) -> Array:
     """Return all elements of a buffer in one row, to be changed.
 
     Raises:
@@ -60,7 +60,7 @@ def writable(buffer: Buffer) -> Array:
     return flat
 
 
-def same(x: Array, y: Array) -> Array:
+def _same(x: Array, y: Array) -> Array:
     """Return where two arrays have the same numbers, or NaN both."""
     found: Array = x == y
     if x.dtype.kind == "f" and not found.all():
@@ -85,13 +85,23 @@ class Times:
 
 
 @dataclass(slots=True)
+class Watch:
+    """What is noted of the operations that run, and how many may."""
+
+    ran: set[Operation] | None = None
+    """Gets each of them."""
+    left: int | None = None
+    """How many may run yet."""
+
+
+@dataclass(slots=True)
 class Machine:
     """Work-groups that run in step, an operation at a time."""
 
     module: ModuleOp
     launch: Launch
     numerics: Numerics
-    matrices: Matrices
+    matrices: MatrixTypes
     group: Array
     """Number of each work-group in the grid, x fastest: (G, 1, 1)."""
     subgroup: Array
@@ -102,18 +112,23 @@ class Machine:
     """What is known of memory beside its contents."""
     times: Mapping[MemorySpace, Times]
     """How many barriers were passed, by the memory that they order."""
+    globals: dict[str, MemRef]
+    """The memory of each `memref.global`, by name."""
+    watch: Watch
     mask: Array | None = None
     """Who is active; all are if it is None."""
     in_element: bool = False
     """Whether the lanes are elements of a matrix for now: no exchange among them."""
-    counts: Counter[str] = field(default_factory=Counter[str])
-    """How often each operation was executed, for all work-groups together."""
-    globals: dict[str, MemRef] = field(default_factory=dict[str, MemRef])
-    """The memory of each `memref.global`, by name."""
+    environment: dict[SSAValue, Any] = field(default_factory=dict[SSAValue, Any])
+    """What values are now."""
+    depth: int = 0
+    """Of regions within each other that run."""
     poisons: Poisons = field(default_factory=Poisons)
     """Which values mean nothing."""
     arrived: dict[str, Array] = field(default_factory=dict[str, Array])
     """Who is between the halves of a split barrier, by its scope."""
+    loop_indices: list[Array] = field(default_factory=list[Array])
+    """Of the loops of a `linalg` operation, now."""
 
     @classmethod
     def start(
@@ -121,14 +136,13 @@ class Machine:
         module: ModuleOp,
         launch: Launch,
         numerics: Numerics,
-        matrices: Matrices,
+        matrices: MatrixTypes,
         groups: range,
-        shadows: Shadows | None = None,
+        shadows: Shadows,
+        globals: dict[str, MemRef],
+        watch: Watch,
     ) -> Machine:
         """Return the state in which these work-groups of a grid begin."""
-        if shadows is None:
-            waited = np.zeros(launch.work_groups, np.bool_)
-            shadows = Shadows(waited, finds_races=False, tracks_errors=False)
         return cls(
             module,
             launch,
@@ -142,6 +156,8 @@ class Machine:
                 space: Times.start(len(groups), launch.subgroups)
                 for space in (MemorySpace.GLOBAL, MemorySpace.WORKGROUP)
             },
+            globals,
+            watch,
         )
 
     @property
@@ -150,6 +166,35 @@ class Machine:
         ids = (self.group, self.subgroup, self.lane)
         groups, subgroups, lanes = np.broadcast_shapes(*(id.shape for id in ids))
         return groups, subgroups, lanes
+
+    @property
+    def local_id(self) -> Array:
+        """Number of each work-item in its work-group: (1, T, L)."""
+        return self.subgroup * self.launch.subgroup_size + self.lane
+
+    def note(self, op: Operation) -> None:
+        """Note that an operation runs.
+
+        Raises:
+            TooLong: more run than may.
+        """
+        watch = self.watch
+        if watch.ran is not None:
+            watch.ran.add(op)
+        if watch.left is not None:
+            watch.left -= 1
+            if watch.left < 0:
+                raise TooLong("more operations run than are allowed")
+
+    @contextmanager
+    def replacing(self, values: Mapping[SSAValue, Any]) -> Generator[None]:
+        """Run with other meanings of some values."""
+        before = {value: self.environment[value] for value in values}
+        self.environment.update(values)
+        try:
+            yield
+        finally:
+            self.environment.update(before)
 
     @contextmanager
     def under(self, condition: Array | None) -> Generator[None]:
@@ -161,11 +206,15 @@ class Machine:
         finally:
             self.mask = before
 
+    def active(self, axes: int) -> Array | None:
+        """Return who is active, with so many axes for the elements of values."""
+        return None if self.mask is None else trailing(self.mask, axes)
+
     def and_active(self, condition: Array | None) -> Array | None:
-        """Return where a condition holds and work-items are active."""
+        """Return where a condition, on work-items or elements, holds for the active."""
         if self.mask is None or condition is None:
             return condition if self.mask is None else self.mask
-        return condition & self.mask
+        return condition & trailing(self.mask, condition.ndim - AXES)
 
     def uniform_mask(self, *axes: int) -> Array | None:
         """Return who is active, with size 1 along axes on which that is the same.
@@ -201,7 +250,7 @@ class Machine:
 
     def allocate(
         self, axes: Sequence[int], elements: int, type: MemRefType, name: str
-    ) -> Buffer:
+    ) -> Allocation:
         """Return new memory, full of poison, that is there along the axes given.
 
         Raises:
@@ -223,9 +272,9 @@ class Machine:
             axes=len(axes),
             may_race=len(axes) < AXES and self.shape != (1,) * AXES,
         )
-        return Buffer(data, name, shadow)
+        return Allocation(data, name, shadow)
 
-    def places(self, buffer: Buffer, index: Array) -> Array:
+    def places(self, buffer: Allocation, index: Array) -> Array:
         """Return where in the row of all elements each work-item has an element."""
         sizes = buffer.data.shape
         if sizes[:AXES] == (1,) * AXES:
@@ -233,7 +282,7 @@ class Machine:
         axes = index.ndim - AXES
         first = np.zeros((1,) * AXES, dtype=np.int64)
         ids = (self.group - self.group.flat[0], self.subgroup, self.lane)
-        for axis in (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS):
+        for axis in WORK_ITEM:
             first = first * sizes[axis] + (ids[axis] if sizes[axis] > 1 else 0)
         return trailing(first, axes) * buffer.elements + index
 
@@ -262,23 +311,13 @@ class Machine:
         """
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
-        return self.load_at(memory, places, active, together, is_atomic=is_atomic)
-
-    def load_at(
-        self,
-        memory: MemRef,
-        places: Array,
-        active: Array | None,
-        together: Sequence[int] = (),
-        *,
-        is_atomic: bool = False,
-    ) -> Array:
-        """Return the elements at places in the row of all elements; see `load`."""
         buffer = memory.buffer
         values = self.numerics.from_memory(buffer.flat[places], memory.element_type)
         if (shadow := buffer.shadow) is not None:
             cells = shadow.cells(places, buffer.data.itemsize)
-            self.note_read(shadow, cells, active, together, is_atomic=is_atomic)
+            shadow.check_written(cells, active)
+            kind = ATOMIC if is_atomic else PLAIN
+            self._find_races(shadow, cells, active, together, kind, is_write=False)
             if shadow.errors is not None:
                 values = self.numerics.with_stored_errors(
                     values, memory.element_type, shadow.errors, cells, active
@@ -297,17 +336,9 @@ class Machine:
         *,
         is_atomic: bool = False,
     ) -> None:
-        """Write elements at some coordinates, where it is active.
+        """Write elements at some coordinates, where it is active; see `load`.
 
-        Args:
-            memory: what is written.
-            coordinates: one for each dimension.
-            values: what is written.
-            active: which elements are written; all if it is None.
-            together: axes along which work-items do it together; with that of the
-                work-groups, these do it as one work-item.
-            is_atomic: whether it is atomic: of several writes to one place the last one
-                wins.
+        Of several atomic writes to one place the last one wins.
 
         Raises:
             UndefinedBehaviour: out of bounds, in no order with another access, or of
@@ -315,19 +346,6 @@ class Machine:
         """
         index = linear_index(memory, coordinates, active)
         places = self.places(memory.buffer, index)
-        self.store_at(memory, places, values, active, together, is_atomic=is_atomic)
-
-    def store_at(
-        self,
-        memory: MemRef,
-        places: Array,
-        values: Array,
-        active: Array | None,
-        together: Sequence[int] = (),
-        *,
-        is_atomic: bool = False,
-    ) -> None:
-        """Write elements at places in the row of all elements; see `store`."""
         buffer, type = memory.buffer, memory.element_type
         stored = self.numerics.to_memory(values, type)
         flat = writable(buffer)
@@ -342,7 +360,7 @@ class Machine:
             cells = shadow.cells(places, buffer.data.itemsize)
             kind: int | Array = ATOMIC
             if shadow.races is not None and not is_atomic:
-                kind = np.where(same(flat[places], stored), UNCHANGED, PLAIN)
+                kind = np.where(_same(flat[places], stored), UNCHANGED, PLAIN)
             self.note_write(shadow, cells, active, together, kind)
             if shadow.errors is not None:
                 if active is not None:
@@ -353,23 +371,17 @@ class Machine:
             places, stored = places[active], stored[active]
         flat[places] = stored
         if self.shadows.finds_races and not is_atomic:
-            self.check_stored(memory, places, stored, active)
+            self._check_stored(memory, places, stored, active)
 
-    def check_stored(
+    def _check_stored(
         self, memory: MemRef, places: Array, stored: Array, active: Array | None
     ) -> None:
-        """Check that memory has what was written there.
-
-        Args:
-            memory: what was written to.
-            places: in the row of all elements, as arrays of `stored`.
-            stored: what was written, as memory holds it.
-            active: who wrote, where the two arrays are one-dimensional.
+        """Check that memory has what was written there, each number in its place.
 
         Raises:
             UndefinedBehaviour: something else was written to the same place.
         """
-        wrong = ~same(memory.buffer.flat[places], stored)
+        wrong = ~_same(memory.buffer.flat[places], stored)
         if not wrong.any():
             return
         place = int(places[wrong].flat[0]) % memory.buffer.elements
@@ -382,27 +394,6 @@ class Machine:
             f"{place} of {memory.buffer.name} than the same operation does elsewhere"
         )
 
-    def note_read(
-        self,
-        shadow: Shadow,
-        cells: Array,
-        active: Array | None,
-        together: Sequence[int] = (),
-        *,
-        is_atomic: bool = False,
-    ) -> None:
-        """Note that cells are read; for the arguments see `load`.
-
-        Raises:
-            UndefinedBehaviour: nothing was written there, or in no order.
-        """
-        shadow.check_written(cells, active)
-        if shadow.races is not None:
-            kind = np.asarray(ATOMIC if is_atomic else PLAIN)
-            columns = (*self._actors(shadow, cells, together), kind)
-            access = Access(cells, active, columns, is_write=False)
-            shadow.races.note(access, shadow.element)
-
     def note_write(
         self,
         shadow: Shadow,
@@ -411,26 +402,33 @@ class Machine:
         together: Sequence[int],
         kind: int | Array,
     ) -> None:
-        """Note that cells are written; for the arguments see `store`.
+        """Note that cells are written; for the arguments see `load`.
 
         Raises:
             UndefinedBehaviour: in no order with another access.
         """
         if shadow.written is not None:
-            chosen = cells if active is None else cells[active]
-            shadow.written[chosen] = True
-        if shadow.races is not None:
-            columns = (*self._actors(shadow, cells, together), np.asarray(kind))
-            access = Access(cells, active, columns, is_write=True)
-            shadow.races.note(access, shadow.element)
+            shadow.written[cells if active is None else cells[active]] = True
+        self._find_races(shadow, cells, active, together, kind, is_write=True)
 
-    def _actors(
-        self, shadow: Shadow, cells: Array, together: Sequence[int]
-    ) -> tuple[Array, ...]:
-        """Return who accesses cells, and when: the first fields of `Accesses`."""
-        axes = cells.ndim - 1 - AXES
-        first = self.subgroup * self.launch.subgroup_size + self.lane
-        lane, subgroup = self.lane, self.subgroup
+    def _find_races(
+        self,
+        shadow: Shadow,
+        cells: Array,
+        active: Array | None,
+        together: Sequence[int],
+        kind: int | Array,
+        *,
+        is_write: bool,
+    ) -> None:
+        """Note who accesses cells, and when.
+
+        Raises:
+            UndefinedBehaviour: in no order with another access.
+        """
+        if shadow.races is None:
+            return
+        lane, subgroup, first = self.lane, self.subgroup, self.local_id
         if GROUP_AXIS in together:
             first = lane = np.zeros((1,) * AXES, np.int32)
         elif self.launch.subgroup_size > 1 and cells.shape[LANE_AXIS] == 1:
@@ -447,10 +445,12 @@ class Machine:
         if subgroup.shape[SUBGROUP_AXIS] == 1:
             first = first.min(axis=SUBGROUP_AXIS, keepdims=True)
         when = (times.group.copy(), subgroup_time.copy())
-        columns = (self.group, subgroup, lane, first, *when)
-        return tuple(trailing(column, axes) for column in columns)
+        axes = cells.ndim - 1 - AXES
+        fields = [trailing(x, axes) for x in (self.group, subgroup, lane, first, *when)]
+        access = CellAccess(cells, active, (*fields, np.asarray(kind)), is_write)
+        shadow.races.note(access, shadow.element)
 
-    def acquire(self, buffer: Buffer) -> None:
+    def acquire(self, buffer: Allocation) -> None:
         """Note who may have waited for other work-groups, by an access to a buffer."""
         if buffer.shadow is None or buffer.shadow.is_shared:
             return
@@ -474,11 +474,7 @@ class Machine:
                 time += here
 
     def who(self, wrong: Array) -> str:
-        """Return the first work-item with which something is wrong, in words.
-
-        Args:
-            wrong: for each work-item, or the elements of a value of each.
-        """
+        """Return the first work-item with which something is wrong, in words."""
         first = np.argwhere(wrong)[0]
         ids = {"lane": self.lane, "subgroup": self.subgroup, "work-group": self.group}
         sizes = (self.launch.work_groups, self.launch.subgroups)
@@ -491,37 +487,35 @@ class Machine:
         return " of ".join(found) or "every work-item"
 
     def poison(self, wrong: Array, reason: str) -> None:
-        """Note where the operation that runs now has no result for who is active.
-
-        Args:
-            wrong: for each work-item, or the elements of a value of each.
-            reason: what is wrong.
-        """
-        if self.mask is not None:
-            wrong = wrong & trailing(self.mask, wrong.ndim - AXES)
+        """Note where the operation that runs now has no result: see `refuse`."""
+        wrong = self._wrong(wrong)
         if wrong.any():
             error = UndefinedBehaviour(f"{reason}, by {self.who(wrong)}")
             made = self.poisons.made
             where = wrong if made is None else wrong | made.where
             self.poisons.made = Poison(where, error)
 
-    def refuse(self, wrong: Array, reason: str) -> None:
+    def refuse(self, wrong: Array, reason: str, found: Array | None = None) -> None:
         """Refuse what is wrong with somebody who is active.
 
         Args:
             wrong: for each work-item, or the elements of a value of each.
             reason: what is wrong.
+            found: the numbers that are, for the message.
 
         Raises:
             UndefinedBehaviour: it is.
         """
-        if not wrong.any():
-            return
-        if self.mask is not None:
-            wrong = wrong & trailing(self.mask, wrong.ndim - AXES)
-            if not wrong.any():
-                return
-        raise UndefinedBehaviour(f"{reason}, by {self.who(wrong)}")
+        wrong = self._wrong(wrong)
+        if wrong.any():
+            got = "" if found is None else f", got {_first(found, wrong)}"
+            raise UndefinedBehaviour(f"{reason}{got}, by {self.who(wrong)}")
+
+    def _wrong(self, wrong: Array) -> Array:
+        """Return what is wrong with those who are active."""
+        if self.mask is None or not wrong.any():
+            return wrong
+        return wrong & trailing(self.mask, wrong.ndim - AXES)
 
     def merge(self, type: Attribute, condition: Array, new: Any, old: Any) -> Any:
         """Return `new` where a condition holds and `old` elsewhere.
@@ -539,7 +533,8 @@ class Machine:
             chosen = self.element_mask(type, condition)
         else:
             chosen = trailing(condition, new.ndim - AXES)
-        return choose(chosen, new, old)
+        choices: tuple[Array, Array] = (new, old)
+        return np.where(chosen, *choices)
 
     def element_mask(self, type: MatrixType, condition: Array) -> Array:
         """Return, for each element of a matrix, what holds for its owner."""
@@ -556,3 +551,8 @@ class Machine:
             return full[:, :, owners][:, :, None]
         full = np.broadcast_to(full, (groups, subgroups, lanes))
         return full.reshape(groups, -1)[:, owners][:, None, None]
+
+
+def _first(numbers: Array, where: Array) -> Any:
+    """Return the first of the numbers for which something holds."""
+    return np.broadcast_to(numbers, where.shape)[where].flat[0]

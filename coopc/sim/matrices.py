@@ -14,7 +14,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
@@ -139,8 +139,8 @@ class Ownership:
 
 
 @dataclass(slots=True)
-class Matrices:
-    """The matrix types of one simulation."""
+class MatrixTypes:
+    """What the matrix types of one simulation mean."""
 
     provider: Provider
     subgroup_size: int
@@ -187,7 +187,6 @@ class Matrices:
         return self._chosen(op.layout_name, layouts, "a layout")
 
     def _chosen(self, name: SymbolRefAttr, known: Mapping[int, T], what: str) -> T:
-        """Return what the value of a constant means."""
         value = self._constant(name.root_reference.data)
         if value not in known:
             raise SimulationError(
@@ -197,7 +196,6 @@ class Matrices:
         return known[value]
 
     def shape(self, matrix: MatrixType) -> tuple[int, int]:
-        """Return M and N."""
         return self.static(matrix).shape
 
     def scope(self, matrix: MatrixType) -> Scope:
@@ -227,7 +225,6 @@ class Matrices:
         return found
 
     def _constant(self, name: str) -> int:
-        """Return the value of a specialisation constant."""
         if name not in self.constants:
             raise SimulationError(f"no coopmatrix.spec_constant is called @{name}")
         return self.constants[name]
@@ -250,8 +247,3 @@ def constants_of(module: ModuleOp, given: Mapping[str, int]) -> dict[str, int]:
             f"{sorted(found)}, got {unknown}"
         )
     return found | dict(given)
-
-
-def is_integer(matrix: MatrixType) -> bool:
-    """Whether a matrix holds integers."""
-    return isinstance(matrix.element_type, IntegerType)

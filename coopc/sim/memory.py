@@ -12,8 +12,9 @@ pattern of bits.  What else is known of memory is in its shadow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import prod
 
 import numpy as np
@@ -36,7 +37,7 @@ from coopc.sim.values import (
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Buffer:
+class Allocation:
     """A piece of memory; its array is what programs change."""
 
     data: Array
@@ -61,7 +62,7 @@ class Buffer:
 class MemRef:
     """A buffer seen through an offset, sizes and strides: arrays as all indices are."""
 
-    buffer: Buffer
+    buffer: Allocation
     element_type: Attribute
     offset: Array
     """In elements, as sizes and strides."""
@@ -77,19 +78,8 @@ class MemRef:
 
 
 def memref_type(type: Attribute) -> MemRefType:
-    """Return a type that an operation constrains to be that of a memref."""
     assert isa(type, MemRefType), type
     return type
-
-
-def identity_strides(sizes: Sequence[Array]) -> tuple[Array, ...]:
-    """Return the strides of memory in row-major order."""
-    strides: list[Array] = []
-    stride = number(1)
-    for size in reversed(sizes):
-        strides.insert(0, stride)
-        stride = stride * size
-    return tuple(strides)
 
 
 def type_strides(type: MemRefType, sizes: Sequence[Array]) -> tuple[Array, ...]:
@@ -99,23 +89,26 @@ def type_strides(type: MemRefType, sizes: Sequence[Array]) -> tuple[Array, ...]:
         SimulationError: the type has no strides, or dynamic ones.
     """
     if isinstance(type.layout, NoneAttr):
-        return identity_strides(sizes)
+        # In row-major order.
+        strides = [*accumulate(reversed(sizes[1:]), np.multiply, initial=number(1))]
+        return tuple(reversed(strides[: len(sizes)]))
     strides = type.get_strides()
     if strides is None or None in strides:
         raise SimulationError(f"the strides of {type} are not known")
     return tuple(number(stride) for stride in strides if stride is not None)
 
 
-def type_sizes(type: MemRefType, dynamic: Sequence[Array]) -> tuple[Array, ...]:
-    """Return the sizes of a type, the dynamic ones given in order."""
+def with_dynamic(
+    static: Iterable[int], dynamic: Iterable[Array] = ()
+) -> tuple[Array, ...]:
+    """Return numbers as arrays, those that are dynamic from others in order."""
     rest = iter(dynamic)
     return tuple(
-        next(rest) if size == DYNAMIC_INDEX else number(size)
-        for size in type.get_shape()
+        next(rest) if size == DYNAMIC_INDEX else number(size) for size in static
     )
 
 
-def whole(buffer: Buffer, type: MemRefType, sizes: tuple[Array, ...]) -> MemRef:
+def whole(buffer: Allocation, type: MemRefType, sizes: tuple[Array, ...]) -> MemRef:
     """Return a memref of a type to all of a buffer."""
     return MemRef(buffer, element_of(type), number(0), sizes, type_strides(type, sizes))
 
@@ -204,12 +197,11 @@ def chosen_memref(condition: Array, new: MemRef, old: MemRef) -> MemRef:
         pairs = zip(one, other, strict=True)
         return tuple(np.where(condition, x, y) for x, y in pairs)
 
-    return MemRef(
-        new.buffer,
-        new.element_type,
-        np.where(condition, new.offset, old.offset),
-        merged(new.sizes, old.sizes),
-        merged(new.strides, old.strides),
+    return replace(
+        new,
+        offset=np.where(condition, new.offset, old.offset),
+        sizes=merged(new.sizes, old.sizes),
+        strides=merged(new.strides, old.strides),
     )
 
 
@@ -241,8 +233,8 @@ def in_elements(memory: MemRef, element: Attribute) -> MemRef:
 
 
 def _reinterpreted(
-    buffer: Buffer, scalar: Attribute, element: Attribute, width: int
-) -> tuple[Buffer, int]:
+    buffer: Allocation, scalar: Attribute, element: Attribute, width: int
+) -> tuple[Allocation, int]:
     """Return the same bits as elements, and how many one pointee is."""
     before, after = memory_dtype(scalar), memory_dtype(element)
     bytes = before.itemsize * width

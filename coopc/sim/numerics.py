@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -194,8 +195,7 @@ def _sticky(array: Array) -> Array:
 # The functions on floats that operations are made of: one table.
 #
 # Each says how it is computed on arrays, and how errors of its operands reach the
-# result
-# (`spread`), for runs that track them: see `coopc.sim.tracked`.
+# result (`spread`), for runs that track them: see `coopc.sim.tracked`.
 
 Compute: TypeAlias = Callable[..., Array]
 Spread: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], Array]
@@ -206,7 +206,6 @@ Spread: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], Array]
 class FloatFunction:
     """A function of one to three floats of a type to one of that type."""
 
-    name: str
     compute: Compute
     """On arrays of the type, bf16 as f32; of f64 where `wide`."""
     spread: Spread
@@ -217,6 +216,8 @@ class FloatFunction:
     ulps: float = 0.5
     """The greatest error of an implementation, in units in the last place; of library
     functions as in OpenCL C 3.0, table "ULP values for single precision"."""
+    compute_f64: Compute | None = None
+    """On f64, if rounding what `compute` gives would round twice."""
 
 
 def _sum_of_errors(x: Sequence[Array], e: Sequence[Array]) -> Array:
@@ -225,21 +226,14 @@ def _sum_of_errors(x: Sequence[Array], e: Sequence[Array]) -> Array:
 
 
 def _greatest_error(x: Sequence[Array], e: Sequence[Array]) -> Array:
-    """Of a choice between operands: the greatest."""
-    found = e[0]
-    for other in e[1:]:
-        found = np.maximum(found, other)
-    return found
+    """Of a choice between operands."""
+    return reduce(np.maximum, e)
 
 
 def _product(x: Sequence[Array], e: Sequence[Array]) -> Array:
-    """Of `x * y`."""
-    return np.abs(x[0]) * e[1] + np.abs(x[1]) * e[0] + e[0] * e[1]
-
-
-def _product_and_sum(x: Sequence[Array], e: Sequence[Array]) -> Array:
-    """Of `x * y + z`."""
-    return _product(x, e) + e[2]
+    """Of `x * y`, and of `x * y + z`."""
+    found = np.abs(x[0]) * e[1] + np.abs(x[1]) * e[0] + e[0] * e[1]
+    return sum(e[2:], found)
 
 
 def _quotient(x: Sequence[Array], e: Sequence[Array]) -> Array:
@@ -247,6 +241,11 @@ def _quotient(x: Sequence[Array], e: Sequence[Array]) -> Array:
     room = np.abs(x[1]) - e[1]
     error = (e[0] + np.abs(x[0] / x[1]) * e[1]) / room
     return np.where((e[0] == 0) & (e[1] == 0), 0.0, np.where(room > 0, error, np.inf))
+
+
+def _by_slope(slope: float) -> Spread:
+    """Of a function whose slope is at most that."""
+    return lambda x, e: slope * e[0]
 
 
 def _by_values(compute: Compute) -> Spread:
@@ -266,21 +265,6 @@ def _by_values(compute: Compute) -> Spread:
                 change = np.where(error == 0, 0.0, change)
                 found = found + np.where(np.isnan(change), np.inf, change)
         return np.where(np.isnan(here), 0.0, found)
-
-    return spread
-
-
-def _by_error(x: Sequence[Array], e: Sequence[Array]) -> Array:
-    """Of a function whose slope is at most 1: the error of x."""
-    return e[0]
-
-
-def _by_step(compute: Compute) -> Spread:
-    """Of a function to whole numbers: by whether the error reaches a step."""
-
-    def spread(x: Sequence[Array], e: Sequence[Array]) -> Array:
-        below, above = compute(x[0] - e[0]), compute(x[0] + e[0])
-        return np.where(e[0] == 0, 0.0, np.abs(above - below))
 
     return spread
 
@@ -323,91 +307,77 @@ def _rsqrt(x: Array) -> Array:
     return 1.0 / np.sqrt(x)
 
 
-_ERF_SLOPE = 2 / math.sqrt(math.pi)
+def _chosen(compute: Compute, spread: Spread = _greatest_error) -> FloatFunction:
+    """Return a function that gives an operand, or one with another sign."""
+    return FloatFunction(compute, spread, exact=True)
 
 
-def _by_erf(x: Sequence[Array], e: Sequence[Array]) -> Array:
-    """Of erf: its slope is at most 2 / sqrt(pi)."""
-    return _ERF_SLOPE * e[0]
+def _whole(compute: Compute) -> FloatFunction:
+    """Return a function to whole numbers, whose error is the steps that x's reaches."""
+
+    def spread(x: Sequence[Array], e: Sequence[Array]) -> Array:
+        below, above = compute(x[0] - e[0]), compute(x[0] + e[0])
+        return np.where(e[0] == 0, 0.0, np.abs(above - below))
+
+    return FloatFunction(compute, spread, exact=True)
 
 
-def _arithmetic() -> list[FloatFunction]:
-    """Return the functions that are rounded exactly."""
-    return [
-        FloatFunction("add", np.add, _sum_of_errors),
-        FloatFunction("sub", np.subtract, _sum_of_errors),
-        FloatFunction("mul", np.multiply, _product),
-        FloatFunction("div", np.divide, _quotient, ulps=2.5),
-        FloatFunction("precise_div", np.divide, _quotient),
-        FloatFunction("precise_sqrt", np.sqrt, _by_values(np.sqrt), wide=True),
-        FloatFunction("rem", np.fmod, _by_values(np.fmod)),
-        FloatFunction("fma", fused_multiply_add, _product_and_sum, wide=True),
-        FloatFunction("neg", np.negative, _greatest_error, exact=True),
-        FloatFunction("abs", np.abs, _greatest_error, exact=True),
-        FloatFunction("copysign", np.copysign, _by_error, exact=True),
-        FloatFunction("minimum", minimum, _greatest_error, exact=True),
-        FloatFunction("maximum", maximum, _greatest_error, exact=True),
-        FloatFunction("minnum", min_number, _greatest_error, exact=True),
-        FloatFunction("maxnum", max_number, _greatest_error, exact=True),
-    ]
-
-
-def _to_whole_numbers() -> list[FloatFunction]:
-    """Return the functions that round to whole numbers."""
-    found: dict[str, Compute] = {
-        "ceil": np.ceil,
-        "floor": np.floor,
-        "trunc": np.trunc,
-        "roundeven": np.rint,
-        "round": _round_away,
-    }
-    return [
-        FloatFunction(name, compute, _by_step(compute), exact=True)
-        for name, compute in found.items()
-    ]
-
-
-def _library() -> list[FloatFunction]:
-    """Return the functions of a mathematical library."""
-    found: dict[str, tuple[Compute, float]] = {
-        "acos": (np.arccos, 4),
-        "acosh": (np.arccosh, 4),
-        "asin": (np.arcsin, 4),
-        "asinh": (np.arcsinh, 4),
-        "atan": (np.arctan, 5),
-        "atanh": (np.arctanh, 5),
-        "atan2": (np.arctan2, 6),
-        "cbrt": (np.cbrt, 2),
-        "cosh": (np.cosh, 4),
-        "exp": (np.exp, 3),
-        "exp2": (np.exp2, 3),
-        "expm1": (np.expm1, 3),
-        "log": (np.log, 3),
-        "log10": (np.log10, 3),
-        "log1p": (np.log1p, 2),
-        "log2": (np.log2, 3),
-        "powf": (np.power, 16),
-        "rsqrt": (_rsqrt, 2),
-        "sinh": (np.sinh, 4),
-        "sqrt": (np.sqrt, 3),
-        "tan": (np.tan, 5),
-        "tanh": (np.tanh, 5),
-    }
-    functions = [
-        FloatFunction(name, compute, _by_values(compute), wide=True, ulps=ulps)
-        for name, (compute, ulps) in found.items()
-    ]
-    functions += [
-        FloatFunction("sin", np.sin, _by_error, wide=True, ulps=4),
-        FloatFunction("cos", np.cos, _by_error, wide=True, ulps=4),
-        FloatFunction("erf", _erf, _by_erf, wide=True, ulps=16),
-    ]
-    return functions
+def _library(
+    compute: Compute, ulps: float = 0.5, spread: Spread | None = None
+) -> FloatFunction:
+    """Return a function of a mathematical library."""
+    spread = spread or _by_values(compute)
+    return FloatFunction(compute, spread, wide=True, ulps=ulps)
 
 
 FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
-    function.name: function
-    for function in (*_arithmetic(), *_to_whole_numbers(), *_library())
+    "add": FloatFunction(np.add, _sum_of_errors),
+    "sub": FloatFunction(np.subtract, _sum_of_errors),
+    "mul": FloatFunction(np.multiply, _product),
+    "div": FloatFunction(np.divide, _quotient, ulps=2.5),
+    "precise_div": FloatFunction(np.divide, _quotient),
+    "precise_sqrt": _library(np.sqrt),
+    "rem": FloatFunction(np.fmod, _by_values(np.fmod)),
+    "fma": FloatFunction(
+        fused_multiply_add, _product, wide=True, compute_f64=fused_multiply_add_f64
+    ),
+    "neg": _chosen(np.negative),
+    "abs": _chosen(np.abs),
+    "copysign": _chosen(np.copysign, _by_slope(1.0)),
+    "minimum": _chosen(minimum),
+    "maximum": _chosen(maximum),
+    "minnum": _chosen(min_number),
+    "maxnum": _chosen(max_number),
+    "ceil": _whole(np.ceil),
+    "floor": _whole(np.floor),
+    "trunc": _whole(np.trunc),
+    "roundeven": _whole(np.rint),
+    "round": _whole(_round_away),
+    "acos": _library(np.arccos, 4),
+    "acosh": _library(np.arccosh, 4),
+    "asin": _library(np.arcsin, 4),
+    "asinh": _library(np.arcsinh, 4),
+    "atan": _library(np.arctan, 5),
+    "atanh": _library(np.arctanh, 5),
+    "atan2": _library(np.arctan2, 6),
+    "cbrt": _library(np.cbrt, 2),
+    "cos": _library(np.cos, 4, _by_slope(1.0)),
+    "cosh": _library(np.cosh, 4),
+    "erf": _library(_erf, 16, _by_slope(2 / math.sqrt(math.pi))),
+    "exp": _library(np.exp, 3),
+    "exp2": _library(np.exp2, 3),
+    "expm1": _library(np.expm1, 3),
+    "log": _library(np.log, 3),
+    "log10": _library(np.log10, 3),
+    "log1p": _library(np.log1p, 2),
+    "log2": _library(np.log2, 3),
+    "powf": _library(np.power, 16),
+    "rsqrt": _library(_rsqrt, 2),
+    "sin": _library(np.sin, 4, _by_slope(1.0)),
+    "sinh": _library(np.sinh, 4),
+    "sqrt": _library(np.sqrt, 3),
+    "tan": _library(np.tan, 5),
+    "tanh": _library(np.tanh, 5),
 }
 
 
@@ -418,27 +388,28 @@ FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
 # beside it, and overrides what has to know.
 #
 # A product of matrices of floats is `c`, to which the products of elements are added
-# one
-# after the other, by ascending k, in f32 (in f64 if any of the four types is f64), and
-# is
-# then rounded to the type of the result.  Products of f16 and bf16 are exact in f32.
+# one after the other, by ascending k, in f32 (in f64 if any of the four types is f64),
+# and is then rounded to the type of the result.  Products of f16 and bf16 are exact in
+# f32.
+
+Matrices: TypeAlias = tuple[Array, Array, Array]
+"""a, b and c, their last two axes rows and columns."""
+Types: TypeAlias = tuple[Attribute, Attribute, Attribute, Attribute]
+"""The element types of a, b, c and the result."""
 
 
 class Numerics:
     """Floats as they are."""
 
     def value_dtype(self, type: Attribute) -> DType:
-        """Return how values of a type are kept in arrays."""
         return value_dtype(type)
 
     def from_memory(self, array: Array, type: Attribute) -> Array:
-        """Return the values that memory holds."""
         if isinstance(type, BFloat16Type):
             return bf16_from_bits(array)
         return array if is_float(type) else wrapped(array, type)
 
     def to_memory(self, array: Array, type: Attribute) -> Array:
-        """Return values as memory holds them."""
         return bits_from_bf16(array) if isinstance(type, BFloat16Type) else array
 
     def with_stored_errors(
@@ -469,7 +440,6 @@ class Numerics:
         return array
 
     def compared(self, x: Array, y: Array, type: Attribute) -> tuple[Array, Array]:
-        """Return floats of a type to compare with each other."""
         return self.plain(x, type), self.plain(y, type)
 
     def given(self, array: Array, type: Attribute) -> Array:
@@ -494,8 +464,8 @@ class Numerics:
 
     def apply(self, function: FloatFunction, type: Attribute, *args: Array) -> Array:
         """Return a function of floats of a type, rounded to it."""
-        if function.name == "fma" and isinstance(type, Float64Type):
-            return fused_multiply_add_f64(*args)
+        if function.compute_f64 is not None and isinstance(type, Float64Type):
+            return function.compute_f64(*args)
         if function.wide:
             args = tuple(x.astype(np.float64) for x in args)
         found = function.compute(*args)
@@ -504,11 +474,9 @@ class Numerics:
         return rounded(found, type)
 
     def call(self, name: str, type: Attribute, *args: Array) -> Array:
-        """Return the function of that name in the table."""
         return self.apply(FLOAT_FUNCTIONS[name], type, *args)
 
     def convert(self, array: Array, source: Attribute, result: Attribute) -> Array:
-        """Return floats as floats of another type."""
         return rounded(array, result)
 
     def of_integers(self, array: Array, result: Attribute) -> Array:
@@ -536,18 +504,10 @@ class Numerics:
         """Return f32 with so many low bits zero."""
         return (array.view(np.int32) & np.int32(-1 << bits)).view(np.float32)
 
-    def multiply_add(
-        self,
-        matrices: tuple[Array, Array, Array],
-        types: tuple[Attribute, Attribute, Attribute, Attribute],
-    ) -> Array:
-        """Return `a * b + c` of matrices of floats: see the module.
-
-        Args:
-            matrices: a, b and c, their last two axes rows and columns.
-            types: the element types of a, b, c and the result.
-        """
-        dtype = accumulator(types)
+    def multiply_add(self, matrices: Matrices, types: Types) -> Array:
+        """Return `a * b + c` of matrices of floats: see above."""
+        wide = any(isinstance(type, Float64Type) for type in types)
+        dtype = np.dtype(np.float64 if wide else np.float32)
         a, b, c = (x.astype(dtype, copy=False) for x in matrices)
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
         total = np.empty((*batch, *c.shape[-2:]), dtype)
@@ -559,24 +519,14 @@ class Numerics:
         return rounded(total, types[3])
 
     def product(
-        self,
-        result: Array,
-        matrices: tuple[Array, Array, Array],
-        types: tuple[Attribute, Attribute, Attribute, Attribute],
-        least: float = 0.0,
+        self, result: Array, matrices: Matrices, types: Types, least: float = 0.0
     ) -> Array:
         """Return a product that hardware sums in a way of its own, given its result.
 
         Args:
             result: `a * b + c` of the plain matrices.
-            matrices: a, b and c, their last two axes rows and columns.
-            types: the element types of a, b, c and the result.
+            matrices: its operands.
+            types: of them and of the result.
             least: what is smaller, of operands, products or sums, may count as zero.
         """
         return result
-
-
-def accumulator(types: tuple[Attribute, ...]) -> DType:
-    """Return what a product of matrices of such floats is summed in."""
-    wide = any(isinstance(type, Float64Type) for type in types)
-    return np.dtype(np.float64 if wide else np.float32)

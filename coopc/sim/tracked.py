@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum, auto
+from functools import reduce
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -33,9 +34,9 @@ from xdsl.ir import Attribute
 
 from coopc.rounding import FORMATS, FloatFormat
 from coopc.sim import values
-from coopc.sim.numerics import FloatFunction, Numerics
+from coopc.sim.numerics import FloatFunction, Matrices, Numerics, Types
 from coopc.sim.undefined import StoredErrors
-from coopc.sim.values import Array, DType, choose, is_float
+from coopc.sim.values import Array, DType, is_float
 
 Complex: TypeAlias = npt.NDArray[np.complex128]
 
@@ -59,12 +60,10 @@ class Inputs(StrEnum):
 
 
 def errors_of(array: Array) -> Array:
-    """Return the bounds beside tracked values."""
     return cast(Complex, array).imag
 
 
 def format_of(type: Attribute) -> FloatFormat:
-    """Return the format of a type of floats."""
     return _FORMATS[type.__class__]
 
 
@@ -95,8 +94,11 @@ class Tracked(Numerics):
         self.lost = False
         """Whether a value with an error went on without its bound."""
 
+    def _lose(self, where: Array) -> None:
+        """Note which values with an error go on without its bound."""
+        self.lost = self.lost or bool(where.any())
+
     def value_dtype(self, type: Attribute) -> DType:
-        """Return how values of a type are kept in arrays."""
         return TRACKED if is_float(type) else super().value_dtype(type)
 
     def from_memory(self, array: Array, type: Attribute) -> Array:
@@ -122,15 +124,13 @@ class Tracked(Numerics):
         if errors.is_exact:
             return values
         bounds, lost = errors.load(cells, type)
-        self.lost = self.lost or bool((lost if active is None else lost & active).any())
+        self._lose(lost if active is None else lost & active)
         return _joined(cast(Complex, values).real, bounds) if is_float(type) else values
 
     def errors(self, array: Array, type: Attribute) -> Array | None:
-        """Return the bounds."""
         return errors_of(array).copy() if is_float(type) else None
 
     def plain(self, array: Array, type: Attribute) -> Array:
-        """Return values without their bounds."""
         if not is_float(type):
             return array
         return cast(Complex, array).real.astype(values.value_dtype(type))
@@ -181,7 +181,6 @@ class Tracked(Numerics):
         return _joined(found, errors_of(array) + own)
 
     def of_integers(self, array: Array, result: Attribute) -> Array:
-        """Return integers as floats."""
         found = super().of_integers(array, result)
         plain = self.plain(found, result)
         own = self._rounding(plain, array.astype(np.float64), result)
@@ -194,20 +193,20 @@ class Tracked(Numerics):
         """Return floats as integers: bounds are lost where they reach another one."""
         value, error = cast(Complex, array).real, errors_of(array)
         moved = np.trunc(value - error) != np.trunc(value + error)
-        self.lost = self.lost or bool((moved & (error > 0)).any())
+        self._lose(moved & (error > 0))
         return super().to_integers(array, source, result, is_signed)
 
     def compared(self, x: Array, y: Array, type: Attribute) -> tuple[Array, Array]:
         """Return floats to compare: bounds are lost where another result is near."""
         error = errors_of(x) + errors_of(y)
         near = np.abs(cast(Complex, x).real - cast(Complex, y).real) <= error
-        self.lost = self.lost or bool((near & (error > 0)).any())
+        self._lose(near & (error > 0))
         return super().compared(x, y, type)
 
     def bitcast(self, array: Array, source: Attribute, result: Attribute) -> Array:
         """Return the bits as another type: bounds are lost."""
         if is_float(source) and source != result:
-            self.lost = self.lost or bool((errors_of(array) > 0).any())
+            self._lose(errors_of(array) > 0)
         return array if source == result else super().bitcast(array, source, result)
 
     def cut(self, array: Array, bits: int) -> Array:
@@ -219,27 +218,21 @@ class Tracked(Numerics):
         own = np.where(errors > 0, unit * np.abs(plain), dropped)
         return _joined(found, errors + own)
 
-    def multiply_add(
-        self,
-        matrices: tuple[Array, Array, Array],
-        types: tuple[Attribute, Attribute, Attribute, Attribute],
-    ) -> Array:
-        """Return `a * b + c` and the bound of its error: see the module."""
+    def _all_plain(self, matrices: Matrices, types: Types) -> Matrices:
         pairs = zip(matrices, types[:3], strict=True)
         a, b, c = (self.plain(x, type) for x, type in pairs)
-        result = super().multiply_add((a, b, c), types)
+        return a, b, c
+
+    def multiply_add(self, matrices: Matrices, types: Types) -> Array:
+        """Return `a * b + c` and the bound of its error: see the module."""
+        result = super().multiply_add(self._all_plain(matrices, types), types)
         return self.product(result, matrices, types)
 
     def product(
-        self,
-        result: Array,
-        matrices: tuple[Array, Array, Array],
-        types: tuple[Attribute, Attribute, Attribute, Attribute],
-        least: float = 0.0,
+        self, result: Array, matrices: Matrices, types: Types, least: float = 0.0
     ) -> Array:
         """Return a computed `a * b + c` with the bound of its error."""
-        pairs = zip(matrices, types[:3], strict=True)
-        a, b, c = (self.plain(x, type) for x, type in pairs)
+        a, b, c = self._all_plain(matrices, types)
         size_a, size_b, size_c = (np.abs(x).astype(np.float64) for x in (a, b, c))
         error_a, error_b, error_c = (errors_of(x) for x in matrices)
         magnitude = np.matmul(size_a, size_b) + size_c
@@ -277,13 +270,10 @@ def _spread(
     function: FloatFunction, args: Sequence[Array], errors: Sequence[Array]
 ) -> Array:
     """Return how far a result moves when its operands do."""
-    exact = errors[0] == 0
-    for error in errors[1:]:
-        exact = exact & (error == 0)
-    none = np.zeros(exact.shape)
+    exact: Array = reduce(np.maximum, errors) == 0
     if exact.all():
-        return none
-    return choose(exact, none, function.spread(args, errors))
+        return np.zeros(exact.shape)
+    return np.where(exact, 0.0, function.spread(args, errors))
 
 
 def _joined(value: Array, error: Array) -> Array:

@@ -1,7 +1,6 @@
 """Run a kernel of Triton GPU IR on numpy arrays: its tensors whole, not in lanes.
 
->>> from coopc.sim.triton import simulate_triton
->>> run = simulate_triton(module, "copy", [a, b, n], grid=(4,))  # doctest: +SKIP
+    run = simulate_triton(module, "copy", [a, b, n], grid=(4,))
 
 An argument for a pointer is an array of any shape without gaps, changed in place.
 """
@@ -27,14 +26,7 @@ from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import ModuleFacts, in_memory
 from coopc.passes.triton.settle_tt_descriptors import make_host_descriptors
 from coopc.sim.launch import Argument
-from coopc.sim.simulate import Run, simulate
-
-# Run a kernel of Triton GPU IR on numpy arrays: its tensors whole, not in lanes.
-#
-# >>> from coopc.sim.simulate import simulate_triton
-# >>> run = simulate_triton(module, "copy", [a, b, n], grid=(4,))  # doctest: +SKIP
-#
-# An argument for a pointer is an array of any shape without gaps, changed in place.
+from coopc.sim.simulate import SimulatedRun, simulate
 
 
 def simulate_triton(
@@ -42,7 +34,7 @@ def simulate_triton(
     name: str,
     arguments: Sequence[Argument],
     grid: tuple[int, ...],
-) -> Run:
+) -> SimulatedRun:
     """Run a kernel for all work-groups of a grid.
 
     Args:

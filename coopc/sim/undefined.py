@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects
 
+from coopc.dialects import effects
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.values import AXES, Array, trailing
 
 ELEMENTWISE = ("arith", "math")
 """Dialects whose operations go through each element, but for divisions."""
 
-DIVISIONS: tuple[type[Operation], ...] = (
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-    arith.DivSIOp,
-    arith.DivUIOp,
-    arith.FloorDivSIOp,
-    arith.RemSIOp,
-    arith.RemUIOp,
-)
+DIVISIONS = (*effects.DIVISIONS, arith.DivSIOp, arith.DivUIOp)
 
 # By name, so that a program without them does not import their dialects.
 MOVES = frozenset(
@@ -71,33 +65,36 @@ class Poisons:
     def through(
         self,
         op: Operation,
-        environment: Mapping[SSAValue, Any],
-        run: Callable[[Mapping[SSAValue, Any]], tuple[Any, ...]],
+        inputs: Sequence[Any],
+        run: Callable[..., tuple[Any, ...]],
         mask: Array | None,
     ) -> tuple[Poison | None, ...]:
-        """Return the poison of each result of an operation that has some as operand.
+        """Return the poison of each result of an operation, by that of its operands.
 
-        Args:
-            op: the operation.
-            environment: what values are.
-            run: gives the results of the operation for other values of its operands.
-            mask: who is active.
+        `inputs` are what these are, and `run` gives the results for others.
 
         Raises:
             UndefinedBehaviour: the operation observes it.
         """
+        none = (None,) * len(op.results)
+        if not self.values:
+            return none
         found = [self.values[x] for x in op.operands if x in self.values]
         if not found:
-            return (None,) * len(op.results)
+            return none
         error = found[0].error
         if isinstance(op, arith.SelectOp):
-            where = self._selected(op, environment)
+            where = self._selected(op, inputs)
             return (Poison(where, error) if where.any() else None,)
         if op.name in MOVES and not any(
             isinstance(x.type, IndexType) and x in self.values for x in op.operands
         ):
-            wheres = run({x: self._where(x, environment[x]) for x in _moved(op)})
-            return tuple(Poison(where.astype(np.bool_), error) for where in wheres)
+            # Where the elements go, so does their poison.
+            moved = [
+                x if isinstance(value.type, IndexType) else self._where(value, x)
+                for value, x in zip(op.operands, inputs, strict=True)
+            ]
+            return tuple(Poison(x.astype(np.bool_), error) for x in run(*moved))
         where = found[0].where
         for other in found[1:]:
             where = where | other.where
@@ -107,11 +104,13 @@ class Poisons:
             where = where & trailing(mask, where.ndim - AXES)
         if where.any():
             raise error
-        return (None,) * len(op.results)
+        return none
 
-    def settle(self, op: Operation, spread: tuple[Poison | None, ...]) -> None:
+    def settle(self, op: Operation, spread: Sequence[Poison | None]) -> None:
         """Keep the poison of the results of an operation that has run."""
         made, self.made = self.made, None
+        if made is None and not self.values and not any(spread):
+            return
         for result, poison in zip(op.results, spread, strict=True):
             if made is not None:
                 made.error.op = op
@@ -129,13 +128,13 @@ class Poisons:
         shape = np.broadcast_shapes(array.shape, where.shape)
         return np.broadcast_to(where, shape)
 
-    def _selected(
-        self, op: arith.SelectOp, environment: Mapping[SSAValue, Any]
-    ) -> Array:
+    def _selected(self, op: arith.SelectOp, inputs: Sequence[Any]) -> Array:
         """Return which part of the result of a select is poison."""
-        condition, x, y = op.operands
-        chosen: Array = environment[condition]
-        wheres = [self._where(each, environment[each]) for each in (x, y)]
+        condition, *choices = op.operands
+        chosen: Array = inputs[0]
+        wheres = [
+            self._where(value, x) for value, x in zip(choices, inputs[1:], strict=True)
+        ]
         axes = max(where.ndim for where in wheres) - chosen.ndim
         where = np.where(trailing(chosen, axes), *wheres)
         if condition in self.values:
@@ -143,35 +142,25 @@ class Poisons:
         return where
 
 
-def _moved(op: Operation) -> list[SSAValue]:
-    """Return the operands whose elements an operation gives."""
-    return [x for x in op.operands if not isinstance(x.type, IndexType)]
-
-
 # Races: accesses to one place that nothing orders, one of which writes.
 #
 # Work-items run in step here, on a device they do not: a program that lacks a barrier
-# is
-# right on the simulator and wrong elsewhere.  So each cell of memory that several
+# is right on the simulator and wrong elsewhere.  So each cell of memory that several
 # work-items see has a record of the last write and of the last reads, and of when they
 # were: a time is the number of barriers of the work-group and of the subgroup so far.
 #
 # Two accesses are ordered if they are by the same lane; by the same subgroup, with a
 # barrier of the subgroup or of the work-group between; or by the same work-group, with
 # a barrier of the work-group between.  Nothing orders those of two work-groups, but
-# that
-# one that acquires by an atomic access to global memory is taken to have waited: the
-# simulator does not know for whom.
+# that one that acquires by an atomic access to global memory is taken to have waited:
+# the simulator does not know for whom.
 #
 # An operation that lanes execute together, such as a load of a matrix, is by none of
-# them
-# in particular.  In global memory it is ordered with what they did together before, for
-# programs that update matrices in place; in memory of work-groups it is not.  A program
-# of Triton is one work-item.  Where its tensors are in lanes, several may load copies
-# of
-# an element, of which the first one is stored: in global memory the first work-item of
-# a
-# work-group that has read an element may write it.
+# them in particular.  In global memory it is ordered with what they did together
+# before, for programs that update matrices in place; in memory of work-groups it is
+# not.  A program of Triton is one work-item.  Where its tensors are in lanes, several
+# may load copies of an element, of which the first one is stored: in global memory the
+# first work-item of a work-group that has read an element may write it.
 #
 # What does not depend on the order is no race: two atomic accesses, a write of what is
 # there already.  The record of such a write is kept: another one may follow.
@@ -188,132 +177,117 @@ Name: TypeAlias = Callable[[int], str]
 UNCHANGED, PLAIN, ATOMIC = 0, 1, 2
 """Kinds of accesses: a write of what was there already, another one, an atomic one."""
 
+RECORD = np.dtype(
+    [
+        ("group", np.int32),  # in the grid, or SEVERAL
+        ("subgroup", np.int32),  # in its work-group, or SEVERAL, or TOGETHER
+        ("lane", np.int32),  # in its subgroup, or one of the numbers above
+        ("first", np.int32),  # the lowest work-item of the work-group among them
+        ("group_time", np.int32),  # barriers of the work-group so far; at first -1
+        ("subgroup_time", np.int32),  # barriers of the subgroup so far
+        ("kind", np.int32),
+    ]
+)
+"""An access: by whom, when and of which kind."""
 
-@dataclass(frozen=True, slots=True)
-class Accesses:
-    """Some accesses: by whom, when and of which kind, arrays of one shape."""
 
-    group: Array
-    """In the grid, or `SEVERAL`."""
-    subgroup: Array
-    """In its work-group, or `SEVERAL`, or `TOGETHER`."""
-    lane: Array
-    """In its subgroup, or one of the numbers above."""
-    first: Array
-    """The lowest work-item of the work-group among them."""
-    group_time: Array
-    """Barriers of the work-group so far; -1 before there was any access."""
-    subgroup_time: Array
-    """Barriers of the subgroup so far."""
-    kind: Array
+def _unordered(before: Array, now: Array, waited: Array) -> Array:
+    """Return which accesses are not ordered before later ones, whoever they are.
 
-    @classmethod
-    def none(cls, cells: int) -> Accesses:
-        """Return records of no access."""
-        return cls(*(np.full(cells, -1, np.int32) for _ in range(7)))
+    `waited` says which work-groups of the grid may have waited for others.
+    """
+    group = now["group"]
+    elsewhere = (before["group"] != group) | (group < 0)
+    other = (before["subgroup"] != now["subgroup"]) | (now["subgroup"] < 0)
+    at_once = before["subgroup_time"] == now["subgroup_time"]
+    inside = (before["group_time"] == now["group_time"]) & (other | at_once)
+    outside = (before["group_time"] >= 0) & ~(waited[group] & (group >= 0))
+    return np.where(elsewhere, outside, inside)
 
-    def at(self, places: Array) -> Accesses:
-        """Return the records of some cells."""
-        return Accesses(*(x[places] for x in self.columns))
 
-    def put(self, places: Array, accesses: Accesses) -> None:
-        """Replace the records of some cells."""
-        for column, values in zip(self.columns, accesses.columns, strict=True):
-            column[places] = values
+def _same_subgroup(before: Array, now: Array) -> Array:
+    same = before["group"] == now["group"]
+    return same & (before["subgroup"] == now["subgroup"])
 
-    def repeated(self, times: int) -> Accesses:
-        """Return the records of the parts of each cell."""
-        return Accesses(*(np.repeat(x, times) for x in self.columns))
 
-    @property
-    def columns(self) -> tuple[Array, ...]:
-        """The fields."""
-        return (
-            self.group,
-            self.subgroup,
-            self.lane,
-            self.first,
-            self.group_time,
-            self.subgroup_time,
-            self.kind,
-        )
+def _same_lane(before: Array, now: Array, together: bool) -> Array:
+    """Return which accesses are by the one lane that later ones are by.
 
-    def unordered(self, now: Accesses, waited: Array) -> Array:
-        """Return which of these are not ordered before later ones, whoever they are.
+    Those who do things together count as one if `together`.
+    """
+    one = (now["subgroup"] >= 0) & (now["lane"] >= 0)
+    if together:
+        one = one | ((now["subgroup"] != SEVERAL) & (now["lane"] == TOGETHER))
+    same = _same_subgroup(before, now) & (before["lane"] == now["lane"])
+    return same & one & (now["group"] >= 0)
 
-        Args:
-            now: the later ones.
-            waited: which work-groups of the grid may have waited for others.
-        """
-        elsewhere = (self.group != now.group) | (now.group < 0)
-        other = (self.subgroup != now.subgroup) | (now.subgroup < 0)
-        at_once = self.subgroup_time == now.subgroup_time
-        inside = (self.group_time == now.group_time) & (other | at_once)
-        outside = (self.group_time >= 0) & ~(waited[now.group] & (now.group >= 0))
-        return np.where(elsewhere, outside, inside)
 
-    def same_lane(self, now: Accesses, together: bool) -> Array:
-        """Return which of these are by the one lane that later ones are by.
+def _merged(before: Array, now: Array, where: Array, kind: np.ufunc) -> Array:
+    """Return records of later accesses, and of earlier ones with them `where` told."""
+    found = now.copy()
+    different = np.zeros_like(where)
+    for name in ("group", "subgroup", "lane"):
+        different = different | (where & (before[name] != now[name]))
+        found[name][different] = SEVERAL
+    for name, merge in (("first", np.minimum), ("kind", kind)):
+        found[name] = np.where(where, merge(before[name], now[name]), now[name])
+    return found
 
-        Args:
-            now: the later ones.
-            together: whether those who do things together count as one.
-        """
-        mine = (self.group == now.group) & (self.subgroup == now.subgroup)
-        one = (now.subgroup >= 0) & (now.lane >= 0)
-        if together:
-            one = one | ((now.subgroup != SEVERAL) & (now.lane == TOGETHER))
-        return mine & (self.lane == now.lane) & one & (now.group >= 0)
 
-    def merged(self, now: Accesses, where: Array) -> Accesses:
-        """Return later accesses, and where it is said these with them, as one."""
-        elsewhere = where & (self.group != now.group)
-        other = where & (elsewhere | (self.subgroup != now.subgroup))
-        lane = other | (where & (self.lane != now.lane))
-        return Accesses(
-            np.where(elsewhere, SEVERAL, now.group),
-            np.where(other, SEVERAL, now.subgroup),
-            np.where(lane, SEVERAL, now.lane),
-            np.where(where, np.minimum(self.first, now.first), now.first),
-            now.group_time,
-            now.subgroup_time,
-            now.kind,
-        )
+def _one_of_each(cells: Array, records: Array) -> tuple[Array, Array]:
+    """Return one record for each cell: of several ones, by all of them together."""
+    order = np.argsort(cells, kind="stable")
+    ordered, records = cells[order], records[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    found = records[starts]
+    several = np.zeros(found.shape, np.bool_)
+    for name in ("group", "subgroup", "lane"):
+        least = np.minimum.reduceat(records[name], starts)
+        most = np.maximum.reduceat(records[name], starts)
+        several = several | (least != most) | (least == SEVERAL)
+        found[name] = np.where(several, SEVERAL, least)
+    found["first"] = np.minimum.reduceat(records["first"], starts)
+    for name in ("group_time", "subgroup_time", "kind"):
+        found[name] = np.maximum.reduceat(records[name], starts)
+    return ordered[starts], found
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class CellAccess:
     """An operation on cells, before it is taken apart."""
 
     cells: Array
     """(..., parts)."""
     active: Array | None
     """Which elements are accessed, of the shape before the parts; all if it is None."""
-    columns: tuple[Array, ...]
-    """The fields of `Accesses`, which broadcast to the elements."""
+    fields: tuple[Array, ...]
+    """Those of a `RECORD`, which broadcast to the elements."""
     is_write: bool
 
-    def refined(self, times: int) -> Access:
-        """Return the operation on the parts of each cell."""
+    def refined(self, times: int) -> CellAccess:
         cells = self.cells[..., None] * times + np.arange(times)
         return replace(self, cells=cells.reshape(*self.cells.shape[:-1], -1))
 
-    def accesses(self) -> tuple[Array, Accesses]:
+    def touched(self) -> Array:
+        """Return the cells that are accessed, by whomever."""
+        if self.active is None:
+            return self.cells
+        cells, active = np.broadcast_arrays(self.cells, self.active[..., None])
+        return cells[active]
+
+    def records(self) -> tuple[Array, Array]:
         """Return which cells are accessed, by whom and when, one after the other."""
         active = np.True_ if self.active is None else self.active
-        shape = np.broadcast_shapes(
-            self.cells.shape[:-1],
-            active.shape,
-            *(column.shape for column in self.columns),
-        )
+        shapes = (active.shape, *(field.shape for field in self.fields))
+        shape = np.broadcast_shapes(self.cells.shape[:-1], *shapes)
         parts = self.cells.shape[-1]
         chosen = np.broadcast_to(active, shape)
         cells = np.broadcast_to(self.cells, (*shape, parts))[chosen].reshape(-1)
-        columns = (
-            np.broadcast_to(column, shape)[chosen].astype(np.int32)
-            for column in self.columns
-        )
-        return cells, Accesses(*(np.repeat(x, parts) for x in columns))
+        records = np.empty(np.count_nonzero(chosen), RECORD)
+        assert RECORD.names is not None
+        for name, values in zip(RECORD.names, self.fields, strict=True):
+            records[name] = np.broadcast_to(values, shape)[chosen]
+        return cells, np.repeat(records, parts)
 
 
 class RaceDetector:
@@ -329,197 +303,129 @@ class RaceDetector:
         self.is_shared = is_shared
         """Whether it is memory of work-groups."""
         self._touched = np.zeros(cells, np.bool_)
-        self._kept: list[Access] = []
+        self._kept: list[CellAccess] = []
         self._is_recording = False
 
     def refine(self, times: int) -> None:
         """Take each cell as so many smaller ones."""
         self._touched = np.repeat(self._touched, times)
         self._kept = [access.refined(times) for access in self._kept]
-        if not self._is_recording:
-            return
-        self.writes = self.writes.repeated(times)
-        self.reads = self.reads.repeated(times)
-        self._scratch = np.repeat(self._scratch, times)
+        if self._is_recording:
+            self.writes = np.repeat(self.writes, times)
+            self.reads = np.repeat(self.reads, times)
+            self._scratch = np.repeat(self._scratch, times)
 
-    def note(self, access: Access, name: Name) -> None:
-        """Note an operation.
-
-        Args:
-            access: the operation.
-            name: of a cell, for messages.
+    def note(self, access: CellAccess, name: Name) -> None:
+        """Note an operation; `name` gives that of a cell, for messages.
 
         Raises:
             UndefinedBehaviour: nothing orders it after another one to the same cell.
         """
-        if not self._is_recording:
-            found = self._touched[access.cells]
-            if access.active is not None:
-                found = found & access.active[..., None]
-            if not found.any():
-                self._touch(access)
-                self._kept.append(access)
-                return
-            self._record(name)
-        (self._write if access.is_write else self._read)(*access.accesses(), name)
-
-    def _touch(self, access: Access) -> None:
-        """Note which cells were accessed."""
-        if access.active is None:
-            self._touched[access.cells] = True
-            return
-        active = access.active[..., None]
-        cells, active = np.broadcast_arrays(access.cells, active)
-        self._touched[cells[active]] = True
-
-    def _record(self, name: Name) -> None:
-        """Begin to keep records, of what was noted so far too."""
         if self._is_recording:
+            self._record(access, name)
+            return
+        cells = access.touched()
+        self._kept.append(access)
+        if not self._touched[cells].any():
+            self._touched[cells] = True
             return
         self._is_recording = True
-        cells = self._touched.size
-        self.writes, self.reads = Accesses.none(cells), Accesses.none(cells)
-        self._scratch = np.empty(cells, np.int32)
-        for access in self._kept:
-            (self._write if access.is_write else self._read)(*access.accesses(), name)
+        self.writes, self.reads = np.full((2, self._touched.size), -1, RECORD)
+        self._scratch = np.empty(self._touched.size, np.int32)
+        for kept in self._kept:
+            self._record(kept, name)
         self._kept.clear()
 
-    def _read(self, places: Array, now: Accesses, name: Name) -> None:
-        """Note that cells are read.
-
-        Args:
-            places: numbers of cells, one for each access.
-            now: who reads them, and when.
-            name: of a cell, for messages.
+    def _record(self, access: CellAccess, name: Name) -> None:
+        """Check an operation against the records, and note it there.
 
         Raises:
-            UndefinedBehaviour: one was written, and no barrier was since.
+            UndefinedBehaviour: nothing orders it after another one to the same cell.
         """
-        places, now = self._one_each(places, now)
-        before = self.writes.at(places)
+        cells, now = access.records()
+        number = np.arange(cells.size, dtype=np.int32)
+        self._scratch[cells] = number
+        if (self._scratch[cells] != number).any():
+            cells, now = _one_of_each(cells, now)
+        (self._write if access.is_write else self._read)(cells, now, name)
+
+    def _read(self, cells: Array, now: Array, name: Name) -> None:
+        before = self.writes[cells]
         # What every lane has written, each of them may read.
-        own = (before.group == now.group) & (before.subgroup == now.subgroup)
-        own = (
-            own
-            & (before.lane == EACH_LANE)
-            & ((now.lane >= 0) | (now.lane == EACH_LANE))
-        )
-        wrong = (
-            before.unordered(now, self.waited) & ~self._same_lane(before, now) & ~own
-        )
-        wrong = wrong & (before.kind != UNCHANGED) & ~_both_atomic(before, now)
+        own = _same_subgroup(before, now) & (before["lane"] == EACH_LANE)
+        own = own & ((now["lane"] >= 0) | (now["lane"] == EACH_LANE))
+        wrong = self._is_race(before, now) & (before["kind"] != UNCHANGED) & ~own
         if wrong.any():
-            raise _race(("reads", "wrote"), places, wrong, (before, now), name)
-        reads = self.reads.at(places)
-        since = reads.unordered(now, self.waited) & ~self._same_lane(reads, now)
-        merged = reads.merged(now, since)
-        kind = np.where(since, np.minimum(reads.kind, now.kind), now.kind)
-        self.reads.put(places, replace(merged, kind=kind))
+            raise _race(("reads", "wrote"), cells, wrong, (before, now), name)
+        reads = self.reads[cells]
+        since = self._is_since(reads, now)
+        self.reads[cells] = _merged(reads, now, since, np.minimum)
 
-    def _write(self, places: Array, now: Accesses, name: Name) -> None:
-        """Note that cells are written; for the arguments see `_read`.
-
-        Raises:
-            UndefinedBehaviour: one was written or read, and no barrier was since.
-        """
-        places, now = self._one_each(places, now)
-        changed = now.kind != UNCHANGED
-        reads = self.reads.at(places)
-        wrong = reads.unordered(now, self.waited) & ~self._same_lane(reads, now)
-        wrong = wrong & changed & ~_both_atomic(reads, now)
+    def _write(self, cells: Array, now: Array, name: Name) -> None:
+        changed = now["kind"] != UNCHANGED
+        reads, before = self.reads[cells], self.writes[cells]
+        wrong = self._is_race(reads, now) & changed
         if not self.is_shared:
             wrong = wrong & ~_by_first(reads, now)
         if wrong.any():
-            raise _race(("writes", "read"), places, wrong, (reads, now), name)
-        before = self.writes.at(places)
-        since = before.unordered(now, self.waited) & ~self._same_lane(before, now)
-        wrong = since & changed & ~_both_atomic(before, now)
+            raise _race(("writes", "read"), cells, wrong, (reads, now), name)
+        wrong = self._is_race(before, now) & changed
         if wrong.any():
-            raise _race(("writes", "wrote"), places, wrong, (before, now), name)
-        merged = before.merged(now, since)
-        kind = np.where(since, np.maximum(before.kind, now.kind), now.kind)
-        self.writes.put(places, replace(merged, kind=kind))
+            raise _race(("writes", "wrote"), cells, wrong, (before, now), name)
+        since = self._is_since(before, now)
+        self.writes[cells] = _merged(before, now, since, np.maximum)
 
-    def _same_lane(self, before: Accesses, now: Accesses) -> Array:
-        """Return which accesses are by the lane that made those before."""
-        return before.same_lane(now, together=not self.is_shared)
+    def _is_since(self, before: Array, now: Array) -> Array:
+        """Return which accesses are by others, with nothing that orders them before."""
+        same = _same_lane(before, now, together=not self.is_shared)
+        return _unordered(before, now, self.waited) & ~same
 
-    def _one_each(self, places: Array, accesses: Accesses) -> tuple[Array, Accesses]:
-        """Return one access for each cell: of several ones, by all of them together."""
-        number = np.arange(places.size, dtype=np.int32)
-        self._scratch[places] = number
-        if (self._scratch[places] == number).all():
-            return places, accesses
-        order = np.argsort(places, kind="stable")
-        ordered = places[order]
-        starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-        accesses = accesses.at(order)
-
-        def merged(values: Array) -> Array:
-            least, most = (f.reduceat(values, starts) for f in (np.minimum, np.maximum))
-            return np.where(least == most, least, SEVERAL)
-
-        group, subgroup, lane, first, group_time, subgroup_time, kind = accesses.columns
-        one = merged(group)
-        part = np.where(one == SEVERAL, SEVERAL, merged(subgroup))
-        return ordered[starts], Accesses(
-            one,
-            part,
-            np.where(part == SEVERAL, SEVERAL, merged(lane)),
-            np.minimum.reduceat(first, starts),
-            np.maximum.reduceat(group_time, starts),
-            np.maximum.reduceat(subgroup_time, starts),
-            np.maximum.reduceat(kind, starts),
-        )
+    def _is_race(self, before: Array, now: Array) -> Array:
+        """Return which accesses are not ordered, and not both of them atomic."""
+        atomic = (before["kind"] == ATOMIC) & (now["kind"] == ATOMIC)
+        return self._is_since(before, now) & ~atomic
 
 
 def _race(
     verbs: tuple[str, str],
-    places: Array,
+    cells: Array,
     wrong: Array,
-    accesses: tuple[Accesses, Accesses],
+    records: tuple[Array, Array],
     name: Name,
 ) -> UndefinedBehaviour:
     """Return what is said of accesses that are not ordered.
 
     Args:
         verbs: what is done now, what was done before.
-        places: numbers of cells.
+        cells: that are accessed.
         wrong: which of them are accessed in no order.
-        accesses: those before and those now.
+        records: before and now.
         name: of a cell.
     """
     first = int(np.flatnonzero(wrong)[0])
-    before, now = accesses
-    group, other = int(now.group[first]), int(before.group[first])
-    apart = group != other or group < 0
-    new, old = (_who(each, first, apart) for each in (now, before))
+    before, now = (each[first] for each in records)
+    group = int(now["group"])
+    apart = group != int(before["group"]) or group < 0
+    new, old = (_who(each, apart) for each in (now, before))
     problem = "race between work-groups" if apart else "race: expected a barrier"
     does = verbs[0] if group >= 0 else verbs[0].removesuffix("s")
-    kinds = {int(each.kind[first]) for each in accesses}
+    kinds = {int(before["kind"]), int(now["kind"])}
     if ATOMIC in kinds and len(kinds) > 1:
         problem = f"atomic mixed with plain access, {problem}"
     return UndefinedBehaviour(
-        f"{problem}: {new} {does} {name(int(places[first]))}, which {old} {verbs[1]}"
+        f"{problem}: {new} {does} {name(int(cells[first]))}, which {old} {verbs[1]}"
     )
 
 
-def _by_first(reads: Accesses, now: Accesses) -> Array:
+def _by_first(reads: Array, now: Array) -> Array:
     """Return which writes are by the first work-item of those that have read."""
-    same = (reads.group == now.group) & (reads.first == now.first)
-    return same & (now.group >= 0) & (now.lane >= 0)
+    same = (reads["group"] == now["group"]) & (reads["first"] == now["first"])
+    return same & (now["group"] >= 0) & (now["lane"] >= 0)
 
 
-def _both_atomic(before: Accesses, now: Accesses) -> Array:
-    """Return which accesses are atomic, and those before them too."""
-    return (before.kind == ATOMIC) & (now.kind == ATOMIC)
-
-
-def _who(accesses: Accesses, position: int, with_group: bool) -> str:
+def _who(record: Any, with_group: bool) -> str:
     """Return who makes an access, in words."""
-    group, subgroup, lane = (
-        int(x[position]) for x in (accesses.group, accesses.subgroup, accesses.lane)
-    )
+    group, subgroup, lane = (int(record[x]) for x in ("group", "subgroup", "lane"))
     if group < 0:
         return "several work-groups"
     where = f" of work-group {group}" if with_group else ""
@@ -532,12 +438,10 @@ def _who(accesses: Accesses, position: int, with_group: bool) -> str:
 # Shadow memory: what is known of a buffer beside its contents.
 #
 # A cell is some bytes, as many as an element of the buffer has; where a view has
-# narrower
-# elements, cells are divided.  Known is who accessed a cell last (`races`), whether
-# anything was written to it (`written`), and how far from the exact number a float is
-# that it holds a part of (`errors`, in runs that track them).
-
-T = TypeVar("T")
+# narrower elements, cells are divided.  Known is who accessed a cell last (`races`),
+# whether anything was written to it (`written`), and how far from the exact number a
+# float is that it holds a part of (`errors`, in runs that track them).  Elements have
+# cells of shape (..., parts); those that are not `active` are not accessed.
 
 
 @dataclass(slots=True)
@@ -563,25 +467,14 @@ class StoredErrors:
         self.types = np.repeat(self.types, times)
 
     def load(self, cells: Array, type: Attribute) -> tuple[Array, Array]:
-        """Return the bounds of elements, and which were stored as another type.
-
-        Args:
-            cells: (..., parts), of each element.
-            type: that the elements are read as.
-        """
+        """Return the bounds of elements, and which were stored as another type."""
         found = self.bounds[cells]
         other = self.types[cells] != self.numbers.get(type, -1)
         lost = ((found > 0) & other).any(axis=-1)
         return np.where(lost, 0.0, found.max(axis=-1)), lost
 
     def store(self, cells: Array, bounds: Array | None, type: Attribute) -> None:
-        """Keep the bounds of elements.
-
-        Args:
-            cells: (..., parts), of each element.
-            bounds: (...); 0 if it is None.
-            type: of the elements.
-        """
+        """Keep the bounds of elements, (...), which are 0 if it is None."""
         if bounds is None or not bounds.any():
             if not self.is_exact:
                 self.bounds[cells] = 0.0
@@ -610,12 +503,7 @@ class Shadow:
     errors: StoredErrors | None = None
 
     def cells(self, places: Array, bytes: int) -> Array:
-        """Return the cells of some elements: (..., parts).
-
-        Args:
-            places: numbers of elements, in the row of all.
-            bytes: of an element.
-        """
+        """Return the cells of elements of some bytes, by their numbers among all."""
         if bytes < self.cell_bytes:
             self._refine(self.cell_bytes // bytes)
         parts = bytes // self.cell_bytes
@@ -635,10 +523,6 @@ class Shadow:
 
     def check_written(self, cells: Array, active: Array | None) -> None:
         """Check that something was written to what is read.
-
-        Args:
-            cells: (..., parts), of each element.
-            active: which elements are read; all if it is None.
 
         Raises:
             UndefinedBehaviour: nothing was.
@@ -670,16 +554,22 @@ class Shadows:
     tracks_errors: bool
 
     def of(
-        self, data: Array, name: str, *, is_new: bool, axes: int, may_race: bool
+        self,
+        data: Array,
+        name: str,
+        *,
+        axes: int,
+        may_race: bool,
+        is_new: bool = False,
     ) -> Shadow | None:
         """Return the shadow of a buffer; None if nothing is to be known of it.
 
         Args:
             data: its contents.
             name: of the buffer.
-            is_new: whether nothing is written there yet.
             axes: how many of the leading axes it has: 1 of a work-group's.
             may_race: whether several work-items see it, and one may write.
+            is_new: whether nothing is written there yet.
         """
         races = may_race and self.finds_races
         if not (races or is_new or self.tracks_errors):
@@ -699,62 +589,8 @@ class Shadows:
 
 # Which arguments a function writes: others need no search for races.
 
-# By name, so that the dialects that a program does not use are not imported.
-READS = frozenset(
-    (
-        "coopmatrix.fill",
-        "coopmatrix.load",
-        "coopmatrix.prefetch",
-        "memref.dim",
-        "memref.load",
-        "memref.rank",
-        "simt.block_read",
-        "tt.descriptor_load",
-        "tt.load",
-        "ttig.2d_block_load",
-        "ttig.2d_block_load_from_ptr",
-        "ttig.descriptor_prefetch",
-        "ttig.prefetch",
-        "vector.load",
-        "vector.maskedload",
-        "vector.transfer_read",
-        "xe.block_load",
-        "xe.block_load_2d",
-        "xe.block_prefetch_2d",
-        "xe.payload_load",
-        "xe.payload_prefetch",
-        "xe.payload_set_x",
-        "xe.payload_set_y",
-    )
-)
-"""What accesses memory and does not write."""
-VIEWS = frozenset(
-    (
-        "memref.assume_alignment",
-        "memref.cast",
-        "memref.collapse_shape",
-        "memref.expand_shape",
-        "memref.extract_strided_metadata",
-        "memref.memory_space_cast",
-        "memref.reinterpret_cast",
-        "memref.subview",
-        "memref.view",
-        "simt.view_elements",
-        "tt.addptr",
-        "tt.advance",
-        "tt.bitcast",
-        "tt.broadcast",
-        "tt.expand_dims",
-        "tt.make_tensor_descriptor",
-        "tt.make_tensor_ptr",
-        "tt.reshape",
-        "tt.splat",
-        "tt.unsplat",
-        "ttig.extract_desc",
-        "xe.payload_create",
-    )
-)
-"""What makes another way to see the same memory."""
+PAYLOADS = frozenset(("xe.payload_create", "xe.payload_set_x", "xe.payload_set_y"))
+"""What changes a payload, not the memory that it is the address of."""
 
 
 def written_arguments(func: FuncOp) -> frozenset[int]:
@@ -771,13 +607,20 @@ def written_arguments(func: FuncOp) -> frozenset[int]:
 
 def _is_written(memory: SSAValue) -> bool:
     """Whether memory may be written through a value, or a view of it."""
-    return any(
-        any(
+    for use in memory.uses:
+        op = use.operation
+        known = get_effects(op)
+        if known is None or op.regions or op.has_trait(IsTerminator):
+            return True
+        kinds = {effect.kind for effect in known}
+        if MemoryEffectKind.WRITE in kinds and op.name not in PAYLOADS:
+            return True
+        if MemoryEffectKind.READ in kinds and op.name not in PAYLOADS:
+            continue  # its results are elements
+        if any(
             _is_written(result)
-            for result in use.operation.results
+            for result in op.results
             if not isinstance(result.type, IndexType | IntegerType)
-        )
-        if use.operation.name in VIEWS
-        else use.operation.name not in READS
-        for use in memory.uses
-    )
+        ):
+            return True
+    return False

@@ -29,6 +29,7 @@ numbers and back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -120,7 +121,6 @@ def memory_dtype(type: Attribute) -> DType:
 
 
 def element_of(type: MemRefType) -> Attribute:
-    """Return the element type of a memref."""
     return type.get_element_type()
 
 
@@ -129,9 +129,34 @@ def trailing(array: Array, axes: int) -> Array:
     return array.reshape(array.shape + (1,) * axes) if axes else array
 
 
-def choose(condition: Array, x: Array, y: Array) -> Array:
-    """Return x where a condition holds and y elsewhere."""
-    return np.where(condition, x, y)
+def leading(array: Array, axes: int = 0) -> tuple[Array, ...]:
+    """Return indices along the three leading axes, with so many axes behind them."""
+    indices = np.indices(array.shape[:AXES], dtype=np.int64, sparse=True)
+    return tuple(trailing(index, axes) for index in indices)
+
+
+def components(shape: Sequence[int]) -> list[Array]:
+    """Return the indices of the elements of values of a shape, along each axis of it.
+
+    >>> [index.shape for index in components((2, 4))]
+    [(1, 1, 1, 2, 1), (1, 1, 1, 1, 4)]
+    """
+    indices = np.indices(tuple(shape), dtype=np.int64, sparse=True)
+    return [index.reshape((1,) * AXES + index.shape) for index in indices]
+
+
+def with_steps(starts: Sequence[Array], shape: Sequence[int]) -> list[Array]:
+    """Return coordinates of the elements of a block of a shape that begins somewhere.
+
+    Args:
+        starts: of its first element, one for each dimension.
+        shape: of the block, along the last dimensions.
+    """
+    axes = len(shape)
+    found = [trailing(start, axes) for start in starts]
+    for axis, step in enumerate(components(shape), len(starts) - axes):
+        found[axis] = found[axis] + step
+    return found
 
 
 def number(value: int, axes: int = AXES) -> Array:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
-from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import xe
@@ -20,13 +20,15 @@ from coopc.dialects.xe import ALIGNMENT
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding, Operand
 from coopc.plan.block_shape import BlockShape
 from coopc.sim.errors import UndefinedBehaviour
-from coopc.sim.interpreter import SimulatorFunctions
+from coopc.sim.interpreter import implements, nothing
+from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef
 from coopc.sim.numerics import Numerics, bf16_from_bits
 from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
+    DType,
     number,
     scalar_of,
     trailing,
@@ -43,9 +45,8 @@ COLUMN_ALIGNMENT = 4
 """Of where a block begins in a row, in bytes."""
 
 
-@dataclass(eq=False, slots=True)
-class Address:
-    """A payload: it is written in place."""
+class BlockAddress(NamedTuple):
+    """A matrix in memory, and the position of a block in it."""
 
     memory: MemRef
     x: Array
@@ -54,178 +55,147 @@ class Address:
     """In bytes, as the pitch."""
     height: Array
     pitch: Array
+
+
+@dataclass(eq=False, slots=True)
+class Payload:
+    """It is written in place."""
+
+    surface: BlockAddress
     shape: BlockShape
 
 
-@register_impls
-class XeFunctions(SimulatorFunctions):
-    """Blocks and payloads; a prefetch does nothing."""
+implements(xe.BlockPrefetch2DOp, xe.PayloadPrefetchOp)(nothing)
 
-    @impl(xe.BlockLoad2DOp)
-    def load(
-        self, interpreter: Interpreter, op: xe.BlockLoad2DOp, args: PythonValues
-    ) -> PythonValues:
-        """Read the slots of each lane."""
-        width, count = piece_of(op.pieces)
-        places, inside = self._places(op.block.data, args[:6], width)
-        return split(self._read(args[0], places, inside), width, count)
 
-    @impl(xe.BlockStore2DOp)
-    def store(
-        self, interpreter: Interpreter, op: xe.BlockStore2DOp, args: PythonValues
-    ) -> PythonValues:
-        """Write the slots of each lane."""
-        width, _ = piece_of(op.pieces)
-        pieces, rest = args[: len(op.pieces)], args[len(op.pieces) :]
-        places, inside = self._places(op.block.data, rest, width)
-        shape = self.machine.shape
-        whole = np.concatenate(
-            [np.broadcast_to(x, (*shape, x.shape[-1])) for x in pieces], axis=-1
+@implements(xe.BlockLoad2DOp)
+def block_load_2d(
+    machine: Machine, op: xe.BlockLoad2DOp, memory: MemRef, *numbers: Array
+) -> tuple[Array, ...]:
+    """Read the slots of each lane."""
+    return _loaded(machine, op, op.block.data, BlockAddress(memory, *numbers))
+
+
+@implements(xe.BlockStore2DOp)
+def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
+    """Write the slots of each lane."""
+    width, _ = piece_of(op.pieces)
+    pieces, surface = args[: len(op.pieces)], BlockAddress(*args[len(op.pieces) :])
+    places, inside = _places(machine, op.block.data, surface, width)
+    whole = np.concatenate(
+        [np.broadcast_to(x, (*machine.shape, x.shape[-1])) for x in pieces], axis=-1
+    )
+    bytes = np.ascontiguousarray(whole)[..., None].view(np.int8)
+    places, inside, bytes = np.broadcast_arrays(places, inside, bytes)
+    active = machine.and_active(inside)
+    machine.store(byte_view(surface.memory), [places], bytes, active)
+
+
+@implements(xe.PayloadCreateOp)
+def create(
+    machine: Machine, op: xe.PayloadCreateOp, memory: MemRef, *numbers: Array
+) -> Payload:
+    return Payload(BlockAddress(memory, *numbers), xe.shape_of(op.result))
+
+
+@implements(xe.PayloadSetXOp)
+def set_x(machine: Machine, op: xe.PayloadSetXOp, payload: Payload, x: Array) -> None:
+    payload.surface = payload.surface._replace(x=x)
+
+
+@implements(xe.PayloadSetYOp)
+def set_y(machine: Machine, op: xe.PayloadSetYOp, payload: Payload, y: Array) -> None:
+    payload.surface = payload.surface._replace(y=y)
+
+
+@implements(xe.PayloadLoadOp)
+def payload_load(
+    machine: Machine, op: xe.PayloadLoadOp, payload: Payload
+) -> tuple[Array, ...]:
+    """Read the slots of each lane."""
+    surface = payload.surface
+    x = surface.x + np.int32(op.dx.value.data)
+    y = surface.y + np.int32(op.dy.value.data)
+    return _loaded(machine, op, payload.shape, surface._replace(x=x, y=y))
+
+
+def _loaded(
+    machine: Machine,
+    op: xe.BlockLoad2DOp | xe.PayloadLoadOp,
+    shape: BlockShape,
+    surface: BlockAddress,
+) -> tuple[Array, ...]:
+    """Return the pieces of a block, 0 for what is outside of the surface."""
+    width, count = piece_of(op.pieces)
+    places, inside = _places(machine, shape, surface, width)
+    active = machine.and_active(inside)
+    bytes = machine.load(byte_view(surface.memory), [places], active)
+    slots = numbers_of(bytes, np.dtype(f"i{width // 8}"))[..., 0]
+    return tuple(slots[..., n : n + count] for n in range(0, slots.shape[-1], count))
+
+
+def _places(
+    machine: Machine, shape: BlockShape, surface: BlockAddress, slot: int
+) -> tuple[Array, Array]:
+    """Return the byte in memory of each byte of the slots, and which are there.
+
+    Both have shape (groups, subgroups, lanes, slots, bytes of a slot).
+
+    Raises:
+        UndefinedBehaviour: the surface breaks the rules, or is no memory.
+    """
+    machine.uniform_mask(SUBGROUP_AXIS, LANE_AXIS)
+    memory = surface.memory
+    size = memory.buffer.data.itemsize
+    start = memory.offset * size
+    check_surface(start, surface, shape.bits)
+    x, y, width, height, pitch, start = (
+        trailing(each.astype(np.int64), 2) for each in (*surface[1:], start)
+    )
+    rows, columns = byte_slots(shape, machine.launch.subgroup_size, slot)
+    row, column = y + rows, x * (shape.bits // 8) + columns
+    inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+    places, inside = np.broadcast_arrays(start + row * pitch + column, inside)
+    least, most = places[inside].min(initial=0), places[inside].max(initial=0)
+    total = memory.buffer.data.size * size
+    if least < 0 or most >= total:
+        raise UndefinedBehaviour(
+            f"expected a surface inside of {memory}, {total} bytes, got bytes "
+            f"{least} to {most}"
         )
-        bytes = np.ascontiguousarray(whole)[..., None].view(np.uint8)
-        places, inside, bytes = np.broadcast_arrays(places, inside, bytes)
-        memory, active = byte_view(rest[0]), self._active(inside)
-        places = np.where(active, places, 0)
-        self.machine.store_at(memory, places, bytes.view(np.int8), active)
-        return ()
-
-    @impl(xe.BlockPrefetch2DOp)
-    def prefetch(
-        self, interpreter: Interpreter, op: xe.BlockPrefetch2DOp, args: PythonValues
-    ) -> PythonValues:
-        """Do nothing that a program sees."""
-        return ()
-
-    @impl(xe.PayloadCreateOp)
-    def create(
-        self, interpreter: Interpreter, op: xe.PayloadCreateOp, args: PythonValues
-    ) -> PythonValues:
-        """Remember an address."""
-        memory, x, y, width, height, pitch = args
-        shape = xe.shape_of(op.result)
-        return (Address(memory, x, y, width, height, pitch, shape),)
-
-    @impl(xe.PayloadSetXOp)
-    def set_x(
-        self, interpreter: Interpreter, op: xe.PayloadSetXOp, args: PythonValues
-    ) -> PythonValues:
-        """Write the column."""
-        args[0].x = args[1]
-        return ()
-
-    @impl(xe.PayloadSetYOp)
-    def set_y(
-        self, interpreter: Interpreter, op: xe.PayloadSetYOp, args: PythonValues
-    ) -> PythonValues:
-        """Write the row."""
-        args[0].y = args[1]
-        return ()
-
-    @impl(xe.PayloadLoadOp)
-    def load_payload(
-        self, interpreter: Interpreter, op: xe.PayloadLoadOp, args: PythonValues
-    ) -> PythonValues:
-        """Read the slots of each lane."""
-        address: Address = args[0]
-        x = address.x + np.int32(op.dx.value.data)
-        y = address.y + np.int32(op.dy.value.data)
-        surface = (address.width, address.height, address.pitch)
-        width, count = piece_of(op.pieces)
-        places, inside = self._places(
-            address.shape, (address.memory, x, y, *surface), width
-        )
-        return split(self._read(address.memory, places, inside), width, count)
-
-    @impl(xe.PayloadPrefetchOp)
-    def prefetch_payload(
-        self, interpreter: Interpreter, op: xe.PayloadPrefetchOp, args: PythonValues
-    ) -> PythonValues:
-        """Do nothing that a program sees."""
-        return ()
-
-    def _read(self, memory: MemRef, places: Array, inside: Array) -> Array:
-        """Return bytes of memory, 0 for those outside; see `_places`."""
-        active = self._active(inside)
-        here = np.where(active, places, 0)
-        found = self.machine.load_at(byte_view(memory), here, active)
-        return found.view(np.uint8)
-
-    def _active(self, inside: Array) -> Array:
-        """Return which bytes are accessed."""
-        mask = self.machine.mask
-        return inside if mask is None else inside & trailing(mask, 2)
-
-    def _places(
-        self, shape: BlockShape, args: PythonValues, slot: int
-    ) -> tuple[Array, Array]:
-        """Return the byte in memory of each byte of the slots, and which are there.
-
-        Both have shape (groups, subgroups, lanes, slots, bytes of a slot).
-
-        Raises:
-            UndefinedBehaviour: the surface breaks the rules, or is no memory.
-        """
-        memory, x, y, width, height, pitch = args
-        assert isinstance(memory, MemRef), memory
-        self.machine.uniform_mask(1, 2)
-        size = memory.buffer.data.itemsize
-        start = memory.offset * size
-        check_surface(start, width, height, pitch)
-        check_column(x, shape.bits)
-        rows, columns = byte_slots(shape, self.machine.launch.subgroup_size, slot)
-        extra = (..., *(None,) * 2)
-        row = y.astype(np.int64)[extra] + rows
-        column = x.astype(np.int64)[extra] * (shape.bits // 8) + columns
-        wide, high = width[extra], height[extra]
-        inside = (row >= 0) & (row < high) & (column >= 0) & (column < wide)
-        places = start[extra] + row * pitch.astype(np.int64)[extra] + column
-        places, inside = np.broadcast_arrays(places, inside)
-        least, most = places[inside].min(initial=0), places[inside].max(initial=0)
-        total = memory.buffer.data.size * size
-        if least < 0 or most >= total:
-            raise UndefinedBehaviour(
-                f"expected a surface inside of {memory}, {total} bytes, got bytes "
-                f"{least} to {most}"
-            )
-        return places, inside
+    return places, inside
 
 
-def check_surface(base: Array, width: Array, height: Array, pitch: Array) -> None:
-    """Check the rules of surfaces.
+def check_surface(base: Array, surface: BlockAddress, bits: int) -> None:
+    """Check the rules of surfaces, and where a block of elements begins.
 
     Raises:
         UndefinedBehaviour: one is broken.
     """
+    _, x, _, width, height, pitch = surface
+    column = x.astype(np.int64) * (bits // 8)
     rules = (
-        (base % BASE_ALIGNMENT == 0, "a base aligned to 64 bytes", base),
-        (width >= LEAST_BYTES, "a width of at least 64 bytes", width),
-        (width < MOST, "a width of less than 2^24 bytes", width),
-        (height < MOST, "less than 2^24 rows", height),
-        (pitch >= width, "a pitch that is no less than the width", pitch),
-        (pitch < MOST, "a pitch of less than 2^24 bytes", pitch),
-        (pitch % PITCH_ALIGNMENT == 0, "a pitch that is a multiple of 16 bytes", pitch),
+        (base % BASE_ALIGNMENT == 0, "a surface with a base aligned to 64 bytes", base),
+        (width >= LEAST_BYTES, "a surface with a width of at least 64 bytes", width),
+        (width < MOST, "a surface with a width of less than 2^24 bytes", width),
+        (height < MOST, "a surface with less than 2^24 rows", height),
+        (pitch >= width, "a surface with a pitch no less than its width", pitch),
+        (pitch < MOST, "a surface with a pitch of less than 2^24 bytes", pitch),
+        (
+            pitch % PITCH_ALIGNMENT == 0,
+            "a surface with a pitch that is a multiple of 16 bytes",
+            pitch,
+        ),
+        (
+            column % COLUMN_ALIGNMENT == 0,
+            f"a block at a multiple of {COLUMN_ALIGNMENT} bytes in its row",
+            column,
+        ),
     )
     for holds, what, found in rules:
         if not holds.all():
-            raise UndefinedBehaviour(
-                f"expected a surface with {what}, got {found[~holds].flat[0]}"
-                if holds.shape == found.shape
-                else f"expected a surface with {what}"
-            )
-
-
-def check_column(x: Array, bits: int) -> None:
-    """Check that blocks begin at a column that they may begin at.
-
-    Raises:
-        UndefinedBehaviour: one does not.
-    """
-    bytes = x.astype(np.int64) * (bits // 8)
-    if (amiss := bytes[bytes % COLUMN_ALIGNMENT != 0]).size:
-        raise UndefinedBehaviour(
-            f"expected a block at a multiple of {COLUMN_ALIGNMENT} bytes in its row, "
-            f"got {amiss.flat[0]}"
-        )
+            got = np.broadcast_to(found, holds.shape)[~holds].flat[0]
+            raise UndefinedBehaviour(f"expected {what}, got {got}")
 
 
 @cache
@@ -257,48 +227,39 @@ def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
     return width, type.get_shape()[0]
 
 
-def split(bytes: Array, width: int, count: int) -> tuple[Array, ...]:
-    """Return the pieces that bytes are, as integers."""
-    whole = np.ascontiguousarray(bytes).view(np.dtype(f"i{width // 8}"))[..., 0]
-    return tuple(whole[..., at : at + count] for at in range(0, whole.shape[-1], count))
+def numbers_of(bytes: Array, dtype: DType) -> Array:
+    """Return what bytes along the last axis are as wider numbers."""
+    return np.ascontiguousarray(bytes).view(dtype)
 
 
-# Simulation of `xe.block_load`: slots that follow each other.
+# `xe.block_load`: slots that follow each other.  Bytes of memory move as they are:
+# bounds of the errors of floats are lost.
 
 
-@register_impls
-class XeChannelFunctions(SimulatorFunctions):
-    """Bytes of memory, as they are: bounds of the errors of floats are lost."""
-
-    @impl(xe.BlockLoadOp)
-    def load(
-        self, interpreter: Interpreter, op: xe.BlockLoadOp, args: PythonValues
-    ) -> PythonValues:
-        """Read the slots of each lane."""
-        memory, offset, *guards = args
-        assert isinstance(memory, MemRef), memory
-        machine = self.machine
-        machine.uniform_mask(LANE_AXIS)
-        check_uniform("the offset", offset)
-        read = machine.and_active(None)
-        for guard in guards:
-            check_uniform("the guard", guard)
-            read = machine.and_active(guard)
-        size = memory.buffer.data.dtype.itemsize
-        start = memory.offset * size + offset.view(np.uint32).astype(np.int64)
-        width = op.slot_bits // 8
-        places = slot_places(start, (op.slots, width), machine.launch.subgroup_size)
-        if read is not None:
-            read, places = np.broadcast_arrays(read[..., None], places)
-            check_places(memory, places[read], width, memory.buffer.data.size * size)
-            places = np.where(read, places, 0)
-        else:
-            check_places(memory, places, width, memory.buffer.data.size * size)
-        active = None if read is None else read[..., None]
-        wanted = places[..., None] + np.arange(width)
-        bytes = machine.load_at(byte_view(memory), wanted, active)
-        found = np.ascontiguousarray(bytes).view(np.dtype(f"i{width}"))[..., 0]
-        return (found,)
+@implements(xe.BlockLoadOp)
+def block_load(
+    machine: Machine, op: xe.BlockLoadOp, memory: MemRef, offset: Array, *guard: Array
+) -> Array:
+    """Read the slots of each lane."""
+    machine.uniform_mask(LANE_AXIS)
+    check_uniform("the offset", offset)
+    for each in guard:
+        check_uniform("the guard", each)
+    read = machine.and_active(guard[0] if guard else None)
+    size = memory.buffer.data.dtype.itemsize
+    start = memory.offset * size + offset.view(np.uint32).astype(np.int64)
+    width, total = op.slot_bits // 8, memory.buffer.data.size * size
+    places = slot_places(start, (op.slots, width), machine.launch.subgroup_size)
+    active = None if read is None else trailing(read, 1)
+    if active is None:
+        check_places(memory, places, width, total)
+    else:
+        active, places = np.broadcast_arrays(active, places)
+        check_places(memory, places[active], width, total)
+        active = active[..., None]
+    wanted = places[..., None] + np.arange(width)
+    bytes = machine.load(byte_view(memory), [wanted], active)
+    return numbers_of(bytes, np.dtype(f"i{width}"))[..., 0]
 
 
 def check_uniform(what: str, value: Array) -> None:
@@ -335,12 +296,11 @@ def check_places(memory: MemRef, places: Array, width: int, total: int) -> None:
     """
     if not places.size:
         return
-    first = places.min()
-    if first % ALIGNMENT:
-        raise UndefinedBehaviour(
-            f"expected an offset that is a multiple of {ALIGNMENT} bytes, got {first}"
-        )
     least, most = places.min(), places.max() + width
+    if least % ALIGNMENT:
+        raise UndefinedBehaviour(
+            f"expected an offset that is a multiple of {ALIGNMENT} bytes, got {least}"
+        )
     if least < 0 or most > total:
         raise UndefinedBehaviour(
             f"expected slots inside of {memory}, {total} bytes, got bytes {least} to "
@@ -352,9 +312,8 @@ def check_places(memory: MemRef, places: Array, width: int, total: int) -> None:
 #
 # The matrices of a subgroup are gathered from its lanes, multiplied, and the result is
 # spread again.  Packed operands are bits: they have lost the bounds of their errors,
-# and
-# only those of the accumulator and of the product are tracked.  Elements of 4 bits are
-# gathered as bytes, and then taken apart: the even ones along K are the low halves.
+# and only those of the accumulator and of the product are tracked.  Elements of 4 bits
+# are gathered as bytes, and then taken apart: the even ones along K are the low halves.
 #
 #     split DPAS of subgroups 2 i and 2 i + 1, M = 4, registers of a by number
 #
@@ -382,82 +341,76 @@ ELEMENTS: dict[xe.Precision, Attribute] = {
 }
 
 
-@register_impls
-class XeMultiplyFunctions(SimulatorFunctions):
-    """Products of the matrices that lanes hold."""
+@implements(xe.DpasOp)
+def dpas(machine: Machine, op: xe.DpasOp, a: Array, b: Array, c: Array) -> Array:
+    """Gather the matrices of the subgroup, multiply, and spread the result."""
+    return _multiply(machine, op, a, b, c)
 
-    @impl(xe.DpasOp)
-    def dpas(
-        self, interpreter: Interpreter, op: xe.DpasOp, args: PythonValues
-    ) -> PythonValues:
-        """Gather the matrices of the subgroup, multiply, and spread the result."""
-        a, b, c = args
-        return (self._multiply(op, a, b, c),)
 
-    @impl(xe.SplitDpasOp)
-    def split_dpas(
-        self, interpreter: Interpreter, op: xe.SplitDpasOp, args: PythonValues
-    ) -> PythonValues:
-        """Put the rows of a pair together, and let each multiply them."""
-        a, b, c = args
-        self._check_pairs()
-        subgroups = self.machine.launch.subgroups
-        groups, _, lanes, rows = a.shape
-        halves = np.broadcast_to(a, (groups, subgroups, lanes, rows))
-        pairs = halves.reshape(groups, subgroups // PAIR, PAIR, lanes, rows)
-        whole = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=-1)
-        return (self._multiply(op, np.repeat(whole, PAIR, axis=SUBGROUP_AXIS), b, c),)
+@implements(xe.SplitDpasOp)
+def split_dpas(
+    machine: Machine, op: xe.SplitDpasOp, a: Array, b: Array, c: Array
+) -> Array:
+    """Put the rows of a pair together, and let each multiply them."""
+    _check_pairs(machine)
+    subgroups = machine.launch.subgroups
+    groups, _, lanes, rows = a.shape
+    halves = np.broadcast_to(a, (groups, subgroups, lanes, rows))
+    pairs = halves.reshape(groups, subgroups // PAIR, PAIR, lanes, rows)
+    whole = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=-1)
+    return _multiply(machine, op, np.repeat(whole, PAIR, axis=SUBGROUP_AXIS), b, c)
 
-    def _check_pairs(self) -> None:
-        """Check that whole pairs of subgroups of 8 lanes execute it.
 
-        Raises:
-            UndefinedBehaviour: they do not.
-        """
-        machine = self.machine
-        if (lanes := machine.launch.subgroup_size) != SPLIT_LANES:
-            raise UndefinedBehaviour(
-                f"expected subgroups of {SPLIT_LANES} lanes for split DPAS, got {lanes}"
-            )
-        if (subgroups := machine.launch.subgroups) % PAIR:
-            raise UndefinedBehaviour(
-                f"expected pairs of subgroups for split DPAS, got {subgroups}"
-            )
-        mask = machine.uniform_mask(LANE_AXIS)
-        if mask is None or mask.shape[SUBGROUP_AXIS] == 1:
-            return
-        alone = mask[:, ::PAIR, 0] != mask[:, 1::PAIR, 0]
-        if alone.any():
-            first = PAIR * int(np.argwhere(alone)[0, 1])
-            raise UndefinedBehaviour(
-                f"expected both subgroups of a pair to execute split DPAS, got one of "
-                f"{first} and {first + 1}"
-            )
+def _check_pairs(machine: Machine) -> None:
+    """Check that whole pairs of subgroups of 8 lanes execute it.
 
-    def _multiply(
-        self, op: xe.DpasOp | xe.SplitDpasOp, a: Array, b: Array, c: Array
-    ) -> Array:
-        """Return what lanes hold of a * b + c."""
-        self.machine.uniform_mask(LANE_AXIS)
-        precisions, repeat = op.precisions, op.repeat.value.data
-        lanes = self.machine.launch.subgroup_size
-        encoding = encoding_of(precisions[0], lanes, repeat)
-        # Where lanes hold more rows of a than there are, the last ones mean nothing.
-        held = a.shape[-1] * a.dtype.itemsize * BYTE_BITS * lanes // ROW_BITS
-        encoding_of_a = encoding_of(precisions[0], lanes, max(repeat, held))
-        left = operand(encoding_of_a, "a", a, precisions[0])[..., :repeat, :]
-        right = operand(encoding, "b", b, precisions[1])
-        addend = matrix(encoding, "c", c)
-        type = scalar_of(op.c.type)
-        if precisions[0].is_integer:
-            wide = (x.astype(np.int32) for x in (left, right))
-            product = np.matmul(*wide) + addend
-        else:
-            types = (ELEMENTS[precisions[0]], ELEMENTS[precisions[1]], type, type)
-            numerics = self.machine.numerics
-            product = numerics.multiply_add((left, right, addend), types)
-        rows, cols = tile(encoding, "c")
-        return product[:, :, 0][..., rows, cols].swapaxes(-1, -2)
+    Raises:
+        UndefinedBehaviour: they do not.
+    """
+    if (lanes := machine.launch.subgroup_size) != SPLIT_LANES:
+        raise UndefinedBehaviour(
+            f"expected subgroups of {SPLIT_LANES} lanes for split DPAS, got {lanes}"
+        )
+    if (subgroups := machine.launch.subgroups) % PAIR:
+        raise UndefinedBehaviour(
+            f"expected pairs of subgroups for split DPAS, got {subgroups}"
+        )
+    mask = machine.uniform_mask(LANE_AXIS)
+    if mask is None or mask.shape[SUBGROUP_AXIS] == 1:
+        return
+    alone = mask[:, ::PAIR, 0] != mask[:, 1::PAIR, 0]
+    if alone.any():
+        first = PAIR * int(np.argwhere(alone)[0, 1])
+        raise UndefinedBehaviour(
+            f"expected both subgroups of a pair to execute split DPAS, got one of "
+            f"{first} and {first + 1}"
+        )
+
+
+def _multiply(
+    machine: Machine, op: xe.DpasOp | xe.SplitDpasOp, a: Array, b: Array, c: Array
+) -> Array:
+    """Return what lanes hold of a * b + c."""
+    machine.uniform_mask(LANE_AXIS)
+    precisions, repeat = op.precisions, op.repeat.value.data
+    lanes = machine.launch.subgroup_size
+    encoding = encoding_of(precisions[0], lanes, repeat)
+    # Where lanes hold more rows of a than there are, the last ones mean nothing.
+    held = a.shape[-1] * a.dtype.itemsize * BYTE_BITS * lanes // ROW_BITS
+    encoding_of_a = encoding_of(precisions[0], lanes, max(repeat, held))
+    left = operand(encoding_of_a, "a", a, precisions[0])[..., :repeat, :]
+    right = operand(encoding, "b", b, precisions[1])
+    addend = matrix(encoding, "c", c)
+    type = scalar_of(op.c.type)
+    if precisions[0].is_integer:
+        wide = (x.astype(np.int32) for x in (left, right))
+        product = np.matmul(*wide) + addend
+    else:
+        types = (ELEMENTS[precisions[0]], ELEMENTS[precisions[1]], type, type)
+        numerics = machine.numerics
+        product = numerics.multiply_add((left, right, addend), types)
+    rows, cols = tile(encoding, "c")
+    return product[:, :, 0][..., rows, cols].swapaxes(-1, -2)
 
 
 @cache

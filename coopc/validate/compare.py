@@ -13,15 +13,13 @@ is where NaN is, and bits are the same but for those of a NaN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from coopc.sim.numerics import from_bf16
-
-Array: TypeAlias = npt.NDArray[Any]
+from coopc.sim.values import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +44,9 @@ class Difference:
 
     @property
     def ok(self) -> bool:
-        """Whether no element is wrong."""
         return self.wrong == 0
 
     def __str__(self) -> str:
-        """In a few words."""
         if self.index is None:
             exact = "the same" if self.largest == 0 else "within rounding"
             text = f"{exact}, largest error {self.largest:.3g}"
@@ -90,53 +86,34 @@ def compare(
         )
     if bf16:
         found, expected = from_bf16(found), from_bf16(expected)
-    if found.dtype.kind != "f":
-        return _difference(found, expected, found != expected, np.zeros(found.shape))
-    limit = np.broadcast_to(np.float64(0 if bound is None else bound), found.shape)
-    nan = np.isnan(found) & np.isnan(expected)
-    same = nan | (_bits(found) == _bits(expected))
-    with np.errstate(all="ignore"):
-        error = np.abs(found.astype(np.float64) - expected.astype(np.float64))
-    near = (limit > 0) & ((error <= limit) | np.isinf(limit))
-    return _difference(found, expected, ~(same | near), limit)
-
-
-def _bits(array: Array) -> Array:
-    """Return floats as integers with the same bits."""
-    return np.ascontiguousarray(array).view(np.dtype(f"u{array.dtype.itemsize}"))
-
-
-def _difference(
-    found: Array, expected: Array, wrong: Array, limit: Array
-) -> Difference:
-    """Return the difference, given which elements are wrong."""
     if found.dtype == np.bool_:
         found, expected = found.astype(np.int8), expected.astype(np.int8)
+    limit = np.broadcast_to(np.float64(0 if bound is None else bound), found.shape)
     with np.errstate(all="ignore"):
         error = np.abs(found.astype(np.float64) - expected.astype(np.float64))
+    if found.dtype.kind == "f":
+        nan = np.isnan(found) & np.isnan(expected)
+        same = nan | (_bits(found) == _bits(expected))
+        wrong = ~(same | ((limit > 0) & ((error <= limit) | np.isinf(limit))))
+    else:
+        wrong, limit = found != expected, np.zeros(found.shape)
     largest = float(np.where(np.isfinite(error), error, 0.0).max(initial=0.0))
     summary = Difference(
         int(wrong.sum()), found.size, int(np.isinf(limit).sum()), largest
     )
     if summary.ok:
         return summary
-    index = _place(int(np.flatnonzero(wrong)[0]), found.shape)
-    return Difference(
-        summary.wrong,
-        summary.elements,
-        summary.unbounded,
-        largest,
-        index,
-        found[index].item(),
-        expected[index].item(),
-        float(limit[index]),
+    first: Array = np.argwhere(wrong.reshape(found.shape))[0]
+    index = tuple(int(x) for x in first)
+    return replace(
+        summary,
+        index=index,
+        found=found[index].item(),
+        expected=expected[index].item(),
+        bound=float(limit[index]),
     )
 
 
-def _place(number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the index of an element, given its number in row-major order."""
-    index: list[int] = []
-    for size in reversed(shape):
-        number, position = divmod(number, size)
-        index.insert(0, position)
-    return tuple(index)
+def _bits(array: Array) -> Array:
+    """Return floats as integers with the same bits."""
+    return np.ascontiguousarray(array).view(np.dtype(f"u{array.dtype.itemsize}"))

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
@@ -30,7 +31,7 @@ from coopc.passes.cpu.convert_simt_to_loops import EXTRA
 from coopc.run.cpu import Stages
 from coopc.sim.errors import SimulationError
 from coopc.sim.launch import Argument, grid_sizes, launch_of
-from coopc.sim.simulate import Options, Run, simulate
+from coopc.sim.simulate import Options, SimulatedRun, simulate
 from coopc.sim.values import Array, bits_of, memory_dtype
 
 CHANNEL_BITS = 32
@@ -39,7 +40,7 @@ CHANNEL_BITS = 32
 MAX_WORK_GROUPS = 4096
 """Of a grid: a function with more is not run."""
 
-Scratch = tuple[AffineMap, MemRefType]
+Scratch: TypeAlias = tuple[AffineMap, MemRefType]
 """Memory that stages share: factors of its bytes, and its type."""
 
 
@@ -61,12 +62,11 @@ def loses_errors(module: ModuleOp) -> bool:
 
 
 def functions_of(module: ModuleOp) -> dict[str, FuncOp]:
-    """Return the functions of a module, by name."""
     return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class FunctionStage:
     """A function that is run, and for which work-groups."""
 
     func: FuncOp
@@ -75,14 +75,26 @@ class Stage:
     kernel: FuncOp | None = None
     """The kernel that `func` loops over the work-groups of, if it does."""
 
+    @property
+    def started(self) -> FuncOp:
+        """What says how many work-groups there are."""
+        return self.kernel or self.func
+
+    @property
+    def map(self) -> AffineMap | None:
+        """From the origin's sizes to work-groups, if that is known."""
+        if self.groups is not None or simt.KERNEL not in self.started.attributes:
+            return self.groups
+        return simt.kernel_of(self.started).grid
+
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FunctionForm:
     """What a module has in place of a function of the original program."""
 
     origin: FuncOp
     module: ModuleOp
-    stages: tuple[Stage, ...]
+    stages: tuple[FunctionStage, ...]
     scratch: tuple[Scratch, ...] = ()
     packing: FuncOp | None = None
     """What packs the argument that the kernel takes packed."""
@@ -97,24 +109,14 @@ class Form:
     @property
     def has_grid(self) -> bool:
         """Whether the work-groups of all stages are known from the sizes."""
-        starts = (stage.kernel or stage.func for stage in self.stages)
         return all(
-            stage.groups is not None
-            or simt.KERNEL not in func.attributes
-            or simt.kernel_of(func).grid is not None
-            for stage, func in zip(self.stages, starts, strict=True)
+            stage.map is not None or simt.KERNEL not in stage.started.attributes
+            for stage in self.stages
         )
 
     def maps(self) -> Iterator[AffineMap]:
         """Yield the maps from the origin's sizes to work-groups."""
-        for stage in self.stages:
-            func = stage.kernel or stage.func
-            if stage.groups is not None:
-                yield stage.groups
-                continue
-            kernel = simt.kernel_of(func) if simt.KERNEL in func.attributes else None
-            if kernel is not None and kernel.grid is not None:
-                yield kernel.grid
+        return (stage.map for stage in self.stages if stage.map is not None)
 
     def reached(self) -> list[FuncOp]:
         """Return all functions that run: the stages, and what they call."""
@@ -129,7 +131,7 @@ class Form:
                         found.append(callee)
         return found
 
-    def run(self, arguments: Sequence[Argument], options: Options) -> Run:
+    def run(self, arguments: Sequence[Argument], options: Options) -> SimulatedRun:
         """Run all stages on the origin's arguments, which are changed in place.
 
         Raises:
@@ -140,7 +142,7 @@ class Form:
         given: list[Argument] = [*arguments, *self._scratch(sizes)]
         if self.packing is not None:
             given = self._packed(given, options)
-        run: Run | None = None
+        run: SimulatedRun | None = None
         for stage in self.stages:
             grid = self._grid(stage, sizes, given, options)
             if (groups := prod(grid)) > MAX_WORK_GROUPS:
@@ -149,7 +151,9 @@ class Form:
                 )
             extra = () if stage.kernel is None else (*grid, 0, groups)
             own = replace(options, grid=grid)
-            done = simulate(self.module, _name(stage.func), [*given, *extra], own)
+            done = simulate(
+                self.module, stage.func.sym_name.data, [*given, *extra], own
+            )
             run = done if run is None else _later(run, done)
         assert run is not None, self
         # Of a packed argument, which is only read, the errors have another shape.
@@ -161,7 +165,7 @@ class Form:
 
     def _grid(
         self,
-        stage: Stage,
+        stage: FunctionStage,
         sizes: Sequence[int],
         given: Sequence[Argument],
         options: Options,
@@ -174,9 +178,10 @@ class Form:
         if stage.groups is not None:
             x, y, z = (*stage.groups.eval(sizes, []), 1, 1)[:3]
             return x, y, z
-        func = stage.kernel or stage.func
         try:
-            return launch_of(func, given, options.grid, options.subgroup_size).grid
+            return launch_of(
+                stage.started, given, options.grid, options.subgroup_size
+            ).grid
         except ValueError as error:
             raise SimulationError(str(error)) from error
 
@@ -205,13 +210,17 @@ class Form:
         place = _changed(self.origin, self.entry)
         plain = given[place]
         assert isinstance(plain, np.ndarray)
-        rows = CHANNEL_BITS // bits_of(_memref(self.origin, place).get_element_type())
+        type = self.origin.function_type.inputs.data[place]
+        assert isa(type, MemRefType), type
+        rows = CHANNEL_BITS // bits_of(type.get_element_type())
         *batch, first, second = plain.shape
         k, n = (second, first) if self.by_columns else (first, second)
         packed = np.zeros((*batch, k // rows, n * rows), plain.dtype)
         own = replace(options, grid=None, track=None)
         try:
-            simulate(self.module, _name(self.packing), [plain.copy(), packed], own)
+            simulate(
+                self.module, self.packing.sym_name.data, [plain.copy(), packed], own
+            )
         except ValueError as error:
             raise SimulationError(str(error)) from error
         return [*given[:place], packed, *given[place + 1 :]]
@@ -221,8 +230,8 @@ def form_of(
     origin: FuncOp,
     module: ModuleOp,
     kernels: Mapping[str, FuncOp],
-    before: Form | str | None = None,
-) -> Form | str:
+    before: FunctionForm | str | None = None,
+) -> FunctionForm | str:
     """Return how a module runs what was a function, or why it cannot be run.
 
     Args:
@@ -231,7 +240,7 @@ def form_of(
         kernels: for each name, the last function of that name that was a kernel.
         before: its form before the last of these passes.
     """
-    known, name = functions_of(module), _name(origin)
+    known, name = functions_of(module), origin.sym_name.data
     if (staged := Stages.of(module).get(name)) is not None:
         return _staged(origin, module, staged, kernels)
     if (func := known.get(name)) is None:
@@ -239,25 +248,26 @@ def form_of(
     wanted = origin.function_type
     if func.function_type == wanted:
         # After `convert-simt-to-loops` has run, the origin may be of its form already.
-        return Form(origin, module, (Stage(func),))
+        return FunctionForm(origin, module, (FunctionStage(func),))
     if _is_looped(wanted.inputs.data, func) and name in kernels:
-        return Form(origin, module, (Stage(func, kernel=kernels[name]),))
+        return FunctionForm(
+            origin, module, (FunctionStage(func, kernel=kernels[name]),)
+        )
     packing = known.get(name + PACKING_ENTRY)
     place = _changed(origin, func)
-    if packing is not None and place >= 0 and isinstance(before, Form):
+    if packing is not None and place >= 0 and isinstance(before, FunctionForm):
         columns = before.by_columns or _has_columns(before.entry, place)
-        stages = (Stage(func),)
-        return Form(origin, module, stages, packing=packing, by_columns=columns)
+        stages = (FunctionStage(func),)
+        return FunctionForm(origin, module, stages, packing=packing, by_columns=columns)
     return f"its type changed from {wanted} to {func.function_type}"
 
 
 def _staged(
     origin: FuncOp, module: ModuleOp, staged: Stages, kernels: Mapping[str, FuncOp]
-) -> Form | str:
-    """Return a form of stages."""
+) -> FunctionForm | str:
     known = functions_of(module)
     count = len(origin.function_type.inputs)
-    stages: list[Stage] = []
+    stages: list[FunctionStage] = []
     scratch: list[Scratch] = []
     for name, groups in staged.functions:
         if (func := known.get(name)) is None:
@@ -268,13 +278,13 @@ def _staged(
         kernel = kernels.get(name) if _is_looped(plain, func) else None
         if types != plain and kernel is None:
             return f"its stage @{name} does not take what it takes"
-        stages.append(Stage(func, groups, kernel))
+        stages.append(FunctionStage(func, groups, kernel))
         scratch = [
             (factors, type)
             for (factors, _), type in zip(staged.scratch, memories, strict=True)
             if isa(type, MemRefType)
         ]
-    return Form(origin, module, tuple(stages), tuple(scratch))
+    return FunctionForm(origin, module, tuple(stages), tuple(scratch))
 
 
 def parts(module: ModuleOp) -> set[str]:
@@ -291,7 +301,7 @@ def first_entry(name: str) -> str | None:
     return name.removesuffix(SECOND_ENTRY) if name.endswith(SECOND_ENTRY) else None
 
 
-def never_run(form: Form, ran: set[Operation]) -> list[Operation]:
+def never_run(form: FunctionForm, ran: set[Operation]) -> list[Operation]:
     """Return the operations of a form that are not among those that ran."""
     return [
         op
@@ -329,17 +339,7 @@ def _has_columns(func: FuncOp, position: int) -> bool:
     )
 
 
-def _memref(func: FuncOp, position: int) -> MemRefType:
-    type = func.function_type.inputs.data[position]
-    assert isa(type, MemRefType), type
-    return type
-
-
-def _name(func: FuncOp) -> str:
-    return func.sym_name.data
-
-
-def _later(first: Run, second: Run) -> Run:
+def _later(first: SimulatedRun, second: SimulatedRun) -> SimulatedRun:
     """Return what two runs did, one after the other, on the same arguments."""
     errors = tuple(
         old if new is None else new if old is None else np.maximum(old, new)

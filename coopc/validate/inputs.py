@@ -5,8 +5,14 @@ the arguments, which may be positions, 0; the first for which the program does n
 undefined is taken.  Then sizes that differ from each other are tried; for programs
 with checked accesses, sizes that no tile divides; and, where the program has tiles, a
 whole tile, a tile and one more, two tiles and a part of one.  Sizes keep the conditions
-of the kernel (`coopc.validate.contract`).  Whatever a program accepts is a fair input,
-even if nobody would call it so.
+of the kernel, a `Contract`: what its forms before and after a pass ask for.  Whatever a
+program accepts is a fair input, even if nobody would call it so.
+
+The memory of some kernels is behind pointers: Triton's, and what they become.  A
+pointer says nothing of how much memory there is: each gets the same amount.  Integers
+are sizes and pitches there, and get numbers as dynamic sizes do, of which the
+conditions of the kernel hold: a program that has them says that it is called for no
+others.
 
 Contents are of two kinds (`coopc.sim.tracked.Inputs`): small integers, so that sums of
 products are exact, and any numbers.  Outputs are filled too: what a program leaves as
@@ -15,26 +21,36 @@ it is is compared as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import lcm, prod
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BFloat16Type,
-    IndexType,
-    MemRefType,
-    NoneAttr,
-)
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, NoneAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
 from xdsl.utils.hints import isa
 
+from coopc.dialects import simt
 from coopc.dialects.coopmatrix import AccessOp
+from coopc.emit.interface import conditions_of
+from coopc.interface import Buffer, Condition, Interface, Scalar
+from coopc.interface_call import violated_condition
+from coopc.ir.uniformity import constant_of
 from coopc.sim.launch import Argument
 from coopc.sim.numerics import to_bf16
 from coopc.sim.tracked import Inputs
 from coopc.sim.values import (
+    BFLOAT16,
     Array,
     bits_of,
     element_of,
@@ -44,58 +60,45 @@ from coopc.sim.values import (
     scalar_of,
     shape_of,
 )
-from coopc.validate.contract import (
-    Contract,
-    has_pointers,
-    is_pointer,
-    is_size,
-    slots_of,
-)
+from coopc.validate.forms import FunctionForm
+
+Sizes: TypeAlias = tuple[int, ...]
+"""Numbers for what `slots_of` a function are, in order."""
 
 SIZES = (16, 32, 64, 128, 8, 4, 1)
 """Numbers that dynamic sizes are tried with, in elements."""
+MOST_TILE = 512
+"""Elements along a dimension: larger tiles are not filled."""
 POINTER_ELEMENTS = 1 << 16
 """That each pointer points to."""
 MAX_ELEMENTS = 1 << 22
 """Of all arrays together: with more, a function is not run."""
+LEAST_BITS = 32
+"""Of an integer that is a size, beside pointers."""
 EXACT_VALUES = ((-2, 3), (1, 4))
 """Ranges of exact inputs, the end excluded; the second has no zero to divide by."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Numbers for the dynamic sizes and the index arguments of a function."""
-
-    values: tuple[int, ...]
-    """In the order of the arguments."""
-
-    def __str__(self) -> str:
-        """As a list."""
-        return ", ".join(map(str, self.values)) or "none"
 
 
 def unsuitable(func: FuncOp) -> str | None:
     """Say why a function cannot be run by itself; None where it can."""
     if not func.body.blocks:
         return "it has no body"
+    elements = 0
     for position, type in enumerate(func.function_type.inputs):
-        element = scalar_of(element_of(type)) if isa(type, MemRefType) else type
+        element = type
+        if isa(type, MemRefType):
+            element = scalar_of(element_of(type))
+            elements += prod(size for size in _shape(type) if size != DYNAMIC_INDEX)
         if not (is_float(element) or is_integer(element)):
             return f"argument {position} is a {type}"
-        if isa(type, MemRefType) and not _can_be_made(type):
+        if isa(type, MemRefType) and not _has_strides(type):
             return f"argument {position} has a layout that no array has, {type}"
-    elements = sum(
-        int(np.prod([size for size in _shape(type) if size != DYNAMIC_INDEX]))
-        for type in func.function_type.inputs
-        if isa(type, MemRefType)
-    )
     if elements > MAX_ELEMENTS:
         return f"its arrays have {elements} elements, more than {MAX_ELEMENTS}"
     return None
 
 
-def _can_be_made(type: MemRefType) -> bool:
-    """Whether there are arrays of a type."""
+def _has_strides(type: MemRefType) -> bool:
     return isinstance(type.layout, NoneAttr) or type.get_strides() is not None
 
 
@@ -104,38 +107,260 @@ def _shape(type: MemRefType) -> tuple[int, ...]:
     return (*type.get_shape(), *shape_of(element_of(type)))
 
 
-def positions(func: FuncOp) -> list[bool]:
-    """Return, for each number that `Sizes` has for a function, if it is an argument."""
-    types = func.function_type.inputs.data
-    return [isinstance(types[slot.argument], IndexType) for slot in slots_of(func)]
+def is_pointer(type: Attribute) -> TypeGuard[MemRefType]:
+    """Whether an argument is a pointer: a memref of rank 0."""
+    return (
+        isa(type, MemRefType)
+        and not type.get_shape()
+        and isinstance(type.layout, NoneAttr)
+    )
+
+
+def has_pointers(func: FuncOp) -> bool:
+    """Whether the memory of a kernel is behind pointers."""
+    return simt.KERNEL in func.attributes and any(
+        map(is_pointer, func.function_type.inputs)
+    )
+
+
+def is_size(func: FuncOp, type: Attribute) -> bool:
+    """Whether an argument is a size or a pitch, or else a position."""
+    if isinstance(type, IndexType):
+        return True
+    return is_integer(type) and bits_of(type) >= LEAST_BITS and has_pointers(func)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a number of `Sizes` is for."""
+
+    what: str
+    """size or value, as in `Condition`."""
+    argument: int
+    dimension: int = 0
+
+
+def slots_of(func: FuncOp) -> list[Slot]:
+    """Return what the numbers of `Sizes` are, in order."""
+    found: list[Slot] = []
+    for position, type in enumerate(func.function_type.inputs):
+        if isa(type, MemRefType):
+            found += [
+                Slot("size", position, dimension)
+                for dimension, size in enumerate(type.get_shape())
+                if size == DYNAMIC_INDEX
+            ]
+        elif is_size(func, type):
+            found.append(Slot("value", position))
+    return found
+
+
+def _is_index(func: FuncOp, slot: Slot) -> bool:
+    return isinstance(func.function_type.inputs.data[slot.argument], IndexType)
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What holds of the arguments of every call of a function."""
+
+    func: FuncOp
+    conditions: tuple[Condition, ...] = ()
+
+    @classmethod
+    def of(
+        cls, origin: FuncOp, forms: Iterable[FunctionForm], any_memory: bool
+    ) -> Contract:
+        """Return what the kernels of some forms ask for.
+
+        Args:
+            origin: whose arguments it is about.
+            forms: of the origin.
+            any_memory: whether only what keeps the meaning holds, not what makes
+                memory fast: sizes that are the same, rows that do not overlap.
+        """
+        found: list[Condition] = []
+        for func in [origin, *(s.started for form in forms for s in form.stages)]:
+            if simt.KERNEL in func.attributes:
+                found += conditions_of(simt.kernel_of(func))
+        if any_memory:
+            equal = [x for x in found if x.like_argument is not None]
+            found = equal + [
+                Condition(x.what, x.argument, at_least_argument=x.at_least_argument)
+                for x in found
+                if x.at_least_argument is not None
+            ]
+        return cls(origin, tuple(dict.fromkeys(found)))
+
+    def groups(self) -> list[set[int]]:
+        """Return, for each size, the numbers of those that are the same."""
+        places = {slot: place for place, slot in enumerate(slots_of(self.func))}
+        found = [{place} for place in range(len(places))]
+        for condition in self.conditions:
+            here, like = _compared(condition)
+            one, two = places.get(here), None if like is None else places.get(like)
+            if one is not None and two is not None:
+                together = found[one] | found[two]
+                for each in together:
+                    found[each] = together
+        return found
+
+    def fitted(self, values: Sizes) -> Sizes:
+        """Return sizes near given ones that keep the conditions on sizes."""
+        places = {slot: place for place, slot in enumerate(slots_of(self.func))}
+        steps, least = [1] * len(places), [0] * len(places)
+        known: dict[int, int] = {}
+        for condition in self.conditions:
+            here, like = _compared(condition)
+            if (place := places.get(here)) is not None:
+                steps[place] = lcm(steps[place], condition.multiple_of)
+                least[place] = max(least[place], condition.at_least or 0)
+                if like is not None and like not in places:
+                    known[place] = self._size(like)
+            elif like is not None and like in places:
+                known[places[like]] = self._size(here)
+        found: list[int] = []
+        for group in self.groups():
+            step = lcm(*(steps[place] for place in group))
+            wanted = max(values[min(group)], *(least[place] for place in group))
+            fixed = [known[place] for place in group if place in known]
+            found.append(fixed[0] if fixed else -(-wanted // step) * step)
+        return tuple(found)
+
+    def _size(self, slot: Slot) -> int:
+        """Return a size that the type of an argument has."""
+        type = self.func.function_type.inputs.data[slot.argument]
+        assert isa(type, MemRefType), type
+        return type.get_shape()[slot.dimension]
+
+    def row_step(self, argument: int, dimension: int) -> int:
+        """Return what the stride of a memref has to be a multiple of, in elements."""
+        return lcm(
+            *(
+                condition.multiple_of
+                for condition in self.conditions
+                if (condition.what, condition.argument, condition.dimension)
+                == ("stride", argument, dimension)
+            )
+        )
+
+    def violated(self, arguments: Sequence[Argument]) -> str | None:
+        """Return which condition arguments violate, or None."""
+        known = tuple(
+            Buffer(f"argument {n}", "i8", ())
+            if isinstance(given, np.ndarray)
+            else Scalar(f"argument {n}", "index")
+            for n, given in enumerate(arguments)
+        )
+        name, sizes = self.func.sym_name.data, (1, 1, 1)
+        interface = Interface(
+            name, "opencl", known, (), sizes, None, None, conditions=self.conditions
+        )
+        return violated_condition(interface, arguments)
+
+
+def _compared(condition: Condition) -> tuple[Slot, Slot | None]:
+    """Return what a condition is about, and the size that it has to be."""
+    here = Slot(condition.what, condition.argument, condition.dimension)
+    if condition.like_argument is None:
+        return here, None
+    return here, Slot("size", condition.like_argument, condition.like_dimension)
+
+
+def tiles_of(contract: Contract, forms: Iterable[FunctionForm]) -> dict[int, int]:
+    """Return how many elements of a size a work-group, or a step of a loop, takes.
+
+    A size is divided by its tile in the map from sizes to work-groups; or it bounds a
+    loop of that step.  Sizes are numbered as in `slots_of`; those without are left out.
+    """
+    slots, groups = slots_of(contract.func), contract.groups()
+    found: dict[int, int] = {}
+    for form in forms:
+        for slot, tile in _tiles(contract.func, form):
+            if slot in slots and 1 < tile <= MOST_TILE:
+                for each in groups[slots.index(slot)]:
+                    found[each] = max(found.get(each, 1), tile)
+    return found
+
+
+def _tiles(origin: FuncOp, form: FunctionForm) -> Iterator[tuple[Slot, int]]:
+    """Yield sizes, and what a form divides them by or steps through them in."""
+    # The sizes of a grid are those of memrefs and indices, not of other integers.
+    sizes = [x for x in slots_of(origin) if x.what == "size" or _is_index(origin, x)]
+    for map in form.maps():
+        for expr in map.results:
+            for dim, tile in _divided(expr, 1):
+                yield sizes[dim], tile
+    for stage in form.stages:
+        for loop in stage.func.walk():
+            step = constant_of(loop.step) if isinstance(loop, scf.ForOp) else None
+            if isinstance(loop, scf.ForOp) and step is not None:
+                for slot, factor in _bounds(loop.ub, 1):
+                    yield slot, step * factor
+
+
+def _divided(expr: AffineExpr, by: int) -> Iterator[tuple[int, int]]:
+    """Yield sizes and what an expression divides them by."""
+    match expr:
+        case AffineDimExpr():
+            yield expr.position, by
+        case AffineBinaryOpExpr(
+            AffineBinaryOpKind.FloorDiv | AffineBinaryOpKind.CeilDiv,
+            lhs,
+            AffineConstantExpr(value),
+        ):
+            yield from _divided(lhs, by * value)
+        case AffineBinaryOpExpr(_, lhs, rhs):
+            yield from _divided(lhs, by)
+            yield from _divided(rhs, by)
+        case _:
+            pass
+
+
+def _bounds(value: SSAValue, by: int) -> Iterator[tuple[Slot, int]]:
+    """Yield sizes that a bound is computed from, and what they are divided by."""
+    if isinstance(value, BlockArgument):
+        if isinstance(value.block.parent_op(), FuncOp):
+            yield Slot("value", value.index), by
+        return
+    match op := value.owner:
+        case memref.DimOp():
+            source, dimension = op.source, constant_of(op.index)
+            if isinstance(source, BlockArgument) and dimension is not None:
+                yield Slot("size", source.index, dimension), by
+        case arith.DivSIOp() | arith.DivUIOp() | arith.CeilDivSIOp():
+            divisor = constant_of(op.rhs)
+            if divisor is not None and divisor > 0:
+                yield from _bounds(op.lhs, by * divisor)
+        case arith.AddiOp() | arith.SubiOp() | arith.IndexCastOp() | arith.ExtSIOp():
+            for operand in op.operands:
+                yield from _bounds(operand, by)
+        case _:
+            pass
+
+
+# Sizes to try.
 
 
 def first_sizes(func: FuncOp) -> Iterator[Sizes]:
     """Yield sizes to try, all of them the same but for positions."""
-    is_position = positions(func)
+    is_position = [_is_index(func, slot) for slot in slots_of(func)]
     for size in SIZES if is_position else (1,):
-        yield Sizes((size,) * len(is_position))
+        yield (size,) * len(is_position)
         if any(is_position):
-            yield Sizes(tuple(0 if position else size for position in is_position))
+            yield tuple(0 if position else size for position in is_position)
 
 
-def more_sizes(
-    func: FuncOp, found: Sizes, random: np.random.Generator
-) -> Iterator[Sizes]:
+def more_sizes(found: Sizes, random: np.random.Generator) -> Iterator[Sizes]:
     """Yield sizes to try that differ from each other, given some that do not.
 
     They are multiples, so that loops and grids make several steps.
     """
-    for _ in range(24 if found.values else 0):
-        factors = random.integers(2, 5, len(found.values))
-        steps = random.permutation(len(found.values))
-        yield Sizes(
-            tuple(
-                int(factor * size if size else step)
-                for factor, size, step in zip(factors, found.values, steps, strict=True)
-            )
-        )
-    yield Sizes(tuple(2 * x for x in found.values))
+    for _ in range(24 if found else 0):
+        factors = random.integers(2, 5, len(found))
+        steps = random.permutation(len(found))
+        triples = zip(factors, found, steps, strict=True)
+        yield tuple(int(x * size if size else step) for x, size, step in triples)
+    yield tuple(2 * x for x in found)
 
 
 def ragged_sizes(
@@ -145,11 +370,11 @@ def ragged_sizes(
     accesses = (op for op in func.walk() if isinstance(op, AccessOp))
     if not has_pointers(func) and not any(op.checked is not None for op in accesses):
         return
-    for _ in range(24 if found.values else 0):
-        extra = random.integers(-7, 8, len(found.values))
+    for _ in range(24 if found else 0):
+        extra = random.integers(-7, 8, len(found))
         if has_pointers(func):
             extra *= 8  # a pitch has to be a multiple of 16 bytes
-        yield Sizes(tuple(max(1, int(x)) for x in found.values + extra))
+        yield tuple(max(1, int(x)) for x in found + extra)
 
 
 def tiled_sizes(found: Sizes, tiles: Mapping[int, int]) -> Iterator[tuple[Sizes, ...]]:
@@ -161,15 +386,43 @@ def tiled_sizes(found: Sizes, tiles: Mapping[int, int]) -> Iterator[tuple[Sizes,
     """
 
     def sizes(times: int, more: int) -> Sizes:
-        numbers = enumerate(found.values)
-        return Sizes(
-            tuple(times * tiles[n] + more if n in tiles else x for n, x in numbers)
-        )
+        numbers = enumerate(found)
+        return tuple(times * tiles[n] + more if n in tiles else x for n, x in numbers)
 
     if tiles:
         yield (sizes(1, 0),)
         yield (sizes(1, 1), sizes(2, 0))
         yield (sizes(2, 3), sizes(3, 0))
+
+
+# Contents.
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Where numbers for arguments come from."""
+
+    inputs: Inputs
+    random: np.random.Generator
+    exact: tuple[int, int]
+    """The range of exact ones, the end excluded."""
+
+    def numbers(self, type: Attribute, shape: Sequence[int]) -> Array:
+        """Return numbers for a type, floats as f64."""
+        is_exact = self.inputs == Inputs.EXACT
+        if is_float(type):
+            if is_exact:
+                return self.random.integers(*self.exact, shape).astype(np.float64)
+            return np.asarray(self.random.standard_normal(shape))
+        low, high = (0, 2) if (bits := bits_of(type)) == 1 else self.exact
+        if bits > 1 and not is_exact:
+            low, high = -(1 << (bits - 1)), 1 << (bits - 1)
+        return self.random.integers(low, high, shape)
+
+    def stored(self, type: Attribute, shape: Sequence[int]) -> Array:
+        """Return numbers as memory holds them."""
+        found = self.numbers(type, shape)
+        return to_bf16(found) if type == BFLOAT16 else found.astype(memory_dtype(type))
 
 
 def make_arguments(
@@ -183,28 +436,26 @@ def make_arguments(
         inputs: which kind.
         seed: of the contents; the same seed gives the same arguments.
     """
-    func = contract.func
-    random = np.random.default_rng(seed)
-    rest = iter(sizes.values)
-    low, high = EXACT_VALUES[seed[-1] % len(EXACT_VALUES)]
+    func, rest = contract.func, iter(sizes)
+    random, exact = np.random.default_rng(seed), EXACT_VALUES[seed[-1]]
+    contents, small = (Contents(x, random, exact) for x in (inputs, Inputs.EXACT))
     found: list[Argument] = []
     for position, type in enumerate(func.function_type.inputs):
         if has_pointers(func) and is_pointer(type):
-            element, shape = type.get_element_type(), (POINTER_ELEMENTS,)
-            found.append(_contents(element, shape, inputs, random, (low, high)))
+            found.append(contents.stored(type.get_element_type(), (POINTER_ELEMENTS,)))
         elif isa(type, MemRefType):
             shape = [
                 next(rest) if size == DYNAMIC_INDEX else size for size in _shape(type)
             ]
             steps = [contract.row_step(position, n) for n in range(len(shape))]
             array = _empty(type, shape, steps)
-            element = scalar_of(element_of(type))
-            array[...] = _contents(element, array.shape, inputs, random, (low, high))
+            array[...] = contents.stored(scalar_of(element_of(type)), shape)
             found.append(array)
         elif is_size(func, type):
             found.append(next(rest))
         else:
-            found.append(_number(type, inputs, random, (low, high)))
+            chosen = contents if is_float(type) else small
+            found.append(chosen.numbers(type, ()).item())
     return found
 
 
@@ -222,7 +473,7 @@ def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Arra
         return np.zeros(shape, dtype)
     strides_of_type = type.get_strides()
     assert strides_of_type is not None, type
-    width = int(np.prod(shape_of(element)))
+    width = prod(shape_of(element))
     fixed = [stride and width * stride for stride in strides_of_type]
     fixed += [1] * len(shape_of(element))
     strides: list[int] = [0] * len(shape)
@@ -235,46 +486,8 @@ def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Arra
     elements = 1 + sum(
         (size - 1) * stride for size, stride in zip(shape, strides, strict=True)
     )
-    memory = np.zeros(max(elements, 0), dtype)
     return np.lib.stride_tricks.as_strided(
-        memory, shape, [stride * dtype.itemsize for stride in strides]
+        np.zeros(max(elements, 0), dtype),
+        shape,
+        [stride * dtype.itemsize for stride in strides],
     )
-
-
-def _contents(
-    type: Attribute,
-    shape: tuple[int, ...],
-    inputs: Inputs,
-    random: np.random.Generator,
-    exact: tuple[int, int],
-) -> Array:
-    """Return the contents of an array."""
-    if is_float(type):
-        if inputs == Inputs.EXACT:
-            floats = random.integers(*exact, shape).astype(np.float64)
-        else:
-            floats = random.standard_normal(shape)
-        if isinstance(type, BFloat16Type):
-            return to_bf16(floats)
-        return floats.astype(memory_dtype(type))
-    bits = bits_of(type)
-    if bits == 1:
-        return random.integers(0, 2, shape).astype(np.bool_)
-    if inputs == Inputs.EXACT:
-        return random.integers(*exact, shape).astype(memory_dtype(type))
-    low = -(1 << (bits - 1))
-    return random.integers(low, -low, shape).astype(memory_dtype(type))
-
-
-def _number(
-    type: Attribute,
-    inputs: Inputs,
-    random: np.random.Generator,
-    exact: tuple[int, int],
-) -> float | int:
-    """Return a number of a type."""
-    if is_float(type):
-        if inputs == Inputs.EXACT:
-            return float(random.integers(*exact))
-        return float(random.standard_normal())
-    return int(random.integers(2) if bits_of(type) == 1 else random.integers(*exact))

@@ -11,9 +11,9 @@ operations no run reached.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
@@ -27,13 +27,12 @@ from coopc.dialects import coopmatrix, simt
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Argument
 from coopc.sim.matrices import provider_of
-from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, Run
+from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, SimulatedRun
 from coopc.sim.tracked import Inputs
 from coopc.sim.values import BFLOAT16, Array, element_of, scalar_of
 from coopc.validate.compare import Difference, compare
-from coopc.validate.contract import Contract, tiles_of
 from coopc.validate.forms import (
-    Form,
+    FunctionForm,
     first_entry,
     form_of,
     functions_of,
@@ -44,12 +43,14 @@ from coopc.validate.forms import (
 )
 from coopc.validate.inputs import (
     EXACT_VALUES,
+    Contract,
     Sizes,
     first_sizes,
     make_arguments,
     more_sizes,
     ragged_sizes,
     tiled_sizes,
+    tiles_of,
     unsuitable,
 )
 
@@ -77,25 +78,11 @@ class Mismatch:
     """What the program does after the pass that no program may do."""
 
     def __str__(self) -> str:
-        """What differs, and on which inputs."""
-        where = f"on {self.inputs} inputs (sizes {self.sizes}, seed {self.seed})"
+        sizes = ", ".join(map(str, self.sizes)) or "none"
+        where = f"on {self.inputs} inputs (sizes {sizes}, seed {self.seed})"
         if self.difference is None:
             return f"@{self.function} became undefined {where}: {self.undefined}"
         return f"{self.argument} of @{self.function} differs {where}: {self.difference}"
-
-
-@dataclass(frozen=True)
-class Case:
-    """One input of a function."""
-
-    options: Options
-    sizes: Sizes
-    family: int
-    """Which of `EXACT_VALUES` exact inputs have."""
-    expected: tuple[Run, list[Argument]]
-    """What the function does on exact inputs before the pass."""
-    kinds: tuple[Inputs, ...] = tuple(Inputs)
-    """Of inputs that are tried."""
 
 
 class Validator:
@@ -111,7 +98,7 @@ class Validator:
         self.seed = seed
         self.origins = functions_of(self.before)
         self.kernels = _kernels(self.before)
-        self.forms: dict[str, Form | str] = {
+        self.forms: dict[str, FunctionForm | str] = {
             name: form_of(func, self.before, self.kernels)
             for name, func in self.origins.items()
         }
@@ -127,18 +114,13 @@ class Validator:
         kernels = self.kernels | _kernels(self.before)
         found: Mismatch | None = None
         for name in sorted(self._compared_names(before, report)):
-            origin, base, started = (
-                self.origins[name],
-                first_entry(name),
-                self.forms[name],
-            )
+            origin, started = self.origins[name], self.forms[name]
             ended = form_of(origin, self.before, kernels, started)
             if isinstance(started, str) or isinstance(ended, str):
                 reason = ended if isinstance(ended, str) else str(started)
             elif (reason := unsuitable(origin)) is None:
                 self.forms[name] = ended
-                pair = _Pair(started, ended, self.seed, base is not None)
-                if (found := pair.mismatch(report)) is not None:
+                if found := _Pair.of(started, ended, self.seed).mismatch(report):
                     break
                 continue
             report(f"@{name} is not compared: {reason}")
@@ -147,6 +129,30 @@ class Validator:
                 self._begin(name, new, kernels)
         self.kernels = kernels
         return found
+
+    def check(
+        self, after: ModuleOp, step: ModulePass, report: Report | None = None
+    ) -> None:
+        """Refuse a pass that changes what the program does.
+
+        Args:
+            after: what it made of the module.
+            step: the pass.
+            report: is told what is not compared, and why; standard error by default.
+
+        Raises:
+            PassFailedException: a function does something else, or became undefined.
+        """
+
+        def tell(text: str) -> None:
+            print(f"validate: {step.name}: {text}", file=sys.stderr)
+
+        if (found := self.mismatch(after, report or tell)) is None:
+            return
+        message = f"pass {step.name} changed what the program does: {found}"
+        name = StringAttr(found.function)
+        changed = (op for op in after.ops if op.properties.get("sym_name") == name)
+        next(changed, after).emit_error(message, PassFailedException(message))
 
     def _begin(self, name: str, func: FuncOp, kernels: Mapping[str, FuncOp]) -> None:
         """Compare a function from now on, with the arguments that it has."""
@@ -177,51 +183,6 @@ def _kernels(module: ModuleOp) -> dict[str, FuncOp]:
     return {name: func for name, func in known if simt.KERNEL in func.attributes}
 
 
-def validate_step(
-    before: ModuleOp,
-    after: ModuleOp,
-    step: ModulePass,
-    *,
-    seed: int = 0,
-    report: Report | None = None,
-) -> None:
-    """Refuse a pass that changes what a module does.
-
-    Args:
-        before: the module that the pass was given.
-        after: what it made of it.
-        step: the pass.
-        seed: of the inputs.
-        report: is told what is not compared, and why; standard error by default.
-
-    Raises:
-        PassFailedException: a function does something else, or became undefined.
-    """
-    validate_next(Validator(before, seed), after, step, report)
-
-
-def validate_next(
-    validator: Validator, after: ModuleOp, step: ModulePass, report: Report | None
-) -> None:
-    """Refuse a pass that changes what the program of a validator does.
-
-    Raises:
-        PassFailedException: a function does something else, or became undefined.
-    """
-
-    def tell(text: str) -> None:
-        print(f"validate: {step.name}: {text}", file=sys.stderr)
-
-    if (found := validator.mismatch(after, report or tell)) is None:
-        return
-    message = f"pass {step.name} changed what the program does: {found}"
-    names = {
-        op.properties["sym_name"]: op for op in after.ops if "sym_name" in op.properties
-    }
-    changed = names.get(StringAttr(found.function), after)
-    changed.emit_error(message, PassFailedException(message))
-
-
 def first_mismatch(
     before: ModuleOp, after: ModuleOp, *, seed: int = 0, report: Report = print
 ) -> Mismatch | None:
@@ -229,48 +190,102 @@ def first_mismatch(
     return Validator(before, seed).mismatch(after, report)
 
 
+class _Output(NamedTuple):
+    """What a run left in an argument, or gave as a result."""
+
+    name: str
+    element: Attribute
+    """Its type, or that of its elements."""
+    value: Argument | None
+    """An array; of an argument that is a number, what was given."""
+    error: Array | None
+    """Bounds of the errors of its elements, where they are tracked."""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a function did."""
+
+    run: SimulatedRun
+    arguments: list[Argument]
+    """What it left in its arguments."""
+
+    def outputs(self, func: FuncOp) -> Iterator[_Output]:
+        """Yield all that the run of a function may have changed."""
+        run, types = self.run, func.function_type
+        names = [
+            f"argument {x.index}" + (f" (%{x.name_hint})" if x.name_hint else "")
+            for x in func.body.block.args
+        ]
+        names += [f"result {position}" for position in range(len(run.results))]
+        errors = [
+            *(run.errors or (None,) * len(self.arguments)),
+            *(run.result_errors or (None,) * len(run.results)),
+        ]
+        all_types, values = (
+            (*types.inputs, *types.outputs),
+            (*self.arguments, *run.results),
+        )
+        for name, type, value, error in zip(
+            names, all_types, values, errors, strict=True
+        ):
+            element = element_of(type) if isa(type, MemRefType) else type
+            yield _Output(name, scalar_of(element), value, error)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One input of a function."""
+
+    options: Options
+    sizes: Sizes
+    family: int
+    """Which of `EXACT_VALUES` exact inputs have."""
+    expected: _Outcome
+    """What the function does on exact inputs before the pass."""
+    kinds: tuple[Inputs, ...] = tuple(Inputs)
+    """Of inputs that are tried."""
+
+
 @dataclass(frozen=True)
 class _Pair:
     """A function before and after a pass."""
 
-    before: Form
-    after: Form
+    before: FunctionForm
+    after: FunctionForm
     seed: int
-    second: bool
-    """Whether it is a second entry point, which takes what the first does not."""
+    contract: Contract
+    """What holds of the arguments."""
+
+    @classmethod
+    def of(cls, before: FunctionForm, after: FunctionForm, seed: int) -> _Pair:
+        """Return a pair; a second entry point takes what the first does not."""
+        origin, asked = after.origin, after
+        base = first_entry(origin.sym_name.data)
+        first = None if base is None else functions_of(after.module).get(base)
+        if first is not None:
+            found = form_of(first, after.module, {})
+            asked = asked if isinstance(found, str) else found
+        contract = Contract.of(origin, (before, asked), base is not None)
+        return cls(before, after, seed, contract)
 
     @property
     def name(self) -> str:
         """Of the function."""
         return self.after.origin.sym_name.data
 
-    @property
-    def contract(self) -> Contract:
-        """What holds of the arguments."""
-        first = self.after
-        if self.second:
-            base = first_entry(self.name)
-            known = functions_of(self.after.module)
-            if base in known:
-                found = form_of(known[base], self.after.module, {})
-                first = found if isinstance(found, Form) else first
-        return Contract.of(self.after.origin, (self.before, first), self.second)
-
     def mismatch(self, report: Report) -> Mismatch | None:
         """Return the first difference on inputs that the function accepts."""
         ran: set[Operation] = set()
-        contract = self.contract
         try:
-            cases = list(self._cases(contract))
+            cases = list(self._cases())
         except SimulationError as error:
             report(f"@{self.name} is not compared: {error}")
             return None
         for inputs in Inputs:
             try:
                 for case in (each for each in cases if inputs in each.kinds):
-                    if (
-                        found := self._compared(contract, case, inputs, ran)
-                    ) is not None:
+                    if (found := self._compared(case, inputs, ran)) is not None:
                         return found
             except SimulationError as error:
                 kind = "" if inputs is Inputs.EXACT else f" on {inputs} inputs"
@@ -279,37 +294,33 @@ class _Pair:
             report(f"@{self.name}: {_described(rest)} never ran")
         return None
 
-    def _cases(self, contract: Contract) -> Iterator[Case]:
+    def _cases(self) -> Iterator[_Case]:
         """Yield inputs that the function accepts: first plain ones, then others.
 
         Raises:
             SimulationError: it accepts none that are tried.
         """
-        origin = contract.func
-        first = self._accepted(contract, first_sizes(origin))
+        first = self._accepted(first_sizes(self.contract.func))
         if isinstance(first, UndefinedBehaviour):
             raise SimulationError(
                 f"all inputs that were tried make it undefined, the last one by {first}"
             )
         yield first
-        random = np.random.default_rng(self.seed)
-        tiles = tiles_of(contract, (self.before, self.after))
+        sizes, random = first.sizes, np.random.default_rng(self.seed)
+        tiles = tiles_of(self.contract, (self.before, self.after))
         both, exact = tuple(Inputs), (Inputs.EXACT,)
         for kinds, candidates in (
-            (both, more_sizes(origin, first.sizes, random)),
-            (both, ragged_sizes(self.before.entry, first.sizes, random)),
-            *((exact, iter(group)) for group in tiled_sizes(first.sizes, tiles)),
+            (both, more_sizes(sizes, random)),
+            (both, ragged_sizes(self.before.entry, sizes, random)),
+            *((exact, group) for group in tiled_sizes(sizes, tiles)),
         ):
-            found = self._accepted(contract, candidates, MAX_OPERATIONS)
-            if isinstance(found, Case):
+            found = self._accepted(candidates, MAX_OPERATIONS)
+            if isinstance(found, _Case):
                 yield replace(found, kinds=kinds)
 
     def _accepted(
-        self,
-        contract: Contract,
-        candidates: Iterator[Sizes],
-        most_operations: int | None = None,
-    ) -> Case | UndefinedBehaviour:
+        self, candidates: Iterable[Sizes], most_operations: int | None = None
+    ) -> _Case | UndefinedBehaviour:
         """Return the first input with which the function is not undefined.
 
         Returns:
@@ -317,40 +328,36 @@ class _Pair:
         """
         last = UndefinedBehaviour("nothing was tried")
         for wanted in candidates:
-            sizes = Sizes(contract.fitted(wanted.values))
+            sizes = self.contract.fitted(wanted)
             for plain in self._options():
                 options = replace(plain, most_operations=most_operations)
                 for family in range(len(EXACT_VALUES)):
                     exact = (Inputs.EXACT, family)
                     try:
-                        done = self._run(self.before, contract, options, sizes, *exact)
+                        done = self._run(self.before, options, sizes, *exact)
                     except UndefinedBehaviour as error:
                         last = error
                     except TooLong as error:
                         return UndefinedBehaviour(str(error))
                     else:
-                        return Case(options, sizes, family, done)
+                        return _Case(options, sizes, family, done)
         return last
 
     def _options(self) -> Iterator[Options]:
         """Yield ways to run it: what the pass decided holds before it too."""
-        functions = [
-            stage.kernel or stage.func
-            for form in (self.after, self.before)
-            for stage in form.stages
-        ]
+        forms = (self.after, self.before)
+        functions = [stage.started for form in forms for stage in form.stages]
         kernels = [simt.kernel_of(f) for f in functions if simt.KERNEL in f.attributes]
         if not kernels:
             yield Options()
             return
         fixed = (kernel.subgroup_size for kernel in kernels)
-        lanes = next((size for size in fixed if size), DEFAULT_SUBGROUP_SIZE)
         named = [f for f in functions if coopmatrix.DISTRIBUTION in f.attributes]
         options = Options(
-            subgroup_size=lanes,
+            subgroup_size=next((size for size in fixed if size), DEFAULT_SUBGROUP_SIZE),
             distribution=provider_of(named[0]) if named else None,
         )
-        if all(form.has_grid for form in (self.before, self.after)):
+        if all(form.has_grid for form in forms):
             yield options
             return
         for grid in ((2, 2, 1), (1, 1, 1)):
@@ -358,136 +365,72 @@ class _Pair:
 
     def _run(
         self,
-        form: Form,
-        contract: Contract,
+        form: FunctionForm,
         options: Options,
         sizes: Sizes,
         inputs: Inputs,
         family: int,
-    ) -> tuple[Run, list[Argument]]:
+    ) -> _Outcome:
         """Run a form of the function on inputs.
 
         Raises:
             SimulationError: it is undefined for them, or not known to be defined.
         """
-        seed = [self.seed, family]
-        arguments = make_arguments(contract, sizes, inputs, seed)
-        if (reason := contract.violated(arguments)) is not None:
+        arguments = make_arguments(self.contract, sizes, inputs, [self.seed, family])
+        if (reason := self.contract.violated(arguments)) is not None:
             raise UndefinedBehaviour(f"arguments that it is not called with, {reason}")
         untracked = inputs is Inputs.EXACT and loses_errors(form.module)
         options = replace(options, track=None if untracked else inputs)
-        return form.run(arguments, options), arguments
+        return _Outcome(form.run(arguments, options), arguments)
 
     def _compared(
-        self, contract: Contract, case: Case, inputs: Inputs, ran: set[Operation]
+        self, case: _Case, inputs: Inputs, ran: set[Operation]
     ) -> Mismatch | None:
         """Run before and after on one input and compare."""
         seeded = (case.sizes, inputs, case.family)
-        try:
-            if inputs is Inputs.EXACT:
-                old, expected = case.expected
-            else:
-                old, expected = self._run(self.before, contract, case.options, *seeded)
-        except UndefinedBehaviour:
-            return None  # exact inputs are accepted, these are not
+        old = case.expected
+        if inputs is not Inputs.EXACT:
+            try:
+                old = self._run(self.before, case.options, *seeded)
+            except UndefinedBehaviour:
+                return None  # exact inputs are accepted, these are not
         most = case.options.most_operations
         more = None if most is None else LONGER * most
         noting = replace(case.options, ran=ran, most_operations=more)
+        where = (inputs, case.sizes, self.seed)
         try:
-            new, found = self._run(self.after, contract, noting, *seeded)
+            new = self._run(self.after, noting, *seeded)
         except TooLong:
             return None
         except UndefinedBehaviour as error:
-            return self._mismatch(case, inputs, "", None, str(error))
-        pairs = zip(
-            _outputs(contract.func, expected, old),
-            _outputs(contract.func, found, new),
-            strict=True,
-        )
-        for before, after in pairs:
-            lost = old.lost_errors or new.lost_errors
+            return Mismatch(self.name, "", *where, None, str(error))
+        lost = old.run.lost_errors or new.run.lost_errors
+        func = self.contract.func
+        for before, after in zip(old.outputs(func), new.outputs(func), strict=True):
             difference = _difference(before, after, lost)
             if difference is not None and not difference.ok:
-                return self._mismatch(case, inputs, before.name, difference)
+                return Mismatch(self.name, before.name, *where, difference)
         return None
-
-    def _mismatch(
-        self,
-        case: Case,
-        inputs: Inputs,
-        argument: str,
-        difference: Difference | None,
-        undefined: str = "",
-    ) -> Mismatch:
-        """Return a mismatch on one input."""
-        return Mismatch(
-            self.name, argument, inputs, case.sizes, self.seed, difference, undefined
-        )
 
 
 def _described(ops: Sequence[Operation]) -> str:
     """Name operations: how many, and the first that matters."""
-    stores = (op for op in ops if "store" in op.name)
-    first = next(stores, ops[0])
-    others = len(ops) - 1
+    first = next((op for op in ops if "store" in op.name), ops[0])
     where = str(first.location)
     place = f" at {where}" if where != "loc(unknown)" else ""
-    if not others:
-        return f"{first.name}{place}"
-    return f"{first.name}{place} and {others} other operations"
-
-
-@dataclass(frozen=True, slots=True)
-class _Output:
-    """What a run left in an argument, or gave as a result."""
-
-    name: str
-    element: Attribute
-    """Its type, or that of its elements."""
-    value: Any
-    """An array; of an argument that is a number, what was given."""
-    error: Array | None
-    """Bounds of the errors of its elements, where they are tracked."""
-
-
-def _outputs(
-    func: FuncOp, arguments: Sequence[Argument], run: Run
-) -> Iterator[_Output]:
-    """Yield all that a run of a function may have changed."""
-    errors = run.errors or (None,) * len(arguments)
-    for value, array, error in zip(
-        func.body.block.args, arguments, errors, strict=True
-    ):
-        name = f" (%{value.name_hint})" if value.name_hint else ""
-        element = _element(value.type)
-        yield _Output(f"argument {value.index}{name}", element, array, error)
-    of_results = run.result_errors or (None,) * len(run.results)
-    results = zip(func.function_type.outputs, run.results, of_results, strict=True)
-    for position, (type, array, error) in enumerate(results):
-        yield _Output(f"result {position}", _element(type), array, error)
-
-
-def _element(type: Attribute) -> Attribute:
-    """Return the element type of a memref or a vector; a number's as it is."""
-    return scalar_of(element_of(type) if isa(type, MemRefType) else type)
+    others = f" and {len(ops) - 1} other operations" if len(ops) > 1 else ""
+    return f"{first.name}{place}{others}"
 
 
 def _difference(before: _Output, after: _Output, lost: bool) -> Difference | None:
     """Return how an output differs; None where it is no array."""
-    expected: Array = before.value
-    found: Array = after.value
-    if not (_is_array(expected) and _is_array(found)):
+    expected, found = before.value, after.value
+    if not isinstance(expected, np.ndarray) or not isinstance(found, np.ndarray):
         return None
     bound = None
     if before.error is not None and after.error is not None:
         bound = allowed(before.error, after.error, lost)
-    is_bf16 = before.element == BFLOAT16
-    return compare(found, expected, bound=bound, bf16=is_bf16)
-
-
-def _is_array(value: object) -> bool:
-    """Whether a value has elements to compare."""
-    return isinstance(value, np.ndarray)
+    return compare(found, expected, bound=bound, bf16=before.element == BFLOAT16)
 
 
 def allowed(before: Array, after: Array, lost: bool) -> Array:

@@ -188,3 +188,35 @@ def test_views_are_the_same_memory() -> None:
     run(body.replace("{barrier}", "simt.barrier workgroup"))
     with pytest.raises(UndefinedBehaviour, match="expected a barrier"):
         run(body.replace("{barrier}", ""))
+
+
+GLOBAL = "memref<32xi32>"
+WAYS = {
+    "view": f'%y = "memref.cast"(%x) : ({GLOBAL}) -> {GLOBAL}',
+    "choice": f"%y = arith.select %yes, %x, %x : {GLOBAL}",
+    "branch": f"""
+      %y = scf.if %yes -> ({GLOBAL}) {{
+        scf.yield %x : {GLOBAL}
+      }} else {{
+        scf.yield %x : {GLOBAL}
+      }}
+    """,
+    "loop": f"""
+      %y = scf.for %i = %zero to %one step %one iter_args(%z = %x) -> ({GLOBAL}) {{
+        scf.yield %z : {GLOBAL}
+      }}
+    """,
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_an_argument_may_be_written_in_any_way(way: str) -> None:
+    body = f"""
+      %yes = arith.constant true
+      {way}
+      %w = arith.addi %v, %v : i32
+      memref.store %w, %y[%id] : {GLOBAL}
+      %r = memref.load %x[%next] : {GLOBAL}
+    """
+    with pytest.raises(UndefinedBehaviour, match=r"expected a barrier: .* reads"):
+        run(body)

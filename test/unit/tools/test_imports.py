@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coopc.ir.uniformity import SOURCES
-from coopc.sim.undefined import MOVES, READS, VIEWS
+from coopc.sim.undefined import MOVES, PAYLOADS
 from coopc.universe import everything
 
 GEMM = str(Path(__file__).parents[3] / "examples" / "gemm.mlir")
@@ -45,5 +45,5 @@ def operations() -> set[str]:
 
 def test_tables_by_name_hold_names_of_operations() -> None:
     """So that a table needs no import of the dialects that it names."""
-    named = {*MOVES, *READS, *VIEWS, *SOURCES, "xe.block_load", "xe.split_dpas"}
+    named = {*MOVES, *PAYLOADS, *SOURCES, "xe.block_load", "xe.split_dpas"}
     assert named <= operations()

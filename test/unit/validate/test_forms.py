@@ -15,8 +15,8 @@ from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
 from coopc.source import Source
 from coopc.universe import everything
-from coopc.validate.contract import Contract, tiles_of
-from coopc.validate.forms import Form, form_of, functions_of
+from coopc.validate.forms import FunctionForm, form_of, functions_of
+from coopc.validate.inputs import Contract, tiles_of
 from coopc.validate.step import Mismatch, Validator
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -214,7 +214,7 @@ def test_inputs_keep_the_conditions_of_the_interface() -> None:
     assert [x for x in not_compared(steps.said) if "real inputs" not in x] == []
 
 
-def contract(attributes: str) -> tuple[Contract, Form]:
+def contract(attributes: str) -> tuple[Contract, FunctionForm]:
     text = f"""
     func.func @f(%a: memref<?x?xf16>, %b: memref<?x64xf16>) attributes {{
       simt.kernel, simt.grid = affine_map<
@@ -231,7 +231,7 @@ def contract(attributes: str) -> tuple[Contract, Form]:
     module = parse(new_context(UNIVERSE), Source(text, "text"))
     func = functions_of(module)["f"]
     form = form_of(func, module, {})
-    assert isinstance(form, Form)
+    assert isinstance(form, FunctionForm)
     return Contract.of(func, (form,), any_memory=False), form
 
 

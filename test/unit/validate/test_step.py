@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import coopmatrix
 from coopc.generate.programs import module_of
 from coopc.sim.tracked import Inputs
-from coopc.validate.step import Mismatch, allowed, first_mismatch, validate_step
+from coopc.validate.step import Mismatch, Validator, allowed, first_mismatch
 
 GEMM = (Path(__file__).parents[3] / "examples" / "gemm.mlir").read_text()
 
@@ -46,8 +46,8 @@ def test_planted_wrong_pass_is_named() -> None:
         match=r"pass transpose-loads changed .* argument 2 \(%c\) of @gemm differs on "
         r"exact inputs .* at \[0, 0\] expected -?\d+.0, to within 0, got -?\d+.0",
     ):
-        validate_step(before, after, step, report=said.append)
-    validate_step(before, before.clone(), step, report=said.append)
+        Validator(before).check(after, step, said.append)
+    Validator(before).check(before.clone(), step, said.append)
     assert said == []
 
 
@@ -203,7 +203,7 @@ def test_checked_accesses_are_tried_on_ragged_sizes() -> None:
     found, said = mismatch(CHECKED, rounded)
     assert said == []
     assert found is not None
-    assert any(size % 8 for size in found.sizes.values)
+    assert any(size % 8 for size in found.sizes)
 
 
 def test_positions_are_tried_too() -> None:

@@ -16,7 +16,7 @@ from coopc.pipeline import Run, read_passes
 from coopc.sim.triton import simulate_triton
 from coopc.source import Source
 from coopc.universe import everything
-from coopc.validate.step import first_mismatch, validate_step
+from coopc.validate.step import Validator, first_mismatch
 
 INPUTS = Path(__file__).parents[2] / "inputs" / "ttgir"
 
@@ -63,7 +63,7 @@ def test_the_function_is_blamed() -> None:
     store = next(op for op in after.walk() if isinstance(op, tt.DescriptorStoreOp))
     store.operands[2] = store.operands[3]
     with pytest.raises(PassFailedException, match="wrong changed what the program"):
-        validate_step(before, after, Wrong(), report=lambda _: None)
+        Validator(before).check(after, Wrong(), lambda _: None)
 
 
 CALLS = """
