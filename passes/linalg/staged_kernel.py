@@ -167,7 +167,7 @@ class Tile:
     def place(self, outer: str, inner: str) -> str:
         """Return a position in memory, from that along M or N and that along K."""
         pair = (outer, inner) if self.along_rows else (inner, outer)
-        return ", ".join((*(("%batch",) if self.memory.batched else ()), *pair))
+        return ", ".join((*(("%batch",) if self.memory.matrix.batched else ()), *pair))
 
     def numbered(self, lines: Lines, number: str) -> tuple[str, str]:
         """Return the row, and the piece of it, of a number.
@@ -338,7 +338,7 @@ class StagedKernel:
 
     def _ends_inside(self, axis: Axis, start: str, size: int) -> str | bool:
         """Write whether a tile ends inside of C along an axis."""
-        whole = self.its.c.size(axis)
+        whole = self.its.c.matrix.size(axis)
         if whole is not None and whole % size == 0:
             return True
         end, all = self.head.add(start, size), self._size(self.its.c, axis)
@@ -348,7 +348,7 @@ class StagedKernel:
         self, memory: Memory, axis: Axis, of: int, least: int
     ) -> str | bool:
         """Write whether a size is a multiple, and that of at least some number."""
-        known = memory.size(axis)
+        known = memory.matrix.size(axis)
         if known is not None:
             return known % of == 0 and known >= least * of
         number, head = self._size(memory, axis), self.head
@@ -361,7 +361,7 @@ class StagedKernel:
 
     def _size(self, memory: Memory, axis: Axis) -> str:
         """Return a size of a matrix."""
-        known = memory.size(axis)
+        known = memory.matrix.size(axis)
         return (
             self.head.let("size", memory.dim(axis)) if known is None else f"%c{known}"
         )
@@ -579,7 +579,7 @@ class StagedKernel:
         axes = AXES[::-1] if tile.memory.matrix.transposed else AXES
         rows, cols = (self._size(tile.memory, axis) for axis in axes)
         place = ", ".join(
-            (*(("%batch",) if tile.memory.batched else ()), first, second)
+            (*(("%batch",) if tile.memory.matrix.batched else ()), first, second)
         )
         vector, mask = tile.vector, f"vector<{tile.panel.per_piece}xi1>"
         lines.do(f"""%left = arith.subi {cols}, {second} : index
