@@ -70,7 +70,6 @@ class GemmOperand:
         return self.strides[0 if self.transposed else 1] == 1
 
     def size(self, axis: Axis) -> int | None:
-        """A number of rows or columns, if it is known."""
         return self.shape[AXES.index(axis)]
 
     def dimension(self, axis: Axis) -> int:
@@ -80,8 +79,6 @@ class GemmOperand:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is multiplied."""
-
     a: GemmOperand
     b: GemmOperand
     c: GemmOperand
@@ -245,7 +242,6 @@ class GemmPlan:
 
     @property
     def products(self) -> int:
-        """Products of a step along K."""
         return self.step // self.depth
 
     @property

@@ -102,5 +102,4 @@ class CheckDominancePass(ModulePass):
     name = "check-dominance"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all operations."""
         check_dominance(op)

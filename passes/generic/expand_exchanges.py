@@ -59,7 +59,6 @@ class ExpandExchangesPass(ModulePass):
     name = "expand-exchanges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite it."""
         found = [x for x in op.walk() if isinstance(x, simt.ExchangeOp)]
         for each in found:
             if (plan := plan_of(each)).through_memory:
@@ -77,7 +76,6 @@ class ExpandExchangesPass(ModulePass):
 
 
 def plan_of(op: simt.ExchangeOp) -> ExchangePlan:
-    """Return how an exchange is done."""
     element = _vector(op.values[0]).get_element_type()
     bits = element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 64
     return plan_exchange(*op.layouts, element_bits=bits)

@@ -111,7 +111,6 @@ class Code:
         return self(arith.ConstantOp(attr(value, element)))
 
     def like(self, value: SSAValue, number: float) -> SSAValue:
-        """A constant of the type of a value."""
         return self.number(value.type, number)
 
     def cast(
@@ -123,7 +122,6 @@ class Code:
         return self(make(value, shaped(value.type, element)))
 
     def as_float(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """Floats as those of another type."""
         bits, wanted = bits_of(element_of(value.type)), bits_of(element)
         if bits == wanted and element_of(value.type) != element:
             value, bits = self.as_float(value, f32), 32
@@ -137,7 +135,6 @@ class Code:
 
 
 def bits_of(number: Attribute) -> int:
-    """The width of an integer or a float, in bits."""
     assert isinstance(number, FixedBitwidthType), number
     return number.bitwidth
 
@@ -168,24 +165,20 @@ class Expansions:
         return register
 
     def of(self, op: Operation, target: Target) -> Expansion | None:
-        """The expansion that an operation needs, or None."""
         return _first(self.rows.get(type(op), ()), op, target)
 
 
 def _first(
     rows: Sequence[tuple[When, Expansion]], op: Operation, target: Target
 ) -> Expansion | None:
-    """The expansion of the first row that applies."""
     return next((make for when, make in rows if when(op, target)), None)
 
 
 def always(op: Operation, target: Target) -> bool:
-    """Where every target needs an expansion."""
     return True
 
 
 def in_vulkan(op: Operation, target: Target) -> bool:
-    """Where Vulkan does."""
     return target.language == "vulkan"
 
 

@@ -84,7 +84,6 @@ def may_run_early(op: Operation) -> bool:
 
 
 def surely_runs(loop: Operation) -> bool:
-    """Whether a loop is known to have a first round."""
     if not isinstance(loop, scf.ForOp):
         return False
     start, end = numbers_of(loop.lb), numbers_of(loop.ub)
@@ -236,7 +235,6 @@ def combined(make: type[SumOp], y: SSAValue, z: SSAValue) -> Operation:
 
 
 def block_of(value: SSAValue) -> Block | None:
-    """Return the block that defines a value."""
     owner = value.owner
     return owner if isinstance(owner, Block) else owner.parent
 
@@ -247,7 +245,6 @@ class NormalizePass(ModulePass):
     name = "normalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Normalize all functions of a module."""
         Sharing().walk(op.body)
         CanonicalizePass().apply(ctx, op)  # fewer operations to look at
         while Sharing().walk(op.body):  # what was folded may be equal, or a constant

@@ -136,7 +136,6 @@ class AmxKernel(Operands):
 
 
 def multiplying(g: AmxKernel) -> str:
-    """Return the kernel, as text."""
     rows, cols = g.panels
     row = f"vector<{PANEL}x{g.sum}>"
     body = f"""

@@ -58,21 +58,18 @@ class Memory:
         return ", ".join((["%batch"] if self.matrix.batched else []) + pair)
 
     def dim(self, axis: Axis) -> str:
-        """Return the operation that gives a size of the matrix."""
         dimension = self.matrix.dimension(axis)
         return f"memref.dim {self.name}, %c{dimension} : {self.matrix.type}"
 
     def load(
         self, result: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
     ) -> str:
-        """Return the load of a matrix."""
         where = f"{self.name}[{self.place(*at)}] {self.layout}{checks(checked)}"
         return f"{result} = coopmatrix.load {where} : {self.matrix.type} -> {type}"
 
     def store(
         self, value: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
     ) -> str:
-        """Return the store of a matrix."""
         where = f"{self.name}[{self.place(*at)}] {self.layout}{checks(checked)}"
         return f"coopmatrix.store {value}, {where} : {type}, {self.matrix.type}"
 
@@ -104,12 +101,10 @@ class Operands:
         return Memory("%c", self.problem.c)
 
     def of(self, source: Source) -> Memory:
-        """Return A or B."""
         return self.a if source == "a" else self.b
 
     @property
     def arguments(self) -> str:
-        """The arguments of a kernel."""
         found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b, self.c)]
         if self.problem.fill != "nothing":
             found.append(f"%fill: {self.c.element}")
@@ -148,7 +143,6 @@ class Operands:
 
 
 def zero(element: str) -> str:
-    """Return how a type writes zero."""
     return "0" if element.startswith("i") else "0.0"
 
 

@@ -95,7 +95,6 @@ def shape_of(memory: SSAValue) -> Sequence[int]:
 def operand_of(
     memory: SSAValue, *, transposed: bool, batched: bool, signed: bool
 ) -> GemmOperand:
-    """Return what plans need of A, B or C."""
     type = type_of(memory)
     strides = type.get_strides()
     rows, cols = (-1, -2) if transposed else (-2, -1)
@@ -305,7 +304,6 @@ def body_signs(op: ProductOp) -> tuple[bool, bool] | None:
 
 
 def uncast(value: SSAValue) -> tuple[SSAValue, bool]:
-    """Return what a value is extended from, and whether as a signed integer."""
     owner = value.owner
     if isinstance(owner, CASTS):
         return owner.input, isinstance(owner, arith.ExtSIOp)
@@ -334,7 +332,6 @@ def extent(func: FuncOp, memory: SSAValue, dimension: int) -> AffineExpr:
 
 
 def tiles(size: AffineExpr, tile: int) -> AffineExpr:
-    """Return how many tiles cover a size."""
     if isinstance(size, AffineConstantExpr):
         return AffineConstantExpr(-(-size.value // tile))
     return size.ceil_div(tile)

@@ -43,7 +43,6 @@ class PackBAmxPass(ModulePass):
     name = "pack-b-amx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite the kernels that it knows."""
         made: dict[str, Attribute] = {}
         known = op.attributes.get(KERNELS)
         if isinstance(known, DictionaryAttr):
@@ -58,7 +57,6 @@ class PackBAmxPass(ModulePass):
 
 
 def planned(kernel: simt.Kernel) -> PackedB | None:
-    """Return what is packed for a kernel, or None."""
     loads = [
         op
         for op in kernel.func.walk()

@@ -57,7 +57,6 @@ class PackCoopmatrixBPass(ModulePass):
     """Whether a kernel of its own packs all of B, not each work-group its part."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite."""
         device = device_of(self.device, op, self.name)
         if self.kernel:
             with transaction(op) as draft:

@@ -45,13 +45,11 @@ class PackedB:
 
     @property
     def type(self) -> MemRefType:
-        """The type of B as it is."""
         assert is_memref(self.memory.type), self.memory
         return self.memory.type
 
     @property
     def channel(self) -> int:
-        """Elements of a channel."""
         return CHANNEL_BITS // self.loads[0].matrix.element_bits
 
     @property
@@ -67,7 +65,6 @@ class PackedB:
 
     @property
     def packed_type(self) -> MemRefType:
-        """The type of B packed."""
         shape = list(self.type.get_shape())
         rows, cols = (shape[dimension] for dimension in self.dimensions)
         shape[-2:] = (

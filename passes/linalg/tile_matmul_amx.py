@@ -78,7 +78,6 @@ class TileMatmulAmxPass(ModulePass):
 
     @property
     def _block(self) -> Block:
-        """The block that is asked for."""
         rows, cols, steps = self.block
         return rows, cols, steps
 
@@ -120,7 +119,6 @@ class TileMatmulAmxPass(ModulePass):
 def how_to_run(
     func: FuncOp, name: str, found: Multiplication, plan: GemmPlan
 ) -> DictionaryAttr:
-    """Return how the kernels of a multiplication are run."""
     a, _, c = found.memories
     rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
     steps = extent(func, a, 1).ceil_div(plan.depth)

@@ -70,7 +70,6 @@ class TileMatmulKhrPass(ModulePass):
 
     @property
     def tiles(self) -> GemmTiles | None:
-        """The tiles that are asked for."""
         if not self.group:
             return None
         (m, n), (sub_m, sub_n) = self.group, self.subgroup

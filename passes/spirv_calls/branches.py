@@ -191,7 +191,6 @@ class Branches:
         self.name(block.args, values)
 
     def name(self, old: Sequence[SSAValue], new: Sequence[Value]) -> None:
-        """Say what values became."""
         for value, found in zip(old, new, strict=True):
             self.reader.values[value] = found
             if isinstance(found, SSAValue) and found.name_hint is None:
@@ -224,7 +223,6 @@ class Branches:
         parts: Sequence[Sequence[SSAValue]],
         new: Sequence[SSAValue],
     ) -> list[Sequence[Value]]:
-        """New values in place of some lists of values."""
         found: list[Sequence[Value]] = []
         start = 0
         for values, each in zip(lists, parts, strict=True):

@@ -284,7 +284,6 @@ class ConvertSpirvCallsToCoopmatrixPass(ModulePass):
     name = "convert-spirv-calls-to-coopmatrix"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Read all functions of `op`, then replace them."""
         old = [each for each in op.ops if isinstance(each, Function)]
         concerned = [each for each in old if each.body.blocks and _concerns(each)]
         try:

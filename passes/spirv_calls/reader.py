@@ -141,8 +141,6 @@ def enumerant(known: Sequence[T], number: int, what: str, op: Operation) -> T:
 
 
 class Reader:
-    """Reads one function."""
-
     def __init__(self, old: llvm.FuncOp | func.FuncOp, call: ReadCall) -> None:
         """Begin a function.
 
@@ -225,7 +223,6 @@ class Reader:
         return op.results[0]
 
     def index(self, value: SSAValue, op: Operation) -> SSAValue:
-        """An integer as an index."""
         new = self.value(value, op)
         if isinstance(new.type, IndexType):
             return new
@@ -234,7 +231,6 @@ class Reader:
         return self.add(arith.IndexCastOp(new, IndexType()))
 
     def number(self, number: int) -> SSAValue:
-        """A constant index."""
         return self.add(arith.ConstantOp(IntegerAttr(number, IndexType())))
 
     def type(self, type: Attribute, op: Operation) -> Attribute:
@@ -338,7 +334,6 @@ class Reader:
         return new.results
 
     def _region(self, old: Region, op: Operation) -> Region:
-        """Read a region of one block."""
         if not old.blocks:
             return Region()
         if len(old.blocks) > 1:

@@ -101,7 +101,6 @@ class Affine:
         return self.start.values.union(*(x.values for x in self.steps))
 
     def where(self, value: SSAValue, becomes: Polynomial) -> Affine:
-        """Return it with a value replaced."""
         steps = tuple(x.where(value, becomes) for x in self.steps)
         return Affine(self.start.where(value, becomes), steps, self.base)
 

@@ -243,7 +243,6 @@ def sized(
 
 
 def is_kernels(value: SSAValue) -> bool:
-    """Whether a value is an argument of a kernel."""
     owner = value.owner
     return isinstance(owner, Block) and isinstance(owner.parent_op(), tt.FuncOp)
 
@@ -378,8 +377,6 @@ def matrix_of(op: AccessOp, indices: Indices) -> MatrixAccess | Refusal:
 
 @dataclass(slots=True)
 class AccessWriter:
-    """Writes the accesses of one function."""
-
     entry: Block
     made: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
     """What has been written already."""
@@ -478,7 +475,6 @@ def is_zero(value: SSAValue) -> bool:
 
 
 def convert(func: tt.FuncOp, explain: bool) -> None:
-    """Convert the accesses of a function."""
     is_promised = LANE_BY_LANE not in func.attributes
     indices, through = Indices(), Indices(through=True)
     found: list[tuple[AccessOp, MatrixAccess]] = []
@@ -519,7 +515,6 @@ class ConvertTtPointersToDescriptorsPass(ModulePass):
     """Whether it is said why accesses stay as they are."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Convert the functions of `op`."""
         for each in op.ops:
             if isinstance(each, tt.FuncOp) and each.body.blocks:
                 convert(each, self.explain)

@@ -347,7 +347,6 @@ class SettleTtDescriptorsPass(ModulePass):
     name = "settle-tt-descriptors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Settle what is in the functions of `op`."""
         for func in op.ops:
             if not isinstance(func, tt.FuncOp) or not func.body.blocks:
                 continue

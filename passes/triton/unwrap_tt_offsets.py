@@ -277,7 +277,6 @@ class UnwrapTtOffsetsPass(ModulePass):
     name = "unwrap-tt-offsets"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all kernels of `op`."""
         for func in op.ops:
             if not isinstance(func, tt.FuncOp):
                 continue
