@@ -70,8 +70,8 @@ class ExpandExchangesPass(ModulePass):
         built = Built()
         for each in found:
             builder = Builder.at(each, built, unroll=True)
-            expansion = Expansion(builder, plan_of(each), _longest(op, each))
-            results = expansion.run(list(each.values), each.result_types)
+            lowering = ExchangeLowering(builder, plan_of(each), _longest(op, each))
+            results = lowering.run(list(each.values), each.result_types)
             Rewriter.replace_op(each, [], results)
 
 
@@ -92,7 +92,7 @@ def _longest(module: ModuleOp, op: simt.ExchangeOp) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class ExchangeLowering:
     """The code of one plan."""
 
     b: Builder

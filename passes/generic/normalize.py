@@ -28,6 +28,7 @@ without regions are shared or moved, by the traits that they have:
 Sums and products of integers wrap around, so they may be computed in another order:
 
     (%i + 4) + 12        %i + 16
+    %i + %n, %n + %i     one of them
     (%i + %n) + %m       %i + (%n + %m)    where only %i changes in a loop
 
 It takes time linear in the operations, however loops are nested.
@@ -213,10 +214,13 @@ class Sharing:
 
 def key_of(op: Operation) -> Hashable:
     """Return what an operation computes: those of one key give the same."""
+    operands = op.operands
+    if isinstance(op, SumOp):
+        operands = tuple(sorted(operands, key=id))
     return (
         op.parent if op.has_trait(ReadsLanes) else None,
         op.name,
-        op.operands,
+        operands,
         op.result_types,
         frozenset(op.properties.items()),
         frozenset(op.attributes.items()),
@@ -230,7 +234,10 @@ def combined(make: type[SumOp], y: SSAValue, z: SSAValue) -> Operation:
         return make(y, z)
     if is_integer(type) or isinstance(type, IndexType):
         number = one[0] + other[0] if make is arith.AddiOp else one[0] * other[0]
-        return arith.ConstantOp.from_int_and_width(number, type, truncate_bits=True)
+        new = arith.ConstantOp.from_int_and_width(number, type, truncate_bits=True)
+        if isinstance(type, IndexType):
+            new.result.name_hint = f"c{number}" if number >= 0 else f"cm{-number}"
+        return new
     return make(y, z)
 
 
