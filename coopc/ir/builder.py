@@ -38,6 +38,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector
+from coopc.ir.facts import constant_number
 
 Values: TypeAlias = tuple[SSAValue, ...]
 INDEX = IndexType()
@@ -158,6 +159,18 @@ class Builder:
         found = self.pure(simt.LaneIdOp)
         found.name_hint = "lane"
         return BoundedIndex(0, found, lanes - 1, varies=True)
+
+    def plus(self, value: SSAValue, by: int) -> SSAValue:
+        """Return the sum of an index and a number, which may be negative."""
+        if by == 0:
+            return value
+        if (known := constant_number(value)) is not None:
+            return self.constant(INDEX, known + by)
+        found = self.pure(arith.AddiOp, value, self.constant(INDEX, by))
+        if value.name_hint is not None:
+            sign = "plus" if by > 0 else "minus"
+            found.name_hint = f"{value.name_hint}_{sign}{abs(by)}"
+        return found
 
     # Bounded indices
 
