@@ -424,14 +424,14 @@ def lacking_of(program: ModuleOp) -> str | None:
 
 def first_product(module: ModuleOp) -> Operation | None:
     from coopc.dialects.coopmatrix import MulAddOp
-    from coopc.passes.linalg.match import recognised
+    from coopc.passes.linalg.match import is_multiplication
 
     return next(
         (
             op
             for op in module.walk()
             if isinstance(op, MulAddOp)
-            or (op.dialect_name() == "linalg" and not isinstance(recognised(op), str))
+            or (op.dialect_name() == "linalg" and is_multiplication(op))
         ),
         None,
     )

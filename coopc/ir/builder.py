@@ -38,6 +38,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector
+from coopc.ir.facts import constant_number
 
 Values: TypeAlias = tuple[SSAValue, ...]
 INDEX = IndexType()
@@ -102,7 +103,6 @@ class Builder:
     def at_end(
         cls, block: Block, location: LocationAttr, unroll: bool = False
     ) -> Builder:
-        """Return a builder at the end of a block."""
         return cls(block, None, location, unroll)
 
     @classmethod
@@ -156,15 +156,25 @@ class Builder:
         return found
 
     def lane(self, lanes: int) -> BoundedIndex:
-        """Return the number of the lane."""
         found = self.pure(simt.LaneIdOp)
         found.name_hint = "lane"
         return BoundedIndex(0, found, lanes - 1, varies=True)
 
+    def plus(self, value: SSAValue, by: int) -> SSAValue:
+        """Return the sum of an index and a number, which may be negative."""
+        if by == 0:
+            return value
+        if (known := constant_number(value)) is not None:
+            return self.constant(INDEX, known + by)
+        found = self.pure(arith.AddiOp, value, self.constant(INDEX, by))
+        if value.name_hint is not None:
+            sign = "plus" if by > 0 else "minus"
+            found.name_hint = f"{value.name_hint}_{sign}{abs(by)}"
+        return found
+
     # Bounded indices
 
     def index(self, number: BoundedIndex) -> SSAValue:
-        """Return a number as a value."""
         if number.part is None:
             return self.constant(INDEX, number.constant)
         if number.constant == 0:
@@ -172,7 +182,6 @@ class Builder:
         return self._two(arith.AddiOp, number.part, number.constant)
 
     def add(self, a: BoundedIndex, b: BoundedIndex) -> BoundedIndex:
-        """Return the sum of two numbers."""
         # First what is in fewer loops, so that their sum is, too.
         parts = sorted((x.part for x in (a, b) if x.part is not None), key=self.depth)
         part = parts[0] if parts else None
@@ -182,7 +191,6 @@ class Builder:
         return BoundedIndex(a.constant + b.constant, part, most, a.varies or b.varies)
 
     def times(self, a: BoundedIndex, factor: int) -> BoundedIndex:
-        """Return a multiple of a number."""
         if factor == 0:
             return BoundedIndex()
         if a.part is None or factor == 1:
@@ -203,7 +211,6 @@ class Builder:
         return BoundedIndex(add, part, a.most // by - add, a.varies)
 
     def remainder(self, a: BoundedIndex, by: int) -> BoundedIndex:
-        """Return the remainder of a division."""
         rest = a.constant % by
         if rest + a.part_most < by:
             return BoundedIndex(rest, a.part, a.part_most, a.varies)
@@ -222,7 +229,6 @@ class Builder:
     # Conditions, some of which are known when compiling
 
     def below(self, a: BoundedIndex, end: int) -> SSAValue | bool:
-        """Return whether a number is below another one."""
         if a.most < end:
             return True
         if a.constant >= end:
@@ -234,7 +240,6 @@ class Builder:
         return self.pure(arith.CmpiOp, a, b, predicate)
 
     def equal(self, a: BoundedIndex, b: int) -> SSAValue | bool:
-        """Return whether a number is another one."""
         if a.part is None:
             return a.constant == b
         if not a.constant <= b <= a.most:
@@ -242,7 +247,6 @@ class Builder:
         return self.compare("eq", a.part, self.constant(INDEX, b - a.constant))
 
     def both(self, *conditions: SSAValue | bool) -> SSAValue | bool:
-        """Return whether all conditions hold."""
         if any(x is False for x in conditions):
             return False
         unknown = [x for x in conditions if isinstance(x, SSAValue)]
@@ -254,7 +258,6 @@ class Builder:
         return first
 
     def select(self, chosen: SSAValue | bool, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Return a where a condition holds, else b."""
         if isinstance(chosen, bool):
             return a if chosen else b
         return a if a is b else self.pure(arith.SelectOp, chosen, a, b)

@@ -78,7 +78,6 @@ class Facts:
 
     @property
     def is_nonnegative(self) -> bool:
-        """Whether it is at least 0."""
         return self.low is not None and self.low >= 0
 
     def join(self, other: Facts) -> Facts:
@@ -189,7 +188,6 @@ class ValueFacts:
         self._assumed = frozenset(self._known)
 
     def of(self, value: SSAValue) -> Facts:
-        """What is known of a value."""
         if (found := self._known.get(value)) is None:
             found = self._computed(value).meet(_assumed(value))
             self._known[value] = found
@@ -200,7 +198,6 @@ class ValueFacts:
         return self.of(value).divisor
 
     def is_known_nonnegative(self, value: SSAValue) -> bool:
-        """Whether a value is at least 0."""
         return self.of(value).is_nonnegative
 
     def _computed(self, value: SSAValue) -> Facts:

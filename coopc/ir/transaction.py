@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -28,6 +29,11 @@ class Refused(Exception):
         super().__init__(reason)
         self.op = op
         self.reason = reason
+
+    def report(self, op: Operation | None = None) -> NoReturn:
+        """Raise a `PassFailedException` about the operation, or about another one."""
+        error = PassFailedException(self.reason)
+        (op or self.op).emit_error(self.reason, error)
 
 
 @contextmanager
@@ -52,5 +58,4 @@ def transaction(module: ModuleOp) -> Generator[ModuleOp]:
     op: Operation | None = refused.op
     while op is not None and op not in originals:
         op = op.parent_op()
-    original = module if op is None else originals[op]
-    original.emit_error(refused.reason, PassFailedException(refused.reason))
+    refused.report(module if op is None else originals[op])

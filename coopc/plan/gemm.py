@@ -40,7 +40,7 @@ AXES: tuple[Axis, Axis] = ("rows", "cols")
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class GemmOperand:
     """A, B or C in memory, as far as it is known before the program runs."""
 
     type: str
@@ -56,6 +56,8 @@ class Matrix:
     says; 0 where rows follow each other without gaps."""
     transposed: bool = False
     """Whether the last two dimensions of the memref are columns and rows."""
+    batched: bool = False
+    """Whether the memref has a leading dimension for the batch."""
 
     @property
     def element_bytes(self) -> int:
@@ -67,16 +69,24 @@ class Matrix:
         """Whether the elements of a row of the memref follow each other."""
         return self.strides[0 if self.transposed else 1] == 1
 
+    def size(self, axis: Axis) -> int | None:
+        return self.shape[AXES.index(axis)]
+
+    def dimension(self, axis: Axis) -> int:
+        """Which dimension of the memref the rows or the columns are."""
+        return self.batched + ((axis == "cols") != self.transposed)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is multiplied."""
-
-    a: Matrix
-    b: Matrix
-    c: Matrix
-    batched: bool = False
+    a: GemmOperand
+    b: GemmOperand
+    c: GemmOperand
     fill: Fill = "nothing"
+
+    @property
+    def batched(self) -> bool:
+        return self.c.batched
 
     @property
     def elements(self) -> tuple[str, str, str]:
@@ -232,7 +242,6 @@ class GemmPlan:
 
     @property
     def products(self) -> int:
-        """Products of a step along K."""
         return self.step // self.depth
 
     @property
@@ -293,7 +302,7 @@ def plan_direct(
         tile = direct_tile(device, problem.elements) if device else ANY
     m, n, k = tile
 
-    def feed(use: Operand, matrix: Matrix, tile: tuple[int, int]) -> Direct:
+    def feed(use: Operand, matrix: GemmOperand, tile: tuple[int, int]) -> Direct:
         if device is not None and not _has_layout(device, use, matrix):
             return Direct(AXES)
         sizes = zip(AXES, matrix.shape, tile, strict=True)
@@ -338,7 +347,7 @@ def _largest(shapes: tuple[MatrixShape, ...]) -> MatrixShape:
     return max(shapes, key=lambda shape: shape.m * shape.n * shape.k)
 
 
-def _has_layout(device: Device, use: Operand, matrix: Matrix) -> bool:
+def _has_layout(device: Device, use: Operand, matrix: GemmOperand) -> bool:
     """Whether a device loads matrices as they are in memory, or can if B is packed."""
     rows, cols = matrix.strides
     if 1 not in (rows, cols):
@@ -608,7 +617,7 @@ def block_of(m: int | None, n: int | None, threads: int = 1) -> Block:
     return rows, cols, steps
 
 
-def packs_a(a: Matrix) -> bool:
+def packs_a(a: GemmOperand) -> bool:
     """Return whether A is packed, too, and not read as it is.
 
     It is where panels and steps of it are not whole, where 16 rows of it would be in

@@ -110,7 +110,6 @@ def why_outside(
 
 
 def always_runs(op: Operation) -> bool:
-    """Whether an operation runs whenever its function does."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, FuncOp):
         match parent:
@@ -132,5 +131,4 @@ class CheckBoundsPass(ModulePass):
     name = "check-bounds"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all accesses."""
         check_bounds(op)

@@ -10,13 +10,15 @@ operations that are not registered, as in MLIR.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
+
+from coopc.ir.dominators import immediate_dominators
 
 
 def check_dominance(top: Operation) -> None:
@@ -83,26 +85,14 @@ def definitions(block: Block) -> Iterator[SSAValue]:
 
 def dominance(region: Region) -> dict[Block, set[Block]]:
     """For each block that can be reached, the others that every way to it passes."""
-    predecessors: dict[Block, list[Block]] = {region.blocks[0]: []}
-    order = [region.blocks[0]]
-    for block in order:
-        for successor in block.last_op.successors if block.last_op else ():
-            if successor not in predecessors:
-                predecessors[successor] = []
-                order.append(successor)
-            predecessors[successor].append(block)
-    dominators = {block: set(order) for block in order}
-    dominators[order[0]] = set[Block]()
-    changed = True
-    while changed:
-        changed = False
-        for block in order[1:]:
-            found = set[Block].intersection(
-                *(dominators[before] | {before} for before in predecessors[block])
-            )
-            found.discard(block)
-            changed |= found != dominators[block]
-            dominators[block] = found
+
+    def successors(block: Block) -> Sequence[Block]:
+        return block.last_op.successors if block.last_op else ()
+
+    first = region.blocks[0]
+    dominators: dict[Block, set[Block]] = {}
+    for block, above in immediate_dominators(first, successors).items():
+        dominators[block] = set() if block is first else {above, *dominators[above]}
     return dominators
 
 
@@ -112,5 +102,4 @@ class CheckDominancePass(ModulePass):
     name = "check-dominance"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all operations."""
         check_dominance(op)

@@ -34,13 +34,11 @@ class CheckLoweredPass(ModulePass):
     """Whether matrices may be left, for emission."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all operations."""
         for each in op.walk():
             if reason := self._why_left(each):
                 each.emit_error(reason, PassFailedException(reason))
 
     def _why_left(self, op: Operation) -> str | None:
-        """Say why an operation is not to be left; None if it may be."""
         dialect = op.name.partition(".")[0]
         if dialect in LOWERED:
             return f"no pass of this pipeline lowers {op.name}"
@@ -53,7 +51,6 @@ class CheckLoweredPass(ModulePass):
 
 
 def _types(op: Operation) -> Iterable[Attribute]:
-    """Yield the types of an operation's values and block arguments."""
     yield from (value.type for value in (*op.operands, *op.results))
     for region in op.regions:
         for block in region.blocks:

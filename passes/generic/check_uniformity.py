@@ -143,5 +143,4 @@ class CheckUniformityPass(ModulePass):
     name = "check-uniformity"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all operations."""
         check_uniformity(op)

@@ -73,14 +73,12 @@ def rem_signed(code: Code, op: arith.RemSIOp) -> SSAValue:
 
 @table.on(arith.FloorDivSIOp)
 def floor_div(code: Code, op: arith.FloorDivSIOp) -> SSAValue:
-    """A signed quotient, rounded down."""
     quotient, off = _signed(code, op, "slt")
     return code(arith.SubiOp(quotient, off))
 
 
 @table.on(arith.CeilDivSIOp)
 def ceil_div(code: Code, op: arith.CeilDivSIOp) -> SSAValue:
-    """A signed quotient, rounded up."""
     quotient, off = _signed(code, op, "sge")
     return code(arith.AddiOp(quotient, off))
 
@@ -102,7 +100,6 @@ def _signed(
 
 @table.on(arith.CeilDivUIOp)
 def ceil_div_unsigned(code: Code, op: arith.CeilDivUIOp) -> SSAValue:
-    """An unsigned quotient, rounded up."""
     refuse_i1(op)
     quotient = code(arith.DivUIOp(op.lhs, op.rhs))
     rest, zero = code(arith.RemUIOp(op.lhs, op.rhs)), code.like(op.lhs, 0)

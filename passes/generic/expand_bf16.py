@@ -62,12 +62,10 @@ COMPUTED: tuple[type[Operation], ...] = (
 
 
 def has(values: Any, element: type[Attribute]) -> bool:
-    """Whether one of some values is of an element type."""
     return any(isinstance(element_of(value.type), element) for value in values)
 
 
 def is_bf16(op: Operation, target: Target) -> bool:
-    """Whether an operation computes in bf16."""
     return has((*op.operands, *op.results), BFloat16Type)
 
 

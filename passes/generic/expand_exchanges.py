@@ -59,7 +59,6 @@ class ExpandExchangesPass(ModulePass):
     name = "expand-exchanges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite it."""
         found = [x for x in op.walk() if isinstance(x, simt.ExchangeOp)]
         for each in found:
             if (plan := plan_of(each)).through_memory:
@@ -71,13 +70,12 @@ class ExpandExchangesPass(ModulePass):
         built = Built()
         for each in found:
             builder = Builder.at(each, built, unroll=True)
-            expansion = Expansion(builder, plan_of(each), _longest(op, each))
-            results = expansion.run(list(each.values), each.result_types)
+            lowering = ExchangeLowering(builder, plan_of(each), _longest(op, each))
+            results = lowering.run(list(each.values), each.result_types)
             Rewriter.replace_op(each, [], results)
 
 
 def plan_of(op: simt.ExchangeOp) -> ExchangePlan:
-    """Return how an exchange is done."""
     element = _vector(op.values[0]).get_element_type()
     bits = element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 64
     return plan_exchange(*op.layouts, element_bits=bits)
@@ -94,7 +92,7 @@ def _longest(module: ModuleOp, op: simt.ExchangeOp) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class ExchangeLowering:
     """The code of one plan."""
 
     b: Builder

@@ -59,34 +59,27 @@ class Floats:
         self.x = x
 
     def number(self, value: float) -> SSAValue:
-        """A constant."""
         return self.code.like(self.x, value)
 
     def _operand(self, x: SSAValue | float) -> SSAValue:
         return x if isinstance(x, SSAValue) else self.number(x)
 
     def add(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        """A sum."""
         return self.code(arith.AddfOp(a, self._operand(b), FREE))
 
     def sub(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        """A difference."""
         return self.code(arith.SubfOp(a, self._operand(b), FREE))
 
     def mul(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        """A product."""
         return self.code(arith.MulfOp(a, self._operand(b), FREE))
 
     def div(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """A quotient."""
         return self.code(arith.DivfOp(a, b, FREE))
 
     def size(self, x: SSAValue) -> SSAValue:
-        """A magnitude."""
         return self.code(math.AbsFOp(x))
 
     def compare(self, a: SSAValue, predicate: str, b: float) -> SSAValue:
-        """Whether a comparison with a number holds."""
         return self.code(arith.CmpfOp(a, self.number(b), predicate))
 
     def signed(self, x: SSAValue, sign: SSAValue) -> SSAValue:
@@ -107,7 +100,6 @@ def lacks_of_short(op: Operation, target: Target) -> bool:
 
 @table.on(math.CopySignOp, when=lacks)
 def copysign(code: Code, op: math.CopySignOp) -> SSAValue:
-    """The magnitude of one with the sign of the other."""
     element = element_of(op.lhs.type)
     width = bits_of(element)
     x, sign = (
@@ -163,7 +155,6 @@ def log1p(code: Code, op: math.Log1pOp) -> SSAValue:
 
 @table.on(math.Log10Op, when=lacks_of_short)
 def log10(code: Code, op: math.Log10Op) -> SSAValue:
-    """The decimal logarithm."""
     return Floats(code, op.operand).mul(code(math.Log2Op(op.operand)), LOG10_2)
 
 

@@ -73,7 +73,6 @@ def combined(
 
 
 def is_whole(element: Attribute) -> bool:
-    """Whether numbers are integers."""
     return isinstance(element, IndexType | IntegerType)
 
 

@@ -36,19 +36,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-)
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.device import Device
-from coopc.dialects import shaped_arith, simt
-from coopc.dialects.narrow import is_vector
-from coopc.emit.walker import Refusal, as_flavour, element_of
+from coopc.dialects import simt
+from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.emit.walker import Refusal, as_flavour
+from coopc.ir.transaction import Refused, transaction
 
 Language: TypeAlias = Literal["vulkan", "opencl", "spir64", "x86"]
 """SPIR-V of a flavour, or LLVM IR for a GPU or a processor."""
@@ -94,7 +90,7 @@ class Target:
 
 @dataclass(slots=True)
 class Code:
-    """Inserts operations on numbers, or on vectors of numbers of one shape."""
+    """Inserts operations on numbers, or on vectors or tensors of them of one shape."""
 
     insert: Callable[[Operation], object]
 
@@ -104,18 +100,17 @@ class Code:
         return op.results[0]
 
     def number(self, type: Attribute, value: float) -> SSAValue:
-        """A constant: a number, or a vector of equal ones."""
+        """A constant: a number, or a vector or tensor of equal ones."""
         element: Any = element_of(type)
         attr: Any = FloatAttr
         if isinstance(element_of(type), IndexType | IntegerType):
             attr, value = IntegerAttr, int(value)
-        if is_vector(type):
+        if element is not type:
             dense: Any = DenseIntOrFPElementsAttr
             return self(arith.ConstantOp(dense.from_list(type, [value])))
         return self(arith.ConstantOp(attr(value, element)))
 
     def like(self, value: SSAValue, number: float) -> SSAValue:
-        """A constant of the type of a value."""
         return self.number(value.type, number)
 
     def cast(
@@ -124,10 +119,9 @@ class Code:
         """A conversion of numbers to those of another type."""
         if element_of(value.type) == element:
             return value
-        return self(make(value, shaped_arith.shaped(value.type, element)))
+        return self(make(value, shaped(value.type, element)))
 
     def as_float(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """Floats as those of another type."""
         bits, wanted = bits_of(element_of(value.type)), bits_of(element)
         if bits == wanted and element_of(value.type) != element:
             value, bits = self.as_float(value, f32), 32
@@ -141,7 +135,6 @@ class Code:
 
 
 def bits_of(number: Attribute) -> int:
-    """The width of an integer or a float, in bits."""
     assert isinstance(number, FixedBitwidthType), number
     return number.bitwidth
 
@@ -172,24 +165,20 @@ class Expansions:
         return register
 
     def of(self, op: Operation, target: Target) -> Expansion | None:
-        """The expansion that an operation needs, or None."""
         return _first(self.rows.get(type(op), ()), op, target)
 
 
 def _first(
     rows: Sequence[tuple[When, Expansion]], op: Operation, target: Target
 ) -> Expansion | None:
-    """The expansion of the first row that applies."""
     return next((make for when, make in rows if when(op, target)), None)
 
 
 def always(op: Operation, target: Target) -> bool:
-    """Where every target needs an expansion."""
     return True
 
 
 def in_vulkan(op: Operation, target: Target) -> bool:
-    """Where Vulkan does."""
     return target.language == "vulkan"
 
 
@@ -231,32 +220,50 @@ class ExpandPass(ModulePass):
     device: str | None = None
     """amx, for x86-64; otherwise the module says what it is compiled for."""
 
+    def target(self, module: ModuleOp) -> Target:
+        """What is expanded for.
+
+        Raises:
+            PassFailedException: the module does not say it.
+        """
+        try:
+            return Target.of(module, self.device)
+        except ValueError as error:
+            reason = PassFailedException(f"{self.name}: {error}")
+            module.emit_error(str(error), reason)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Expand until nothing needs it."""
-        try:
-            target = Target.of(op, self.device)
-        except ValueError as error:
-            op.emit_error(str(error), PassFailedException(f"{self.name}: {error}"))
-        pattern = _Expand(self.table, target)
-        PatternRewriteWalker(GreedyRewritePatternApplier([pattern])).rewrite_module(op)
+        target = self.target(op)
+        with transaction(op) as draft:
+            expand(draft, self.table, target)
 
 
-@dataclass
-class _Expand(RewritePattern):
-    table: Expansions
-    target: Target
+def expand(module: ModuleOp, table: Expansions, target: Target) -> None:
+    """Replace what a target needs replaced, and what is put in its place in turn.
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        """Put an expansion in the place of an operation."""
-        if (make := self.table.of(op, self.target)) is None:
-            return
+    Raises:
+        Refused: an operation cannot be expressed by others.
+    """
+    todo = list(module.walk(reverse=True))
+    while todo:
+        op = todo.pop()
+        if (make := table.of(op, target)) is not None:
+            todo += reversed(_replaced(op, make))
 
-        def insert(new: Operation) -> None:
-            new.location = op.location
-            rewriter.insert(new)
 
-        try:
-            found = results_of(make(Code(insert), op))
-        except Refusal as refusal:
-            op.emit_error(str(refusal), PassFailedException(str(refusal)))
-        rewriter.replace(op, [], found)
+def _replaced(op: Operation, make: Expansion) -> list[Operation]:
+    """Put an expansion in the place of an operation, and return what was inserted."""
+    made: list[Operation] = []
+
+    def insert(new: Operation) -> None:
+        new.location = op.location
+        Rewriter.insert_op(new, InsertPoint.before(op))
+        made.append(new)
+
+    try:
+        found = results_of(make(Code(insert), op))
+    except Refusal as refusal:
+        raise Refused(op, str(refusal)) from refusal
+    Rewriter.replace_op(op, [], found)
+    return made

@@ -25,6 +25,12 @@ without regions are shared or moved, by the traits that they have:
 
 (1) if the loop is known to have a first round, in which the operation runs anyway.
 
+Sums and products of integers wrap around, so they may be computed in another order:
+
+    (%i + 4) + 12        %i + 16
+    %i + %n, %n + %i     one of them
+    (%i + %n) + %m       %i + (%n + %m)    where only %i changes in a loop
+
 It takes time linear in the operations, however loops are nested.
 """
 
@@ -32,10 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math, scf, vector
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -78,11 +85,40 @@ def may_run_early(op: Operation) -> bool:
 
 
 def surely_runs(loop: Operation) -> bool:
-    """Whether a loop is known to have a first round."""
     if not isinstance(loop, scf.ForOp):
         return False
     start, end = numbers_of(loop.lb), numbers_of(loop.ub)
     return start is not None and end is not None and start[0] < end[0]
+
+
+SumOp: TypeAlias = arith.AddiOp | arith.MuliOp
+"""What may be computed in any order."""
+
+
+def regrouped(op: SumOp) -> tuple[SumOp, SSAValue, SSAValue, SSAValue] | None:
+    """Return `x + y`, x, y and z of `(x + y) + z` if that is better `x + (y + z)`.
+
+    It is where y and z are constants, or in fewer loops than x; then nothing else may
+    use `x + y`, as it is computed no more.
+    """
+    for inner, z in ((op.lhs.owner, op.rhs), (op.rhs.owner, op.lhs)):
+        if not isinstance(inner, type(op)):
+            continue
+        for x, y in ((inner.lhs, inner.rhs), (inner.rhs, inner.lhs)):
+            if numbers_of(y) is not None and numbers_of(z) is not None:
+                return inner, x, y, z
+            is_alone = inner.result.has_one_use()
+            if is_alone and loops_around(x) > max(map(loops_around, (y, z))):
+                return inner, x, y, z
+    return None
+
+
+def loops_around(value: SSAValue) -> int:
+    found, around = 0, value.owner.parent_op()
+    while around is not None:
+        found += isinstance(around, LOOPS)
+        around = around.parent_op()
+    return found
 
 
 @dataclass(slots=True)
@@ -97,9 +133,15 @@ class Sharing:
         default_factory=dict[Block, list[Hashable]]
     )
     """What is no longer known behind each block around that place."""
+    regroups: int = 0
+    """How many sums and products were computed in another order."""
 
-    def walk(self, region: Region) -> None:
-        """Share in a region; its first block dominates the others."""
+    def walk(self, region: Region) -> int:
+        """Share in a region; its first block dominates the others.
+
+        Returns:
+            how many sums and products have other operands now, which may be folded.
+        """
         for block in region.blocks:
             self.of_block[block] = []
             op = block.first_op
@@ -111,28 +153,25 @@ class Sharing:
                 self._forget(block)
         if (first := region.first_block) is not None:
             self._forget(first)
+        return self.regroups
 
     def _forget(self, block: Block) -> None:
         for key in self.of_block.pop(block):
-            del self.known[key]
+            self.known.pop(key, None)
 
     def _visit(self, op: Operation) -> None:
         for region in op.regions:
-            # Of other operations than loops and branches nothing is known.
-            (self if isinstance(op, SCOPES) else Sharing()).walk(region)
+            if isinstance(op, SCOPES):
+                self.walk(region)
+            else:  # of which nothing is known
+                self.regroups += Sharing().walk(region)
         if op.regions or not op.results or op.has_trait(IsTerminator):
             return
-        reads_lanes = op.has_trait(ReadsLanes)
-        if not (reads_lanes or is_side_effect_free(op)):
+        if not (op.has_trait(ReadsLanes) or is_side_effect_free(op)):
             return
-        key = (
-            op.parent if reads_lanes else None,
-            op.name,
-            op.operands,
-            op.result_types,
-            frozenset(op.properties.items()),
-            frozenset(op.attributes.items()),
-        )
+        if isinstance(op, SumOp):
+            self._regroup(op)
+        key = key_of(op)
         if (found := self.known.get(key)) is not None:
             Rewriter.replace_op(op, [], found)
             return
@@ -140,6 +179,21 @@ class Sharing:
         assert op.parent is not None, op
         self.known[key] = tuple(op.results)
         self.of_block[op.parent].append(key)
+
+    def _regroup(self, op: SumOp) -> None:
+        """Compute `(x + y) + z` as `x + (y + z)` where that is better."""
+        while (found := regrouped(op)) is not None:
+            inner, x, y, z = found
+            new = combined(type(op), y, z)
+            new.location = op.location
+            Rewriter.insert_op(new, InsertPoint.before(op))
+            op.operands = x, new.results[0]
+            op.overflow_flags = arith.IntegerOverflowAttr("none")
+            self._visit(new)
+            if not inner.result.uses:
+                self.known.pop(key_of(inner), None)
+                Rewriter.erase_op(inner)
+            self.regroups += 1
 
     def _move(self, op: Operation) -> None:
         """Put an operation in front of the loops that it does not depend on."""
@@ -158,8 +212,36 @@ class Sharing:
             Rewriter.insert_op(op, InsertPoint.before(outermost))
 
 
+def key_of(op: Operation) -> Hashable:
+    """Return what an operation computes: those of one key give the same."""
+    operands = op.operands
+    if isinstance(op, SumOp):
+        operands = tuple(sorted(operands, key=id))
+    return (
+        op.parent if op.has_trait(ReadsLanes) else None,
+        op.name,
+        operands,
+        op.result_types,
+        frozenset(op.properties.items()),
+        frozenset(op.attributes.items()),
+    )
+
+
+def combined(make: type[SumOp], y: SSAValue, z: SSAValue) -> Operation:
+    """Return the sum or the product of two values, a constant if these are."""
+    type, one, other = y.type, numbers_of(y), numbers_of(z)
+    if one is None or other is None:
+        return make(y, z)
+    if is_integer(type) or isinstance(type, IndexType):
+        number = one[0] + other[0] if make is arith.AddiOp else one[0] * other[0]
+        new = arith.ConstantOp.from_int_and_width(number, type, truncate_bits=True)
+        if isinstance(type, IndexType):
+            new.result.name_hint = f"c{number}" if number >= 0 else f"cm{-number}"
+        return new
+    return make(y, z)
+
+
 def block_of(value: SSAValue) -> Block | None:
-    """Return the block that defines a value."""
     owner = value.owner
     return owner if isinstance(owner, Block) else owner.parent
 
@@ -170,7 +252,7 @@ class NormalizePass(ModulePass):
     name = "normalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Normalize all functions of a module."""
         Sharing().walk(op.body)
         CanonicalizePass().apply(ctx, op)  # fewer operations to look at
-        Sharing().walk(op.body)  # what was folded may be equal, or a constant
+        while Sharing().walk(op.body):  # what was folded may be equal, or a constant
+            CanonicalizePass().apply(ctx, op)

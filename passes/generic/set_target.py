@@ -71,7 +71,6 @@ class SetTargetPass(ModulePass):
             target(self.device, self.flavour)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Write the attribute."""
         if self.device is not None:
             op.attributes[simt.TARGET] = target(self.device, self.flavour)
         elif simt.target_of(op) is None:

@@ -17,12 +17,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coopc.passes.linalg.kernel_text import Operands, zero
+from coopc.passes.linalg.kernel_text import Operands, kernel, zero
 from coopc.plan.gemm import PANEL, UNROLL, GemmPlan, Packed, Problem
 
 ATTRIBUTES = (
     "simt.kernel, simt.subgroup_size = 1 : i32, simt.work_group_size = array<i32: 1>"
 )
+HALF = PANEL // 2
+"""Columns of a tile of B."""
+LANES = f"vector<{PANEL}xi1>"
+"""A mask of a row of a panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class AmxKernel(Operands):
 
     @property
     def step(self) -> int:
-        """Elements of K in a product."""
+        """Elements of K in a product: those of a row of a tile of A."""
         return self.plan.depth
 
     @property
@@ -81,122 +85,92 @@ class AmxKernel(Operands):
         return f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
 
     @property
-    def head(self) -> str:
-        """The arguments and attributes of both kernels."""
-        a, b, c = self.types
-        memory = f"%a: {a}, %b: {b}, %c: {c}, %pa: {self.rows}, %pb: {self.rows}"
-        return f"({memory}) attributes {{{ATTRIBUTES}}}"
+    def row(self) -> str:
+        """The type of a row of a tile, packed: 64 bytes."""
+        return f"vector<{self.step}x{self.element}>"
 
     @property
-    def sizes(self) -> str:
-        """What both kernels begin with: M, N, K, and how many panels and steps."""
-        a, _, c = self.types
-        return f"""
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c16 = arith.constant 16 : index
-  %c32 = arith.constant {PANEL} : index
-  %cstep = arith.constant {self.step} : index
-  %csize = arith.constant {PANEL * self.step} : index
-  %chalf = arith.constant {PANEL * self.step // 2} : index
+    def tile(self) -> tuple[int, int, int]:
+        """M, N and K of a product: half a panel of B."""
+        return PANEL, HALF, self.step
+
+    @property
+    def part(self) -> str:
+        """The type of memory that has the sums of two panels, wherever that is."""
+        return self.part_of("?")
+
+    def part_of(self, stride: int | str | None) -> str:
+        known = "?" if stride is None else stride
+        layout = f"strided<[{known}, 1], offset: ?>"
+        return f"memref<{PANEL}x{PANEL}x{self.sum}, {layout}>"
+
+    @property
+    def own(self) -> str:
+        """The type of memory of the function for the sums of two panels."""
+        return f"memref<{PANEL}x{PANEL}x{self.sum}>"
+
+    @property
+    def block(self) -> str:
+        """The type of memory of the function for the sums of a block."""
+        panels = self.panels[0] * self.panels[1]
+        return f"memref<{panels * PANEL}x{PANEL}x{self.sum}>"
+
+    def text(self, name: str, body: str) -> str:
+        """Return a kernel of a body, which begins with how many panels and steps are.
+
+        Indices of constant value are %c of their numbers.
+        """
+        a, b, c = self.types
+        memory = f"%a: {a}, %b: {b}, %c: {c}, %pa: {self.rows}, %pb: {self.rows}"
+        sizes = f"""
   %m = memref.dim %c, %c0 : {c}
   %n = memref.dim %c, %c1 : {c}
   %k = memref.dim %a, %c1 : {a}
-  %panels_a = arith.ceildivui %m, %c32 : index
-  %panels_b = arith.ceildivui %n, %c32 : index
-  %steps = arith.ceildivui %k, %cstep : index"""
+  %panels_a = arith.ceildivui %m, %c{PANEL} : index
+  %panels_b = arith.ceildivui %n, %c{PANEL} : index
+  %steps = arith.ceildivui %k, %c{self.step} : index"""
+        return kernel(memory, sizes + body, name, ATTRIBUTES)
 
 
 # --- the kernel that multiplies ------------------------------------------------------
 
 
 def multiplying(g: AmxKernel) -> str:
-    """Return the kernel, as text."""
-    return f"""
-func.func @multiply{g.head} {{{g.sizes}
-{beginning(g)}
-  scf.for %s0 = %c0 to %all step %depth {{
-    %s_end = arith.addi %s0, %depth : index
+    rows, cols = g.panels
+    row = f"vector<{PANEL}x{g.sum}>"
+    body = f"""
+  %sums = memref.alloca() {{alignment = 64 : i64}} : {g.block}
+  %edge = memref.alloca() {{alignment = 64 : i64}} : {g.own}
+  %fill = memref.alloca() {{alignment = 64 : i64}} : {g.own}
+  %value = arith.constant dense<{g.fill or zero(g.sum)}> : {row}
+  scf.for %r = %c0 to %c{PANEL} step %c1 {{
+    vector.store %value, %fill[%r, %c0] : {g.own}, {row}
+    vector.store %value, %edge[%r, %c0] : {g.own}, {row}
+  }}
+  %x = simt.workgroup_id x : index
+  %y = simt.workgroup_id y : index
+  %j0 = arith.muli %x, %c{cols} : index
+  %i0 = arith.muli %y, %c{rows} : index
+  %j_end = arith.addi %j0, %c{cols} : index
+  %i_end = arith.addi %i0, %c{rows} : index
+  %j1 = arith.minui %j_end, %panels_b : index
+  %i1 = arith.minui %i_end, %panels_a : index
+  %all = arith.maxui %steps, %c1 : index
+  scf.for %s0 = %c0 to %all step %c{g.plan.products} {{
+    %s_end = arith.addi %s0, %c{g.plan.products} : index
     %s1 = arith.minui %s_end, %steps : index
     %is_first = arith.cmpi eq, %s0, %c0 : index
     %is_last = arith.cmpi eq, %s1, %steps : index
     %some = arith.subi %s1, %s0 : index
-    %rest = arith.remui %some, %cu : index
+    %rest = arith.remui %some, %c{UNROLL} : index
     %whole = arith.subi %some, %rest : index
-    %length = arith.muli %some, %cunit : index
-    %whole_length = arith.muli %whole, %cunit : index
+    %length = arith.muli %some, %c{g.unit} : index
+    %whole_length = arith.muli %whole, %c{g.unit} : index
     scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{
-{place(g)}
-{source(g)}
-{target(g)}
-{bounds(g)}
-{sums(g)}
-      %copy = arith.andi %is_last, %outside : i1
-      scf.if %copy {{{edge_rows(g, False)}
-      }}
-    }} }}
-  }}
-  func.return
-}}"""
-
-
-def own_type(g: AmxKernel) -> str:
-    """Return the type of memory for the sums of two panels."""
-    return f"memref<{PANEL}x{PANEL}x{g.sum}>"
-
-
-def sums_type(g: AmxKernel) -> str:
-    """Return the type of memory for the sums of a block."""
-    panels = g.panels[0] * g.panels[1]
-    return f"memref<{panels * PANEL}x{PANEL}x{g.sum}>"
-
-
-def part_type(g: AmxKernel, stride: int | None = None) -> str:
-    """Return the type of a part of memory, of rows of a stride."""
-    known = "?" if stride is None else stride
-    return f"memref<{PANEL}x{PANEL}x{g.sum}, strided<[{known}, 1], offset: ?>>"
-
-
-def row_type(g: AmxKernel) -> str:
-    """Return the type of a row of sums."""
-    return f"vector<{PANEL}x{g.sum}>"
-
-
-def beginning(g: AmxKernel) -> str:
-    """Return the constants, the memory of the function, and where its block is."""
-    return f"""\
-  %cu = arith.constant {UNROLL} : index
-  %cunit = arith.constant {g.unit} : index
-  %cstride = arith.constant {UNROLL * g.unit} : index
-  %cols = arith.constant {g.panels[1]} : index
-  %rows = arith.constant {g.panels[0]} : index
-  %depth = arith.constant {g.plan.products} : index
-  %sums = memref.alloca() {{alignment = 64 : i64}} : {sums_type(g)}
-  %edge = memref.alloca() {{alignment = 64 : i64}} : {own_type(g)}
-  %fill = memref.alloca() {{alignment = 64 : i64}} : {own_type(g)}
-  %value = arith.constant dense<{g.fill or zero(g.sum)}> : {row_type(g)}
-  scf.for %r = %c0 to %c32 step %c1 {{
-    vector.store %value, %fill[%r, %c0] : {own_type(g)}, {row_type(g)}
-    vector.store %value, %edge[%r, %c0] : {own_type(g)}, {row_type(g)}
-  }}
-  %x = simt.workgroup_id x : index
-  %y = simt.workgroup_id y : index
-  %j0 = arith.muli %x, %cols : index
-  %i0 = arith.muli %y, %rows : index
-  %j_end = arith.addi %j0, %cols : index
-  %i_end = arith.addi %i0, %rows : index
-  %j1 = arith.minui %j_end, %panels_b : index
-  %i1 = arith.minui %i_end, %panels_a : index
-  %all = arith.maxui %steps, %c1 : index"""
-
-
-def place(g: AmxKernel) -> str:
-    """Return where the sums of two panels are in C, and among those of the block."""
-    return """\
-      %row = arith.muli %i, %c32 : index
-      %col = arith.muli %j, %c32 : index
-      %row_end = arith.addi %row, %c32 : index
-      %col_end = arith.addi %col, %c32 : index
+      %row = arith.muli %i, %c{PANEL} : index
+      %col = arith.muli %j, %c{PANEL} : index
+      %row_end = arith.addi %row, %c{PANEL} : index
+      %col_end = arith.addi %col, %c{PANEL} : index
       %row_in = arith.cmpi ule, %row_end, %m : index
       %col_in = arith.cmpi ule, %col_end, %n : index
       %inside = arith.andi %row_in, %col_in : i1
@@ -204,125 +178,58 @@ def place(g: AmxKernel) -> str:
       %outside = arith.xori %inside, %yes : i1
       %jj = arith.subi %j, %j0 : index
       %ii = arith.subi %i, %i0 : index
-      %jr = arith.muli %jj, %rows : index
+      %jr = arith.muli %jj, %c{rows} : index
       %number = arith.addi %jr, %ii : index
-      %place = arith.muli %number, %c32 : index"""
+      %place = arith.muli %number, %c{PANEL} : index
+      %source = scf.if %is_first -> ({g.part}) {{{beginning(g)}
+      }} else {{{of_block(g)}
+      }}
+      %target = scf.if %is_last -> ({g.part}) {{{of_c(g)}
+      }} else {{{of_block(g)}
+      }}{bounds(g)}{sums(g)}
+      %copy = arith.andi %is_last, %outside : i1
+      scf.if %copy {{{edge_rows(g, is_load=False)}
+      }}
+    }} }}
+  }}"""
+    return g.text("multiply", body)
+
+
+def beginning(g: AmxKernel) -> str:
+    """Return the end of a region that gives what sums begin with."""
+    if g.fill is None:
+        return f"""
+        scf.if %outside {{{edge_rows(g, is_load=True)}
+        }}{of_c(g)}"""
+    return f"""
+        %filled = "memref.cast"(%fill) : ({g.own}) -> ({g.part})
+        scf.yield %filled : {g.part}"""
 
 
 def of_c(g: AmxKernel) -> str:
-    """Return the end of a region that gives a part of C."""
-    c, inside, part = g.types[2], part_type(g, g.problem.c.strides[0]), part_type(g)
+    """Return the end of a region that gives a part of C, or at an edge its memory."""
+    inside = g.part_of(g.problem.c.strides[0])
     return f"""
-        %there = memref.subview %c[%row, %col] [{PANEL}, {PANEL}] [1, 1]
-          : {c} to {inside}
-        %there_ = "memref.cast"(%there) : ({inside}) -> ({part})
-        scf.yield %there_ : {part}"""
-
-
-def of_own(g: AmxKernel, name: str) -> str:
-    """Return the end of a region that gives memory for two panels, all of it."""
-    return f"""
-        %all_of = "memref.cast"(%{name}) : ({own_type(g)}) -> ({part_type(g)})
-        scf.yield %all_of : {part_type(g)}"""
-
-
-def of_matrix(g: AmxKernel, name: str) -> str:
-    """Return the end of a region that gives a part of C, or memory for one at an edge.
-
-    Args:
-        g: the multiplication.
-        name: of what is given.
-    """
-    part = part_type(g)
-    return f"""
-        %{name} = scf.if %inside -> ({part}) {{{of_c(g)}
-        }} else {{{of_own(g, "edge")}
+        %of_c = scf.if %inside -> ({g.part}) {{
+          %there = memref.subview %c[%row, %col] [{PANEL}, {PANEL}] [1, 1]
+            : {g.types[2]} to {inside}
+          %there_ = "memref.cast"(%there) : ({inside}) -> ({g.part})
+          scf.yield %there_ : {g.part}
+        }} else {{
+          %at_edge = "memref.cast"(%edge) : ({g.own}) -> ({g.part})
+          scf.yield %at_edge : {g.part}
         }}
-        scf.yield %{name} : {part}"""
+        scf.yield %of_c : {g.part}"""
 
 
-def of_sums(g: AmxKernel) -> str:
+def of_block(g: AmxKernel) -> str:
     """Return the end of a region that gives the place among the sums of the block."""
-    inside, part = part_type(g, PANEL), part_type(g)
+    inside = g.part_of(PANEL)
     return f"""
         %kept = memref.subview %sums[%place, 0] [{PANEL}, {PANEL}] [1, 1]
-          : {sums_type(g)} to {inside}
-        %kept_ = "memref.cast"(%kept) : ({inside}) -> ({part})
-        scf.yield %kept_ : {part}"""
-
-
-def source(g: AmxKernel) -> str:
-    """Return from where sums are loaded."""
-    part = part_type(g)
-    begin = of_own(g, "fill")
-    if g.fill is None:
-        begin = f"""
-        scf.if %outside {{{edge_rows(g, True)}
-        }}{of_matrix(g, "begin")}"""
-    return f"""\
-      %source = scf.if %is_first -> ({part}) {{{begin}
-      }} else {{{of_sums(g)}
-      }}"""
-
-
-def target(g: AmxKernel) -> str:
-    """Return to where sums are stored."""
-    part = part_type(g)
-    return f"""\
-      %target = scf.if %is_last -> ({part}) {{{of_matrix(g, "end")}
-      }} else {{{of_sums(g)}
-      }}"""
-
-
-def tile(g: AmxKernel) -> tuple[int, int, int]:
-    """Return M, N and K of a product: half a panel of B."""
-    return PANEL, PANEL // 2, g.step
-
-
-def sums(g: AmxKernel) -> str:
-    """Return the loops along K: some steps at a time, then the rest."""
-    acc, part = g.matrix("acc", *tile(g)), part_type(g)
-    return f"""\
-      %left = coopmatrix.load %source[%c0, %c0] row_major : {part} -> {acc}
-      %right = coopmatrix.load %source[%c0, %c16] row_major : {part} -> {acc}
-      %l:2 = scf.for %s = %from to %middle step %cstride
-          iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{products(g, UNROLL)}
-        scf.yield %t{UNROLL}, %v{UNROLL} : {acc}, {acc}
-      }}
-      %e:2 = scf.for %s = %middle to %to step %cunit
-          iter_args(%t0 = %l#0, %v0 = %l#1) -> ({acc}, {acc}) {{{products(g, 1)}
-        scf.yield %t1, %v1 : {acc}, {acc}
-      }}
-      coopmatrix.store %e#0, %target[%c0, %c0] row_major : {acc}, {part}
-      coopmatrix.store %e#1, %target[%c0, %c16] row_major : {acc}, {part}"""
-
-
-def products(g: AmxKernel, unroll: int) -> str:
-    """Return some steps: two tiles of A, two of B, four products."""
-    half = PANEL // 2
-    a, b = (g.matrix(use, *tile(g)) for use in ("a", "b"))
-    lines = """
-        %far = arith.muli %s, %c32 : index
-        %r = arith.addi %far, %to_b : index"""
-    if g.packs_a:
-        lines = """
-        %r = arith.addi %s, %to_b : index"""
-    at, memory = ("%c0", g.rows) if g.packs_a else ("%row", g.types[0])
-    name = "pa" if g.packs_a else "a"
-    for u in range(unroll):
-        lines += f"""
-        %ua{u} = arith.constant {u * g.unit} : index
-        %u{u} = arith.constant {u * PANEL * g.step} : index
-        %w{u} = arith.constant {(u * PANEL + half) * g.step} : index
-        %ra{u} = arith.addi %s, %ua{u} : index
-        %rb{u} = arith.addi %r, %u{u} : index
-        %rc{u} = arith.addi %r, %w{u} : index
-        %p{u} = coopmatrix.load %{name}[{at}, %ra{u}] row_major : {memory} -> {a}
-        %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.rows} -> {b}
-        %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.rows} -> {b}
-        {g.multiply(f"%t{u + 1}", f"%p{u}", f"%q{u}", f"%t{u}", tile(g))}
-        {g.multiply(f"%v{u + 1}", f"%p{u}", f"%o{u}", f"%v{u}", tile(g))}"""
-    return lines
+          : {g.block} to {inside}
+        %kept_ = "memref.cast"(%kept) : ({inside}) -> ({g.part})
+        scf.yield %kept_ : {g.part}"""
 
 
 def bounds(g: AmxKernel) -> str:
@@ -330,42 +237,84 @@ def bounds(g: AmxKernel) -> str:
 
     It counts elements of A: as it is packed, or along its rows.
     """
-    if not g.packs_a:
-        return """
-      %from = arith.muli %s0, %cunit : index
-      %jb = arith.muli %j, %steps : index
-      %to_b = arith.muli %jb, %csize : index
-      %middle = arith.addi %from, %whole_length : index
-      %to = arith.addi %from, %length : index"""
-    return """
+    size = PANEL * g.step
+    if g.packs_a:
+        first = f"""
       %ja = arith.muli %i, %steps : index
-      %jb = arith.muli %j, %steps : index
       %sa = arith.addi %ja, %s0 : index
       %apart = arith.subi %jb, %ja : index
-      %from = arith.muli %sa, %csize : index
-      %to_b = arith.muli %apart, %csize : index
+      %from = arith.muli %sa, %c{size} : index
+      %to_b = arith.muli %apart, %c{size} : index"""
+    else:
+        first = f"""
+      %from = arith.muli %s0, %c{g.unit} : index
+      %to_b = arith.muli %jb, %c{size} : index"""
+    return f"""
+      %jb = arith.muli %j, %steps : index{first}
       %middle = arith.addi %from, %whole_length : index
       %to = arith.addi %from, %length : index"""
 
 
-def edge_rows(g: AmxKernel, is_load: bool) -> str:
+def sums(g: AmxKernel) -> str:
+    """Return the loops along K: some steps at a time, then the rest."""
+    acc = g.matrix("acc", *g.tile)
+    return f"""
+      %left = coopmatrix.load %source[%c0, %c0] row_major : {g.part} -> {acc}
+      %right = coopmatrix.load %source[%c0, %c{HALF}] row_major : {g.part} -> {acc}
+      %l:2 = scf.for %s = %from to %middle step %c{UNROLL * g.unit}
+          iter_args(%t0 = %left, %v0 = %right) -> ({acc}, {acc}) {{{products(g, UNROLL)}
+        scf.yield %t{UNROLL}, %v{UNROLL} : {acc}, {acc}
+      }}
+      %e:2 = scf.for %s = %middle to %to step %c{g.unit}
+          iter_args(%t0 = %l#0, %v0 = %l#1) -> ({acc}, {acc}) {{{products(g, 1)}
+        scf.yield %t1, %v1 : {acc}, {acc}
+      }}
+      coopmatrix.store %e#0, %target[%c0, %c0] row_major : {acc}, {g.part}
+      coopmatrix.store %e#1, %target[%c0, %c{HALF}] row_major : {acc}, {g.part}"""
+
+
+def products(g: AmxKernel, unroll: int) -> str:
+    """Return some steps: two tiles of A, two of B, four products."""
+    a, b = (g.matrix(use, *g.tile) for use in ("a", "b"))
+    if g.packs_a:
+        at, memory = "%pa[%c0", g.rows
+        lines = """
+        %r = arith.addi %s, %to_b : index"""
+    else:
+        at, memory = "%a[%row", g.types[0]
+        lines = f"""
+        %far = arith.muli %s, %c{PANEL} : index
+        %r = arith.addi %far, %to_b : index"""
+    for u in range(unroll):
+        lines += f"""
+        %ra{u} = arith.addi %s, %c{u * g.unit} : index
+        %rb{u} = arith.addi %r, %c{u * PANEL * g.step} : index
+        %rc{u} = arith.addi %r, %c{(u * PANEL + HALF) * g.step} : index
+        %p{u} = coopmatrix.load {at}, %ra{u}] row_major : {memory} -> {a}
+        %q{u} = coopmatrix.load %pb[%c0, %rb{u}] packed : {g.rows} -> {b}
+        %o{u} = coopmatrix.load %pb[%c0, %rc{u}] packed : {g.rows} -> {b}
+        {g.multiply(f"%t{u + 1}", f"%p{u}", f"%q{u}", f"%t{u}", g.tile)}
+        {g.multiply(f"%v{u + 1}", f"%p{u}", f"%o{u}", f"%v{u}", g.tile)}"""
+    return lines
+
+
+def edge_rows(g: AmxKernel, *, is_load: bool) -> str:
     """Return the copying of a part of C at an edge, in or out, row by row."""
-    c, own, row = g.types[2], own_type(g), row_type(g)
-    mask = f"vector<{PANEL}xi1>"
+    c, row = g.types[2], f"vector<{PANEL}x{g.sum}>"
     if is_load:
         copy = f"""
-          %old = vector.maskedload %c[%at, %col], %mask, %value : {c}, {mask}, {row}
+          %old = vector.maskedload %c[%at, %col], %mask, %value : {c}, {LANES}, {row}
             into {row}
-          vector.store %old, %edge[%r, %c0] : {own}, {row}"""
+          vector.store %old, %edge[%r, %c0] : {g.own}, {row}"""
     else:
         copy = f"""
-          %new = vector.load %edge[%r, %c0] : {own}, {row}
-          vector.maskedstore %c[%at, %col], %mask, %new : {c}, {mask}, {row}"""
+          %new = vector.load %edge[%r, %c0] : {g.own}, {row}
+          vector.maskedstore %c[%at, %col], %mask, %new : {c}, {LANES}, {row}"""
     return f"""
         %rows_left = arith.subi %m, %row : index
-        %rows_here = arith.minui %rows_left, %c32 : index
+        %rows_here = arith.minui %rows_left, %c{PANEL} : index
         %cols_left = arith.subi %n, %col : index
-        %mask = vector.create_mask %cols_left : {mask}
+        %mask = vector.create_mask %cols_left : {LANES}
         scf.for %r = %c0 to %rows_here step %c1 {{
           %at = arith.addi %row, %r : index{copy}
         }}"""
@@ -375,169 +324,144 @@ def edge_rows(g: AmxKernel, is_load: bool) -> str:
 
 
 def packing(g: AmxKernel) -> str:
-    """Return the kernel that packs A and B, as text."""
-    return f"""
-func.func @pack{g.head} {{{g.sizes}
+    """Return the kernel that packs A, if that is packed, and B, as text."""
+    body = f"""
   %group = simt.workgroup_id x : index
   %of_a = arith.muli %panels_a, %c{int(g.packs_a)} : index
   %is_a = arith.cmpi ult, %group, %of_a : index
   scf.if %is_a {{{panel_of_a(g)}
   }} else {{{step_of_b(g)}
-  }}
-  func.return
-}}"""
+  }}"""
+    return g.text("pack", body)
 
 
 def panel_of_a(g: AmxKernel) -> str:
     """Return what packs a panel of A: rows as they are, and zeros beyond."""
-    a = g.types[0]
-    row = f"vector<{g.step}x{g.element}>"
+    mask = f"vector<{g.step}xi1>"
     return f"""
-    %none = arith.constant dense<{zero(g.element)}> : {row}
-    %row0 = arith.muli %group, %c32 : index
+    %none = arith.constant dense<{zero(g.element)}> : {g.row}
+    %row0 = arith.muli %group, %c{PANEL} : index
     %first = arith.muli %group, %steps : index
     scf.for %s = %c0 to %steps step %c1 {{
-      %k0 = arith.muli %s, %cstep : index
+      %k0 = arith.muli %s, %c{g.step} : index
       %left = arith.subi %k, %k0 : index
-      %whole = arith.cmpi uge, %left, %cstep : index
+      %whole = arith.cmpi uge, %left, %c{g.step} : index
       %at = arith.addi %first, %s : index
-      %base = arith.muli %at, %csize : index
-      scf.for %r = %c0 to %c32 step %c1 {{
+      %base = arith.muli %at, %c{PANEL * g.step} : index
+      scf.for %r = %c0 to %c{PANEL} step %c1 {{
         %row = arith.addi %row0, %r : index
-        %r_at = arith.muli %r, %cstep : index
+        %r_at = arith.muli %r, %c{g.step} : index
         %to = arith.addi %base, %r_at : index
         %there = arith.cmpi ult, %row, %m : index
         %inside = arith.andi %there, %whole : i1
-        %v = scf.if %inside -> ({row}) {{
-          %v0 = vector.load %a[%row, %k0] : {a}, {row}
-          scf.yield %v0 : {row}
+        %v = scf.if %inside -> ({g.row}) {{
+          %v0 = vector.load %a[%row, %k0] : {g.types[0]}, {g.row}
+          scf.yield %v0 : {g.row}
         }} else {{
           %rest = arith.select %there, %left, %c0 : index
           %near = arith.select %there, %row, %c0 : index
-          %mask = vector.create_mask %rest : vector<{g.step}xi1>
+          %mask = vector.create_mask %rest : {mask}
           %v1 = vector.maskedload %a[%near, %k0], %mask, %none
-            : {a}, vector<{g.step}xi1>, {row} into {row}
-          scf.yield %v1 : {row}
+            : {g.types[0]}, {mask}, {g.row} into {g.row}
+          scf.yield %v1 : {g.row}
         }}
-        vector.store %v, %pa[%c0, %to] : {g.rows}, {row}
+        vector.store %v, %pa[%c0, %to] : {g.rows}, {g.row}
       }}
     }}"""
 
 
 def step_of_b(g: AmxKernel) -> str:
-    """Return what packs a step of K of all panels of B."""
-    return f"""
-    %s = arith.subi %group, %of_a : index
-    %k0 = arith.muli %s, %cstep : index
-    scf.for %p = %c0 to %panels_b step %c1 {{
-      %n0 = arith.muli %p, %c32 : index
-      %left = arith.subi %n, %n0 : index
-      %whole = arith.cmpi uge, %left, %c32 : index
-      %before = arith.muli %p, %steps : index
-      %at = arith.addi %before, %s : index
-      %base = arith.muli %at, %csize : index
-      scf.for %r = %c0 to %c16 step %c1 {{{rows_of_b(g)}
-      }}
-    }}"""
+    """Return what packs a step of K of all panels of B, a row of two tiles at a time.
 
-
-def rows_of_b(g: AmxKernel) -> str:
-    """Return what packs rows of B that share a row: load each, then interleave."""
+    Rows of B that share a row are loaded each, then interleaved.
+    """
     row = f"vector<{PANEL}x{g.element}>"
-    numbers = range(g.packed)
+    shared = range(g.packed)
     many = ", ".join([row] * g.packed)
     places = "".join(
         f"""
-        %o{t} = arith.constant {t} : index
-        %k{t}_ = arith.addi %kr, %o{t} : index"""
-        for t in numbers
+        %kr{t} = arith.addi %kr, %c{t} : index"""
+        for t in shared
     )
-    bits = 32 // g.packed
     casts = "".join(
         f"""
-        %i{t} = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{bits}>"""
-        for t in numbers
+        %i{t} = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{32 // g.packed}>"""
+        for t in shared
     )
-    out = f"{g.rows}, vector<{g.step}x{g.element}>"
     return f"""
-        %cp = arith.constant {g.packed} : index
-        %none = arith.constant dense<{zero(g.element)}> : {row}
-        %rk = arith.muli %r, %cp : index
+    %none = arith.constant dense<{zero(g.element)}> : {row}
+    %s = arith.subi %group, %of_a : index
+    %k0 = arith.muli %s, %c{g.step} : index
+    scf.for %p = %c0 to %panels_b step %c1 {{
+      %n0 = arith.muli %p, %c{PANEL} : index
+      %left = arith.subi %n, %n0 : index
+      %whole = arith.cmpi uge, %left, %c{PANEL} : index
+      %before = arith.muli %p, %steps : index
+      %at = arith.addi %before, %s : index
+      %base = arith.muli %at, %c{PANEL * g.step} : index
+      scf.for %r = %c0 to %c{HALF} step %c1 {{
+        %rk = arith.muli %r, %c{g.packed} : index
         %kr = arith.addi %k0, %rk : index{places}
-        %end = arith.cmpi ult, %k{g.packed - 1}_, %k : index
+        %end = arith.cmpi ult, %kr{g.packed - 1}, %k : index
         %all = arith.andi %end, %whole : i1
         %v:{g.packed} = scf.if %all -> ({many}) {{{loads(g, masked=False)}
         }} else {{{loads(g, masked=True)}
         }}{casts}{interleaved(g)}
-        %r_at = arith.muli %r, %cstep : index
+        %r_at = arith.muli %r, %c{g.step} : index
         %to = arith.addi %base, %r_at : index
-        %beside = arith.addi %to, %chalf : index
-        vector.store %row0, %pb[%c0, %to] : {out}
-        vector.store %row1, %pb[%c0, %beside] : {out}"""
+        %beside = arith.addi %to, %c{HALF * g.step} : index
+        vector.store %row0, %pb[%c0, %to] : {g.rows}, {g.row}
+        vector.store %row1, %pb[%c0, %beside] : {g.rows}, {g.row}
+      }}
+    }}"""
 
 
-def loads(g: AmxKernel, masked: bool) -> str:
+def loads(g: AmxKernel, *, masked: bool) -> str:
     """Return the loads of rows of B that share a row, with zeros beyond if masked."""
     b, row = g.types[1], f"vector<{PANEL}x{g.element}>"
-    mask = f"vector<{PANEL}xi1>"
-    lines: list[str] = []
+    lines = ""
     for t in range(g.packed):
-        plain = f"""
-          %x{t} = vector.load %b[%k{t}_, %n0] : {b}, {row}"""
-        edge = f"""
-          %in{t} = arith.cmpi ult, %k{t}_, %k : index
+        if masked:
+            lines += f"""
+          %in{t} = arith.cmpi ult, %kr{t}, %k : index
           %rest{t} = arith.select %in{t}, %left, %c0 : index
-          %near{t} = arith.select %in{t}, %k{t}_, %c0 : index
-          %mask{t} = vector.create_mask %rest{t} : {mask}
+          %near{t} = arith.select %in{t}, %kr{t}, %c0 : index
+          %mask{t} = vector.create_mask %rest{t} : {LANES}
           %x{t} = vector.maskedload %b[%near{t}, %n0], %mask{t}, %none
-            : {b}, {mask}, {row} into {row}"""
-        lines.append(edge if masked else plain)
+            : {b}, {LANES}, {row} into {row}"""
+        else:
+            lines += f"""
+          %x{t} = vector.load %b[%kr{t}, %n0] : {b}, {row}"""
     names = ", ".join(f"%x{t}" for t in range(g.packed))
     types = ", ".join([row] * g.packed)
-    return (
-        "".join(lines)
-        + f"""
+    return f"""{lines}
           scf.yield {names} : {types}"""
-    )
 
 
-def shuffle(result: str, a: str, b: str, type: str, first: int, count: int) -> str:
-    """Return the interleaving of some components of two vectors.
-
-    Args:
-        result: its name.
-        a: the name of one.
-        b: the name of the other.
-        type: of both.
-        first: the first component of each that is taken.
-        count: how many are.
-    """
+def shuffle(result: str, a: str, b: str, type: str, components: range) -> str:
+    """Return the interleaving of some components of two vectors of one type."""
     length = int(type.split("<")[1].split("x")[0])
-    numbers = range(first, first + count)
-    mask = ", ".join(f"{n}, {n + length}" for n in numbers)
+    mask = ", ".join(f"{n}, {n + length}" for n in components)
     return f"""
         %{result} = vector.shuffle %{a}, %{b} [{mask}] : {type}, {type}"""
 
 
 def interleaved(g: AmxKernel) -> str:
     """Return how %i0, %i1, .. become %row0 and %row1, of two tiles side by side."""
-    half = PANEL // 2
+    words, bytes = f"vector<{PANEL}xi16>", f"vector<{PANEL}xi8>"
+    wide = f"vector<{HALF}xi16>"
     lines = ""
     for tile in range(2):
-        first = tile * half
+        columns = range(tile * HALF, (tile + 1) * HALF)
         if g.packed == 2:
-            type = f"vector<{PANEL}xi16>"
-            lines += shuffle(f"words{tile}", "i0", "i1", type, first, half)
+            lines += shuffle(f"words{tile}", "i0", "i1", words, columns)
         else:
-            type, wide = f"vector<{PANEL}xi8>", f"vector<{half}xi16>"
             for name, a, b in (("low", "i0", "i1"), ("high", "i2", "i3")):
-                lines += shuffle(f"{name}{tile}", a, b, type, first, half)
+                lines += shuffle(f"{name}{tile}", a, b, bytes, columns)
                 lines += f"""
-        %{name}{tile}_ = vector.bitcast %{name}{tile} : {type} to {wide}"""
-            lines += shuffle(
-                f"words{tile}", f"low{tile}_", f"high{tile}_", wide, 0, half
-            )
+        %{name}{tile}_ = vector.bitcast %{name}{tile} : {bytes} to {wide}"""
+            pair = f"low{tile}_", f"high{tile}_"
+            lines += shuffle(f"words{tile}", *pair, wide, range(HALF))
         lines += f"""
-        %row{tile} = vector.bitcast %words{tile} : vector<{PANEL}xi16>
-          to vector<{g.step}x{g.element}>"""
+        %row{tile} = vector.bitcast %words{tile} : {words} to {g.row}"""
     return lines

@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 
 from coopc.device import device
 from coopc.dialects import simt
+from coopc.ir.transaction import transaction
 from coopc.passes.linalg.kernel_text import become_kernel, direct_kernel
 from coopc.passes.linalg.match import multiplications
 from coopc.plan.gemm import plan_direct
@@ -37,11 +38,11 @@ class ConvertLinalgToCoopmatrixPass(ModulePass):
             raise ValueError(f"expected a tile of m, n and k, got {self.tile}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Match every function first, then rewrite them."""
         m, n, k = self.tile or (0, 0, 0)
         target = simt.target_of(op)
         wanted = device(target.device.data) if target else None
-        for func, found in multiplications(op):
-            plan = plan_direct(found.problem, wanted, (m, n, k) if m else None)
-            text = direct_kernel(found.problem, plan)
-            become_kernel(func, found, plan, text, ctx)
+        with transaction(op) as draft:
+            for func, found in multiplications(draft):
+                plan = plan_direct(found.problem, wanted, (m, n, k) if m else None)
+                text = direct_kernel(found.problem, plan)
+                become_kernel(func, found, plan, text, ctx)

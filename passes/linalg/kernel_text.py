@@ -23,7 +23,15 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.device import is_integer, signless
 from coopc.dialects import simt
 from coopc.passes.linalg.match import Multiplication, extent, tiles
-from coopc.plan.gemm import AXES, Axis, Direct, GemmPlan, Matrix, Problem, Source
+from coopc.plan.gemm import (
+    AXES,
+    Axis,
+    Direct,
+    GemmOperand,
+    GemmPlan,
+    Problem,
+    Source,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +40,7 @@ class Memory:
 
     name: str
     """Of its memref: %a, %b or %c."""
-    matrix: Matrix
-    batched: bool
+    matrix: GemmOperand
 
     @property
     def element(self) -> str:
@@ -48,32 +55,21 @@ class Memory:
     def place(self, row: str, col: str) -> str:
         """Return the position of an element; %batch is that of the matrix."""
         pair = [col, row] if self.matrix.transposed else [row, col]
-        return ", ".join((["%batch"] if self.batched else []) + pair)
-
-    def dimension(self, axis: Axis) -> int:
-        """Return which dimension of the memref an axis of the matrix is."""
-        is_last = (axis == "cols") != self.matrix.transposed
-        return self.batched + is_last
-
-    def size(self, axis: Axis) -> int | None:
-        """Return a size of the matrix, if it is known."""
-        return self.matrix.shape[AXES.index(axis)]
+        return ", ".join((["%batch"] if self.matrix.batched else []) + pair)
 
     def dim(self, axis: Axis) -> str:
-        """Return the operation that gives a size of the matrix."""
-        return f"memref.dim {self.name}, %c{self.dimension(axis)} : {self.matrix.type}"
+        dimension = self.matrix.dimension(axis)
+        return f"memref.dim {self.name}, %c{dimension} : {self.matrix.type}"
 
     def load(
         self, result: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
     ) -> str:
-        """Return the load of a matrix."""
         where = f"{self.name}[{self.place(*at)}] {self.layout}{checks(checked)}"
         return f"{result} = coopmatrix.load {where} : {self.matrix.type} -> {type}"
 
     def store(
         self, value: str, at: tuple[str, str], type: str, checked: Sequence[Axis] = ()
     ) -> str:
-        """Return the store of a matrix."""
         where = f"{self.name}[{self.place(*at)}] {self.layout}{checks(checked)}"
         return f"coopmatrix.store {value}, {where} : {type}, {self.matrix.type}"
 
@@ -92,25 +88,23 @@ class Operands:
     @property
     def a(self) -> Memory:
         """A, rows along M."""
-        return Memory("%a", self.problem.a, self.problem.batched)
+        return Memory("%a", self.problem.a)
 
     @property
     def b(self) -> Memory:
         """B, rows along K."""
-        return Memory("%b", self.problem.b, self.problem.batched)
+        return Memory("%b", self.problem.b)
 
     @property
     def c(self) -> Memory:
         """C, and the result."""
-        return Memory("%c", self.problem.c, self.problem.batched)
+        return Memory("%c", self.problem.c)
 
     def of(self, source: Source) -> Memory:
-        """Return A or B."""
         return self.a if source == "a" else self.b
 
     @property
     def arguments(self) -> str:
-        """The arguments of a kernel."""
         found = [f"{x.name}: {x.matrix.type}" for x in (self.a, self.b, self.c)]
         if self.problem.fill != "nothing":
             found.append(f"%fill: {self.c.element}")
@@ -149,16 +143,17 @@ class Operands:
 
 
 def zero(element: str) -> str:
-    """Return how a type writes zero."""
     return "0" if element.startswith("i") else "0.0"
 
 
-def kernel(arguments: str, body: str) -> str:
+def kernel(
+    arguments: str, body: str, name: str = "kernel", attributes: str = ""
+) -> str:
     """Return a kernel; %c12 is the index 12 in its body."""
     numbers = sorted({int(x) for x in re.findall(r"%c(\d+)\b", body)})
     constants = "".join(f"\n  %c{x} = arith.constant {x} : index" for x in numbers)
     return f"""
-func.func @kernel({arguments}) {{{constants}{body}
+func.func @{name}({arguments}) attributes {{{attributes}}} {{{constants}{body}
   func.return
 }}"""
 
@@ -189,21 +184,20 @@ def become_kernel(
         op.location = found.op.location
     block = func.body.block
     old = [op for op in block.ops if not isinstance(op, arith.ConstantOp)]
-    values = [x.memory for x in (found.a, found.b, found.c)]
     fill = [] if found.fill is None else [found.fill]
     Rewriter.inline_block(
-        kernel.body.block, InsertPoint.at_end(block), [*values, *fill]
+        kernel.body.block, InsertPoint.at_end(block), [*found.memories, *fill]
     )
     for op in reversed(old):
         Rewriter.erase_op(op)
     for op in list(block.ops):
         if isinstance(op, arith.ConstantOp) and not op.result.uses:
             Rewriter.erase_op(op)
-    c = found.c
-    rows, cols = (extent(func, c.memory, x) for x in c.dimensions)
+    problem, memory = found.problem, found.memories[2]
+    rows, cols = (extent(func, memory, problem.c.dimension(x)) for x in AXES)
     groups = [tiles(cols, plan.group[1]), tiles(rows, plan.group[0])]
-    if found.batched:
-        groups.append(extent(func, c.memory, 0))
+    if problem.batched:
+        groups.append(extent(func, memory, 0))
     map = AffineMap(len(simt.kernel_sizes(func)), 0, tuple(groups))
     func.attributes |= {simt.KERNEL: UnitAttr(), simt.GRID: AffineMapAttr(map)}
     if sizes := found.equal_sizes:
@@ -222,8 +216,8 @@ def direct_kernel(problem: Problem, plan: GemmPlan) -> str:
     batch = "\n  %batch = simt.workgroup_id z : index" if problem.batched else ""
     feeds = plan.a, plan.b
     (a_checked, b_checked) = (x.checked for x in feeds if isinstance(x, Direct))
-    k_end, dim = f"%c{its.a.size('cols')}", ""
-    if its.a.size("cols") is None:
+    k_end, dim = f"%c{problem.a.size('cols')}", ""
+    if problem.a.size("cols") is None:
         k_end, dim = "%k_end", f"\n  %k_end = {its.a.dim('cols')}"
     body = f"""
   %group_y = simt.workgroup_id y : index

@@ -1,4 +1,4 @@
-"""Matches functions that multiply matrices by `linalg`, or says why they do not.
+"""Matches functions that multiply matrices by `linalg`, or refuses.
 
 A multiplication reads A (M x K) and B (K x N) and adds to C (M x N), each of them with
 or without a leading batch dimension and each as it is or transposed:
@@ -11,6 +11,7 @@ body say the same, perhaps after a `linalg.fill` of C.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -28,65 +29,85 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.dialects.simt import EqualSizes
+from coopc.ir.transaction import Refused
 from coopc.passes.coopmatrix.split_coopmatrix.tiling import element_name
-from coopc.plan.gemm import Fill, Matrix, Problem
+from coopc.plan.gemm import AXES, Fill, GemmOperand, Problem
 
-Product = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
+ProductOp = linalg.MatmulOp | BatchMatmulOp | linalg.GenericOp
 CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """A, B or C of a multiplication."""
+class Multiplication:
+    """`C += A * B`, or `C = fill + A * B`."""
 
-    memory: SSAValue
-    transposed: bool
-    """Whether its last two dimensions are columns and rows."""
-    batched: bool
-    """Whether it has a leading dimension for the batch."""
-    signed: bool
-    """Whether its integers are extended as signed ones."""
-
-    @property
-    def type(self) -> MemRefType:
-        """The type of the memref."""
-        type = self.memory.type
-        assert isa(type, MemRefType), type
-        return type
+    op: Operation
+    memories: tuple[SSAValue, SSAValue, SSAValue]
+    """A, B and C: memrefs, which are arguments of a function."""
+    problem: Problem
+    fill: SSAValue | None = None
+    """What C is before; None where it is what it was."""
 
     @property
-    def argument(self) -> int:
-        """The position among the arguments of a function, if it is one."""
-        assert isinstance(self.memory, BlockArgument), self.memory
-        return self.memory.index
+    def equal_sizes(self) -> tuple[EqualSizes, ...]:
+        """Which sizes are the same: K of A and B, M, N and the batch of them and C.
 
-    @property
-    def dimensions(self) -> tuple[int, int]:
-        """The dimensions of the memref that are rows and columns of the matrix."""
-        rank = self.type.get_num_dims()
-        return (rank - 1, rank - 2) if self.transposed else (rank - 2, rank - 1)
-
-    @property
-    def matrix(self) -> Matrix:
-        """What plans need of it."""
-        type, strides = self.type, self.type.get_strides()
-        rows, cols = self.dimensions
-        shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
-        return Matrix(
-            str(type),
-            element_name(type.get_element_type(), self.signed),
-            (shape[rows], shape[cols]),
-            (None, None) if strides is None else (strides[rows], strides[cols]),
-            row_alignment(type),
-            self.transposed,
+        Those that types say are not among them.
+        """
+        its, (a, b, c) = self.problem, self.memories
+        m, k = ((a, its.a.dimension(axis)) for axis in AXES)
+        n = b, its.b.dimension("cols")
+        pairs = [
+            ((b, its.b.dimension("rows")), k),
+            ((c, its.c.dimension("rows")), m),
+            ((c, its.c.dimension("cols")), n),
+        ]
+        if its.batched:
+            pairs += [((b, 0), (a, 0)), ((c, 0), (a, 0))]
+        return tuple(
+            EqualSizes(argument_number(x), at, argument_number(y), like)
+            for (x, at), (y, like) in pairs
+            if DYNAMIC_INDEX in (shape_of(x)[at], shape_of(y)[like])
         )
+
+
+def argument_number(memory: SSAValue) -> int:
+    assert isinstance(memory, BlockArgument), memory
+    return memory.index
+
+
+def type_of(memory: SSAValue) -> MemRefType:
+    type = memory.type
+    assert isa(type, MemRefType), type
+    return type
+
+
+def shape_of(memory: SSAValue) -> Sequence[int]:
+    return type_of(memory).get_shape()
+
+
+def operand_of(
+    memory: SSAValue, *, transposed: bool, batched: bool, signed: bool
+) -> GemmOperand:
+    type = type_of(memory)
+    strides = type.get_strides()
+    rows, cols = (-1, -2) if transposed else (-2, -1)
+    shape = [None if x == DYNAMIC_INDEX else x for x in type.get_shape()]
+    return GemmOperand(
+        str(type),
+        element_name(type.get_element_type(), signed),
+        (shape[rows], shape[cols]),
+        (None, None) if strides is None else (strides[rows], strides[cols]),
+        row_alignment(type),
+        transposed,
+        batched,
+    )
 
 
 def row_alignment(type: MemRefType) -> int:
@@ -106,160 +127,128 @@ def row_alignment(type: MemRefType) -> int:
     return gcd(*(1 if x is None else x for x in known))
 
 
-@dataclass(frozen=True, slots=True)
-class Multiplication:
-    """`C += A * B`, or `C = fill + A * B`."""
+def matched(func: FuncOp) -> Multiplication | None:
+    """Return what a function multiplies; None without linalg.
 
-    op: Operation
-    a: Operand
-    b: Operand
-    c: Operand
-    fill: SSAValue | None = None
-    """What C is before; None where it is what it was."""
-
-    @property
-    def problem(self) -> Problem:
-        """What plans need of it."""
-        fill: Fill = "nothing"
-        if self.fill is not None:
-            fill = "value" if constant_text(self.fill) is None else "constant"
-        a, b, c = (x.matrix for x in (self.a, self.b, self.c))
-        return Problem(a, b, c, self.batched, fill)
-
-    @property
-    def batched(self) -> bool:
-        """Whether there is a batch of them."""
-        return self.c.batched
-
-    @property
-    def equal_sizes(self) -> tuple[EqualSizes, ...]:
-        """Which sizes are the same: K of A and B, M, N and the batch of them and C.
-
-        Those that types say are not among them.
-        """
-        a, b, c = self.a, self.b, self.c
-        pairs = [
-            ((b, b.dimensions[0]), (a, a.dimensions[1])),
-            ((c, c.dimensions[0]), (a, a.dimensions[0])),
-            ((c, c.dimensions[1]), (b, b.dimensions[1])),
-        ]
-        if self.batched:
-            pairs += [((b, 0), (a, 0)), ((c, 0), (a, 0))]
-        return tuple(
-            EqualSizes(x.argument, at, y.argument, like)
-            for (x, at), (y, like) in pairs
-            if DYNAMIC_INDEX in (x.type.get_shape()[at], y.type.get_shape()[like])
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Why a function cannot become a kernel."""
-
-    op: Operation
-    reason: str
-
-
-def matched(func: FuncOp) -> Multiplication | Refused | None:
-    """Return what a function multiplies, or why not; None without linalg."""
+    Raises:
+        Refused: it has operations of linalg, but is no multiplication.
+    """
     inside = (op for block in func.body.blocks for op in block.ops)
     ops = [op for op in inside if not isinstance(op, arith.ConstantOp | ReturnOp)]
     first = next((op for op in ops if op.name.startswith("linalg.")), None)
     if first is None:
         return None
     if len(func.body.blocks) > 1:
-        return Refused(first, "expected a function of one block, without branches")
+        raise Refused(first, "expected a function of one block, without branches")
     fill = ops[0] if isinstance(ops[0], linalg.FillOp) else None
     rest = ops if fill is None else ops[1:]
     if not rest:
-        return Refused(ops[0], "expected a multiplication after the fill")
+        raise Refused(ops[0], "expected a multiplication after the fill")
     found = recognised(rest[0])
-    if isinstance(found, str):
-        return Refused(rest[0], found)
     if len(rest) > 1:
-        return Refused(rest[1], "expected one multiplication in a function and no more")
-    operands = (found.a, found.b, found.c)
-    if not all(isinstance(each.memory, BlockArgument) for each in operands):
-        return Refused(rest[0], "expected operands that are arguments of the function")
+        raise Refused(rest[1], "expected one multiplication in a function and no more")
+    if not all(isinstance(each, BlockArgument) for each in found.memories):
+        raise Refused(rest[0], "expected operands that are arguments of the function")
     if fill is None:
         return found
-    if fill.outputs[0] is not found.c.memory:
-        return Refused(fill, "expected a fill of the output of the multiplication")
-    return replace(found, fill=fill.inputs[0])
+    if fill.outputs[0] is not found.memories[2]:
+        raise Refused(fill, "expected a fill of the output of the multiplication")
+    value = fill.inputs[0]
+    kind: Fill = "value" if constant_text(value) is None else "constant"
+    return replace(found, fill=value, problem=replace(found.problem, fill=kind))
 
 
-def multiplications(module: ModuleOp) -> list[tuple[FuncOp, Multiplication]]:
-    """Return the functions of a module that multiply.
+def multiplications(module: ModuleOp) -> Iterator[tuple[FuncOp, Multiplication]]:
+    """Yield the functions of a module that multiply.
 
     Raises:
-        PassFailedException: one has operations of linalg, but is no multiplication.
+        Refused: one has operations of linalg, but is no multiplication.
     """
-    found: list[tuple[FuncOp, Multiplication]] = []
-    for func in module.ops:
-        if not isinstance(func, FuncOp):
-            continue
-        match matched(func):
-            case Multiplication() as multiplication:
-                found.append((func, multiplication))
-            case Refused(culprit, reason):
-                culprit.emit_error(reason, PassFailedException(reason))
-            case None:
-                pass
-    return found
+    for func in list(module.ops):
+        if isinstance(func, FuncOp) and (found := matched(func)) is not None:
+            yield func, found
 
 
-def recognised(op: Operation) -> Multiplication | str:
-    """Return what an operation multiplies, or why it is no multiplication."""
-    if not isinstance(op, Product):
-        return (
+def recognised(op: Operation) -> Multiplication:
+    """Return what an operation multiplies.
+
+    Raises:
+        Refused: it is no multiplication.
+    """
+    if not isinstance(op, ProductOp):
+        raise Refused(
+            op,
             "expected linalg.matmul, linalg.batch_matmul or linalg.generic, "
-            f"got {op.name}"
+            f"got {op.name}",
         )
-    values = (*op.inputs, *op.outputs)
     if len(op.inputs) != 2 or len(op.outputs) != 1:
-        return (
+        raise Refused(
+            op,
             "expected two inputs and one output, as a multiplication has, "
-            f"got {len(op.inputs)} and {len(op.outputs)}"
+            f"got {len(op.inputs)} and {len(op.outputs)}",
         )
+    a, b, c = values = (*op.inputs, *op.outputs)
     if found := next((x for x in values if not isa(x.type, MemRefType)), None):
-        return f"expected operands that are memrefs, got {found.type}"
+        raise Refused(op, f"expected operands that are memrefs, got {found.type}")
     maps = [attr.data for attr in op.get_indexing_maps().data]
     if (roles := loop_roles(maps)) is None:
         shown = ", ".join(map(str, maps))
-        return (
+        raise Refused(
+            op,
             "expected maps of (batch,) m, n and k, as a multiplication has, "
-            f"got {shown}"
+            f"got {shown}",
         )
     if (signs := body_signs(op)) is None:
-        return "expected a body that adds the product of its inputs to its output"
-    if (reason := _why_not_elements(op)) is not None:
-        return reason
+        reason = "expected a body that adds the product of its inputs to its output"
+        raise Refused(op, reason)
+    _check_elements(op)
     batch, m, k = roles
-    batched = batch is not None
-    return Multiplication(
-        op,
-        Operand(values[0], order(maps[0])[-1] == m, batched, signs[0]),
-        Operand(values[1], order(maps[1])[-1] == k, batched, signs[1]),
-        Operand(values[2], order(maps[2])[-1] == m, batched, signed=all(signs)),
+    # A and C are transposed where M is their last loop, B where K is.
+    operands = (
+        operand_of(
+            memory,
+            transposed=order(map)[-1] == last,
+            batched=batch is not None,
+            signed=signed,
+        )
+        for memory, map, last, signed in zip(
+            values, maps, (m, k, m), (*signs, all(signs)), strict=True
+        )
     )
+    of_a, of_b, of_c = operands
+    return Multiplication(op, (a, b, c), Problem(of_a, of_b, of_c))
 
 
-def _why_not_elements(op: Product) -> str | None:
-    """Say why no matrix holds the elements, or None."""
-    a, b, c = (x.type for x in (*op.inputs, *op.outputs))
-    types = [x.get_element_type() for x in (a, b, c) if isa(x, MemRefType)]
+def is_multiplication(op: Operation) -> bool:
+    try:
+        recognised(op)
+    except Refused:
+        return False
+    return True
+
+
+def _check_elements(op: ProductOp) -> None:
+    """Check that matrices hold the elements.
+
+    Raises:
+        Refused: none does.
+    """
+    values = (*op.inputs, *op.outputs)
+    types = [type_of(x).get_element_type() for x in values]
     for type in types:
         if (reason := unsupported_element(type)) is not None:
-            return reason
+            raise Refused(op, reason)
     widths = [x.bitwidth for x in types if isinstance(x, FixedBitwidthType)]
     if max(widths[:2]) > widths[2]:
-        return (
+        raise Refused(
+            op,
             "expected an output of elements as wide as those of the inputs, or wider, "
-            f"got {types[2]} for {types[0]} and {types[1]}"
+            f"got {types[2]} for {types[0]} and {types[1]}",
         )
     if op.outputs[0] in op.inputs:
-        return "expected an output that is not an input, too: it is written in pieces"
-    return None
+        raise Refused(
+            op, "expected an output that is not an input, too: it is written in pieces"
+        )
 
 
 def order(map: AffineMap) -> list[int]:
@@ -292,7 +281,7 @@ def loop_roles(maps: list[AffineMap]) -> tuple[int | None, int, int] | None:
     return batch, only_a_c.pop(), only_a_b.pop()
 
 
-def body_signs(op: Product) -> tuple[bool, bool] | None:
+def body_signs(op: ProductOp) -> tuple[bool, bool] | None:
     """Return whether a and b are extended as signed; None where it is no product."""
     block = op.regions[0].block
     last = block.last_op
@@ -315,7 +304,6 @@ def body_signs(op: Product) -> tuple[bool, bool] | None:
 
 
 def uncast(value: SSAValue) -> tuple[SSAValue, bool]:
-    """Return what a value is extended from, and whether as a signed integer."""
     owner = value.owner
     if isinstance(owner, CASTS):
         return owner.input, isinstance(owner, arith.ExtSIOp)
@@ -337,17 +325,13 @@ def constant_text(value: SSAValue) -> str | None:
 
 def extent(func: FuncOp, memory: SSAValue, dimension: int) -> AffineExpr:
     """Return the size of an argument, as an expression of the sizes of a function."""
-    assert isinstance(memory, BlockArgument), memory
-    type = memory.type
-    assert isa(type, MemRefType), type
-    if (size := type.get_shape()[dimension]) != DYNAMIC_INDEX:
+    if (size := shape_of(memory)[dimension]) != DYNAMIC_INDEX:
         return AffineConstantExpr(size)
     sizes = [(each.argument, each.dimension) for each in simt.kernel_sizes(func)]
-    return AffineDimExpr(sizes.index((memory.index, dimension)))
+    return AffineDimExpr(sizes.index((argument_number(memory), dimension)))
 
 
 def tiles(size: AffineExpr, tile: int) -> AffineExpr:
-    """Return how many tiles cover a size."""
     if isinstance(size, AffineConstantExpr):
         return AffineConstantExpr(-(-size.value // tile))
     return size.ceil_div(tile)

@@ -11,33 +11,28 @@ See `coopc.passes.linalg.packing`.  Arguments are taken not to overlap.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
-    DenseArrayBase,
     DictionaryAttr,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
-    StringAttr,
-    UnitAttr,
-    i32,
 )
 from xdsl.dialects.memref import DimOp
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, Use
 from coopc.dialects.narrow import is_memref
 from coopc.ir.control_flow import free_name
+from coopc.ir.transaction import Refused
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
-from coopc.passes.linalg.kernel_text import functions
 from coopc.passes.linalg.packing import PackedB, packable
 
 
@@ -48,7 +43,6 @@ class PackBAmxPass(ModulePass):
     name = "pack-b-amx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite the kernels that it knows."""
         made: dict[str, Attribute] = {}
         known = op.attributes.get(KERNELS)
         if isinstance(known, DictionaryAttr):
@@ -63,7 +57,6 @@ class PackBAmxPass(ModulePass):
 
 
 def planned(kernel: simt.Kernel) -> PackedB | None:
-    """Return what is packed for a kernel, or None."""
     loads = [
         op
         for op in kernel.func.walk()
@@ -72,8 +65,9 @@ def planned(kernel: simt.Kernel) -> PackedB | None:
     if not loads or not all(map(is_plain, loads)):
         return None
     # What else is loaded, or asked, of B is so as before: it stays as it is.
-    found = packable(kernel.func, loads, (coopmatrix.LoadOp, DimOp))
-    return found if isinstance(found, PackedB) else None
+    with suppress(Refused):
+        return packable(kernel.func, loads, (coopmatrix.LoadOp, DimOp))
+    return None
 
 
 def is_plain(load: coopmatrix.LoadOp) -> bool:
@@ -116,16 +110,7 @@ def pack_before(b: PackedB, name: str, ctx: Context) -> None:
     given = "".join(f"%arg{at}: {each}, " for at, each in inputs)
     source = f"%arg{b.memory.index}"
     text = b.kernel(f"{given}%packed: {type}", source, type, None)
-    for packing in functions(ctx, text):
-        packing.sym_name = StringAttr(name)
-        packing.attributes |= {
-            simt.KERNEL: UnitAttr(),
-            simt.SUBGROUP_SIZE: IntegerAttr(1, i32),
-            simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, [1]),
-        }
-        for op in packing.walk():
-            op.location = func.location
-        Rewriter.insert_op(packing, InsertPoint.before(func))
+    b.insert(text, name, 1, ctx)
     block = func.body.block
     packed = block.insert_arg(type, len(block.args))
     packed.name_hint = f"{b.memory.name_hint or 'b'}_packed"

@@ -17,23 +17,19 @@ Fails:   where something else uses %b, the grid does, or a load may begin in the
          of a channel
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    DenseArrayBase,
-    IntegerAttr,
     ModuleOp,
-    StringAttr,
-    UnitAttr,
-    i32,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
@@ -41,11 +37,11 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, Use
 from coopc.interface import PACKING_ENTRY
 from coopc.ir.device_option import device_of
+from coopc.ir.transaction import Refused, transaction
 from coopc.passes.khr.legalize_coopmatrix_khr.decisions import Decision, why_not_staged
 from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import Legalizer
 from coopc.passes.khr.legalize_coopmatrix_khr.scratch import layouts_of
-from coopc.passes.linalg.kernel_text import functions
-from coopc.passes.linalg.match import Refused, tiles
+from coopc.passes.linalg.match import tiles
 from coopc.passes.linalg.packing import PackedB, packable
 
 
@@ -61,16 +57,12 @@ class PackCoopmatrixBPass(ModulePass):
     """Whether a kernel of its own packs all of B, not each work-group its part."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite."""
         device = device_of(self.device, op, self.name)
         if self.kernel:
-            found = [planned(kernel.func, device) for kernel in simt.kernels(op)]
-            for each in found:
-                if isinstance(each, Refused):
-                    each.op.emit_error(each.reason, PassFailedException(each.reason))
-            for each in found:
-                if isinstance(each, PackedB):
-                    pack_before(each, device, ctx)
+            with transaction(op) as draft:
+                for kernel in list(simt.kernels(draft)):
+                    if loads := wanted(kernel.func, device):
+                        pack_before(planned(kernel.func, loads), device, ctx)
             return
         loads = wanted(op, device)
         for load in loads:
@@ -97,19 +89,20 @@ def wanted(root: Operation, device: Device) -> list[coopmatrix.LoadOp]:
     return [load for load in loads if is_wanted(load)]
 
 
-def planned(func: FuncOp, device: Device) -> PackedB | Refused | None:
-    """Return what is packed before a kernel, or why not; None if nothing is."""
-    loads = wanted(func, device)
-    if not loads:
-        return None
+def planned(func: FuncOp, loads: Sequence[coopmatrix.LoadOp]) -> PackedB:
+    """Return what is packed before a kernel.
+
+    Raises:
+        Refused: it cannot be.
+    """
     found = packable(func, loads)
     grid = func.attributes.get(simt.GRID)
-    if isinstance(found, PackedB) and isinstance(grid, AffineMapAttr):
+    if isinstance(grid, AffineMapAttr):
         sizes = simt.kernel_sizes(func)
         used = (sizes[at].argument for at in grid.data.used_dims())
         if found.memory.index in used:
             reason = "expected a grid that does not depend on the sizes of B"
-            return Refused(func, reason)
+            raise Refused(func, reason)
     return found
 
 
@@ -119,22 +112,13 @@ def pack_before(b: PackedB, device: Device, ctx: Context) -> None:
     lanes = simt.kernel_of(func).subgroup_size or device.subgroup_size
     name, type = b.memory.name_hint or "b", b.packed_type
     text = b.kernel(f"%b: {b.type}, %packed: {type}", "%b", type, lanes)
-    (packing,) = functions(ctx, text)
-    for op in packing.walk():
-        op.location = func.location
+    packing = b.insert(text, func.sym_name.data + PACKING_ENTRY, lanes, ctx)
     source, target = packing.body.block.args
     source.name_hint, target.name_hint = name, f"{name}_packed"
     rows, cols, *batch = b.extents(packing, source)
     groups = (tiles(cols, lanes), tiles(rows, b.channel), *batch)
     map = AffineMap(len(simt.kernel_sizes(packing)), 0, groups)
-    packing.sym_name = StringAttr(func.sym_name.data + PACKING_ENTRY)
-    packing.attributes |= {
-        simt.KERNEL: UnitAttr(),
-        simt.SUBGROUP_SIZE: IntegerAttr(lanes, i32),
-        simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, [lanes]),
-        simt.GRID: AffineMapAttr(map),
-    }
-    Rewriter.insert_op(packing, InsertPoint.before(func))
+    packing.attributes[simt.GRID] = AffineMapAttr(map)
     b.load_from(b.memory)
     simt.forget_sizes(func, b.memory.index)
     Rewriter.replace_value_with_new_type(b.memory, type)

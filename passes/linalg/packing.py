@@ -9,19 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from coopc.dialects import coopmatrix
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout
 from coopc.dialects.narrow import is_memref
 from coopc.ir.facts import ValueFacts
-from coopc.passes.linalg.kernel_text import kernel, zero
-from coopc.passes.linalg.match import Refused, extent
+from coopc.ir.transaction import Refused
+from coopc.passes.linalg.kernel_text import functions, kernel, zero
+from coopc.passes.linalg.match import extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +45,11 @@ class PackedB:
 
     @property
     def type(self) -> MemRefType:
-        """The type of B as it is."""
         assert is_memref(self.memory.type), self.memory
         return self.memory.type
 
     @property
     def channel(self) -> int:
-        """Elements of a channel."""
         return CHANNEL_BITS // self.loads[0].matrix.element_bits
 
     @property
@@ -52,12 +61,10 @@ class PackedB:
 
     @property
     def batched(self) -> bool:
-        """Whether there are several of B."""
         return self.type.get_num_dims() == 3
 
     @property
     def packed_type(self) -> MemRefType:
-        """The type of B packed."""
         shape = list(self.type.get_shape())
         rows, cols = (shape[dimension] for dimension in self.dimensions)
         shape[-2:] = (
@@ -71,6 +78,20 @@ class PackedB:
         """Return K, N and the batch, if there is one, by the sizes of a function."""
         lead = (0,) if self.batched else ()
         return [extent(func, memory, x) for x in (*self.dimensions, *lead)]
+
+    def insert(self, text: str, name: str, lanes: int, ctx: Context) -> FuncOp:
+        """Insert the kernel that packs, of work-groups of one subgroup, before B's."""
+        (packing,) = functions(ctx, text)
+        for op in packing.walk():
+            op.location = self.func.location
+        packing.sym_name = StringAttr(name)
+        packing.attributes |= {
+            simt.KERNEL: UnitAttr(),
+            simt.SUBGROUP_SIZE: IntegerAttr(lanes, i32),
+            simt.WORK_GROUP_SIZE: DenseArrayBase.from_list(i32, [lanes]),
+        }
+        Rewriter.insert_op(packing, InsertPoint.before(self.func))
+        return packing
 
     def load_from(self, packed: SSAValue) -> None:
         """Load the matrices from memory that has B packed."""
@@ -148,24 +169,27 @@ def packable(
     func: FuncOp,
     loads: Sequence[coopmatrix.LoadOp],
     others: tuple[type[Operation], ...] = (),
-) -> PackedB | Refused:
-    """Return the B that some loads of a kernel are of, or why it cannot be packed.
+) -> PackedB:
+    """Return the B that some loads of a kernel are of.
 
     Args:
         func: the kernel.
         loads: of matrices of use b, at least one.
         others: what else may use B.
+
+    Raises:
+        Refused: it cannot be packed before.
     """
     first, memory = loads[0], loads[0].memory
     if not isinstance(memory, BlockArgument) or memory.block is not func.body.block:
-        return Refused(first, "expected B to be an argument of the kernel")
+        raise Refused(first, "expected B to be an argument of the kernel")
     found = PackedB(func, memory, tuple(loads))
     for load in loads:
         if load.memory is not memory or load.layout != first.layout:
             reason = "expected one B in one layout of memory, got another"
-            return Refused(load, reason)
+            raise Refused(load, reason)
         if ValueFacts().divisor(place(load)[0]) % found.channel:
-            return Refused(
+            raise Refused(
                 load,
                 f"expected rows of B from a multiple of {found.channel} on, as a "
                 f"channel has {found.channel} rows",
@@ -173,7 +197,7 @@ def packable(
     for use in memory.uses:
         if use.operation not in loads and not isinstance(use.operation, others):
             reason = "expected nothing but loads of B, which is packed before"
-            return Refused(use.operation, reason)
+            raise Refused(use.operation, reason)
     return found
 
 

@@ -49,7 +49,6 @@ class Lines:
     """A region of a kernel: operations, and names of their results."""
 
     def __init__(self, numbers: count[int]) -> None:
-        """Begin a region; `numbers` are those of its kernel."""
         self.numbers = numbers
         self.text: list[str] = []
         self.known: dict[str, str] = {}
@@ -58,15 +57,12 @@ class Lines:
         return "".join(self.text)
 
     def region(self) -> Lines:
-        """Return an empty one that is within this one."""
         return Lines(self.numbers)
 
     def do(self, operation: str) -> None:
-        """Add an operation."""
         self.text.append(f"\n  {operation}")
 
     def fresh(self, name: str) -> str:
-        """Return a name that nothing has."""
         return f"%{name}{next(self.numbers)}"
 
     def new(self, name: str, operation: str) -> str:
@@ -82,17 +78,14 @@ class Lines:
         return self.known[operation]
 
     def index(self, operation: str, x: str, y: str) -> str:
-        """Return arithmetic on indices."""
         return self.let("i", f"arith.{operation} {x}, {y} : index")
 
     def add(self, x: str, y: int) -> str:
-        """Return an index plus a number."""
         if x == "%c0":
             return f"%c{y}"
         return self.index("addi", x, f"%c{y}") if y else x
 
     def mul(self, x: str, y: int) -> str:
-        """Return a multiple of an index."""
         return x if y == 1 else self.index("muli", x, f"%c{y}")
 
     def div_mod(self, x: str, y: int) -> tuple[str, str]:
@@ -147,7 +140,6 @@ class Tile:
 
     @property
     def turns(self) -> int:
-        """Pieces that each work-item copies."""
         return self.panel.rows * self.panel.pieces // self.work_items
 
     @property
@@ -167,7 +159,7 @@ class Tile:
     def place(self, outer: str, inner: str) -> str:
         """Return a position in memory, from that along M or N and that along K."""
         pair = (outer, inner) if self.along_rows else (inner, outer)
-        return ", ".join((*(("%batch",) if self.memory.batched else ()), *pair))
+        return ", ".join((*(("%batch",) if self.memory.matrix.batched else ()), *pair))
 
     def numbered(self, lines: Lines, number: str) -> tuple[str, str]:
         """Return the row, and the piece of it, of a number.
@@ -232,7 +224,6 @@ class StagedKernel:
     """Writes the kernel; what does not change along K is in `head`."""
 
     def __init__(self, its: Operands, plan: GemmPlan) -> None:
-        """Begin a kernel."""
         self.its, self.plan = its, plan
         self.head = Lines(count())
         self.lines = self.head.region()
@@ -254,7 +245,6 @@ class StagedKernel:
     # --- the whole -----------------------------------------------------------------
 
     def text(self) -> str:
-        """Return the kernel."""
         self._place()
         for tile in self.tiles.values():
             self.head.do(f"%{tile.source}_tiles = memref.alloca() : {tile.type}")
@@ -338,7 +328,7 @@ class StagedKernel:
 
     def _ends_inside(self, axis: Axis, start: str, size: int) -> str | bool:
         """Write whether a tile ends inside of C along an axis."""
-        whole = self.its.c.size(axis)
+        whole = self.its.c.matrix.size(axis)
         if whole is not None and whole % size == 0:
             return True
         end, all = self.head.add(start, size), self._size(self.its.c, axis)
@@ -348,7 +338,7 @@ class StagedKernel:
         self, memory: Memory, axis: Axis, of: int, least: int
     ) -> str | bool:
         """Write whether a size is a multiple, and that of at least some number."""
-        known = memory.size(axis)
+        known = memory.matrix.size(axis)
         if known is not None:
             return known % of == 0 and known >= least * of
         number, head = self._size(memory, axis), self.head
@@ -360,8 +350,7 @@ class StagedKernel:
         return head.let("in", f"arith.andi {whole}, {head.let('in', enough)} : i1")
 
     def _size(self, memory: Memory, axis: Axis) -> str:
-        """Return a size of a matrix."""
-        known = memory.size(axis)
+        known = memory.matrix.size(axis)
         return (
             self.head.let("size", memory.dim(axis)) if known is None else f"%c{known}"
         )
@@ -370,7 +359,6 @@ class StagedKernel:
 
     @property
     def acc(self) -> str:
-        """The type of a part of C."""
         return self.its.matrix("acc", *self._product)
 
     @property
@@ -402,7 +390,6 @@ class StagedKernel:
         return State(found)
 
     def _finish(self, totals: Sequence[str], checked: tuple[Axis, ...] = ()) -> None:
-        """Write the stores of C."""
         for total, at in zip(totals, self._parts_of_c(), strict=True):
             self.lines.do(self.its.c.store(total, at, self.acc, checked))
 
@@ -446,7 +433,6 @@ class StagedKernel:
         return [f"{sums}#{x}" for x in self._every_part]
 
     def _types(self, state: State) -> list[str]:
-        """Return the types of what a loop carries."""
         a, b = (self.its.matrix(use, *self._product) for use in SOURCES)
         found = [self.acc] * len(state.totals)
         if state.now:
@@ -579,7 +565,7 @@ class StagedKernel:
         axes = AXES[::-1] if tile.memory.matrix.transposed else AXES
         rows, cols = (self._size(tile.memory, axis) for axis in axes)
         place = ", ".join(
-            (*(("%batch",) if tile.memory.batched else ()), first, second)
+            (*(("%batch",) if tile.memory.matrix.batched else ()), first, second)
         )
         vector, mask = tile.vector, f"vector<{tile.panel.per_piece}xi1>"
         lines.do(f"""%left = arith.subi {cols}, {second} : index

@@ -12,6 +12,7 @@ See `coopc.passes.cpu.stages`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -24,6 +25,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.ir.control_flow import free_name
+from coopc.ir.transaction import Refused
 from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
 from coopc.passes.linalg.amx_kernel import AmxKernel, multiplying, packing
 from coopc.passes.linalg.kernel_text import functions
@@ -76,44 +78,48 @@ class TileMatmulAmxPass(ModulePass):
 
     @property
     def _block(self) -> Block:
-        """The block that is asked for."""
         rows, cols, steps = self.block
         return rows, cols, steps
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite the functions that are known."""
         made: dict[str, Attribute] = {}
         for func in [x for x in op.ops if isinstance(x, FuncOp)]:
-            found = matched(func)
-            if not isinstance(found, Multiplication) or not is_of_amx(found.problem):
-                continue
-            block = self._block if self.block else None
-            plan = plan_amx(found.problem, self.threads, block)
-            if isinstance(plan, str):
-                remark(func, f"not packed and blocked for the caches: {plan}")
-                continue
-            name = free_name(op, func.sym_name.data, PACK, MULTIPLY)
-            fill = None if found.fill is None else constant_text(found.fill)
-            kernel = AmxKernel(found.problem, plan, fill)
-            text = packing(kernel) + multiplying(kernel)
-            for each, ending in zip(
-                functions(ctx, text), (PACK, MULTIPLY), strict=True
-            ):
-                each.sym_name = StringAttr(name + ending)
-                for inner in each.walk():
-                    inner.location = func.location
-                Rewriter.insert_op(each, InsertPoint.before(func))
-            made[func.sym_name.data] = how_to_run(func, name, found, plan)
-            Rewriter.erase_op(func)
+            with suppress(Refused):
+                found = matched(func)
+                if found is not None and is_of_amx(found.problem):
+                    made |= self._tile(ctx, op, func, found)
         if made:
             op.attributes[KERNELS] = DictionaryAttr(made)
+
+    def _tile(
+        self, ctx: Context, module: ModuleOp, func: FuncOp, found: Multiplication
+    ) -> dict[str, Attribute]:
+        """Put kernels in the place of a function; return how they are run, by name."""
+        block = self._block if self.block else None
+        plan = plan_amx(found.problem, self.threads, block)
+        if isinstance(plan, str):
+            remark(func, f"not packed and blocked for the caches: {plan}")
+            return {}
+        name = free_name(module, func.sym_name.data, PACK, MULTIPLY)
+        fill = None if found.fill is None else constant_text(found.fill)
+        kernel = AmxKernel(found.problem, plan, fill)
+        text = packing(kernel) + multiplying(kernel)
+        for each, ending in zip(functions(ctx, text), (PACK, MULTIPLY), strict=True):
+            each.sym_name = StringAttr(name + ending)
+            for inner in each.walk():
+                inner.location = func.location
+            Rewriter.insert_op(each, InsertPoint.before(func))
+        made: dict[str, Attribute] = {
+            func.sym_name.data: how_to_run(func, name, found, plan)
+        }
+        Rewriter.erase_op(func)
+        return made
 
 
 def how_to_run(
     func: FuncOp, name: str, found: Multiplication, plan: GemmPlan
 ) -> DictionaryAttr:
-    """Return how the kernels of a multiplication are run."""
-    a, c = found.a.memory, found.c.memory
+    a, _, c = found.memories
     rows, cols = (extent(func, c, x).ceil_div(PANEL) for x in (0, 1))
     steps = extent(func, a, 1).ceil_div(plan.depth)
     of_a = rows if isinstance(plan.a, Packed) else AffineConstantExpr(0)

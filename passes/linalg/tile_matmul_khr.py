@@ -11,21 +11,22 @@ Fails:   where an operation of such a function is not one of them, where the til
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
-from coopc.device import GemmTiles
+from coopc.device import Device, GemmTiles
 from coopc.dialects import simt
 from coopc.ir.device_option import device_of
+from coopc.ir.transaction import Refused, transaction
 from coopc.passes.linalg.kernel_text import become_kernel
-from coopc.passes.linalg.match import Multiplication, Refused, matched
+from coopc.passes.linalg.match import matched, multiplications
 from coopc.passes.linalg.staged_kernel import staged_kernel
-from coopc.plan.gemm import GemmPlan, plan_staged
+from coopc.plan.gemm import plan_staged
 from coopc.remarks import remark
 
 
@@ -69,7 +70,6 @@ class TileMatmulKhrPass(ModulePass):
 
     @property
     def tiles(self) -> GemmTiles | None:
-        """The tiles that are asked for."""
         if not self.group:
             return None
         (m, n), (sub_m, sub_n) = self.group, self.subgroup
@@ -85,31 +85,33 @@ class TileMatmulKhrPass(ModulePass):
         )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide for every function first, then rewrite them."""
         device = device_of(self.device, op, self.name)
-        plans: list[tuple[FuncOp, Multiplication, GemmPlan]] = []
-        for func in op.ops:
-            if not isinstance(func, FuncOp):
-                continue
-            found = matched(func)
-            if isinstance(found, Multiplication):
+        if self.remark:
+            self._remark(op, device)
+            return
+        with transaction(op) as draft:
+            for func, found in multiplications(draft):
                 plan = plan_staged(found.problem, device, self.tiles)
-                if isinstance(plan, GemmPlan):
-                    plans.append((func, found, plan))
-                    continue
-                found = Refused(found.op, plan)
-            if found is not None and not self.remark:
-                error = PassFailedException(found.reason)
-                found.op.emit_error(found.reason, error)
-        for func, found, plan in plans:
-            if not self.remark:
+                if isinstance(plan, str):
+                    raise Refused(found.op, plan)
                 text = staged_kernel(found.problem, plan)
                 become_kernel(func, found, plan, text, ctx)
                 size = DenseArrayBase.from_list(i32, [plan.work_items, 1, 1])
                 func.attributes[simt.WORK_GROUP_SIZE] = size
                 lanes = IntegerAttr(device.subgroup_size, i32)
                 func.attributes[simt.SUBGROUP_SIZE] = lanes
-            elif device.shares_gemm:
+
+    def _remark(self, op: ModuleOp, device: Device) -> None:
+        """Say of which functions the kernel would be faster."""
+        for func in op.ops:
+            if not isinstance(func, FuncOp) or not device.shares_gemm:
+                continue
+            with suppress(Refused):
+                found = matched(func)
+                if found is None or isinstance(
+                    plan_staged(found.problem, device, self.tiles), str
+                ):
+                    continue
                 remark(
                     func,
                     "one subgroup a work-group multiplies; with staged=true several "

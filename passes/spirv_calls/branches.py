@@ -8,7 +8,7 @@ they meet.  Other graphs are refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, cf, func, llvm, scf
@@ -16,7 +16,9 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from coopc.passes.spirv_calls.reader import Place, Reader, Unreadable, Value
+from coopc.ir.dominators import immediate_dominators
+from coopc.ir.transaction import Refused
+from coopc.passes.spirv_calls.reader import Pointer, Reader, Value
 
 MAX_BLOCKS = 1000
 """Of a function; the time is quadratic in them."""
@@ -30,16 +32,16 @@ def read_blocks(reader: Reader) -> None:
     """Read all blocks of the function of a reader, whose arguments are read.
 
     Raises:
-        Unreadable: an operation is not read, or the branches are not as said above.
+        Refused: an operation is not read, or the branches are not as said above.
     """
     old = reader.old
     if len(old.body.blocks) > MAX_BLOCKS:
         reason = f"expected at most {MAX_BLOCKS} blocks, got {len(old.body.blocks)}"
-        raise Unreadable(old, reason)
+        raise Refused(old, reason)
     branches = Branches(reader, old.body.blocks[0])
     results = branches.run(old.body.blocks[0], None)
-    if any(isinstance(value, Place) for value in results):
-        raise Unreadable(old, "expected a number or a matrix to be returned")
+    if any(isinstance(value, Pointer) for value in results):
+        raise Refused(old, "expected a number or a matrix to be returned")
     reader.builder.insert(func.ReturnOp(*branches.parts(results, old, results)))
 
 
@@ -50,7 +52,7 @@ class Branches:
         self.reader = reader
         self.outer = immediate_dominators(entry, successors)
         before = predecessors(self.outer)
-        self.joins = immediate_dominators(None, lambda node: before[node])
+        self.joins: dict[Node, Node] = immediate_dominators(None, before.__getitem__)
         self.loops: dict[Block, set[Block]] = {}
         """The blocks of each loop, by its first block."""
         for block in self.outer:
@@ -65,7 +67,6 @@ class Branches:
         """The blocks that were, in order."""
 
     def dominates(self, node: Node, block: Block) -> bool:
-        """Whether all ways to a block lead through a node."""
         at: Node = block
         while at is not node and self.outer[at] is not at:
             at = self.outer[at]
@@ -75,14 +76,14 @@ class Branches:
         """Read from a block on, whose arguments are known, and return what `stop` gets.
 
         Raises:
-            Unreadable: control goes elsewhere.
+            Refused: control goes elsewhere.
         """
         at: Node = block
         first = True
         given: Sequence[Value] = ()
         while at is not stop or first:
             if at is None:
-                raise Unreadable(last(block), "expected one place to return at")
+                raise Refused(last(block), "expected one place to return at")
             block = at
             if not first:
                 self.bind(block, given)
@@ -103,7 +104,7 @@ class Branches:
             at, given = ways[0]
             return at, self.known(given)
         if block not in self.joins:
-            raise Unreadable(end, "expected a way to the end of the function")
+            raise Refused(end, "expected a way to the end of the function")
         join = self.joins[block]
         arms: list[Region] = []
         found: list[Sequence[Value]] = []
@@ -132,7 +133,7 @@ class Branches:
         exits = [(x, to) for x in body for to in successors(x) if to not in body]
         if len(exits) != 1 or (exits[0][0] is not header and exits[0][0] in self.loops):
             reason = f"expected a loop that is left at one place, got {len(exits)}"
-            raise Unreadable(last(header), reason)
+            raise Refused(last(header), reason)
         (place, after), end = exits[0], last(exits[0][0])
         carried = self.known(header.args)
         inputs = self.parts(carried, end, carried)
@@ -184,15 +185,12 @@ class Branches:
     # --- values ----------------------------------------------------------------
 
     def known(self, values: Sequence[SSAValue]) -> Sequence[Value]:
-        """What values became."""
         return [self.reader.values[value] for value in values]
 
     def bind(self, block: Block, values: Sequence[Value]) -> None:
-        """Give a block its arguments."""
         self.name(block.args, values)
 
     def name(self, old: Sequence[SSAValue], new: Sequence[Value]) -> None:
-        """Say what values became."""
         for value, found in zip(old, new, strict=True):
             self.reader.values[value] = found
             if isinstance(found, SSAValue) and found.name_hint is None:
@@ -204,15 +202,15 @@ class Branches:
         """The values as those of `scf`: of a pointer, how many elements it is moved.
 
         Raises:
-            Unreadable: pointers come from other arguments than those of `like`.
+            Refused: pointers come from other arguments than those of `like`.
         """
         found: list[SSAValue] = []
         for value, other in zip(values, like, strict=True):
-            if isinstance(value, Place):
-                base = other.base if isinstance(other, Place) else None
+            if isinstance(value, Pointer):
+                base = other.base if isinstance(other, Pointer) else None
                 if value.base is not base:
                     reason = "expected pointers that come from one argument"
-                    raise Unreadable(op, reason)
+                    raise Refused(op, reason)
                 moved = value.offset
                 found.append(self.reader.number(0) if moved is None else moved)
             else:
@@ -225,7 +223,6 @@ class Branches:
         parts: Sequence[Sequence[SSAValue]],
         new: Sequence[SSAValue],
     ) -> list[Sequence[Value]]:
-        """New values in place of some lists of values."""
         found: list[Sequence[Value]] = []
         start = 0
         for values, each in zip(lists, parts, strict=True):
@@ -242,7 +239,6 @@ class Branches:
         return outer
 
     def put(self, op: Operation, like: Operation) -> None:
-        """Append an operation, which stands where another stood."""
         op.location = like.location
         self.reader.builder.insert(op)
 
@@ -250,7 +246,7 @@ class Branches:
         """Read a block but for its end."""
         if block in self.read:
             reason = "expected loops that are entered at one block, as front ends write"
-            raise Unreadable(last(block), reason)
+            raise Refused(last(block), reason)
         self.read[block] = None
         self.reader.read_ops(op for op in block.ops if op is not block.last_op)
 
@@ -258,13 +254,12 @@ class Branches:
 def whole(like: Sequence[Value], parts: Sequence[SSAValue]) -> list[Value]:
     """Values of some parts: pointers where others are pointers."""
     return [
-        Place(old.base, old.element, part) if isinstance(old, Place) else part
+        Pointer(old.base, old.element, part) if isinstance(old, Pointer) else part
         for old, part in zip(like, parts, strict=True)
     ]
 
 
 def last(block: Block) -> Operation:
-    """The operation at the end of a block."""
     assert block.last_op is not None, block
     return block.last_op
 
@@ -273,7 +268,7 @@ def ways_of(end: Operation) -> list[Way]:
     """Where the end of a block leads.
 
     Raises:
-        Unreadable: it is no branch and no return.
+        Refused: it is no branch and no return.
     """
     match end:
         case llvm.ReturnOp() | func.ReturnOp():
@@ -286,7 +281,7 @@ def ways_of(end: Operation) -> list[Way]:
                 (end.else_block, end.else_arguments),
             ]
         case _:
-            raise Unreadable(end, f"expected a branch or a return, got {end.name}")
+            raise Refused(end, f"expected a branch or a return, got {end.name}")
 
 
 def successors(node: Node) -> list[Node]:
@@ -341,50 +336,3 @@ def around(op: Operation, region: Region | None) -> Block:
         assert outer.parent is not None, op
         block = outer.parent
     return block
-
-
-def immediate_dominators(
-    root: Node, following: Callable[[Node], Sequence[Node]]
-) -> dict[Node, Node]:
-    """The last node through which all ways lead from the root to each node.
-
-    Source: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
-    """
-    order = postorder(root, following)
-    number = {node: place for place, node in enumerate(order)}
-    found: dict[Node, Node] = {root: root}
-    changed = True
-    while changed:
-        changed = False
-        for node in reversed(order):
-            for to in following(node):
-                if to is root or node not in found:
-                    continue
-                one, other = node, found.get(to, node)
-                while one is not other:
-                    while number[one] < number[other]:
-                        one = found[one]
-                    while number[other] < number[one]:
-                        other = found[other]
-                if to not in found or found[to] is not one:
-                    found[to] = one
-                    changed = True
-    return found
-
-
-def postorder(root: Node, following: Callable[[Node], Sequence[Node]]) -> list[Node]:
-    """The nodes that are reached, each after those that it leads to."""
-    order: list[Node] = []
-    seen = {root}
-    open_nodes = [(root, iter(following(root)))]
-    while open_nodes:
-        node, rest = open_nodes[-1]
-        for to in rest:
-            if to not in seen:
-                seen.add(to)
-                open_nodes.append((to, iter(following(to))))
-                break
-        else:
-            open_nodes.pop()
-            order.append(node)
-    return order

@@ -17,6 +17,7 @@ Fails:   naming an operation that is not read; nothing is changed then
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, llvm, memref
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -35,79 +35,83 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import Layout, MatrixType
+from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, SignedAttr
 from coopc.dialects.coopmatrix.types import CHANNEL_BITS
 from coopc.dialects.narrow import is_integer
+from coopc.ir.transaction import Refused
 from coopc.passes.spirv_calls.branches import read_blocks
-from coopc.passes.spirv_calls.reader import (
-    ALIGNED,
-    NONTEMPORAL,
-    VOLATILE,
-    Reader,
-    Unreadable,
-    Value,
-    builtin_of,
-    constant,
-    layout_of,
-    signs_of,
-)
+from coopc.passes.spirv_calls.reader import Reader, Value, constant, enumerant
 
-_MEMORY = (VOLATILE | ALIGNED | NONTEMPORAL, "volatile, aligned and nontemporal")
+Read = Callable[[Reader, llvm.CallOp], SSAValue | None]
+"""Reads a call of a builtin, which has a result or none."""
 
-_DIMENSIONS: dict[str, type[Operation]] = {
-    "BuiltInWorkgroupId": simt.WorkgroupIdOp,
-    "BuiltInNumWorkgroups": simt.NumWorkgroupsOp,
-    "BuiltInLocalInvocationId": simt.LocalIdOp,
-}
-_IDS: dict[str, type[Operation]] = {
-    "BuiltInSubgroupId": simt.SubgroupIdOp,
-    "BuiltInNumSubgroups": simt.NumSubgroupsOp,
-    "BuiltInSubgroupLocalInvocationId": simt.LaneIdOp,
-    "BuiltInSubgroupSize": simt.SubgroupSizeOp,
-}
+# The enumerants are those of SPV_KHR_cooperative_matrix; layout 2 and the bit 64 are
+# SPV_INTEL_joint_matrix's.
+_LAYOUTS = (Layout.ROW_MAJOR, Layout.COL_MAJOR, Layout.PACKED)
+_SIGNS = ((1, Operand.A), (2, Operand.B), (4, Operand.C), (8, Operand.RESULT))
+_SATURATING = 16
+_VOLATILE, _ALIGNED, _NONTEMPORAL = 1, 2, 4
+"""Bits of a memory operand; an alignment follows."""
+
+
+def builtin_of(callee: str) -> str | None:
+    """The builtin that a function is, without its prefix; None if it is none of SPIR-V.
+
+    A builtin that is not read is named as it is.  Source: SPIRV-LLVM-Translator's
+    SPIR-V representation in LLVM IR.
+
+    >>> builtin_of("_Z34__spirv_CooperativeMatrixMulAddKHRDv4_i")
+    'CooperativeMatrixMulAddKHR'
+    >>> builtin_of("__spirv_CooperativeMatrixLoadKHR_Rx"), builtin_of("f")
+    ('CooperativeMatrixLoadKHR', None)
+    """
+    if (mangled := re.match(r"_Z(\d+)(?=__spirv_)", callee)) is not None:
+        callee = callee[mangled.end() :][: int(mangled[1])]
+    name = callee.removeprefix("__spirv_")
+    if name == callee:
+        return None
+    known = (each for each in _BUILTINS if name == each or name.startswith(f"{each}_"))
+    return next(known, name)
 
 
 def read_call(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
     """Read a call of a builtin.
 
     Raises:
-        Unreadable: it is none that is read, or its operands are not what it takes.
+        Refused: it is none that is read, or its operands are not what it takes.
     """
     callee = "" if op.callee is None else op.callee.root_reference.data
-    name = builtin_of(callee)
-    if name in _DIMENSIONS or name in _IDS:
-        return _id(r, op, name)
-    if (read := _READ.get(name or "")) is None:
-        known = ", ".join(sorted((*_READ, *_DIMENSIONS, *_IDS)))
-        raise Unreadable(
-            op, f"expected a builtin of SPIR-V that is read, {known}, got @{callee}"
+    if (known := _BUILTINS.get(builtin_of(callee) or "")) is None:
+        names = ", ".join(sorted(_BUILTINS))
+        raise Refused(
+            op, f"expected a builtin of SPIR-V that is read, {names}, got @{callee}"
         )
-    counts, function = read
-    if len(op.args) not in counts:
+    counts, read = known
+    if counts and len(op.args) not in counts:
         wanted = " or ".join(map(str, counts))
-        raise Unreadable(op, f"expected {wanted} operands, got {len(op.args)}")
-    return function(r, op)
+        raise Refused(op, f"expected {wanted} operands, got {len(op.args)}")
+    found = read(r, op)
+    return [] if found is None else [found]
 
 
-def _id(r: Reader, op: llvm.CallOp, name: str) -> Sequence[Value]:
-    """A position or a size, in the type that the call has."""
-    if name in _IDS:
-        new: Operation = _IDS[name].create(result_types=[IndexType()])
-    else:
+def _id(make: Callable[[], Operation]) -> Read:
+    """Reads a number, in the type that the call has."""
+    return lambda r, op: _sized(r, r.add(make()), op)
+
+
+def _dimension(make: Callable[[simt.Dimension], Operation]) -> Read:
+    """Reads a position or a size along a dimension, in the type that the call has."""
+
+    def read(r: Reader, op: llvm.CallOp) -> SSAValue:
         number = constant(op.args[0]) if op.args else None
         if number not in (0, 1, 2):
-            raise Unreadable(op, f"expected a dimension, 0, 1 or 2, got {number}")
-        dimension = tuple(simt.Dimension)[number]
-        attribute: Attribute = simt.DimensionAttr(dimension)
-        properties = {"dimension": attribute}
-        new = _DIMENSIONS[name].create(
-            properties=properties, result_types=[IndexType()]
-        )
-    return [_sized(r, r.add(new), op)]
+            raise Refused(op, f"expected a dimension, 0, 1 or 2, got {number}")
+        return _sized(r, r.add(make(tuple(simt.Dimension)[number])), op)
+
+    return read
 
 
 def _sized(r: Reader, value: SSAValue, op: llvm.CallOp) -> SSAValue:
@@ -119,17 +123,17 @@ def _matrix(r: Reader, value: SSAValue, op: llvm.CallOp) -> MatrixType:
     """The matrix that a value of the old function is."""
     found = r.type(value.type, op)
     if not isinstance(found, MatrixType):
-        raise Unreadable(op, f"expected a matrix, got {value.type}")
+        raise Refused(op, f"expected a matrix, got {value.type}")
     return found
 
 
 def _number(op: llvm.CallOp, at: int, what: str) -> int:
     if (found := constant(op.args[at])) is None:
-        raise Unreadable(op, f"expected {what} that is constant, got one of run time")
+        raise Refused(op, f"expected {what} that is constant, got one of run time")
     return found
 
 
-def _load(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
+def _load(r: Reader, op: llvm.CallOp) -> SSAValue:
     type = _matrix(r, op.results[0], op)
     layout, memory = _memory(r, op, type, op.args[0], op.args[1:])
     volatile, nontemporal, alignment = _how(op, op.args[3:])
@@ -137,10 +141,10 @@ def _load(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
     load = coopmatrix.LoadOp(
         memory, [zero, zero], type, layout, None, volatile, nontemporal, alignment
     )
-    return [r.add(load)]
+    return r.add(load)
 
 
-def _store(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
+def _store(r: Reader, op: llvm.CallOp) -> None:
     type = _matrix(r, op.args[1], op)
     layout, memory = _memory(r, op, type, op.args[0], op.args[2:])
     volatile, nontemporal, alignment = _how(op, op.args[4:])
@@ -150,7 +154,6 @@ def _store(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
     )
     store.location = r.location
     r.builder.insert(store)
-    return []
 
 
 def _memory(
@@ -161,9 +164,8 @@ def _memory(
     rest: Sequence[SSAValue],
 ) -> tuple[Layout, SSAValue]:
     """The layout, and the memory as a memref of the matrix alone."""
-    layout = layout_of(_number(op, list(op.args).index(rest[0]), "a layout"))
-    if not isinstance(layout, Layout):
-        raise Unreadable(op, layout)
+    number = _number(op, list(op.args).index(rest[0]), "a layout")
+    layout = enumerant(_LAYOUTS, number, "a layout", op)
     place = r.place(pointer, op, type.element_type)
     sizes = list(type.shape)
     if layout == Layout.COL_MAJOR:
@@ -171,7 +173,7 @@ def _memory(
     elif layout == Layout.PACKED:
         factor = CHANNEL_BITS // type.element_bits
         if factor < 1 or sizes[0] % factor:
-            raise Unreadable(op, f"expected rows in groups of {factor}, got {type}")
+            raise Refused(op, f"expected rows in groups of {factor}, got {type}")
         sizes = [sizes[0] // factor, sizes[1] * factor]
     number = constant(rest[1])
     stride = r.index(rest[1], op) if number is None else number
@@ -194,61 +196,64 @@ def _how(op: llvm.CallOp, rest: Sequence[SSAValue]) -> tuple[bool, bool, int | N
     if not rest:
         return False, False, None
     numbers = [constant(each) for each in rest]
-    bits, known = numbers[0], _MEMORY[0]
+    bits, known = numbers[0], _VOLATILE | _ALIGNED | _NONTEMPORAL
     if bits is None or None in numbers or bits & ~known:
-        raise Unreadable(
+        raise Refused(
             op,
-            f"expected a constant memory operand, of {_MEMORY[1]}, got "
-            + ("one of run time" if bits is None else str(bits)),
+            "expected a constant memory operand, of volatile, aligned and nontemporal, "
+            f"got {'one of run time' if bits is None else bits}",
         )
-    if len(numbers) != 1 + bool(bits & ALIGNED):
-        raise Unreadable(op, "expected an alignment behind a memory operand of 2")
-    alignment = numbers[1] if bits & ALIGNED else None
-    return bool(bits & VOLATILE), bool(bits & NONTEMPORAL), alignment
+    if len(numbers) != 1 + bool(bits & _ALIGNED):
+        raise Refused(op, "expected an alignment behind a memory operand of 2")
+    alignment = numbers[1] if bits & _ALIGNED else None
+    return bool(bits & _VOLATILE), bool(bits & _NONTEMPORAL), alignment
 
 
-def _multiply(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
-    signs = signs_of(_number(op, 3, "operands"))
-    if isinstance(signs, str):
-        raise Unreadable(op, signs)
-    signed, saturating = signs
+def _multiply(r: Reader, op: llvm.CallOp) -> SSAValue:
+    bits = _number(op, 3, "operands")
+    if bits & ~31:
+        raise Refused(
+            op,
+            "expected the bits of SPV_KHR_cooperative_matrix, signs and saturation, "
+            f"below 32, got {bits}",
+        )
     types = [_matrix(r, each, op) for each in (*op.args[:3], op.results[0])]
     named = dict(zip(coopmatrix.Operand, types, strict=True))
-    for operand in signed.data if signed is not None else ():
+    signed = frozenset(operand for bit, operand in _SIGNS if bits & bit)
+    for operand in signed:
         if not is_integer(found := named[operand].element_type):
-            raise Unreadable(
+            raise Refused(
                 op,
                 f"expected {operand} to hold integers, since it is signed, got {found}",
             )
     a, b, c = (r.value(each, op) for each in op.args[:3])
-    return [r.add(coopmatrix.MulAddOp(a, b, c, types[3], signed, saturating))]
+    signs = SignedAttr(signed) if signed else None
+    saturating = UnitAttr() if bits & _SATURATING else None
+    return r.add(coopmatrix.MulAddOp(a, b, c, types[3], signs, saturating))
 
 
-def _length(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
-    length = r.add(coopmatrix.LengthOp(_matrix(r, op.args[0], op)))
-    return [_sized(r, length, op)]
+def _length(r: Reader, op: llvm.CallOp) -> SSAValue:
+    return _sized(r, r.add(coopmatrix.LengthOp(_matrix(r, op.args[0], op))), op)
 
 
-def _fill(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
+def _fill(r: Reader, op: llvm.CallOp) -> SSAValue:
     type = _matrix(r, op.results[0], op)
-    return [r.add(coopmatrix.FillOp(r.value(op.args[0], op), type))]
+    return r.add(coopmatrix.FillOp(r.value(op.args[0], op), type))
 
 
-def _extract(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
+def _extract(r: Reader, op: llvm.CallOp) -> SSAValue:
     _matrix(r, op.args[0], op)
     matrix, index = r.value(op.args[0], op), r.index(op.args[1], op)
-    return [r.add(coopmatrix.ExtractOp(matrix, index))]
+    return r.add(coopmatrix.ExtractOp(matrix, index))
 
 
-def _insert(r: Reader, op: llvm.CallOp) -> Sequence[Value]:
+def _insert(r: Reader, op: llvm.CallOp) -> SSAValue:
     _matrix(r, op.args[0], op)
     matrix, value = r.value(op.args[0], op), r.value(op.args[1], op)
-    return [r.add(coopmatrix.InsertOp(value, matrix, r.index(op.args[2], op)))]
+    return r.add(coopmatrix.InsertOp(value, matrix, r.index(op.args[2], op)))
 
 
-_READ: dict[
-    str, tuple[tuple[int, ...], Callable[[Reader, llvm.CallOp], Sequence[Value]]]
-] = {
+_BUILTINS: dict[str, tuple[tuple[int, ...], Read]] = {
     "CooperativeMatrixLoadKHR": ((3, 4, 5), _load),
     "CooperativeMatrixStoreKHR": ((4, 5, 6), _store),
     "CooperativeMatrixMulAddKHR": ((4,), _multiply),
@@ -256,8 +261,15 @@ _READ: dict[
     "CompositeConstruct": ((1,), _fill),
     "VectorExtractDynamic": ((2,), _extract),
     "VectorInsertDynamic": ((3,), _insert),
+    "BuiltInWorkgroupId": ((), _dimension(simt.WorkgroupIdOp)),
+    "BuiltInNumWorkgroups": ((), _dimension(simt.NumWorkgroupsOp)),
+    "BuiltInLocalInvocationId": ((), _dimension(simt.LocalIdOp)),
+    "BuiltInSubgroupId": ((), _id(simt.SubgroupIdOp)),
+    "BuiltInNumSubgroups": ((), _id(simt.NumSubgroupsOp)),
+    "BuiltInSubgroupLocalInvocationId": ((), _id(simt.LaneIdOp)),
+    "BuiltInSubgroupSize": ((), _id(simt.SubgroupSizeOp)),
 }
-"""From a builtin to the numbers of its operands, and its reader."""
+"""From a builtin to the numbers of its operands, any without, and its reader."""
 
 
 _LANES, _SIZE = "intel_reqd_sub_group_size", "reqd_work_group_size"
@@ -272,13 +284,12 @@ class ConvertSpirvCallsToCoopmatrixPass(ModulePass):
     name = "convert-spirv-calls-to-coopmatrix"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Read all functions of `op`, then replace them."""
         old = [each for each in op.ops if isinstance(each, Function)]
         concerned = [each for each in old if each.body.blocks and _concerns(each)]
         try:
             read = [(each, _read(each)) for each in concerned]
-        except Unreadable as error:
-            error.op.emit_error(error.reason, PassFailedException(error.reason))
+        except Refused as error:
+            error.report()
         for each, new in read:
             Rewriter.replace_op(each, new)
         for each in old:

@@ -1,10 +1,21 @@
-"""Reads a function of SPIR-V-friendly LLVM into a new function of coopc's dialects."""
+"""Reads a function of SPIR-V-friendly LLVM into a new function of coopc's dialects.
+
+The old function stays as it is.
+
+| in LLVM                      | becomes                                       |
+|------------------------------|-----------------------------------------------|
+| a pointer argument           | a memref of rank 0 of what is read through it |
+| getelementptr                | an offset, in elements, from the argument     |
+| matrices                     | `!coopmatrix.matrix`                          |
+| integer and float arithmetic | `arith`                                       |
+| `scf`, `arith`, `math`       | themselves                                    |
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, llvm
@@ -14,23 +25,17 @@ from xdsl.dialects.builtin import (
     IntAttr,
     IntegerAttr,
     MemRefType,
-    UnitAttr,
+    NoneAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from coopc.dialects import simt
-from coopc.dialects.coopmatrix import (
-    Layout,
-    MatrixType,
-    Operand,
-    Scope,
-    SignedAttr,
-    Use,
-)
+from coopc.dialects.coopmatrix import MatrixType, Scope, Use
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
 from coopc.dialects.narrow import is_integer, is_memref
+from coopc.ir.transaction import Refused
 
 BINARY: dict[type[Operation], Callable[..., Operation]] = {
     llvm.AddOp: arith.AddiOp,
@@ -65,135 +70,29 @@ CASTS: dict[type[Operation], type[Operation]] = {
 """Of one operand, to the type of the result."""
 
 
-# Calls of SPIR-V-friendly LLVM: which builtin a name is, and what its constants say.
-#
-# Source: SPIRV-LLVM-Translator's SPIR-V representation in LLVM IR, and the enumerants
-# of
-# SPV_KHR_cooperative_matrix; layout 2 and the bit 64 are SPV_INTEL_joint_matrix's.
-#
-#     _Z34__spirv_CooperativeMatrixMulAddKHRPU3AS1..    CooperativeMatrixMulAddKHR
-#     __spirv_CooperativeMatrixLengthKHR                CooperativeMatrixLengthKHR
-
 MATRIX = "spirv.CooperativeMatrixKHR"
-_PREFIX = "__spirv_"
-_NAMES = (
-    "CooperativeMatrixLoadKHR",
-    "CooperativeMatrixStoreKHR",
-    "CooperativeMatrixMulAddKHR",
-    "CooperativeMatrixLengthKHR",
-    "CompositeConstruct",
-    "VectorExtractDynamic",
-    "VectorInsertDynamic",
-    "BuiltInWorkgroupId",
-    "BuiltInNumWorkgroups",
-    "BuiltInLocalInvocationId",
-    "BuiltInSubgroupId",
-    "BuiltInNumSubgroups",
-    "BuiltInSubgroupLocalInvocationId",
-    "BuiltInSubgroupSize",
-)
 _SCOPES = (
     *(Scope.CROSS_DEVICE, Scope.DEVICE, Scope.WORKGROUP),
     *(Scope.SUBGROUP, Scope.INVOCATION, Scope.QUEUE_FAMILY),
 )
 _USES = (Use.A, Use.B, Use.ACC)
-_LAYOUTS = (Layout.ROW_MAJOR, Layout.COL_MAJOR, Layout.PACKED)
-_SIGNS = ((1, Operand.A), (2, Operand.B), (4, Operand.C), (8, Operand.RESULT))
-_SATURATING = 16
-VOLATILE, ALIGNED, NONTEMPORAL = 1, 2, 4
-"""Bits of a memory operand; an alignment follows."""
-
-
-def builtin_of(callee: str) -> str | None:
-    """The builtin that a function is, without its prefix; None if it is none of SPIR-V.
-
-    A builtin that is not read is named as it is.
-
-    >>> builtin_of("_Z34__spirv_CooperativeMatrixMulAddKHRDv4_i")
-    'CooperativeMatrixMulAddKHR'
-    >>> builtin_of("__spirv_CooperativeMatrixLoadKHR_Rx"), builtin_of("f")
-    ('CooperativeMatrixLoadKHR', None)
-    """
-    if (mangled := re.match(r"_Z(\d+)(?=__spirv_)", callee)) is not None:
-        callee = callee[mangled.end() :][: int(mangled[1])]
-    if not callee.startswith(_PREFIX):
-        return None
-    name = callee[len(_PREFIX) :]
-    known = [each for each in _NAMES if name == each or name.startswith(f"{each}_")]
-    return known[0] if known else name
-
-
-def matrix_of(type: TargetExtType) -> MatrixType | str:
-    """The matrix that a target's type is, or why it is none."""
-    if type.target.data != MATRIX or len(type.types) != 1 or len(type.numbers) != 4:
-        return (
-            f'expected "{MATRIX}" with a type, scope, rows, columns and use, got {type}'
-        )
-    scope, rows, cols, use = (number.data for number in type.numbers)
-    element: Attribute = type.types.data[0]
-    if (reason := unsupported_element(element)) is not None:
-        return reason
-    if scope >= len(_SCOPES):
-        return f"expected a scope of SPIR-V, 0 to {len(_SCOPES) - 1}, got {scope}"
-    if use >= len(_USES):
-        return f"expected a use of SPIR-V, 0 to {len(_USES) - 1}, got {use}"
-    if min(rows, cols) < 1:
-        return f"expected rows and columns of 1 or more, got {rows} x {cols}"
-    return MatrixType.of(rows, cols, element, _USES[use], _SCOPES[scope])
-
-
-def layout_of(number: int) -> Layout | str:
-    """The layout of a number, or why it is none."""
-    if not 0 <= number < len(_LAYOUTS):
-        return f"expected a layout, 0, 1 or 2, got {number}"
-    return _LAYOUTS[number]
-
-
-def signs_of(bits: int) -> tuple[SignedAttr | None, UnitAttr | None] | str:
-    """What the operands of a multiplication say: who is signed, and saturation."""
-    if bits & ~31:
-        return (
-            "expected the bits of SPV_KHR_cooperative_matrix, signs and saturation, "
-            f"below 32, got {bits}"
-        )
-    signed = frozenset(operand for bit, operand in _SIGNS if bits & bit)
-    saturating = UnitAttr() if bits & _SATURATING else None
-    return (SignedAttr(signed) if signed else None), saturating
-
-
-# Read a function of SPIR-V-friendly LLVM: a new function of coopc's dialects.
-#
-# The old function stays as it is; what cannot be read raises `Unreadable` with the
-# operation, and nothing was changed.
-#
-# | in LLVM                      | becomes                                       |
-# |------------------------------|-----------------------------------------------|
-# | a pointer argument           | a memref of rank 0 of what is read through it |
-# | getelementptr                | an offset, in elements, from the argument     |
-# | matrices                     | `!coopmatrix.matrix`                          |
-# | integer and float arithmetic | `arith`                                       |
-# | `scf`, `arith`, `math`       | themselves                                    |
+"""The enumerants of SPV_KHR_cooperative_matrix."""
 
 KEPT = ("arith", "math", "scf", "vector")
 """Dialects whose operations stay."""
-GLOBAL_SPACES, WORKGROUP_SPACE = (0, 1, 4), 3
+_SPACES: dict[int, Attribute] = {
+    **dict.fromkeys((0, 1, 4), NoneAttr()),
+    3: simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP),
+}
 """Address spaces of SPIR: memory that all see, by a private name of x86-64's, by
 CrossWorkgroup and by Generic; and the work-group's."""
 
-
-class Unreadable(Exception):
-    """An operation that is not read, and why."""
-
-    def __init__(self, op: Operation, reason: str) -> None:
-        """Name the operation."""
-        super().__init__(reason)
-        self.op = op
-        self.reason = reason
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Place:
-    """A pointer: element `offset` of what an argument points to."""
+class Pointer:
+    """Element `offset` of what an argument points to."""
 
     base: SSAValue
     """A memref of rank 0."""
@@ -202,17 +101,47 @@ class Place:
     """An index; None for 0."""
 
 
-Value = SSAValue | Place
+Value = SSAValue | Pointer
+ReadCall = Callable[["Reader", llvm.CallOp], Sequence[Value]]
+
+
+def matrix_of(type: TargetExtType, op: Operation) -> MatrixType:
+    """The matrix that a target's type is.
+
+    Raises:
+        Refused: it is none; naming the operation.
+    """
+    if type.target.data != MATRIX or len(type.types) != 1 or len(type.numbers) != 4:
+        raise Refused(
+            op,
+            f'expected "{MATRIX}" with a type, scope, rows, columns and use, got '
+            f"{type}",
+        )
+    scope, rows, cols, use = (number.data for number in type.numbers)
+    element: Attribute = type.types.data[0]
+    if (reason := unsupported_element(element)) is not None:
+        raise Refused(op, reason)
+    if min(rows, cols) < 1:
+        reason = f"expected rows and columns of 1 or more, got {rows} x {cols}"
+        raise Refused(op, reason)
+    scope = enumerant(_SCOPES, scope, "a scope", op)
+    return MatrixType.of(rows, cols, element, enumerant(_USES, use, "a use", op), scope)
+
+
+def enumerant(known: Sequence[T], number: int, what: str, op: Operation) -> T:
+    """What a number of SPIR-V means.
+
+    Raises:
+        Refused: nothing; naming the operation.
+    """
+    if not 0 <= number < len(known):
+        most = len(known) - 1
+        raise Refused(op, f"expected {what} of SPIR-V, 0 to {most}, got {number}")
+    return known[number]
 
 
 class Reader:
-    """Reads one function."""
-
-    def __init__(
-        self,
-        old: llvm.FuncOp | func.FuncOp,
-        call: Callable[[Reader, llvm.CallOp], Sequence[Value]],
-    ) -> None:
+    def __init__(self, old: llvm.FuncOp | func.FuncOp, call: ReadCall) -> None:
         """Begin a function.
 
         Args:
@@ -220,7 +149,7 @@ class Reader:
             call: reads a call.
 
         Raises:
-            Unreadable: its arguments or results have no form here.
+            Refused: its arguments or results have no form here.
         """
         self.old = old
         self._call = call
@@ -232,7 +161,7 @@ class Reader:
         for arg, new in zip(block.args, self.block.args, strict=True):
             new.name_hint = arg.name_hint
             if is_memref(new.type) and _is_pointer(arg):
-                self.values[arg] = Place(new, new.type.element_type, None)
+                self.values[arg] = Pointer(new, new.type.element_type, None)
             else:
                 self.values[arg] = new
         self.builder = Builder(InsertPoint.at_end(self.block))
@@ -244,7 +173,7 @@ class Reader:
             body: reads the blocks where there are several.
 
         Raises:
-            Unreadable: an operation is not read.
+            Refused: an operation is not read.
         """
         if len(self.old.body.blocks) > 1:
             body(self)
@@ -262,25 +191,25 @@ class Reader:
         """What a number or a matrix became.
 
         Raises:
-            Unreadable: it is a pointer.
+            Refused: it is a pointer.
         """
         found = self.values[value]
-        if isinstance(found, Place):
-            raise Unreadable(op, "expected a number or a matrix, got a pointer")
+        if isinstance(found, Pointer):
+            raise Refused(op, "expected a number or a matrix, got a pointer")
         return found
 
-    def place(self, value: SSAValue, op: Operation, element: Attribute) -> Place:
+    def place(self, value: SSAValue, op: Operation, element: Attribute) -> Pointer:
         """What a pointer became, to elements of a type.
 
         Raises:
-            Unreadable: it comes from elsewhere than an argument, or its elements are
+            Refused: it comes from elsewhere than an argument, or its elements are
                 others.
         """
         found = self.values[value]
-        if not isinstance(found, Place):
-            raise Unreadable(op, "expected a pointer that comes from an argument")
+        if not isinstance(found, Pointer):
+            raise Refused(op, "expected a pointer that comes from an argument")
         if found.element != element:
-            raise Unreadable(
+            raise Refused(
                 op,
                 f"expected one type of elements behind an argument, {found.element}, "
                 f"got {element}",
@@ -294,7 +223,6 @@ class Reader:
         return op.results[0]
 
     def index(self, value: SSAValue, op: Operation) -> SSAValue:
-        """An integer as an index."""
         new = self.value(value, op)
         if isinstance(new.type, IndexType):
             return new
@@ -303,22 +231,18 @@ class Reader:
         return self.add(arith.IndexCastOp(new, IndexType()))
 
     def number(self, number: int) -> SSAValue:
-        """A constant index."""
         return self.add(arith.ConstantOp(IntegerAttr(number, IndexType())))
 
     def type(self, type: Attribute, op: Operation) -> Attribute:
         """What a type becomes.
 
         Raises:
-            Unreadable: it is a pointer, or a target's type that is no matrix.
+            Refused: it is a pointer, or a target's type that is no matrix.
         """
         if isinstance(type, TargetExtType):
-            found = matrix_of(type)
-            if isinstance(found, str):
-                raise Unreadable(op, found)
-            return found
+            return matrix_of(type, op)
         if isinstance(type, llvm.LLVMPointerType):
-            raise Unreadable(op, "expected a pointer that comes from an argument")
+            raise Refused(op, "expected a pointer that comes from an argument")
         return type
 
     def _argument(self, arg: BlockArgument) -> Attribute:
@@ -327,34 +251,31 @@ class Reader:
         assert isinstance(arg.type, llvm.LLVMPointerType)
         space = arg.type.addr_space
         number = space.data if isinstance(space, IntAttr) else 0
-        if number in GLOBAL_SPACES:
-            return MemRefType(self._pointee(arg), [])
-        if number != WORKGROUP_SPACE:
-            raise Unreadable(
+        if number not in _SPACES:
+            raise Refused(
                 self.old,
                 "expected pointers to global or work-group memory, address spaces 0, "
                 f"1, 3 and 4, got {number}",
             )
-        space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
-        return MemRefType(self._pointee(arg), [], memory_space=space)
+        return MemRefType(self._pointee(arg), [], memory_space=_SPACES[number])
 
     def _pointee(self, arg: SSAValue) -> Attribute:
         """The type of what is read or written through an argument."""
         found = list(dict.fromkeys(_accessed(arg, set())))
         if len(found) > 1:
-            raise Unreadable(
+            raise Refused(
                 self.old,
                 "expected one type of elements behind an argument, got "
                 + " and ".join(sorted(map(str, found))),
             )
         if not found:
-            raise Unreadable(
+            raise Refused(
                 self.old,
                 "expected a pointer argument to be read or written, so that the type "
                 "of its elements is known",
             )
         if isinstance(found[0], TargetExtType):
-            raise Unreadable(self.old, f"expected elements of a number, got {found[0]}")
+            raise Refused(self.old, f"expected elements of a number, got {found[0]}")
         return found[0]
 
     # --- operations ------------------------------------------------------------
@@ -363,7 +284,7 @@ class Reader:
         """Read operations, one after the other.
 
         Raises:
-            Unreadable: one is not read.
+            Refused: one is not read.
         """
         for op in ops:
             self.location = op.location
@@ -382,9 +303,8 @@ class Reader:
             case llvm.ConstantOp():
                 return [self._constant(op)]
             case llvm.ReturnOp() | func.ReturnOp():
-                self.builder.insert(
-                    func.ReturnOp(*(self.value(each, op) for each in op.operands))
-                )
+                values = (self.value(each, op) for each in op.operands)
+                self.builder.insert(func.ReturnOp(*values))
                 return []
             case llvm.ICmpOp():
                 pair = (self.value(op.lhs, op), self.value(op.rhs, op))
@@ -401,7 +321,7 @@ class Reader:
             types = [op.results[0].type]
             return [self.add(cast.create(operands=operands, result_types=types))]
         if op.dialect_name() not in KEPT:
-            raise Unreadable(op, f"expected an operation that is read, got {op.name}")
+            raise Refused(op, f"expected an operation that is read, got {op.name}")
         new = type(op).create(
             operands=operands,
             result_types=[self.type(each.type, op) for each in op.results],
@@ -414,11 +334,10 @@ class Reader:
         return new.results
 
     def _region(self, old: Region, op: Operation) -> Region:
-        """Read a region of one block."""
         if not old.blocks:
             return Region()
         if len(old.blocks) > 1:
-            raise Unreadable(op, "expected regions of one block, as scf has them")
+            raise Refused(op, "expected regions of one block, as scf has them")
         source = old.blocks[0]
         block = Block(arg_types=[self.type(arg.type, op) for arg in source.args])
         for arg, new in zip(source.args, block.args, strict=True):
@@ -434,14 +353,14 @@ class Reader:
             return self.add(arith.ConstantOp(IntegerAttr(value.value.data, type)))
         if isinstance(value, FloatAttr):
             return self.add(arith.ConstantOp(value))
-        raise Unreadable(op, f"expected a number, got a constant of {type}")
+        raise Refused(op, f"expected a number, got a constant of {type}")
 
-    def _address(self, op: llvm.GEPOp) -> Place:
+    def _address(self, op: llvm.GEPOp) -> Pointer:
         """A pointer, some elements, or bytes, further."""
         base = self.values[op.ptr]
         numbers = list(op.rawConstantIndices.iter_values())
-        if not isinstance(base, Place) or len(numbers) != 1:
-            raise Unreadable(
+        if not isinstance(base, Pointer) or len(numbers) != 1:
+            raise Refused(
                 op, "expected one index, from a pointer that comes from an argument"
             )
         step = (
@@ -452,7 +371,7 @@ class Reader:
         if op.elem_type != base.element:
             size = _bytes(op.elem_type), _bytes(base.element)
             if size[0] != 1 or size[1] == 0:
-                raise Unreadable(
+                raise Refused(
                     op,
                     f"expected steps of {base.element}, which the pointer is to, or of "
                     f"bytes, got {op.elem_type}",
@@ -460,7 +379,7 @@ class Reader:
             step = self.add(arith.DivSIOp(step, self.number(size[1])))
         if base.offset is not None:
             step = self.add(arith.AddiOp(base.offset, step))
-        return Place(base.base, base.element, step)
+        return Pointer(base.base, base.element, step)
 
 
 def constant(value: SSAValue) -> int | None:

@@ -29,7 +29,6 @@ class AddFallbackEntryPass(ModulePass):
     name = "add-fallback-entry"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Copy the kernels that have no copy yet."""
         names = {x.sym_name.data for x in op.ops if isinstance(x, tt.FuncOp)}
         for kernel in list(op.ops):
             if not isinstance(kernel, tt.FuncOp) or not kernel.is_kernel:

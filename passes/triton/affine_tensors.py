@@ -10,14 +10,15 @@ Masks of Triton: comparisons of coordinates, as bounds along each dimension.
 
     row + i < m  and  j < k - step        dimension 0: i < m - row, 1: j < k - step
 
-`Masks.of` takes a mask apart into what must be below 0, and scalar conditions.
+`mask_of` takes a mask apart into what must be below 0, and scalar conditions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from xdsl.dialects.arith import (
     AddiOp,
@@ -43,6 +44,7 @@ from coopc.ir.facts import constant_number
 from coopc.passes.triton.polynomial import NOTHING, ONE, Polynomial
 
 CastOp = ExtSIOp | ExtUIOp | IndexCastOp | TruncIOp
+ViewOp = tt.BroadcastOp | tt.ExpandDimsOp | tt.TransOp | ttg.ConvertLayoutOp
 
 
 class NotAffine(Exception):
@@ -73,13 +75,32 @@ class Affine:
         """Return it times a number that is the same for all elements."""
         return Affine(self.start * by, tuple(x * by for x in self.steps), self.base)
 
+    def viewed(self, op: ViewOp) -> Affine:
+        """Return what an operation makes of it that changes the shape alone."""
+        steps = self.steps
+        match op:
+            case tt.BroadcastOp():
+                pairs = zip(steps, shape_of(op.src.type), strict=True)
+                steps = tuple(NOTHING if size == 1 else step for step, size in pairs)
+            case tt.ExpandDimsOp():
+                axis = op.axis.value.data
+                steps = (*steps[:axis], NOTHING, *steps[axis:])
+            case tt.TransOp():
+                steps = tuple(steps[dim] for dim in op.permutation)
+            case ttg.ConvertLayoutOp():
+                pass
+        return Affine(self.start, steps, self.base)
+
     @property
     def is_uniform(self) -> bool:
         """Whether it is the same for all elements."""
         return not any(self.steps)
 
+    @property
+    def values(self) -> set[SSAValue]:
+        return self.start.values.union(*(x.values for x in self.steps))
+
     def where(self, value: SSAValue, becomes: Polynomial) -> Affine:
-        """Return it with a value replaced."""
         steps = tuple(x.where(value, becomes) for x in self.steps)
         return Affine(self.start.where(value, becomes), steps, self.base)
 
@@ -111,7 +132,6 @@ class Indices:
         return found
 
     def number(self, value: SSAValue) -> Polynomial:
-        """Return what a scalar is."""
         return self.of(value).start
 
     def _of(self, value: SSAValue) -> Affine:
@@ -132,34 +152,15 @@ class Indices:
         zeros = (NOTHING,) * len(first.steps)
         mark = Polynomial.value(value)
         self.known[value] = Affine(mark, zeros, first.base)
-        try:
+        total = None
+        with suppress(NotAffine):
             after = self.of(carried.after)
-        except NotAffine:
-            return self._forgotten(value, first)
-        finally:
-            del self.known[value]
-        step = after.start - mark
-        if value in step.values or not after.is_uniform or after.base is not first.base:
-            return self._forgotten(value, first)
-        total = carried.total(step)
-        if total is None:
-            return self._forgotten(value, first)
+            if after.is_uniform and after.base is first.base:
+                total = carried.total(after.start - mark)
         # Whatever was made of the mark meanwhile is not kept.
-        self.known = {
-            key: each
-            for key, each in self.known.items()
-            if value not in each.start.values
-            and not any(value in x.values for x in each.steps)
-        }
-        return Affine(first.start + total, first.steps, first.base)
-
-    def _forgotten(self, value: SSAValue, first: Affine) -> Affine:
-        """What a loop carries, not as so many steps: a scalar is what it is."""
-        self.known = {
-            key: each
-            for key, each in self.known.items()
-            if value not in each.start.values
-        }
+        self.known = {key: x for key, x in self.known.items() if value not in x.values}
+        if total is not None:
+            return Affine(first.start + total, first.steps, first.base)
         if first.steps:
             raise NotAffine("a loop carries it, not as a sum of equal steps")
         return unknown(value)
@@ -289,26 +290,6 @@ def _splat(indices: Indices, op: tt.SplatOp) -> Affine:
     return Affine(one.start, (NOTHING,) * len(shape_of(op.result.type)), one.base)
 
 
-def _expand(indices: Indices, op: tt.ExpandDimsOp) -> Affine:
-    found, axis = indices.of(op.src), op.axis.value.data
-    steps = (*found.steps[:axis], NOTHING, *found.steps[axis:])
-    return Affine(found.start, steps, found.base)
-
-
-def _broadcast(indices: Indices, op: tt.BroadcastOp) -> Affine:
-    found = indices.of(op.src)
-    sizes = shape_of(op.src.type)
-    pairs = zip(found.steps, sizes, strict=True)
-    steps = tuple(NOTHING if size == 1 else step for step, size in pairs)
-    return Affine(found.start, steps, found.base)
-
-
-def _trans(indices: Indices, op: tt.TransOp) -> Affine:
-    found = indices.of(op.src)
-    steps = tuple(found.steps[dim] for dim in op.permutation)
-    return Affine(found.start, steps, found.base)
-
-
 def _multiply(indices: Indices, op: MuliOp) -> Affine:
     one, other = indices.of(op.lhs), indices.of(op.rhs)
     if other.is_uniform:
@@ -333,27 +314,25 @@ def _addptr(indices: Indices, op: tt.AddPtrOp) -> Affine:
     return indices.of(op.ptr) + indices.of(op.offset)
 
 
-def _same(indices: Indices, op: ttg.ConvertLayoutOp | CastOp) -> Affine:
+def _cast(indices: Indices, op: CastOp) -> Affine:
     return indices.of(op.operands[0])
 
 
+def _view(indices: Indices, op: ViewOp) -> Affine:
+    return indices.of(op.src).viewed(op)
+
+
 _RULES: Mapping[type[Operation], Callable[[Indices, Any], Affine]] = {
+    **dict.fromkeys(get_args(CastOp), _cast),
+    **dict.fromkeys(get_args(ViewOp), _view),
     AddiOp: lambda indices, op: indices.of(op.lhs) + indices.of(op.rhs),
     ConstantOp: _constant,
-    ExtSIOp: _same,
-    ExtUIOp: _same,
-    IndexCastOp: _same,
     MuliOp: _multiply,
     ShLIOp: _shift,
     SubiOp: lambda indices, op: indices.of(op.lhs) + -indices.of(op.rhs),
-    TruncIOp: _same,
     tt.AddPtrOp: _addptr,
-    tt.BroadcastOp: _broadcast,
-    tt.ExpandDimsOp: _expand,
     tt.MakeRangeOp: _range,
     tt.SplatOp: _splat,
-    tt.TransOp: _trans,
-    ttg.ConvertLayoutOp: _same,
 }
 """What operations are; all others are not understood."""
 
@@ -373,33 +352,34 @@ class Mask:
     def __and__(self, other: Mask) -> Mask:
         return Mask(self.negative + other.negative, self.flags + other.flags)
 
-    def changed(self, change: Callable[[Affine], Affine]) -> Mask:
-        """Return it in another shape."""
-        return Mask(tuple(map(change, self.negative)), self.flags)
 
+def mask_of(value: SSAValue, indices: Indices) -> Mask:
+    """Return what a mask is.
 
-@dataclass(slots=True)
-class Masks:
-    """What masks are made of."""
-
-    indices: Indices
-
-    def of(self, value: SSAValue) -> Mask:
-        """Return what a mask is.
-
-        Raises:
-            NotAffine: it is more than comparisons of coordinates.
-        """
-        if not is_tensor(value.type):
-            return Mask(flags=(value,))
-        owner = value.owner
-        rule = None if isinstance(owner, Block) else _MASKS.get(type(owner))
-        if rule is None:
+    Raises:
+        NotAffine: it is more than comparisons of coordinates.
+    """
+    if not is_tensor(value.type):
+        return Mask(flags=(value,))
+    match value.owner:
+        case AndIOp() as op:
+            return mask_of(op.lhs, indices) & mask_of(op.rhs, indices)
+        case CmpiOp() as op:
+            return _compare(indices, op)
+        case ConstantOp() as op:
+            return _constant_mask(op)
+        case tt.SplatOp() as op:
+            return Mask(flags=(op.src,))
+        case (
+            tt.BroadcastOp() | tt.ExpandDimsOp() | tt.TransOp() | ttg.ConvertLayoutOp()
+        ) as op:
+            mask = mask_of(op.src, indices)
+            return Mask(tuple(x.viewed(op) for x in mask.negative), mask.flags)
+        case _:
             raise NotAffine(f"a mask comes from {named(value)}")
-        return rule(self, owner)
 
 
-def _mask_constant(masks: Masks, op: ConstantOp) -> Mask:
+def _constant_mask(op: ConstantOp) -> Mask:
     value = op.value
     if isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat():
         if next(iter(value.get_values())):
@@ -408,13 +388,13 @@ def _mask_constant(masks: Masks, op: ConstantOp) -> Mask:
     raise NotAffine("a mask is a constant of several values")
 
 
-def _compare(masks: Masks, op: CmpiOp) -> Mask:
-    one, other = masks.indices.of(op.lhs), masks.indices.of(op.rhs)
+def _compare(indices: Indices, op: CmpiOp) -> Mask:
+    one, other = indices.of(op.lhs), indices.of(op.rhs)
     kind = op.predicate.value.data
-    if kind in (_SGT, _SGE, _UGT, _UGE):
-        one, other = other, one
     if kind in (_EQ, _NE):
         raise NotAffine("a mask is where coordinates are equal, or are not")
+    if kind in (_SGT, _SGE, _UGT, _UGE):
+        one, other = other, one
     difference = one + -other
     if kind in (_SLE, _SGE, _ULE, _UGE):
         difference = Affine(difference.start - ONE, difference.steps)
@@ -422,42 +402,6 @@ def _compare(masks: Masks, op: CmpiOp) -> Mask:
     if kind in (_ULT, _ULE, _UGT, _UGE):
         found.append(Affine(-one.start - ONE, (-one).steps))
     return Mask(tuple(found))
-
-
-def _mask_expand(masks: Masks, op: tt.ExpandDimsOp) -> Mask:
-    axis = op.axis.value.data
-    return masks.of(op.src).changed(
-        lambda x: Affine(x.start, (*x.steps[:axis], NOTHING, *x.steps[axis:]))
-    )
-
-
-def _mask_broadcast(masks: Masks, op: tt.BroadcastOp) -> Mask:
-    sizes = shape_of(op.src.type)
-
-    def change(x: Affine) -> Affine:
-        pairs = zip(x.steps, sizes, strict=True)
-        return Affine(x.start, tuple(NOTHING if n == 1 else s for s, n in pairs))
-
-    return masks.of(op.src).changed(change)
-
-
-def _mask_trans(masks: Masks, op: tt.TransOp) -> Mask:
-    order = op.permutation
-    return masks.of(op.src).changed(
-        lambda x: Affine(x.start, tuple(x.steps[dim] for dim in order))
-    )
-
-
-_MASKS: Mapping[type[Operation], Callable[[Masks, Any], Mask]] = {
-    AndIOp: lambda masks, op: masks.of(op.lhs) & masks.of(op.rhs),
-    CmpiOp: _compare,
-    ConstantOp: _mask_constant,
-    tt.BroadcastOp: _mask_broadcast,
-    tt.ExpandDimsOp: _mask_expand,
-    tt.SplatOp: lambda masks, op: Mask(flags=(op.src,)),
-    tt.TransOp: _mask_trans,
-    ttg.ConvertLayoutOp: lambda masks, op: masks.of(op.src),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from xdsl.dialects.builtin import IntegerType
-from xdsl.dialects.scf import ForOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from coopc.dialects import tt
-from coopc.ir.facts import constant_number
+from coopc.ir.facts import ValueFacts
 from coopc.passes.triton.affine_tensors import Indices, NotAffine
 from coopc.passes.triton.polynomial import NOTHING, Polynomial
 
@@ -56,10 +55,11 @@ def alignment_of(base: SSAValue, element_bytes: int) -> Alignment | None:
     if found.base is None:
         return None
     unit = SURFACE_ALIGNMENT // gcd(SURFACE_ALIGNMENT, element_bytes)
+    facts = ValueFacts()
     needs: list[tuple[int, int]] = []
     rest: dict[tuple[SSAValue, ...], int] = {}
     for factors, number in found.start.terms.items():
-        have = gcd(number * prod(map(multiple_of, factors)), unit)
+        have = gcd(number * prod(map(facts.divisor, factors)), unit)
         if have == unit:
             continue
         arguments = [x for x in map(argument_number, factors) if x is not None]
@@ -68,17 +68,6 @@ def alignment_of(base: SSAValue, element_bytes: int) -> Alignment | None:
         else:
             rest[factors] = number
     return Alignment(found.base, found.start, tuple(needs), Polynomial(rest))
-
-
-def multiple_of(value: SSAValue) -> int:
-    """Return a number that a value is known to be a multiple of."""
-    if isinstance(value, BlockArgument) and value.index == 0:
-        loop = value.block.parent_op()
-        if isinstance(loop, ForOp):
-            start, step = constant_number(loop.lb), constant_number(loop.step)
-            if start is not None and step is not None:
-                return gcd(start, step) or 1
-    return 1
 
 
 def argument_number(value: SSAValue) -> int | None:

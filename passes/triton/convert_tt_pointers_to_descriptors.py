@@ -60,9 +60,9 @@ from coopc.passes.triton.affine_tensors import (
     Affine,
     Bounds,
     Indices,
-    Masks,
     NotAffine,
     bounds,
+    mask_of,
     named,
 )
 from coopc.passes.triton.dead_values import remove_dead
@@ -75,13 +75,23 @@ PointerOp: TypeAlias = (
     tt.LoadOp | tt.StoreOp | ttig.PrefetchOp | ttig.BlockLoad2DFromPtrOp
 )
 AccessOp: TypeAlias = PointerOp | ttig.BlockLoad2DOp
+Given = ttig.BlockLoad2DFromPtrOp | ttig.BlockLoad2DOp
+"""Loads of 2D blocks already, which keep to the rules of those."""
 
 LEAST_BYTES = 64
 """Of a row of a surface."""
 
 
+class NoMatrix(Exception):
+    """Why pointers are not those of a matrix."""
+
+    def __init__(self, reason: Reason, what: str) -> None:
+        super().__init__(what)
+        self.refusal = Refusal(reason, what)
+
+
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class MatrixAccess:
     """A matrix in memory, and where a tile of it begins; in elements and rows."""
 
     base: SSAValue
@@ -110,76 +120,51 @@ def order_of(op: PointerOp) -> Order | None:
 
 
 def order_in(layout: ttig.MemoryLayout) -> Order:
-    """Return an order by its other name."""
     is_rows = layout is ttig.MemoryLayout.ROW_MAJOR
     return "row_major" if is_rows else "column_major"
 
 
-def is_pointers(op: PointerOp) -> bool:
-    """Whether an operation accesses memory through a tensor of pointers."""
-    return is_tensor(op.ptr.type)
+def axes_of(order: Order) -> tuple[int, int]:
+    """Return the dimensions of a tensor that are rows and columns in memory."""
+    return (1, 0) if order == "column_major" else (0, 1)
 
 
-def matrix_of(op: PointerOp, indices: Indices) -> Matrix | Refusal:
-    """Return the matrix that an access is about, or why it is about none."""
+def through_pointers(op: PointerOp, indices: Indices) -> MatrixAccess:
+    """Return the matrix that a tensor of pointers is about.
+
+    Raises:
+        NoMatrix: it is about none.
+        NotAffine: its indices or its mask are not understood.
+    """
     order = order_of(op)
     if order is None:
-        return Refusal(Reason.UNKNOWN_MEMORY, not_promised(op, indices))
+        raise NoMatrix(Reason.UNKNOWN_MEMORY, not_promised(op, indices))
     shape = shape_of(pointee_of(op.ptr.type) or op.ptr.type)
     if len(shape) != 2:
-        return Refusal(Reason.RANK, f"a tensor of pointers of rank {len(shape)}")
-    try:
-        pointers = indices.of(op.ptr)
-        limits = (Bounds(), Bounds())
-        flags: tuple[SSAValue, ...] = ()
-        if op.mask is not None:
-            mask = Masks(indices).of(op.mask)
-            limits, flags = bounds(mask, 2), mask.flags
-        return _matrix(op, pointers, limits, flags, order)
-    except NotAffine as error:
-        return Refusal(Reason.UNKNOWN_MEMORY, str(error))
-
-
-def not_promised(op: PointerOp, indices: Indices) -> str:
-    """Return what is known of pointers without `ttig.block_io`, for people."""
-    try:
-        indices.of(op.ptr)
-    except NotAffine as error:
-        return f"a pointer for each element: {error}"
-    return "a pointer for each element"
-
-
-def _matrix(
-    op: PointerOp,
-    pointers: Affine,
-    limits: tuple[Bounds, ...],
-    flags: tuple[SSAValue, ...],
-    order: Order,
-) -> Matrix | Refusal:
-    """Return the matrix of affine pointers, or why there is none."""
-    col = 0 if order == "column_major" else 1
-    row = 1 - col
-    found = claimed(op, pointers, row, col)
-    if isinstance(found, Refusal):
-        return found
+        raise NoMatrix(Reason.RANK, f"a tensor of pointers of rank {len(shape)}")
+    found = indices.of(op.ptr)
+    limits = (Bounds(), Bounds())
+    flags: tuple[SSAValue, ...] = ()
+    if op.mask is not None:
+        mask = mask_of(op.mask, indices)
+        limits, flags = bounds(mask, 2), mask.flags
+    row, col = axes_of(order)
+    found = claimed(op, found, row, col)
     base = found.base
     if base is None:
-        return Refusal(Reason.UNKNOWN_MEMORY, "pointers that are made of integers")
+        raise NoMatrix(Reason.UNKNOWN_MEMORY, "pointers that are made of integers")
     pitch = found.steps[row]
-    rows, cols = found.start.divided(pitch)
-    shape = shape_of(pointee_of(op.ptr.type) or op.ptr.type)
-    moved, starts, sizes = NOTHING, [rows, cols], list[Polynomial]()
+    moved, starts = NOTHING, list(found.start.divided(pitch))
+    sizes: list[Polynomial] = []
     for number, (dim, unit) in enumerate(((row, pitch), (col, ONE))):
         size = sized(op, starts[number], limits[dim], number)
-        if isinstance(size, Refusal):
-            return size
         if size is None:
             least = 1 if number == 0 else LEAST_BYTES * 8 // element_bits(base)
             size = Polynomial.number(max(shape[dim], least))
             moved += starts[number] * unit
             starts[number] = NOTHING
         sizes.append(size)
-    return Matrix(
+    return MatrixAccess(
         base,
         moved,
         (sizes[0], sizes[1]),
@@ -191,20 +176,32 @@ def _matrix(
     )
 
 
-def claimed(op: PointerOp, pointers: Affine, row: int, col: int) -> Affine | Refusal:
-    """Return pointers by what `ttig.block_io` says of their strides, or a refusal."""
+def not_promised(op: PointerOp, indices: Indices) -> str:
+    """Return what is known of pointers without `ttig.block_io`, for people."""
+    try:
+        indices.of(op.ptr)
+    except NotAffine as error:
+        return f"a pointer for each element: {error}"
+    return "a pointer for each element"
+
+
+def claimed(op: PointerOp, pointers: Affine, row: int, col: int) -> Affine:
+    """Return pointers by what `ttig.block_io` says of their strides.
+
+    Raises:
+        NoMatrix: a stride is another one.
+    """
     step = pointers.steps[col]
     if (known := step.constant) is not None:
         if known != 1:
             what = f"a stride of {known} along dimension {col}"
-            return Refusal(Reason.STRIDE, what)
-    elif len(step.terms) == 1 and len(step.values) == 1:
-        # A stride that is a value: the attribute says that it is 1.
-        pointers = pointers.where(next(iter(step.values)), ONE)
-        if pointers.steps[col] != ONE:
-            return Refusal(Reason.STRIDE, f"a stride that is computed, in {op.name}")
+            raise NoMatrix(Reason.STRIDE, what)
     else:
-        return Refusal(Reason.STRIDE, f"a stride that is computed, in {op.name}")
+        # A stride that is a value: the attribute says that it is 1.
+        if len(step.terms) == 1 and len(step.values) == 1:
+            pointers = pointers.where(next(iter(step.values)), ONE)
+        if pointers.steps[col] != ONE:
+            raise NoMatrix(Reason.STRIDE, f"a stride that is computed, in {op.name}")
     said = op.attributes.get(BLOCK_IO_STRIDE)
     pitch = pointers.steps[row]
     if isinstance(said, IntegerAttr):
@@ -213,37 +210,39 @@ def claimed(op: PointerOp, pointers: Affine, row: int, col: int) -> Affine | Ref
             pointers = pointers.where(next(iter(pitch.values)), stride)
             pitch = pointers.steps[row]
     if not pitch:
-        return Refusal(Reason.PITCH, "all rows are at one address")
+        raise NoMatrix(Reason.PITCH, "all rows are at one address")
     if (known := pitch.constant) is not None and known < 0:
-        return Refusal(Reason.PITCH, f"rows are {known} elements apart")
+        raise NoMatrix(Reason.PITCH, f"rows are {known} elements apart")
     return pointers
 
 
 def sized(
     op: PointerOp, start: Polynomial, limit: Bounds, number: int
-) -> Polynomial | Refusal | None:
-    """Return the size of a matrix along a dimension, None where no mask says it."""
+) -> Polynomial | None:
+    """Return the size of a matrix along a dimension, None where no mask says it.
+
+    Raises:
+        NoMatrix: the mask is not that of a matrix from its first row and column on.
+    """
     if limit.above is not None and start + limit.above:
-        return Refusal(Reason.MASK, "it begins behind the first row or column")
+        raise NoMatrix(Reason.MASK, "it begins behind the first row or column")
     if limit.below is None:
         if limit.above is not None:
-            return Refusal(Reason.MASK, "it has a begin, and no end")
+            raise NoMatrix(Reason.MASK, "it has a begin, and no end")
         return None
     if limit.above is None and (value := may_be_negative(start)) is not None:
-        what = f"coordinates with {value} may be negative"
-        return Refusal(Reason.MASK, what)
+        raise NoMatrix(Reason.MASK, f"coordinates with {value} may be negative")
     size = start + limit.below
     known = size.constant
     is_argument = len(size.terms) == 1 and all(map(is_kernels, size.values))
     if known is None and not (is_argument and set(size.terms.values()) == {1}):
         part = ("height", "width")[number]
         what = f"the {part} is computed in the kernel, nobody can check it before"
-        return Refusal(Reason.WIDTH, what)
+        raise NoMatrix(Reason.WIDTH, what)
     return size
 
 
 def is_kernels(value: SSAValue) -> bool:
-    """Whether a value is an argument of a kernel."""
     owner = value.owner
     return isinstance(owner, Block) and isinstance(owner.parent_op(), tt.FuncOp)
 
@@ -260,7 +259,6 @@ def may_be_negative(number: Polynomial) -> str | None:
 
 
 def element_bits(pointer: SSAValue) -> int:
-    """Return the width of what a pointer points to."""
     type = pointer.type
     assert isinstance(type, PtrType), pointer
     width = bits_of(type.pointee)
@@ -269,29 +267,41 @@ def element_bits(pointer: SSAValue) -> int:
 
 
 def is_block_pointer(op: PointerOp) -> bool:
-    """Whether an operation accesses memory through a block pointer."""
     type = op.ptr.type
     return isinstance(type, PtrType) and bool(shape_of(type.pointee))
 
 
-def block_matrix(op: PointerOp, indices: Indices) -> Matrix | Refusal:
-    """Return the matrix that a block is of, or why there is none."""
-    try:
-        found = indices.block(op.ptr)
-    except NotAffine as error:
-        return Refusal(Reason.UNKNOWN_MEMORY, str(error))
+def is_of_tile(op: AccessOp, is_promised: bool) -> bool:
+    """Whether an access is one of a tile, which may be part of a matrix.
+
+    What is a load of 2D blocks already has nothing else that it could become, nor has a
+    block pointer; for others `ttig.block_io` must be believed.
+    """
+    if isinstance(op, Given) or is_block_pointer(op):
+        return True
+    return is_promised and is_tensor(op.ptr.type)
+
+
+def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
+    """Return the matrix that a block is of.
+
+    Raises:
+        NoMatrix: there is none.
+        NotAffine: it is not understood how the pointer moves.
+    """
+    found = indices.block(op.ptr)
     made = found.made
     shape = shape_of(made.block)
     if len(shape) != 2:
-        return Refusal(Reason.RANK, f"a block pointer of rank {len(shape)}")
+        raise NoMatrix(Reason.RANK, f"a block pointer of rank {len(shape)}")
     order = contiguous(made)
     if order is None:
         what = "no dimension of the block pointer has the stride 1"
-        return Refusal(Reason.STRIDE, what)
-    col = 0 if order == "column_major" else 1
-    row = 1 - col
+        raise NoMatrix(Reason.STRIDE, what)
+    row, col = axes_of(order)
     number = indices.number
-    return Matrix(
+    padding = op.padding_option if isinstance(op, tt.LoadOp) else None
+    return MatrixAccess(
         made.base,
         NOTHING,
         (number(made.shape[row]), number(made.shape[col])),
@@ -299,14 +309,8 @@ def block_matrix(op: PointerOp, indices: Indices) -> Matrix | Refusal:
         (found.offsets[row], found.offsets[col]),
         order,
         (shape[row], shape[col]),
-        padding=padding_of(op),
+        padding=Padding.ZERO if padding is None else padding,
     )
-
-
-def padding_of(op: PointerOp) -> Padding:
-    """Return what is read outside of the tensor."""
-    found = op.padding_option if isinstance(op, tt.LoadOp) else None
-    return Padding.ZERO if found is None else found
 
 
 def contiguous(made: tt.MakeTensorPtrOp) -> Order | None:
@@ -322,52 +326,62 @@ def contiguous(made: tt.MakeTensorPtrOp) -> Order | None:
     return "row_major" if col == 1 else "column_major"
 
 
-def given_matrix(op: ttig.BlockLoad2DOp, indices: Indices) -> Matrix | Refusal:
-    """Return the matrix that a load of 2D blocks names, or why it is none."""
+def of_block_load(op: ttig.BlockLoad2DOp, indices: Indices) -> MatrixAccess:
+    """Return the matrix that a load of 2D blocks names.
+
+    Raises:
+        NoMatrix: it is none.
+        NotAffine: its sizes are not understood.
+    """
     shape = shape_of(op.result.type)
     if len(shape) != 2:
-        return Refusal(Reason.RANK, f"a load of rank {len(shape)}")
+        raise NoMatrix(Reason.RANK, f"a load of rank {len(shape)}")
     bits = bits_of(op.result.type)
     assert bits is not None, op
     size = Polynomial.number(max(1, bits // 8))
-    try:
-        width, height, pitch, x, y = (indices.number(x) for x in op.operands[1:])
-    except NotAffine as error:
-        return Refusal(Reason.UNKNOWN_MEMORY, str(error))
+    width, height, pitch, x, y = (indices.number(x) for x in op.operands[1:])
     found: list[Polynomial] = []
     for name, each in (("width", width), ("pitch", pitch)):
         elements, rest = each.divided(size)
         if rest:
             what = f"the {name} is not known to be a multiple of {bits // 8} bytes"
-            return Refusal(Reason.WIDTH, what)
+            raise NoMatrix(Reason.WIDTH, what)
         found.append(elements)
     order = order_in(op.layout)
-    tile = shape if order == "row_major" else (shape[1], shape[0])
-    return Matrix(
+    row, col = axes_of(order)
+    return MatrixAccess(
         op.base,
         NOTHING,
         (height, found[0]),
         found[1],
         (y, x),
         order,
-        (tile[0], tile[1]),
+        (shape[row], shape[col]),
         padding=Padding.ZERO if op.pad_nan is None else Padding.NAN,
     )
 
 
-Given = ttig.BlockLoad2DFromPtrOp | ttig.BlockLoad2DOp
-"""Loads of 2D blocks already, which keep to the rules of those."""
+def matrix_of(op: AccessOp, indices: Indices) -> MatrixAccess | Refusal:
+    """Return the matrix that an access is about, or why it is about none."""
+    try:
+        if isinstance(op, ttig.BlockLoad2DOp):
+            return of_block_load(op, indices)
+        if is_block_pointer(op):
+            return through_block_pointer(op, indices)
+        return through_pointers(op, indices)
+    except NotAffine as error:
+        return Refusal(Reason.UNKNOWN_MEMORY, str(error))
+    except NoMatrix as error:
+        return error.refusal
 
 
 @dataclass(slots=True)
 class AccessWriter:
-    """Writes the accesses of one function."""
-
     entry: Block
     made: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
     """What has been written already."""
 
-    def rewrite(self, op: AccessOp, matrix: Matrix) -> None:
+    def rewrite(self, op: AccessOp, matrix: MatrixAccess) -> None:
         """Put an access of a block in the place of one through pointers."""
         writer = Materializer(self.entry, op, self.made)
         desc = self.descriptor(writer, matrix)
@@ -413,7 +427,7 @@ class AccessWriter:
         Rewriter.insert_op(select, InsertPoint.before(op))
         return select.result
 
-    def descriptor(self, writer: Materializer, matrix: Matrix) -> SSAValue:
+    def descriptor(self, writer: Materializer, matrix: MatrixAccess) -> SSAValue:
         """Return the descriptor of a matrix, made where all of it is known."""
         base = matrix.base
         if matrix.moved:
@@ -436,7 +450,7 @@ class AccessWriter:
         )
 
     def indices(
-        self, writer: Materializer, op: AccessOp, matrix: Matrix
+        self, writer: Materializer, op: AccessOp, matrix: MatrixAccess
     ) -> list[SSAValue]:
         """Return where the block begins; behind the last row if a flag is false."""
         row, col = (writer.value(x, i32) for x in matrix.starts)
@@ -460,44 +474,21 @@ def is_zero(value: SSAValue) -> bool:
     )
 
 
-@dataclass(slots=True)
-class Decisions:
-    """What is decided about the accesses of a function."""
-
-    promised: bool
-    """Whether `ttig.block_io` is believed."""
-    indices: Indices = field(default_factory=Indices)
-    through: Indices = field(default_factory=lambda: Indices(through=True))
-
-    def of(self, op: AccessOp) -> Matrix | Refusal | None:
-        """Return the matrix of an access; None if there is nothing to decide."""
-        if isinstance(op, ttig.BlockLoad2DOp):
-            return given_matrix(op, self.indices)
-        if is_block_pointer(op):
-            return block_matrix(op, self.indices)
-        # What is a load of 2D blocks already has nothing else that it could become.
-        is_block = isinstance(op, ttig.BlockLoad2DFromPtrOp)
-        if not is_pointers(op) or not (self.promised or is_block):
-            return None
-        first = matrix_of(op, self.indices)
-        if isinstance(first, Matrix):
-            return first
-        # What scalar pointers were moved by may be rows and columns, too.
-        second = matrix_of(op, self.through)
-        return second if isinstance(second, Matrix) else first
-
-
 def convert(func: tt.FuncOp, explain: bool) -> None:
-    """Convert the accesses of a function."""
-    decisions = Decisions(LANE_BY_LANE not in func.attributes)
-    found: list[tuple[AccessOp, Matrix]] = []
+    is_promised = LANE_BY_LANE not in func.attributes
+    indices, through = Indices(), Indices(through=True)
+    found: list[tuple[AccessOp, MatrixAccess]] = []
     for op in func.body.walk():
-        if not isinstance(op, AccessOp):
+        if not isinstance(op, AccessOp) or not is_of_tile(op, is_promised):
             continue
-        decided = decisions.of(op)
-        if isinstance(decided, Matrix):
+        decided = matrix_of(op, indices)
+        if isinstance(decided, Refusal):
+            # What scalar pointers were moved by may be rows and columns, too.
+            second = matrix_of(op, through)
+            decided = second if isinstance(second, MatrixAccess) else decided
+        if isinstance(decided, MatrixAccess):
             found.append((op, decided))
-        elif decided is not None:
+        else:
             refuse(op, decided, explain)
     if not found:
         return
@@ -524,7 +515,6 @@ class ConvertTtPointersToDescriptorsPass(ModulePass):
     """Whether it is said why accesses stay as they are."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Convert the functions of `op`."""
         for each in op.ops:
             if isinstance(each, tt.FuncOp) and each.body.blocks:
                 convert(each, self.explain)

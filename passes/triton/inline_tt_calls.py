@@ -7,56 +7,54 @@ Fails:  a function calls itself, by way of others too, or has several blocks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import tt
+from coopc.ir.transaction import Refused, transaction
 
 
-@dataclass(frozen=True, slots=True)
-class Functions:
-    """The functions of a module by name, in which calls are looked up."""
+@dataclass(slots=True)
+class Inliner:
+    """Inlines the calls of functions, callees first."""
 
-    named: dict[str, tt.FuncOp]
+    functions: dict[str, tt.FuncOp]
+    started: set[str] = field(default_factory=set[str])
+    finished: set[str] = field(default_factory=set[str])
 
-    def callee(self, op: tt.CallOp) -> tt.FuncOp | None:
-        """Return what is called, where it is in the module."""
-        return self.named.get(op.callee.string_value())
+    def inline_calls(self, func: tt.FuncOp) -> None:
+        name = func.sym_name.data
+        if name in self.finished:
+            return
+        self.started.add(name)
+        for op in [x for x in func.body.walk() if isinstance(x, tt.CallOp)]:
+            callee = self._callee(op)
+            self.inline_calls(callee)
+            inline(op, callee)
+        self.finished.add(name)
 
-    def calls(self, func: tt.FuncOp) -> list[tt.CallOp]:
-        """Return the calls in a function."""
-        return [op for op in func.body.walk() if isinstance(op, tt.CallOp)]
+    def _callee(self, op: tt.CallOp) -> tt.FuncOp:
+        """Return what is called.
 
-    def why_not(self, op: tt.CallOp) -> str | None:
-        """Return why a call cannot be replaced by what is called, or None."""
-        func = self.callee(op)
+        Raises:
+            Refused: its body cannot be put here.
+        """
+        func = self.functions.get(op.callee.string_value())
         if func is None or not func.body.blocks:
-            return f"expected a function of the module, got {op.callee}"
-        if len(func.body.blocks) != 1:
-            blocks = len(func.body.blocks)
-            return f"expected a function of one block, got {blocks} in {op.callee}"
-        if self.reaches(func, func, set()):
-            return f"expected no recursion, got {op.callee}, which calls itself"
-        return None
-
-    def reaches(self, start: tt.FuncOp, wanted: tt.FuncOp, seen: set[str]) -> bool:
-        """Whether a function calls another one, by way of others too."""
-        for op in self.calls(start):
-            found = self.callee(op)
-            if found is wanted:
-                return True
-            if found is None or found.sym_name.data in seen:
-                continue
-            seen.add(found.sym_name.data)
-            if self.reaches(found, wanted, seen):
-                return True
-        return False
+            raise Refused(op, f"expected a function of the module, got {op.callee}")
+        if (count := len(func.body.blocks)) != 1:
+            got = f"{count} in {op.callee}"
+            raise Refused(op, f"expected a function of one block, got {got}")
+        name = func.sym_name.data
+        if name in self.started and name not in self.finished:
+            got = f"{op.callee}, which calls itself"
+            raise Refused(op, f"expected no recursion, got {got}")
+        return func
 
 
 def inline(op: tt.CallOp, func: tt.FuncOp) -> None:
@@ -81,21 +79,12 @@ class InlineTtCallsPass(ModulePass):
     name = "inline-tt-calls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Inline all calls of the kernels of `op`."""
-        named = {x.sym_name.data: x for x in op.ops if isinstance(x, tt.FuncOp)}
-        functions = Functions(named)
-        for func in named.values():
-            for call in functions.calls(func):
-                if (reason := functions.why_not(call)) is not None:
-                    call.emit_error(reason, PassFailedException(reason))
-        kernels = [func for func in named.values() if func.is_kernel]
-        for kernel in kernels:
-            while calls := functions.calls(kernel):
-                for call in calls:
-                    func = functions.callee(call)
-                    assert func is not None, call
-                    inline(call, func)
-        if kernels:
-            for func in named.values():
-                if not func.is_kernel:
-                    Rewriter.erase_op(func)
+        with transaction(op) as draft:
+            functions = [x for x in draft.ops if isinstance(x, tt.FuncOp)]
+            inliner = Inliner({x.sym_name.data: x for x in functions})
+            for func in functions:
+                inliner.inline_calls(func)
+            if any(func.is_kernel for func in functions):
+                for func in functions:
+                    if not func.is_kernel:
+                        Rewriter.erase_op(func)

@@ -46,7 +46,6 @@ class Materializer:
         type: IntegerType,
         depths: dict[SSAValue, tuple[int, int]],
     ) -> SSAValue:
-        """Return a term."""
         ordered = sorted(factors, key=lambda x: depths[x])
         values = [self.cast(x, type) for x in ordered]
         if size != 1 or not values:
@@ -65,7 +64,6 @@ class Materializer:
         return found
 
     def binary(self, kind: type[AddiOp | MuliOp], x: SSAValue, y: SSAValue) -> SSAValue:
-        """Return a sum or a product."""
         return self.once((kind, x, y), [x, y], lambda: kind(x, y))
 
     def cast(self, value: SSAValue, type: IntegerType) -> SSAValue:

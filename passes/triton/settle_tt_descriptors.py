@@ -32,14 +32,13 @@ descriptors of Triton's hosts have it unless they say otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.arith import (
     AddiOp,
     AndIOp,
-    CmpiOp,
     ConstantOp,
     ExtSIOp,
     MuliOp,
@@ -60,7 +59,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -75,6 +74,7 @@ from coopc.dialects.tt.types import (
     is_tensor,
 )
 from coopc.dialects.ttg import SliceEncodingAttr
+from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
 from coopc.layout.encodings import SliceEncoding
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
@@ -135,25 +135,6 @@ def _make(arg: BlockArgument, type: TensorDescType) -> int:
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 
 
-@dataclass(slots=True)
-class Writing:
-    """Puts operations somewhere, with the location of another one."""
-
-    near: Operation
-    where: InsertPoint
-
-    @classmethod
-    def before(cls, op: Operation) -> Writing:
-        """Write before an operation."""
-        return cls(op, InsertPoint.before(op))
-
-    def value(self, new: Operation) -> SSAValue:
-        """Insert an operation and return its result."""
-        new.location = self.near.location
-        Rewriter.insert_op(new, self.where)
-        return new.results[0]
-
-
 def flatten(
     op: BlockOp, made: tt.MakeTensorDescriptorOp
 ) -> tuple[BlockOp, tt.MakeTensorDescriptorOp]:
@@ -163,16 +144,16 @@ def flatten(
     last row, so that all of it is outside too.
     """
     count = made.type.rank - 2
-    outside = place_after([*op.indices[:count], *made.operands])
-    before = Writing(op, outside)
-    base, inside = _moved(before, op, made, count)
+    where = place_after([*op.indices[:count], *made.operands])
+    b = Builder(where.block, where.insert_before, op.location)
+    base, inside = _moved(b, op, made, count)
     type = TensorDescType.of(made.type.element, made.type.shape[count:])
     sizes, strides = made.shape[count:], made.strides[count:]
     flat = tt.MakeTensorDescriptorOp(base, sizes, strides, type, made.padding_option)
-    before.value(flat)
+    b.effect(flat)
     row, col = op.indices[count:]
     if inside is not None:
-        row = Writing.before(op).value(SelectOp(inside, row, sizes[0]))
+        row = Builder.at(op).pure(SelectOp, inside, row, sizes[0])
     new = _at(op, flat.result, [row, col])
     new.location = op.location
     new.attributes |= op.attributes
@@ -181,7 +162,7 @@ def flatten(
 
 
 def _moved(
-    before: Writing, op: BlockOp, made: tt.MakeTensorDescriptorOp, count: int
+    b: Builder, op: BlockOp, made: tt.MakeTensorDescriptorOp, count: int
 ) -> tuple[SSAValue, SSAValue | None]:
     """Return the base at the first indices, and whether these are inside, if not 0."""
     base, inside = made.base, None
@@ -189,10 +170,10 @@ def _moved(
         index, size, stride = op.indices[dim], made.shape[dim], made.strides[dim]
         if constant_number(index) == 0:
             continue
-        wide = before.value(ExtSIOp(index, i64))
-        base = before.value(tt.AddPtrOp(base, before.value(MuliOp(wide, stride))))
-        flag = before.value(CmpiOp(index, size, "ult"))
-        inside = flag if inside is None else before.value(AndIOp(inside, flag))
+        moved = b.pure(MuliOp, b.pure(ExtSIOp, index, i64), stride)
+        base = b.pure(tt.AddPtrOp, base, moved)
+        flag = b.compare("ult", index, size)
+        inside = flag if inside is None else b.pure(AndIOp, inside, flag)
     return base, inside
 
 
@@ -228,11 +209,11 @@ def pad_with_nan(op: tt.DescriptorLoadOp, made: tt.MakeTensorDescriptorOp) -> No
     op.operands[0] = zero.result
     last = op.next_op
     assert last is not None, op
-    before = Writing.before(last)
-    mask = inside_of(op, made, type, before.value)
-    other = before.value(ConstantOp(not_a_number(type)))
+    b = Builder.at(last)
+    mask = inside_of(op, made, type, b)
+    other = b.pure(ConstantOp, not_a_number(type))
     uses = list(op.result.uses)
-    chosen = before.value(SelectOp(mask, op.result, other))
+    chosen = b.pure(SelectOp, mask, op.result, other)
     for use in uses:
         use.operation.operands[use.index] = chosen
 
@@ -241,20 +222,20 @@ def inside_of(
     op: tt.DescriptorLoadOp,
     made: tt.MakeTensorDescriptorOp,
     type: TensorType[Attribute],
-    value: Callable[[Operation], SSAValue],
+    b: Builder,
 ) -> SSAValue:
     """Return which elements of a block are inside of its matrix."""
     shape = type.get_shape()
     found: SSAValue | None = None
     for dim, size in enumerate(shape):
         in_memory = 1 - dim if block_io(op) == "column_major" else dim
-        flags = along(type, dim, value, op.indices[in_memory], made.shape[in_memory])
+        flags = along(type, dim, b, op.indices[in_memory], made.shape[in_memory])
         one = [x if at == dim else 1 for at, x in enumerate(shape)]
         expanded = TensorType(i1, one, type.encoding)
-        column = value(tt.ExpandDimsOp(flags, 1 - dim, expanded))
+        column = b.pure(tt.ExpandDimsOp, flags, 1 - dim, expanded)
         whole = TensorType(i1, shape, type.encoding)
-        wide = value(tt.BroadcastOp(column, whole))
-        found = wide if found is None else value(AndIOp(found, wide))
+        wide = b.pure(tt.BroadcastOp, column, whole)
+        found = wide if found is None else b.pure(AndIOp, found, wide)
         assert size == one[dim], op
     assert found is not None, op
     return found
@@ -263,7 +244,7 @@ def inside_of(
 def along(
     type: TensorType[Attribute],
     dim: int,
-    value: Callable[[Operation], SSAValue],
+    b: Builder,
     index: SSAValue,
     limit: SSAValue,
 ) -> SSAValue:
@@ -273,11 +254,11 @@ def along(
     size = type.get_shape()[dim]
     encoding = SliceEncodingAttr(SliceEncoding(1 - dim, parent))
     numbers = TensorType(i32, [size], encoding)
-    count = value(tt.MakeRangeOp(0, size, numbers))
-    start = value(tt.SplatOp(index, numbers))
-    end = value(tt.SplatOp(limit, numbers))
+    count = b.pure(tt.MakeRangeOp, 0, size, numbers)
+    start = b.pure(tt.SplatOp, index, numbers)
+    end = b.pure(tt.SplatOp, limit, numbers)
     # Unsigned, so that what is before the first one is outside, too.
-    return value(CmpiOp(value(AddiOp(start, count)), end, "ult"))
+    return b.compare("ult", b.pure(AddiOp, start, count), end)
 
 
 def compensate(
@@ -300,20 +281,18 @@ def compensate(
     if found is None or not found.rest:
         return
     unit = SURFACE_ALIGNMENT * 8 // bits
-    before = Writing.before(made)
+    b = Builder.at(made)
     moved = Materializer(entry, made).value(found.moved, i64)
-    mask = before.value(ConstantOp(IntegerAttr(unit - 1, i64)))
-    rest = before.value(AndIOp(moved, mask))
-    start = before.value(SubiOp(moved, rest))
+    rest = b.pure(AndIOp, moved, b.constant(i64, unit - 1))
+    start = b.pure(SubiOp, moved, rest)
     aligned = tt.AddPtrOp(found.base, start)
     aligned.attributes[ALIGNED] = UnitAttr()
-    base = before.value(aligned)
-    shift = before.value(TruncIOp(rest, i32))
-    wide = before.value(ConstantOp(IntegerAttr(width + unit, i32)))
-    made.operands[0] = base
-    made.operands[len(made.shape)] = wide
+    b.effect(aligned)
+    shift = b.pure(TruncIOp, rest, i32)
+    made.operands[0] = aligned.result
+    made.operands[len(made.shape)] = b.constant(i32, width + unit)
     for op in blocks:
-        column = Writing.before(op).value(AddiOp(op.indices[-1], shift))
+        column = Builder.at(op).pure(AddiOp, op.indices[-1], shift)
         op.operands[len(op.operands) - 1] = column
 
 
@@ -324,34 +303,21 @@ def made_by(desc: SSAValue) -> tt.MakeTensorDescriptorOp | None:
     return made if isinstance(made, tt.MakeTensorDescriptorOp) else None
 
 
-def field_of(made: tt.MakeTensorDescriptorOp, index: int) -> tuple[SSAValue, bool]:
-    """Return a number that a descriptor is made of, and whether it is of 32 bits."""
-    rank = made.type.rank
-    if index < rank:
-        return made.shape[index], True
-    if index < 2 * rank:
-        return made.strides[index - rank], False
-    return made.base, False
-
-
-def settle_field(op: ttig.ExtractDescOp) -> None:
-    """Replace a number of a descriptor."""
-    if (made := made_by(op.desc)) is None:
-        return
-    value, is_narrow = field_of(made, op.index.value.data)
-    if is_narrow:
-        wide = ExtSIOp(value, i64)
-        wide.location = op.location
-        Rewriter.insert_op(wide, InsertPoint.before(op))
-        value = wide.result
+def replace_field(op: ttig.ExtractDescOp, made: tt.MakeTensorDescriptorOp) -> None:
+    """Replace a number of a descriptor by what this is made of."""
+    numbers = (*made.shape, *made.strides, made.base)
+    index = op.index.value.data
+    value = numbers[min(index, len(numbers) - 1)]
+    if index < len(made.shape):  # sizes have 32 bits
+        value = Builder.at(op).pure(ExtSIOp, value, i64)
     Rewriter.replace_op(op, [], [value])
 
 
-def settle(op: Operation) -> None:
-    """Settle one operation."""
+def normalize(op: BlockOp | ttig.ExtractDescOp) -> None:
+    if (made := made_by(op.desc)) is None:
+        return
     if isinstance(op, ttig.ExtractDescOp):
-        settle_field(op)
-    if not isinstance(op, BlockOp) or (made := made_by(op.desc)) is None:
+        replace_field(op, made)
         return
     if made.type.rank > 2 and block_rank(op) == 2:
         op, made = flatten(op, made)
@@ -367,16 +333,11 @@ def block_rank(op: BlockOp) -> int:
         case tt.DescriptorStoreOp():
             type = op.src.type
         case ttig.DescriptorPrefetchOp():
-            shape = leading(op)
-            return 2 if shape is not None and set(shape) == {1} else -1
+            type = op.desc.type
+            is_flat = isinstance(type, TensorDescType) and set(type.shape[:-2]) == {1}
+            return 2 if is_flat else -1
     assert is_tensor(type), op
     return len(type.get_shape())
-
-
-def leading(op: ttig.DescriptorPrefetchOp) -> tuple[int, ...] | None:
-    """Return the sizes of a block in all but the last two dimensions."""
-    type = op.desc.type
-    return type.shape[:-2] if isinstance(type, tt.TensorDescType) else None
 
 
 @dataclass(frozen=True)
@@ -386,15 +347,18 @@ class SettleTtDescriptorsPass(ModulePass):
     name = "settle-tt-descriptors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Settle what is in the functions of `op`."""
         for func in op.ops:
             if not isinstance(func, tt.FuncOp) or not func.body.blocks:
                 continue
             if func.is_kernel and len(func.body.blocks) == 1:
                 make_host_descriptors(func)
-            found = [x for x in func.body.walk() if isinstance(x, NEEDED)]
+            found = [
+                x
+                for x in func.body.walk()
+                if isinstance(x, BlockOp | ttig.ExtractDescOp)
+            ]
             for each in found:
-                settle(each)
+                normalize(each)
             if LANE_BY_LANE not in func.attributes:
                 align(func)
             if found:
@@ -410,13 +374,3 @@ def align(func: tt.FuncOp) -> None:
     for made, accesses in blocks.items():
         if made.type.rank == 2:
             compensate(func.body.block, made, accesses)
-
-
-NEEDED = (
-    tt.DescriptorLoadOp,
-    tt.DescriptorStoreOp,
-    ttig.DescriptorPrefetchOp,
-    ttig.ExtractDescOp,
-)
-
-"""What is looked at."""

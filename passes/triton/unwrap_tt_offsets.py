@@ -40,7 +40,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import tt, ttg, ttig
 from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.tt.types import is_tensor, shape_of
-from coopc.passes.triton.affine_tensors import Indices, Masks, NotAffine, bounds
+from coopc.passes.triton.affine_tensors import Indices, NotAffine, bounds, mask_of
 from coopc.passes.triton.polynomial import ONE, Polynomial
 
 RemainderOp = RemSIOp | RemUIOp
@@ -56,7 +56,7 @@ class Seen(Exception):
 
 
 @dataclass(slots=True)
-class Flow:
+class ForwardSlice:
     """Where values go, and in which dimension a coordinate of theirs is."""
 
     dims: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
@@ -109,7 +109,7 @@ class Flow:
         raise NotImplementedError
 
 
-class Addresses(Flow):
+class AddressSlice(ForwardSlice):
     """From a remainder to loads."""
 
     def other(self, op: Operation, index: int, dim: int) -> Reached:
@@ -126,7 +126,7 @@ class Addresses(Flow):
                 raise Seen
 
 
-class Results(Flow):
+class ResultSlice(ForwardSlice):
     """From what was loaded to stores."""
 
     def other(self, op: Operation, index: int, dim: int) -> Reached:
@@ -165,7 +165,7 @@ class Unwrapping:
 
     op: RemainderOp
     indices: Indices
-    addresses: Addresses = field(default_factory=Addresses)
+    addresses: AddressSlice = field(default_factory=AddressSlice)
     masks: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def decide(self) -> bool:
@@ -176,7 +176,7 @@ class Unwrapping:
             limit = self._limit()
             self.addresses.follow(self.op.result, 0)
             for load, dim in self.addresses.ends:
-                results = Results()
+                results = ResultSlice()
                 results.follow(load.results[0], dim)
                 for store, at in results.ends:
                     self._check(store, at, limit)
@@ -197,7 +197,7 @@ class Unwrapping:
         if op.mask is None or not is_tensor(op.ptr.type):
             raise Seen
         rank = len(shape_of(op.ptr.type))
-        mask = Masks(self.indices).of(op.mask)
+        mask = mask_of(op.mask, self.indices)
         if bounds(mask, rank)[dim].below != limit:
             raise Seen
 
@@ -277,7 +277,6 @@ class UnwrapTtOffsetsPass(ModulePass):
     name = "unwrap-tt-offsets"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all kernels of `op`."""
         for func in op.ops:
             if not isinstance(func, tt.FuncOp):
                 continue

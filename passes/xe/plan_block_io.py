@@ -40,7 +40,6 @@ from coopc.passes.triton.access_attributes import (
 from coopc.passes.triton.base_alignment import (
     SURFACE_ALIGNMENT,
     alignment_of,
-    multiple_of,
 )
 from coopc.passes.xe.channel_plans import ChannelPlan, decide_channels
 from coopc.passes.xe.conditions import (
@@ -156,7 +155,7 @@ def refuse_base(made: tt.MakeTensorDescriptorOp) -> Refusal | None:
         return Refusal(Reason.BASE, "it is moved by what is not understood")
     if not found.rest:
         return None
-    size = found.rest.divisor(multiple_of) * element_bytes(made)
+    size = found.rest.divisor(ValueFacts().divisor) * element_bytes(made)
     what = f"it is moved by a multiple of {size} bytes, expected {SURFACE_ALIGNMENT}"
     return Refusal(Reason.BASE, what)
 

@@ -48,7 +48,6 @@ from coopc.dialects.coopmatrix import (
 from coopc.dialects.narrow import is_integer
 from coopc.ir.builder import BoundedIndex, Builder, Built, Values
 from coopc.ir.element_access import view_elements
-from coopc.ir.index_math import moved
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
 from coopc.passes.cpu.convert_coopmatrix_to_amx.refusal import is_zero, refusal
@@ -264,7 +263,7 @@ class TileAccess:
         offset = memory_offset(op.layout.data, cut.row, cut.col, bits)
         *leading, outer, inner = op.positions
         b = Builder.at(op, self.built)
-        return (*leading, moved(b, outer, offset[0]), moved(b, inner, offset[1]))
+        return (*leading, b.plus(outer, offset[0]), b.plus(inner, offset[1]))
 
     def _packed_tile(
         self, op: coopmatrix.LoadOp, cut: TileCut

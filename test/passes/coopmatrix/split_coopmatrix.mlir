@@ -1,4 +1,5 @@
 // RUN: coopc-opt %s --split-input-file -p split-coopmatrix,check-dominance | filecheck %s
+// RUN: coopc-opt %s --split-input-file -p split-coopmatrix,normalize | filecheck %s --check-prefix FOLDED
 
 // Each module says what it is cut for; each function is one case.
 
@@ -48,33 +49,44 @@ func.func @load_packed(%m: memref<?x?xf16>, %i: index, %j: index) {
   func.return
 }
 
-// Sums of constants are constants, and constants in sums are added up; the leading
+// Sums of constants are constants, and `normalize` adds up constants in sums; the leading
 // positions of a memref stay.
 // CHECK-LABEL: func.func @positions_are_folded
+// FOLDED-LABEL: func.func @positions_are_folded
 func.func @positions_are_folded(%m: memref<4x?x?xf32>, %i: index) {
   // CHECK:      %c40 = arith.constant 40 : index
-  // CHECK:      %i_plus12 = arith.addi %i, %c12 : index
+  // CHECK:      %i_plus4_plus8 = arith.addi %i_plus4, %c8 : index
   // CHECK:      coopmatrix.load %m[%c3, %i_plus4, %c32]
   // CHECK-NEXT: coopmatrix.load %m[%c3, %i_plus4, %c40]
-  // CHECK-NEXT: coopmatrix.load %m[%c3, %i_plus12, %c32]
-  // CHECK-NEXT: coopmatrix.load %m[%c3, %i_plus12, %c40]
+  // CHECK-NEXT: coopmatrix.load %m[%c3, %i_plus4_plus8, %c32]
+  // CHECK-NEXT: coopmatrix.load %m[%c3, %i_plus4_plus8, %c40]
+  // FOLDED:      %c40 = arith.constant 40 : index
+  // FOLDED:      [[AT:%.*]] = arith.addi %i, %c12 : index
+  // FOLDED:      coopmatrix.load %m[%c3, %i_plus4, %c32]
+  // FOLDED-NEXT: coopmatrix.load %m[%c3, %i_plus4, %c40]
+  // FOLDED-NEXT: coopmatrix.load %m[%c3, [[AT]], %c32]
+  // FOLDED-NEXT: coopmatrix.load %m[%c3, [[AT]], %c40]
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
   %c32 = arith.constant 32 : index
   %i_plus4 = arith.addi %i, %c4 : index
-  %x = coopmatrix.load %m[%c3, %i_plus4, %c32] row_major : memref<4x?x?xf32> -> !coopmatrix.matrix<16x16xf32, acc>
+  %x = coopmatrix.load %m[%c3, %i_plus4, %c32] row_major volatile : memref<4x?x?xf32> -> !coopmatrix.matrix<16x16xf32, acc>
   func.return
 }
 
 // An offset that leads back to the value itself is the value.
 // CHECK-LABEL: func.func @no_sum_with_zero
+// FOLDED-LABEL: func.func @no_sum_with_zero
 func.func @no_sum_with_zero(%m: memref<?x?xf32>, %i: index) {
   // CHECK:      coopmatrix.load %m[%before, %i] row_major
-  // CHECK-NEXT: coopmatrix.load %m[%i, %i] row_major
+  // CHECK-NEXT: coopmatrix.load %m[%before_plus8, %i] row_major
   // CHECK-NEXT: func.return
+  // FOLDED:      coopmatrix.load %m[%before, %i] row_major
+  // FOLDED-NEXT: coopmatrix.load %m[%i, %i] row_major
+  // FOLDED-NEXT: func.return
   %cm8 = arith.constant -8 : index
   %before = arith.addi %i, %cm8 : index
-  %x = coopmatrix.load %m[%before, %i] row_major : memref<?x?xf32> -> !coopmatrix.matrix<16x8xf32, acc>
+  %x = coopmatrix.load %m[%before, %i] row_major volatile : memref<?x?xf32> -> !coopmatrix.matrix<16x8xf32, acc>
   func.return
 }
 

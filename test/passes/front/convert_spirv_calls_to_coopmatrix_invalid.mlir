@@ -13,7 +13,7 @@ llvm.func @layout(%p: !llvm.ptr<1>, %layout: i32, %n: i64) {
 
 !a = !llvm.target<"spirv.CooperativeMatrixKHR", f16, 3, 8, 16, 0>
 llvm.func @__spirv_CooperativeMatrixLoadKHR_a(!llvm.ptr<1>, i32, i64, i32) -> !a
-// CHECK: error: llvm.call: expected a layout, 0, 1 or 2, got 3
+// CHECK: error: llvm.call: expected a layout of SPIR-V, 0 to 2, got 3
 llvm.func @number(%p: !llvm.ptr<1>, %n: i64) {
   %layout = llvm.mlir.constant(3 : i32) : i32
   %x = llvm.call @__spirv_CooperativeMatrixLoadKHR_a(%p, %layout, %n, %layout) : (!llvm.ptr<1>, i32, i64, i32) -> !a

@@ -18,6 +18,34 @@ func.func @shared(%a: index, %b: index, %x: f32, %m: memref<?x?xf32>) {
   func.return
 }
 
+// Constants come together, and what changes in fewer loops is added first; a sum that is
+// used elsewhere stays.
+// CHECK-LABEL: func.func @regrouped
+// CHECK:         %[[NM:.*]] = arith.addi %n, %m
+// CHECK:         scf.for
+// CHECK-NEXT:      %[[AT:.*]] = arith.addi %i, %[[NM]]
+// CHECK-NEXT:      %[[FAR:.*]] = arith.addi %i, %c16
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:      %used = arith.addi %n, %i
+// CHECK-NEXT:      %more = arith.addi %used, %m
+// CHECK-NEXT:      memref.store %x, %out[%used, %more]
+func.func @regrouped(%n: index, %m: index, %x: f32, %out: memref<?x?xf32>) {
+  %c4 = arith.constant 4 : index
+  %c12 = arith.constant 12 : index
+  scf.for %i = %c4 to %n step %c4 {
+    %0 = arith.addi %i, %n : index
+    %1 = arith.addi %0, %m : index
+    %2 = arith.addi %i, %c4 : index
+    %3 = arith.addi %c12, %2 : index
+    memref.store %x, %out[%1, %3] : memref<?x?xf32>
+    %used = arith.addi %n, %i : index
+    %again = arith.addi %i, %n : index
+    %more = arith.addi %used, %m : index
+    memref.store %x, %out[%again, %more] : memref<?x?xf32>
+  }
+  func.return
+}
+
 // What one branch computes, the other one does not have.
 // CHECK-LABEL: func.func @branches
 // CHECK-NEXT:    scf.if

@@ -30,11 +30,11 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
 
 module {
   tt.func private @itself(%x: i32) -> i32 {
-    // CHECK: tt.call: expected no recursion, got @other, which calls itself
     %y = tt.call @other(%x) : (i32) -> i32
     tt.return %y : i32
   }
   tt.func private @other(%x: i32) -> i32 {
+    // CHECK: tt.call: expected no recursion, got @itself, which calls itself
     %y = tt.call @itself(%x) : (i32) -> i32
     tt.return %y : i32
   }

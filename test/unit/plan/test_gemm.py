@@ -13,8 +13,8 @@ from coopc.device import DEVICES, INTEL_CPU, LAVAPIPE, NVIDIA, Device, GemmTiles
 from coopc.plan.gemm import (
     SUM_BYTES,
     Direct,
+    GemmOperand,
     GemmPlan,
-    Matrix,
     Packed,
     Panel,
     Problem,
@@ -53,9 +53,11 @@ def problem(
     """A multiplication of matrices without gaps."""
     m, n, k = sizes
 
-    def matrix(element: str, rows: int | None, cols: int | None, t: bool) -> Matrix:
+    def matrix(
+        element: str, rows: int | None, cols: int | None, t: bool
+    ) -> GemmOperand:
         strides = (1, rows) if t else (cols, 1)
-        return Matrix("memref", element, (rows, cols), strides, transposed=t)
+        return GemmOperand("memref", element, (rows, cols), strides, transposed=t)
 
     a, b, c = elements
     return Problem(
@@ -432,7 +434,7 @@ def test_a_block_that_is_too_large() -> None:
 def test_an_a_that_is_packed(
     sizes: tuple[int | None, int], element: str, packs: bool
 ) -> None:
-    a = Matrix("memref", element, sizes, (sizes[1], 1))
+    a = GemmOperand("memref", element, sizes, (sizes[1], 1))
     assert packs_a(a) == packs
     kinds = ("s8", "s8", "s32") if element == "s8" else (element, element, "f32")
     found = plan_amx(problem((sizes[0], 64, sizes[1]), kinds))
@@ -444,11 +446,11 @@ def test_an_a_that_is_packed(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"batched": True}, "there is a batch"),
+        ({"c": replace(problem().c, batched=True)}, "there is a batch"),
         ({"fill": "value"}, "C is filled with what is not constant"),
         ({"a": problem(transposed=(True, False)).a}, "an operand is transposed"),
         (
-            {"a": Matrix("memref", "f16", (64, 64), (1, 64))},
+            {"a": GemmOperand("memref", "f16", (64, 64), (1, 64))},
             "elements of a row are not consecutive",
         ),
     ],

@@ -185,16 +185,16 @@ def test_rounds(rows: int, cols: int, lanes: int) -> None:
 
 def test_a_wrong_condition_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: lanes choose the other way round."""
-    from coopc.passes.generic.expand_exchanges import Expansion
+    from coopc.passes.generic.expand_exchanges import ExchangeLowering
 
-    right = Expansion._condition  # pyright: ignore[reportPrivateUsage]
+    right = ExchangeLowering._condition  # pyright: ignore[reportPrivateUsage]
 
-    def wrong(self: Expansion, where: tuple[bool, ...]) -> Any:
+    def wrong(self: ExchangeLowering, where: tuple[bool, ...]) -> Any:
         return right(self, where[::-1])
 
     source, target = RowSlices(4, 4, 4), CoopmatrixLayout(4, 4, 4)
     module = kernel(source, target, "f32", 16)
-    monkeypatch.setattr(Expansion, "_condition", wrong)
+    monkeypatch.setattr(ExchangeLowering, "_condition", wrong)
     with pytest.raises(AssertionError):
         check(expand(module), source, target, "f32", on_simulator)
 

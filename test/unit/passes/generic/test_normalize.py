@@ -29,6 +29,11 @@ OPS = st.sampled_from(
     ["addi", "subi", "muli", "divui", "divsi", "remui", "remsi", "shli", "minsi"]
 )
 TREES = st.recursive(LEAVES, lambda x: st.tuples(OPS, x, x), max_leaves=8)
+SUMS = st.recursive(
+    st.sampled_from(["%a", "%b", "%i", "%j"]) | st.integers(-100, 100),
+    lambda x: st.tuples(st.sampled_from(["addi", "muli"]), x, x),
+    max_leaves=12,
+)
 
 
 def module_of(text: str) -> ModuleOp:
@@ -108,6 +113,21 @@ def test_meaning(trees: list[Tree], outer: int, inner: int) -> None:
     before = module_of(program(trees, outer, inner))
     after = normalized(before)
     assert first_mismatch(before, after, report=lambda _: None) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(SUMS, min_size=1, max_size=4),
+    st.sampled_from(["i8", "i16", "i32", "i64", "index"]),
+)
+def test_regrouped_sums_wrap_around(trees: list[Tree], type: str) -> None:
+    """Sums and products in another order are the same modulo the width, and no more."""
+    before = module_of(program(trees, 3, 2).replace("i32", type))
+    after = normalized(before)
+    assert first_mismatch(before, after, report=lambda _: None) is None
+    pairs = zip(in_loops(after), in_loops(before), strict=True)
+    assert all(now <= then for now, then in pairs)
+    assert str(normalized(after)) == str(after)
 
 
 @settings(max_examples=30, deadline=None)

@@ -13,8 +13,8 @@ from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import (
     ConvertSpirvCallsToCoopmatrixPass,
+    builtin_of,
 )
-from coopc.passes.spirv_calls.reader import builtin_of
 from coopc.pipeline import verify
 from coopc.sim.simulate import simulate
 from coopc.source import Source

@@ -188,6 +188,16 @@ def test_refusals(body: str, reason: str) -> None:
     assert reason in str(loads[0].attributes["xe.no_matrix"])
 
 
+def test_pointers_that_a_loop_swaps() -> None:
+    text = (
+        HEAD + LOOP.format(body=COPY).replace("yield %p2, %q2", "yield %q2, %p2") + END
+    )
+    found = module(text, "convert-tt-pointers-to-descriptors")
+    (load,) = (op for op in found.walk() if op.name == "tt.load")
+    reason = "a loop carries it, not as a sum of equal steps"
+    assert reason in str(load.attributes["xe.no_matrix"])
+
+
 def test_what_is_dead_is_gone() -> None:
     text = HEAD + LOOP.format(body=COPY) + END
     found = module(text, "convert-tt-pointers-to-descriptors")
