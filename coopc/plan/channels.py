@@ -43,7 +43,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from coopc.plan.because import Because
+from coopc.plan.refusal import Refusal
 
 ALIGNMENT = 4
 """Bytes that a message begins at a multiple of."""
@@ -53,7 +53,7 @@ LENGTHS = (8, 4, 2, 1)
 Array: TypeAlias = npt.NDArray[Any]
 
 
-class Reason(Enum):
+class ChannelReason(Enum):
     """Why there are no such messages."""
 
     SPACE = "only global memory has blocks"
@@ -65,12 +65,6 @@ class Reason(Enum):
     SLOT = "the elements of a slot do not follow each other in memory"
     LANES = "the slots of the lanes do not follow each other in memory"
     WIDTH = "no slot is as wide as this"
-
-
-class Refusal(Because[Reason]):
-    """Why there is no plan, with what was found."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +114,17 @@ def plan_slots(elements: Array, lines: Lines) -> tuple[Message, ...] | Refusal:
     line, byte = lines.places(elements)
     if (at := _apart(line, byte, lines.element_bytes)) is not None:
         register, lane, which = at
-        return _refused(Reason.SLOT, elements[register, lane, [0, which]])
+        return _refused(ChannelReason.SLOT, elements[register, lane, [0, which]])
     line, byte = line[..., 0], byte[..., 0]
     slot_bytes = elements.shape[2] * lines.element_bytes
     if (at := _apart(line, byte, slot_bytes)) is not None:
         register, lane = at
-        return _refused(Reason.LANES, elements[register, [0, lane], 0])
+        return _refused(ChannelReason.LANES, elements[register, [0, lane], 0])
     step = elements.shape[1] * slot_bytes
     found = tuple(_messages(line[:, 0], byte[:, 0], step))
     for message in found:
         if message.byte % ALIGNMENT:
-            return Refusal(Reason.ALIGNMENT, f"byte {message.byte} of a line")
+            return Refusal(ChannelReason.ALIGNMENT, f"byte {message.byte} of a line")
     return found
 
 
@@ -143,7 +137,7 @@ def _apart(line: Array, byte: Array, step: int) -> tuple[int, ...] | None:
     return tuple(found[0].tolist()) if len(found) else None
 
 
-def _refused(reason: Reason, pair: Array) -> Refusal:
+def _refused(reason: ChannelReason, pair: Array) -> Refusal:
     one, other = pair.tolist()
     return Refusal(reason, f"{tuple(one)} and {tuple(other)}")
 

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.plan.because import Because
+from coopc.plan.refusal import Refusal
 
 READ_BYTES = 4
 """What SPV_INTEL_subgroups wants the address of a read to be a multiple of."""
@@ -46,7 +46,7 @@ LONGEST, LONGEST_OF_BYTES = 8, 16
 """Components of the longest message."""
 
 
-class Reason(Enum):
+class BlockReason(Enum):
     """Why each element is accessed by itself."""
 
     SPACE = "only global memory has blocks"
@@ -58,12 +58,6 @@ class Reason(Enum):
     PADDING = "some lanes hold padding"
     CHECKED = "lanes are along a checked axis"
     ALIGNMENT = "the address is not known to be aligned"
-
-
-class Refusal(Because[Reason]):
-    """Why there are no blocks, with the numbers."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +160,28 @@ def _cut(x: CoopmatrixLayout, memory: Memory, max_vector: int) -> BlockAccess:
 
 def _refused_kind(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
     if not memory.is_global:
-        return Refusal(Reason.SPACE, "the memref is not in global memory")
+        return Refusal(BlockReason.SPACE, "the memref is not in global memory")
     if memory.is_atomic:
-        return Refusal(Reason.ATOMIC, "it has an ordering")
+        return Refusal(BlockReason.ATOMIC, "it has an ordering")
     if memory.is_special:
-        return Refusal(Reason.VOLATILE, "it is one of them")
+        return Refusal(BlockReason.VOLATILE, "it is one of them")
     if memory.is_packed or x.channels > 1:
-        return Refusal(Reason.PACKED, f"{x.channels} columns in a channel of a lane")
+        return Refusal(
+            BlockReason.PACKED, f"{x.channels} columns in a channel of a lane"
+        )
     return None
 
 
 def _refused_lanes(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
     if memory.strides[1] != 1:
-        return Refusal(Reason.STRIDE, f"the last stride is {memory.strides[1] or '?'}")
+        return Refusal(
+            BlockReason.STRIDE, f"the last stride is {memory.strides[1] or '?'}"
+        )
     wanted = x.lanes if memory.rows_last else 1
     if x.block_rows != wanted:
         what = "rows" if memory.rows_last else "columns"
         return Refusal(
-            Reason.LANES, f"lanes hold {x.block_rows} rows, {what} are contiguous"
+            BlockReason.LANES, f"lanes hold {x.block_rows} rows, {what} are contiguous"
         )
     return None
 
@@ -191,9 +189,9 @@ def _refused_lanes(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
 def _refused_mask(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
     if x.needs_mask or x.needs_row_mask:
         padded = f"{x.padded_rows} x {x.padded_cols}"
-        return Refusal(Reason.PADDING, f"{x.rows} x {x.cols} is held as {padded}")
+        return Refusal(BlockReason.PADDING, f"{x.rows} x {x.cols} is held as {padded}")
     if memory.checked_rows if memory.rows_last else memory.checked_cols:
-        return Refusal(Reason.CHECKED, "rows" if memory.rows_last else "columns")
+        return Refusal(BlockReason.CHECKED, "rows" if memory.rows_last else "columns")
     return None
 
 
@@ -210,7 +208,7 @@ def _refused_alignment(
     found = max(size, min(_two_power(offset) for offset in offsets))
     if found < wanted:
         return Refusal(
-            Reason.ALIGNMENT, f"to {wanted} bytes, only to {found} in every block"
+            BlockReason.ALIGNMENT, f"to {wanted} bytes, only to {found} in every block"
         )
     return None
 

@@ -1,12 +1,11 @@
-"""Refusals: why a tensor is not moved by 2D block messages, one reason each.
+"""Refusals: why there is no plan, a reason of an enumeration and what was found.
 
-A refusal is a value with an enumerated reason and the numbers in it; passes print it as
-a remark, and move the tensor lane by lane.
+Each planner has its own reasons; `Reason` are those of 2D block messages.  Passes print
+a refusal as a remark, and move a tensor lane by lane.
 """
 
+from dataclasses import dataclass
 from enum import Enum
-
-from coopc.plan.because import Because
 
 
 class Reason(Enum):
@@ -30,7 +29,18 @@ class Reason(Enum):
     UNKNOWN_MEMORY = "nothing says that the addresses are a matrix"
 
 
-class Refusal(Because[Reason]):
-    """Why there is no plan, with the numbers."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no plan.
 
-    __slots__ = ()
+    >>> str(Refusal(Reason.RANK, "got rank 4"))
+    'a message has two dimensions: got rank 4'
+    """
+
+    reason: Enum
+    """Its value is the rule, for people."""
+    detail: str
+    """What was found: numbers, for people."""
+
+    def __str__(self) -> str:
+        return f"{self.reason.value}: {self.detail}"

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from itertools import product
 
@@ -33,7 +34,7 @@ Basis = tuple[int, int]
 """Row and column, in elements of the tensor."""
 
 ROW_STEPS = (1, 2)
-NEARER = {
+NEARER: dict[Enum, int] = {
     Reason.LANES_ORDER: 0,
     Reason.REGISTERS: 1,
     Reason.OVERLAP: 2,

@@ -86,7 +86,7 @@ from coopc.passes.triton.base_alignment import (
 from coopc.passes.triton.dead_values import remove_dead
 from coopc.passes.triton.materialize import Materializer, place_after
 from coopc.passes.triton.origins import origin_of
-from coopc.passes.xe.convert_to_xe.registers import not_a_number
+from coopc.passes.xe.convert_to_xe.vectors import not_a_number
 
 
 def make_host_descriptors(func: tt.FuncOp) -> None:

@@ -35,12 +35,12 @@ from coopc.passes.xe.conditions import (
 from coopc.passes.xe.register_layout import Array, RegisterLayout, registers_of
 from coopc.plan.channels import (
     ALIGNMENT,
+    ChannelReason,
     Lines,
     Message,
-    Reason,
-    Refusal,
     plan_slots,
 )
+from coopc.plan.refusal import Refusal
 from coopc.plan.surface import Rule
 
 MOST_BYTES = 1 << 32
@@ -82,7 +82,7 @@ def plan_channels(
     packed = registers.packed
     channel = bits if packed is None else bits_of(packed.get_element_type())
     if channel != CHANNEL_BITS:
-        return Refusal(Reason.WIDTH, f"lanes hold channels of {channel} bits")
+        return Refusal(ChannelReason.WIDTH, f"lanes hold channels of {channel} bits")
     elements = registers.elements(1 << len(registers.layout.bases("lane")))
     channels = _by_pieces(elements, registers.run, CHANNEL_BITS // bits, lines)
     if not isinstance(channels, Refusal) or bits == CHANNEL_BITS:
@@ -121,9 +121,9 @@ def decide_channels(op: tt.DescriptorLoadOp) -> ChannelPlan | Refusal:
     assert width is not None, op
     packed = registers.packed
     if packed is None or bits_of(packed.get_element_type()) != CHANNEL_BITS:
-        return Refusal(Reason.WIDTH, f"lanes hold elements of {width} bits")
+        return Refusal(ChannelReason.WIDTH, f"lanes hold elements of {width} bits")
     if block_io(op) == "column_major" or len(op.indices) != 2:
-        return Refusal(Reason.STRIDE, "rows are not")
+        return Refusal(ChannelReason.STRIDE, "rows are not")
     found = plan_channels(registers, width, Lines(None, 0, width // 8))
     if isinstance(found, Refusal):
         return found
@@ -158,21 +158,23 @@ def _refuse_edges(
     if "warp" in registers.layout.in_names:
         columns += [basis[1] for basis in registers.layout.bases("warp")]
     if any(column % span for column in columns):
-        return Refusal(Reason.CHECKED, f"columns that are no multiples of {span}")
+        return Refusal(
+            ChannelReason.CHECKED, f"columns that are no multiples of {span}"
+        )
     made = descriptor_of(op)
     if made is None:
-        return Refusal(Reason.ALIGNMENT, "there are several descriptors")
+        return Refusal(ChannelReason.ALIGNMENT, "there are several descriptors")
     if not isinstance(made.base.owner, Block):
-        return Refusal(Reason.ALIGNMENT, "the base is no argument")
+        return Refusal(ChannelReason.ALIGNMENT, "the base is no argument")
     numbers = numbers_of(made)
     for rule in _rules(op, plan):
         value = numbers[rule.part]
         known = constant_number(value)
         if known is not None and known % rule.multiple_of:
             what = f"a {rule.part} of {known}, no multiple of {rule.multiple_of}"
-            return Refusal(Reason.CHECKED, what)
+            return Refusal(ChannelReason.CHECKED, what)
         if known is None and not isinstance(value.owner, Block):
-            return Refusal(Reason.ALIGNMENT, f"the {rule.part} is no argument")
+            return Refusal(ChannelReason.ALIGNMENT, f"the {rule.part} is no argument")
     return None
 
 

@@ -59,8 +59,8 @@ from coopc.ir.control_flow import kernel_around
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import constant_number
 from coopc.ir.uniformity import Uniformity, Variation
-from coopc.passes.xe.convert_to_xe.registers import length_of
-from coopc.plan.because import Because
+from coopc.passes.xe.convert_to_xe.vectors import length_of
+from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
 SPLIT_PRECISIONS = (
@@ -94,7 +94,7 @@ READS = (
 """Operations that take memory and do not write it."""
 
 
-class Reason(Enum):
+class SplitReason(Enum):
     """Why two subgroups do not share an operand A."""
 
     KERNEL = "only in a kernel is it known which subgroups there are"
@@ -108,12 +108,6 @@ class Reason(Enum):
     USES = "all of A is used by something else"
     ROWS = "the subgroups of a pair have other rows of A"
     WRITTEN = "the kernel may write the memory of A"
-
-
-class Refusal(Because[Reason]):
-    """Why an operand is not shared, with what was found."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +137,7 @@ def decide(
     assert products, a
     kernel = kernel_around(products[0])
     if kernel is None:
-        return Refusal(Reason.KERNEL, "this is a function")
+        return Refusal(SplitReason.KERNEL, "this is a function")
     if (refusal := _refused_kernel(kernel, device)) is not None:
         return refusal
     if (refusal := _refused_uses(a)) is not None:
@@ -167,30 +161,30 @@ def _refused_kernel(func: FuncOp, device: Device) -> Refusal | None:
     kernel = simt.kernel_of(func)
     lanes = kernel.subgroup_size or device.subgroup_size
     if lanes != SPLIT_LANES:
-        return Refusal(Reason.LANES, f"the kernel has subgroups of {lanes}")
+        return Refusal(SplitReason.LANES, f"the kernel has subgroups of {lanes}")
     full, rest = divmod(kernel.work_items, lanes)
     if kernel.subgroup_size is None or rest or full % 2:
         what = f"{kernel.work_items} work-items in subgroups of {lanes}"
-        return Refusal(Reason.ALONE, what)
+        return Refusal(SplitReason.ALONE, what)
     return None
 
 
 def _refused_uses(a: SSAValue) -> Refusal | None:
     for use in a.uses:
         if not isinstance(use.operation, xe.DpasOp) or use.index != 0:
-            return Refusal(Reason.USES, use.operation.name)
+            return Refusal(SplitReason.USES, use.operation.name)
     return None
 
 
 def _refused_product(op: xe.DpasOp) -> Refusal | None:
     if any(x not in SPLIT_PRECISIONS for x in op.precisions):
-        return Refusal(Reason.PRECISION, " x ".join(op.precisions))
+        return Refusal(SplitReason.PRECISION, " x ".join(op.precisions))
     if (repeat := op.repeat.value.data) not in SPLIT_REPEAT_COUNTS:
-        return Refusal(Reason.REPEAT, str(repeat))
+        return Refusal(SplitReason.REPEAT, str(repeat))
     assert is_vector(op.c.type)
     element = op.c.type.get_element_type()
     if isinstance(element, Float16Type | BFloat16Type):
-        return Refusal(Reason.ACCUMULATOR, str(element))
+        return Refusal(SplitReason.ACCUMULATOR, str(element))
     return None
 
 
@@ -201,7 +195,9 @@ def _refused_flow(op: Operation, uniformity: Uniformity) -> Refusal | None:
     cause = uniformity.cause(op)
     name = "control flow" if cause is None else cause.name
     who = "lanes" if around is Variation.LANES else "subgroups"
-    return Refusal(Reason.CONTROL_FLOW, f"{name} around {op.name} differs by {who}")
+    return Refusal(
+        SplitReason.CONTROL_FLOW, f"{name} around {op.name} differs by {who}"
+    )
 
 
 def _refused_load(load: xe.BlockLoadOp, uniformity: Uniformity) -> Refusal | None:
@@ -213,21 +209,21 @@ def _refused_load(load: xe.BlockLoadOp, uniformity: Uniformity) -> Refusal | Non
         ("base", load.base),
     ):
         if value is not None and uniformity.of(value) > Variation.PAIRS:
-            return Refusal(Reason.ROWS, f"the {name} of {load.name} differs")
+            return Refusal(SplitReason.ROWS, f"the {name} of {load.name} differs")
     return None
 
 
 def _refused_memory(load: xe.BlockLoadOp, kernel: FuncOp) -> Refusal | None:
     base = root_of(load.base)
     if base.owner is not kernel.body.blocks[0]:
-        return Refusal(Reason.WRITTEN, "it is no argument of the kernel")
+        return Refusal(SplitReason.WRITTEN, "it is no argument of the kernel")
     for op in kernel.walk():
         if isinstance(op, READS):
             continue
         if any(
             is_memref(value.type) and root_of(value) is base for value in op.operands
         ):
-            return Refusal(Reason.WRITTEN, f"{op.name} has it")
+            return Refusal(SplitReason.WRITTEN, f"{op.name} has it")
     return None
 
 
@@ -243,15 +239,17 @@ def halves_of(a: SSAValue) -> tuple[tuple[Rows, Rows], ...] | Refusal:
     rows = rows_of(a)
     if rows is None:
         name = a.owner.name if isinstance(a.owner, Operation) else "a block's argument"
-        return Refusal(Reason.SOURCE, f"it is the result of {name}")
+        return Refusal(SplitReason.SOURCE, f"it is the result of {name}")
     middle = len(rows) // 2
     first, second = (tuple(runs(x)) for x in (rows[:middle], rows[middle:]))
     counts = [[run.count for run in half] for half in (first, second)]
     if counts[0] != counts[1]:
-        return Refusal(Reason.SOURCE, f"halves of {counts[0]} and {counts[1]} rows")
+        return Refusal(
+            SplitReason.SOURCE, f"halves of {counts[0]} and {counts[1]} rows"
+        )
     blocks = {run.load.parent_block() for run in (*first, *second)}
     if len(blocks) > 1:
-        return Refusal(Reason.SOURCE, "its loads are in several blocks")
+        return Refusal(SplitReason.SOURCE, "its loads are in several blocks")
     return tuple(zip(first, second, strict=True))
 
 

@@ -8,10 +8,10 @@
 
 // CHECK: simt.target = #simt.target<opencl, intel-cpu>
 // CHECK: func.func @gemm_axb_32x32(%a: memref<f16>, %b: memref<f16>, %c: memref<f32>, %m: i32, %n: i32, %k: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 512>,
-// CHECK: [[PITCH_A:%.+]] = arith.muli %k, %c2 : i32
-// CHECK: [[PITCH_B:%.+]] = arith.muli %n, %c2 : i32
 // CHECK: [[Y:%.+]] = arith.addi %row, {{%.+}} : i32
 // CHECK: [[X:%.+]] = arith.addi %col, {{%.+}} : i32
+// CHECK: [[PITCH_A:%.+]] = arith.muli %k, %c2 : i32
+// CHECK: [[PITCH_B:%.+]] = arith.muli %n, %c2 : i32
 // CHECK: [[S0:%.+]] = arith.constant 0 : index
 // CHECK: [[S24:%.+]] = arith.constant 24 : index
 // CHECK: [[S56:%.+]] = arith.constant 56 : index

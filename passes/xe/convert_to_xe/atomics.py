@@ -15,28 +15,22 @@ from functools import partial
 from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.arith import AndIOp, ConstantOp
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-    i64,
-)
-from xdsl.dialects.scf import IfOp, YieldOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.arith import AndIOp
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.tt.types import is_tensor
-from coopc.ir.builder import constant_attr
+from coopc.ir.builder import INDEX, Builder
 from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
-from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, row_major, too_large
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, barrier, too_large
+from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first_of_all
 from coopc.passes.xe.convert_to_xe.pointers import memory_of
-from coopc.passes.xe.convert_to_xe.registers import packed
-from coopc.passes.xe.convert_to_xe.scalar_access import guarded
-from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, is_first_of_all
+from coopc.passes.xe.convert_to_xe.scalar_access import by_the_first
+from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
+from coopc.passes.xe.convert_to_xe.vectors import packed
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
 Values = Sequence[SSAValue]
@@ -104,58 +98,38 @@ class Atomics:
     memory: TensorMemory
     group: GroupMemory
 
-    @property
-    def entry(self) -> Entry:
-        """Of the kernel."""
-        return self.memory.entry
-
-    def update(self, op: tt.AtomicRMWOp, s: Splitter) -> Sequence[Values]:
+    def update(self, op: tt.AtomicRMWOp, s: Splitter, b: Builder) -> Sequence[Values]:
         """Update what a tensor of pointers points to, or one element for all lanes."""
         if not is_tensor(op.ptr.type):
             _refuse_cast(op, op.ptr, op.result.type)
-            return [(self._scalar(op, s),)]
+            return [(self._scalar(op, s, b),)]
         registers = registers_of(op.val)
-        target, places = self.memory.through_pointers(op, s)
+        target, places = self.memory.through_pointers(op, s, b)
         _refuse_cast(op, self.memory.base(op), registers.element)
         if (reason := _why_not_layout(op)) is not None:
             raise Refused(op, reason)
-        elements = self.memory.elements
-        places = elements.by_the_first(s, registers, places)
+        places = by_the_first(b, registers, places)
         change = partial(_change, op, target)
-        found = elements.update(s, registers, s.parts(op.val), places, change)
+        elements = self.memory.elements
+        found = elements.update(b, registers, s.parts(op.val), places, change)
         if op.result.uses and is_shared(registers):
-            found = self._shared(s, registers, found)
-        return [packed(s, registers, found)]
+            found = self.group.exchanged(b, found, registers, registers)
+        return [packed(b, registers, found)]
 
-    def _shared(
-        self, s: Splitter, registers: RegisterLayout, found: Values
-    ) -> list[SSAValue]:
-        """Return what the first lanes have, in all that have the element."""
-        memory = self.group.of(registers.element, elements_of(registers))
-        places = row_major(self.entry, registers)
-        self.group.barrier(s)
-        self.group.store(s, memory, found, places, registers.layout)
-        self.group.barrier(s)
-        return self.group.load(s, memory, registers, places)
-
-    def _scalar(self, op: tt.AtomicRMWOp, s: Splitter) -> SSAValue:
+    def _scalar(self, op: tt.AtomicRMWOp, s: Splitter, b: Builder) -> SSAValue:
         """Update one element, the first lane for all."""
         (target,) = s.parts(op.ptr)
-        flag = is_first_of_all(self.entry)
-        chosen = flag
-        if op.mask is not None:
-            chosen = s.insert(AndIOp(flag, op.mask)).result
-        zero = self.entry.once(("zero", op.val.type), lambda: zero_of(op.val.type))
-        before = guarded(s, chosen, [rmw(op, target, [], op.val)], zero)
-        assert before is not None, op
+        flag = is_first_of_all(b)
+        chosen = flag if op.mask is None else b.pure(AndIOp, flag, op.mask)
+        zero = b.constant(op.val.type, 0)
+        (before,) = b.effect_where(chosen, lambda: rmw(op, target, [], op.val), [zero])
         if not op.result.uses:
             return before
-        memory, zero = self.group.of(before.type, 1), self.entry.number(0, IndexType())
-        self.group.barrier(s)
-        write = memref.StoreOp.get(before, memory, [zero])
-        s.insert(IfOp(flag, [], Region(Block([write, YieldOp()]))))
-        self.group.barrier(s)
-        return s.insert(memref.LoadOp.get(memory, [zero])).res
+        memory, first = self.group.of(before.type, 1), b.constant(INDEX, 0)
+        barrier(b)
+        b.effect_where(flag, lambda: memref.StoreOp.get(before, memory, [first]))
+        barrier(b)
+        return b.effect(memref.LoadOp.get(memory, [first])).results[0]
 
 
 def _refuse_cast(op: tt.AtomicRMWOp, base: SSAValue, wanted: Attribute) -> None:
@@ -169,11 +143,6 @@ def _change(
     op: tt.AtomicRMWOp, target: SSAValue, value: SSAValue, place: Values
 ) -> Operation:
     return rmw(op, target, place, value)
-
-
-def zero_of(type: Attribute) -> ConstantOp:
-    """Return a scalar 0."""
-    return ConstantOp(constant_attr(type, 0))
 
 
 def rmw(

@@ -38,28 +38,36 @@ itself, mostly, and for prefetches never.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from xdsl.dialects.arith import AddiOp, AndIOp, CmpiOp, OrIOp, SelectOp, ShLIOp, ShRUIOp
-from xdsl.dialects.builtin import IndexType, IntegerType, VectorType, i16, i32
+from xdsl.dialects.arith import AddiOp, AndIOp, OrIOp, SelectOp, ShLIOp, ShRUIOp
+from xdsl.dialects.builtin import IntegerType, VectorType, i16, i32
 from xdsl.dialects.scf import ForOp
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import simt, xe
+from coopc.ir.builder import INDEX, Builder
 from coopc.ir.control_flow import is_inside
-from coopc.ir.split_values import Splitter
-from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.convert_to_xe.layout_to_arith import origin
-from coopc.passes.xe.convert_to_xe.registers import (
+from coopc.passes.xe.channel_plans import ChannelPlan
+from coopc.passes.xe.convert_to_xe.layout_to_arith import (
+    IndexSums,
+    divided,
+    has_bit,
+    plus,
+    times,
+)
+from coopc.passes.xe.convert_to_xe.vectors import (
     bit_width,
     bitcast,
+    concatenated,
+    constant_i32,
     elements,
     gathered,
     joined,
     length_of,
+    numbers,
     packed,
     shuffled,
     unpacked,
@@ -67,11 +75,13 @@ from coopc.passes.xe.convert_to_xe.registers import (
 )
 from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_shape import BlockShape
+from coopc.plan.block_shape import CHANNEL_BITS, BlockShape
+from coopc.plan.channels import Message
 from coopc.plan.prefetch import PrefetchPlan
 
 Payload: TypeAlias = Literal["none", "prefetch", "all"]
 Start: TypeAlias = tuple[SSAValue, SSAValue]
+Values: TypeAlias = Sequence[SSAValue]
 
 MAX_SLOTS = 16
 """Slots of a lane that a load through a payload returns: one vector."""
@@ -132,42 +142,32 @@ def pairs_of(plan: BlockPlan, registers: RegisterLayout) -> Pairs | None:
 
 
 def paired(
-    entry: Entry,
-    s: Splitter,
-    registers: RegisterLayout,
-    pairs: Pairs,
-    flat: Sequence[SSAValue],
+    b: Builder, registers: RegisterLayout, pairs: Pairs, flat: Values
 ) -> list[SSAValue]:
     """Return the pieces of a tensor from those of its messages."""
     count = registers.run // (2 * BYTES)
-    evens = gathered(s, flat, pairs.even, count)
-    odds = gathered(s, flat, pairs.odd, count)
-    return [_piece(entry, s, x, y) for x, y in zip(evens, odds, strict=True)]
+    evens = gathered(b, flat, pairs.even, count)
+    odds = gathered(b, flat, pairs.odd, count)
+    return [_piece(b, x, y) for x, y in zip(evens, odds, strict=True)]
 
 
-def _piece(entry: Entry, s: Splitter, x: SSAValue, y: SSAValue) -> SSAValue:
+def _piece(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
     """Return the pairs of some slots, in order."""
     count = length_of(x)
-    eight = entry.numbers((8,) * count)
-    up = s.insert(ShLIOp(y, eight)).result
-    down = s.insert(ShRUIOp(x, eight)).result
-    low, high = _mixed(entry, s, x, up), _mixed(entry, s, down, y)
+    eight = numbers(b, [8] * count)
+    low = _mixed(b, x, b.pure(ShLIOp, y, eight))
+    high = _mixed(b, b.pure(ShRUIOp, x, eight), y)
     halves = VectorType(i16, [2 * count])
-    low, high = bitcast(s, low, halves), bitcast(s, high, halves)
     mask = [half * 2 * count + at for at in range(2 * count) for half in (0, 1)]
-    return shuffled(s, low, high, mask)
+    return shuffled(b, bitcast(b, low, halves), bitcast(b, high, halves), mask)
 
 
-def _mixed(entry: Entry, s: Splitter, even: SSAValue, odd: SSAValue) -> SSAValue:
+def _mixed(b: Builder, even: SSAValue, odd: SSAValue) -> SSAValue:
     """Return the even bytes of one vector and the odd ones of another."""
     count = length_of(even)
-    masks = [entry.numbers((number,) * count) for number in (EVEN, ODD)]
-    one = s.insert(AndIOp(even, masks[0])).result
-    other = s.insert(AndIOp(odd, masks[1])).result
-    return s.insert(OrIOp(one, other)).result
-
-
-Values = Sequence[SSAValue]
+    one = b.pure(AndIOp, even, numbers(b, [EVEN] * count))
+    other = b.pure(AndIOp, odd, numbers(b, [ODD] * count))
+    return b.pure(OrIOp, one, other)
 
 
 def slot_vector(plan: BlockPlan, run: int) -> VectorType:
@@ -195,23 +195,23 @@ class BlockMove:
     """The same in memory: from where the tensor or matrix begins."""
 
 
-@dataclass(slots=True)
-class BlockAccess:
+@dataclass(frozen=True, slots=True)
+class BlockMessages:
     """Accesses that have a plan.
 
     What is moved is given as its parts, each with a plan; `start` is the row and the
     column in memory where all of it begins, as i32.
     """
 
-    entry: Entry
     payload: Payload = "none"
     """Which addresses loops hold in payloads."""
     immediate_offsets: bool = False
     """Whether one payload does for all messages of a load: offsets cost nothing."""
+    known: IndexSums = field(default_factory=IndexSums)
 
     def load(
         self,
-        s: Splitter,
+        b: Builder,
         whole: RegisterLayout,
         moves: Sequence[BlockMove],
         surface: Surface,
@@ -220,13 +220,13 @@ class BlockAccess:
         """Load a tensor or a matrix; return its pieces."""
         found: dict[tuple[int, ...], SSAValue] = {}
         for move in moves:
-            messages = self._messages(s, move, surface, self._moved(start, move))
-            pieces = self.arranged(s, move.plan, move.registers, messages)
+            messages = self._messages(b, move, surface, self._moved(b, start, move))
+            pieces = arranged(b, move.plan, move.registers, messages)
             found |= zip(first_elements(move), pieces, strict=True)
         return [found[whole.first(piece)] for piece in range(whole.pieces)]
 
     def _messages(
-        self, s: Splitter, move: BlockMove, surface: Surface, start: Start
+        self, b: Builder, move: BlockMove, surface: Surface, start: Start
     ) -> list[Values]:
         """Load what a plan says; return the slots that each message gives."""
         plan = move.plan
@@ -234,20 +234,19 @@ class BlockAccess:
         types = [type] * (plan.values * plan.element_bits // bit_width(type))
         slots = len(types) * type.get_shape()[0]
         if self.payload == "all" and plan.row_step == 1 and slots <= MAX_SLOTS:
-            loop = loop_around(s.op, surface)
+            loop = loop_around(b, surface)
             if loop is not None:
-                return self._through_payloads(s, plan, surface, start, loop, types)
-        found: list[Values] = []
-        for first in plan.firsts:
-            part, at = place(self.entry, s, plan, surface, first, start)
-            shape = xe.BlockAttr(plan.shape)
-            block = xe.BlockLoad2DOp(part.base, at, part.sizes, shape, types)
-            found.append(s.insert(block).pieces)
-        return found
+                return self._through_payloads(b, plan, surface, start, loop, types)
+        places = [self._place(b, plan, surface, first, start) for first in plan.firsts]
+        shape = xe.BlockAttr(plan.shape)
+        return [
+            b.effect(xe.BlockLoad2DOp(x.base, at, x.sizes, shape, types)).results
+            for x, at in places
+        ]
 
     def store(
         self,
-        s: Splitter,
+        b: Builder,
         whole: RegisterLayout,
         pieces: Values,
         moves: Sequence[BlockMove],
@@ -258,51 +257,46 @@ class BlockAccess:
         held = {whole.first(at): piece for at, piece in enumerate(pieces)}
         for move in moves:
             plan, part = move.plan, move.registers
-            vectors = unpacked(s, part, [held[x] for x in first_elements(move)])
+            vectors = unpacked(b, part, [held[x] for x in first_elements(move)])
             known = {plan.sources[x]: at for at, x in enumerate(part.distinct)}
             type = slot_vector(plan, part.run)
             length = min(part.length, plan.values)
             for message, first in enumerate(plan.firsts):
                 wanted = [known[message, value] for value in range(plan.values)]
-                stored = joined(s, gathered(s, vectors, wanted, length), type)
-                begin = self._moved(start, move)
-                where, at = place(self.entry, s, plan, surface, first, begin)
+                stored = joined(b, gathered(b, vectors, wanted, length), type)
+                begin = self._moved(b, start, move)
+                where, at = self._place(b, plan, surface, first, begin)
                 shape = xe.BlockAttr(plan.shape)
-                s.insert(xe.BlockStore2DOp(stored, where.base, at, where.sizes, shape))
+                b.effect(xe.BlockStore2DOp(stored, where.base, at, where.sizes, shape))
 
     def prefetch(
         self,
-        s: Splitter,
+        b: Builder,
         plan: PrefetchPlan,
         surface: Surface,
         start: Start,
         cache: xe.CacheAttr = CACHED,
     ) -> None:
         """Fetch the share of a subgroup into the caches."""
-        loop = None if self.payload == "none" else loop_around(s.op, surface)
+        loop = None if self.payload == "none" else loop_around(b, surface)
         row, col = start
         for register in range(plan.messages):
             at = (
-                origin(self.entry, plan.layout, 1, register, col),
-                origin(self.entry, plan.layout, 0, register, row),
+                self.known.origin(b, plan.layout, 1, register, col),
+                self.known.origin(b, plan.layout, 0, register, row),
             )
-            if loop is None:
-                block = xe.BlockAttr(plan.shape)
-                s.insert(
-                    xe.BlockPrefetch2DOp(surface.base, at, surface.sizes, block, cache)
-                )
+            if loop is not None:
+                payload = make_payload(b, loop, surface, plan.shape, at)
+                b.effect(xe.PayloadPrefetchOp(payload, (0, 0), cache))
                 continue
-            payload = make_payload(self.entry, s, loop, surface, plan.shape, at)
-            s.insert(xe.PayloadPrefetchOp(payload, (0, 0), cache))
-
-    def _moved(self, start: Start, move: BlockMove) -> Start:
-        """Return where a part begins in memory."""
-        (row, col), (down, right) = start, move.offset
-        return self.entry.plus(row, down), self.entry.plus(col, right)
+            shape = xe.BlockAttr(plan.shape)
+            b.effect(
+                xe.BlockPrefetch2DOp(surface.base, at, surface.sizes, shape, cache)
+            )
 
     def _through_payloads(
         self,
-        s: Splitter,
+        b: Builder,
         plan: BlockPlan,
         surface: Surface,
         start: Start,
@@ -318,13 +312,13 @@ class BlockAccess:
             dx, dy = self._offset(plan, first, shift)
             register = first if (dx, dy) == (0, 0) else 0
             if shared is None or (dx, dy) == (0, 0):
-                places = (
-                    origin(self.entry, plan.layout, plan.cols, register, col, shift),
-                    origin(self.entry, plan.layout, plan.rows, register, row),
+                at = (
+                    self.known.origin(b, plan.layout, plan.cols, register, col, shift),
+                    self.known.origin(b, plan.layout, plan.rows, register, row),
                 )
-                shared = make_payload(self.entry, s, loop, surface, plan.shape, places)
+                shared = make_payload(b, loop, surface, plan.shape, at)
             load = xe.PayloadLoadOp(shared, (dx, dy), types)
-            found.append(s.insert(load).pieces)
+            found.append(b.effect(load).results)
         return found
 
     def _offset(self, plan: BlockPlan, first: int, shift: int) -> tuple[int, int]:
@@ -339,97 +333,111 @@ class BlockAccess:
             return 0, 0
         return corner[plan.cols] >> shift, corner[plan.rows]
 
-    def arranged(
-        self,
-        s: Splitter,
-        plan: BlockPlan,
-        registers: RegisterLayout,
-        messages: Sequence[Values],
-    ) -> Values:
-        """Return the pieces of a tensor from those of its messages."""
-        sources = [plan.sources[register] for register in registers.distinct]
-        flat = [piece for message in messages for piece in message]
-        if registers.packed is not None and flat[0].type == registers.packed:
-            direct = direct_pieces(plan, registers.run, sources)
-            if direct is not None:
-                return [flat[piece] for piece in direct]
-        if (pairs := pairs_of(plan, registers)) is not None:
-            return paired(self.entry, s, registers, pairs, flat)
-        if (slots := whole_slots(plan, registers.run, sources)) is not None:
-            count = registers.run * plan.element_bits // plan.slot_bits
-            whole = gathered(s, flat, slots, count)
-            if registers.packed is not None:
-                return joined(s, whole, registers.packed)
-            return [x for each in whole for x in elements(s, each, registers.vector)]
-        length = min(registers.length, plan.values)
-        vector = VectorType(registers.element, [length])
-        values = [each for piece in flat for each in elements(s, piece, vector)]
-        for lane_bit, value_bit in plan.swaps:
-            values = self._swapped(s, values, lane_bit, value_bit, plan.values)
-        wanted = [message * plan.values + value for message, value in sources]
-        vectors = gathered(s, values, wanted, registers.length)
-        return packed(s, registers, vectors)
+    def _moved(self, b: Builder, start: Start, move: BlockMove) -> Start:
+        """Return where a part begins in memory."""
+        (row, col), (down, right) = start, move.offset
+        return self.known.plus(b, row, down), self.known.plus(b, col, right)
 
-    def _swapped(
-        self,
-        s: Splitter,
-        values: Sequence[SSAValue],
-        lane_bit: int,
-        value_bit: int,
-        count: int,
-    ) -> list[SSAValue]:
-        """Return values of which a lane bit and a bit of their number change places.
+    def _place(
+        self, b: Builder, plan: BlockPlan, surface: Surface, first: int, start: Start
+    ) -> tuple[Surface, tuple[SSAValue, SSAValue]]:
+        """Return the surface of a message, and x and y in it.
 
-        Lanes whose bit is 0 give values whose bit is 1 for those of their neighbour
-        whose bit is 0, and the other way round.
+        Args:
+            b: in front of the access.
+            plan: of the messages.
+            surface: of the tensor.
+            first: the first register of the message.
+            start: row and column in memory where the tensor begins.
         """
-        length = vector_type(values[0]).get_shape()[0]
-        total = length * len(values)
-        low = [x for x in range(total) if not x >> value_bit & 1]
-        high = [x | 1 << value_bit for x in low]
-        size = min(length, len(low))
-        lows, highs = (gathered(s, values, x, size) for x in (low, high))
-        upper = self._lane_bit(lane_bit)
-        distance = self.entry.number(1 << lane_bit, IndexType())
-        new: list[SSAValue] = []
-        for x, y in zip(lows, highs, strict=True):
-            # A lane with bit 0 gives y and keeps x, one with bit 1 gives x.
-            given = s.insert(SelectOp(upper, x, y)).result
-            got = self._of_neighbour(s, given, distance)
-            new.append(s.insert(SelectOp(upper, got, x)).result)
-            new.append(s.insert(SelectOp(upper, y, got)).result)
-        where = {number: at for at, number in enumerate(low)}
-        wanted: list[int] = []
-        for number in range(total):
-            bit = number >> value_bit & 1
-            vector, at = divmod(where[number & ~(1 << value_bit)], size)
-            wanted.append((2 * vector + bit) * size + at)
-        assert count <= total
-        return gathered(s, new, wanted, length)
+        (row, col), step = start, plan.row_step
+        shift, down = plan.packed.bit_length() - 1, step.bit_length() - 1
+        x = self.known.origin(b, plan.layout, plan.cols, first, col, shift)
+        y = self.known.origin(b, plan.layout, plan.rows, first, row, down)
+        if step == 1:
+            return surface, (x, y)
+        rest = plan.origin(first)[plan.rows] % step
+        pitch = b.pure(ShLIOp, surface.pitch, constant_i32(b, down))
+        height = divided(b, plus(b, surface.height, step - 1 - rest), down)
+        if rest == 0:
+            return Surface(surface.base, surface.width, height, pitch), (x, y)
+        before = times(b, surface.pitch, rest)
+        width = b.pure(AddiOp, surface.width, before)
+        elements = divided(b, before, (plan.shape.bits // 8).bit_length() - 1)
+        part = Surface(surface.base, width, height, pitch)
+        return part, (b.pure(AddiOp, x, elements), y)
 
-    def _of_neighbour(
-        self, s: Splitter, value: SSAValue, distance: SSAValue
-    ) -> SSAValue:
-        """Return what another lane has.
 
-        In integers of 32 bits: Intel's compiler has no shuffle of vectors of f16.
-        """
-        type = vector_type(value)
-        bits = bit_width(type)
-        whole = VectorType(i32, [bits // 32])
-        if bits % 32:
-            whole = VectorType(IntegerType(bits // type.get_shape()[0]), type.shape)
-        (given,) = elements(s, value, whole)
-        mode = simt.ShuffleMode.XOR
-        return bitcast(s, s.insert(simt.ShuffleOp(mode, given, distance)).result, type)
+def arranged(
+    b: Builder, plan: BlockPlan, registers: RegisterLayout, messages: Sequence[Values]
+) -> Values:
+    """Return the pieces of a tensor from those of its messages."""
+    sources = [plan.sources[register] for register in registers.distinct]
+    flat = [piece for message in messages for piece in message]
+    if registers.packed is not None and flat[0].type == registers.packed:
+        direct = direct_pieces(plan, registers.run, sources)
+        if direct is not None:
+            return [flat[piece] for piece in direct]
+    if (pairs := pairs_of(plan, registers)) is not None:
+        return paired(b, registers, pairs, flat)
+    if (slots := whole_slots(plan, registers.run, sources)) is not None:
+        count = registers.run * plan.element_bits // plan.slot_bits
+        whole = gathered(b, flat, slots, count)
+        if registers.packed is not None:
+            return joined(b, whole, registers.packed)
+        return [x for each in whole for x in elements(b, each, registers.vector)]
+    length = min(registers.length, plan.values)
+    vector = VectorType(registers.element, [length])
+    values = [each for piece in flat for each in elements(b, piece, vector)]
+    for lane_bit, value_bit in plan.swaps:
+        values = _swapped(b, values, lane_bit, value_bit)
+    wanted = [message * plan.values + value for message, value in sources]
+    return packed(b, registers, gathered(b, values, wanted, registers.length))
 
-    def _lane_bit(self, bit: int) -> SSAValue:
-        """Return whether a bit of the lane's number is 1, an i1."""
-        entry = self.entry
-        lane, mask = entry.lane(), entry.number(1 << bit)
-        masked = entry.once(("lane bit", bit), lambda: AndIOp(lane, mask))
-        zero = entry.number(0)
-        return entry.once(("lane has", bit), lambda: CmpiOp(masked, zero, "ne"))
+
+def _swapped(
+    b: Builder, values: Values, lane_bit: int, value_bit: int
+) -> list[SSAValue]:
+    """Return values of which a lane bit and a bit of their number change places.
+
+    Lanes whose bit is 0 give values whose bit is 1 for those of their neighbour
+    whose bit is 0, and the other way round.
+    """
+    length = length_of(values[0])
+    total = length * len(values)
+    low = [x for x in range(total) if not x >> value_bit & 1]
+    high = [x | 1 << value_bit for x in low]
+    size = min(length, len(low))
+    lows, highs = (gathered(b, values, x, size) for x in (low, high))
+    upper = has_bit(b, lane_bit)
+    new: list[SSAValue] = []
+    for x, y in zip(lows, highs, strict=True):
+        # A lane with bit 0 gives y and keeps x, one with bit 1 gives x.
+        got = _of_neighbour(b, b.pure(SelectOp, upper, x, y), 1 << lane_bit)
+        new.append(b.pure(SelectOp, upper, got, x))
+        new.append(b.pure(SelectOp, upper, y, got))
+    where = {number: at for at, number in enumerate(low)}
+    wanted: list[int] = []
+    for number in range(total):
+        bit = number >> value_bit & 1
+        vector, at = divmod(where[number & ~(1 << value_bit)], size)
+        wanted.append((2 * vector + bit) * size + at)
+    return gathered(b, new, wanted, length)
+
+
+def _of_neighbour(b: Builder, value: SSAValue, distance: int) -> SSAValue:
+    """Return what another lane has.
+
+    In integers of 32 bits: Intel's compiler has no shuffle of vectors of f16.
+    """
+    type = vector_type(value)
+    bits = bit_width(type)
+    whole = VectorType(i32, [bits // 32])
+    if bits % 32:
+        whole = VectorType(IntegerType(bits // type.get_shape()[0]), type.shape)
+    (given,) = elements(b, value, whole)
+    by = b.constant(INDEX, distance)
+    return bitcast(b, b.pure(simt.ShuffleOp, simt.ShuffleMode.XOR, given, by), type)
 
 
 def direct_pieces(
@@ -481,55 +489,12 @@ def first_elements(move: BlockMove) -> list[tuple[int, ...]]:
     ]
 
 
-def place(
-    entry: Entry,
-    s: Splitter,
-    plan: BlockPlan,
-    surface: Surface,
-    first: int,
-    position: tuple[SSAValue, SSAValue],
-) -> tuple[Surface, tuple[SSAValue, SSAValue]]:
-    """Return the surface of a message, and x and y in it.
-
-    Args:
-        entry: of the kernel.
-        s: in front of the access.
-        plan: of the messages.
-        surface: of the tensor.
-        first: the first register of the message.
-        position: row and column in memory where the tensor begins.
-    """
-    row, col = position
-    shift, down = plan.packed.bit_length() - 1, plan.row_step.bit_length() - 1
-    x = origin(entry, plan.layout, plan.cols, first, col, shift)
-    y = origin(entry, plan.layout, plan.rows, first, row, down)
-    if plan.row_step == 1:
-        return surface, (x, y)
-    rest = plan.origin(first)[plan.rows] % plan.row_step
-    pitch = _shifted(entry, surface.pitch, down)
-    rows = entry.plus(surface.height, plan.row_step - 1 - rest)
-    height = entry.divided(rows, down)
-    if rest == 0:
-        return Surface(surface.base, surface.width, height, pitch), (x, y)
-    before = entry.times(surface.pitch, rest)
-    width = s.insert(AddiOp(surface.width, before)).result
-    elements = entry.divided(before, (plan.shape.bits // 8).bit_length() - 1)
-    x = s.insert(AddiOp(x, elements)).result
-    return Surface(surface.base, width, height, pitch), (x, y)
-
-
-def _shifted(entry: Entry, value: SSAValue, bits: int) -> SSAValue:
-    """Return a number times two to some power."""
-    amount = entry.number(bits)
-    return entry.after(value, ("<<", bits), lambda: ShLIOp(value, amount))
-
-
-def loop_around(op: Operation, surface: Surface) -> ForOp | None:
-    """Return the innermost loop that an operation is directly in.
+def loop_around(b: Builder, surface: Surface) -> ForOp | None:
+    """Return the innermost loop that an access is directly in.
 
     None where a payload of a surface cannot be made in front of it.
     """
-    parent = op.parent_op()
+    parent = b.block.parent_op()
     if not isinstance(parent, ForOp):
         return None
     known = (surface.base, *surface.sizes)
@@ -537,22 +502,87 @@ def loop_around(op: Operation, surface: Surface) -> ForOp | None:
 
 
 def make_payload(
-    entry: Entry,
-    s: Splitter,
+    b: Builder,
     loop: ForOp,
     surface: Surface,
     shape: BlockShape,
     places: tuple[SSAValue, SSAValue],
 ) -> SSAValue:
     """Make a payload in front of a loop, and set in it what the loop changes."""
-    zero = entry.number(0)
+    before = Builder.at(loop, b.built)
+    before.location = b.location
     fixed = [not is_inside(each, loop) for each in places]
+    zero = constant_i32(before, 0)
     x, y = (each if keep else zero for each, keep in zip(places, fixed, strict=True))
     made = xe.PayloadCreateOp(surface.base, (x, y), surface.sizes, shape)
-    made.location = s.op.location
-    Rewriter.insert_op(made, InsertPoint.before(loop))
+    before.effect(made)
     if not fixed[0]:
-        s.insert(xe.PayloadSetXOp(made.result, places[0]))
+        b.effect(xe.PayloadSetXOp(made.result, places[0]))
     if not fixed[1]:
-        s.insert(xe.PayloadSetYOp(made.result, places[1]))
+        b.effect(xe.PayloadSetYOp(made.result, places[1]))
     return made.result
+
+
+# Loads of slots that follow each other
+
+Slot: TypeAlias = tuple[SSAValue, int]
+"""A component of what a message gave."""
+ChannelPlace: TypeAlias = Callable[[Message], tuple[SSAValue, SSAValue | None]]
+"""From a message to its offset from the base, in bytes, and whether it is inside."""
+
+
+def load_channels(
+    b: Builder,
+    plan: ChannelPlan,
+    registers: RegisterLayout,
+    base: SSAValue,
+    place: ChannelPlace,
+    name: str | None,
+) -> list[SSAValue]:
+    """Load a tensor or a matrix; return its pieces."""
+    slots: dict[int, Slot] = {}
+    for message in plan.messages:
+        offset, guard = place(message)
+        load = xe.BlockLoadOp(
+            base, offset, len(message.registers), plan.slot_bits, guard
+        )
+        load.result.name_hint = name
+        b.effect(load)
+        slots |= {x: (load.result, at) for at, x in enumerate(message.registers)}
+    type = registers.packed or registers.vector
+    return [
+        bitcast(
+            b, _slots_vector(b, [slots[x] for x in range(at, at + plan.slots)]), type
+        )
+        for at in range(0, len(slots), plan.slots)
+    ]
+
+
+def _slots_vector(b: Builder, slots: Sequence[Slot]) -> SSAValue:
+    """Return slots as one vector of channels, or of what they are."""
+    bits = bit_width(vector_type(slots[0][0])) // length_of(slots[0][0])
+    parts: list[SSAValue] = []
+    for start in range(0, len(slots), MAX_COMPONENTS):
+        some = _gathered_slots(b, slots[start : start + MAX_COMPONENTS])
+        if bits != CHANNEL_BITS:
+            channels = length_of(some) * bits // CHANNEL_BITS
+            some = bitcast(b, some, VectorType(i32, [channels]))
+        parts.append(some)
+    return concatenated(b, parts)
+
+
+def _gathered_slots(b: Builder, slots: Sequence[Slot]) -> SSAValue:
+    """Return components of vectors as one vector: the first two joined, and so on."""
+    first = slots[0][0]
+    if slots == [(first, at) for at in range(length_of(first))]:
+        return first
+    if len(slots) == 1 or any(length_of(x) != length_of(first) for x, _ in slots):
+        return concatenated(b, [shuffled(b, x, x, [at]) for x, at in slots])
+    pairs = zip(slots[::2], slots[1::2], strict=True)
+    return concatenated(
+        b,
+        [
+            shuffled(b, one, other, [at, length_of(one) + to])
+            for (one, at), (other, to) in pairs
+        ],
+    )

@@ -36,7 +36,7 @@ from coopc.ir.split_values import Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.conditions import Demands
-from coopc.passes.xe.convert_to_xe.matrices import Matrices
+from coopc.passes.xe.convert_to_xe.matrices import MatrixRules
 from coopc.passes.xe.convert_to_xe.matrix_memory import (
     Moves,
     PrefetchMove,
@@ -87,10 +87,10 @@ class ConvertCoopmatrixToXePass(ModulePass):
 
 def convert(
     module: ModuleOp, device: devices.Device, lanes: int, fallback: bool
-) -> Decisions:
+) -> AccessDecisions:
     """Convert a module; return what was decided about its accesses."""
-    known, decided = functions(module), Decisions()
-    matrices = Matrices(
+    known, decided = functions(module), AccessDecisions()
+    matrices = MatrixRules(
         device, lanes, decided.moves, decided.prefetches, decided.channels
     )
     rules = matrices.rules()
@@ -110,7 +110,7 @@ def convert(
     }
     for func in (*known.values(), *decided.second_entries.values()):
         if len(func.body.blocks) == 1:
-            narrow_loops(func, decided.messages(), matrices.function(func).entry)
+            narrow_loops(func, decided.messages())
     for op in tuple(module.walk()):
         if isinstance(op, coopmatrix.PrefetchOp):  # it has no matrix as a value
             matrices.prefetch(op, Splitter(op))
@@ -120,7 +120,7 @@ def convert(
 
 
 def refuse(
-    op: Operation, matrices: Matrices, rules: Mapping[type[Operation], Rule]
+    op: Operation, matrices: MatrixRules, rules: Mapping[type[Operation], Rule]
 ) -> None:
     """Refuse an operation that nothing can be made of, whatever else there is."""
     if isinstance(op, FuncOp):
@@ -148,7 +148,7 @@ NOT_CONVERTED = (
 
 
 @dataclass(slots=True)
-class Decisions:
+class AccessDecisions:
     """How matrices are moved."""
 
     moves: dict[Operation, Moves] = field(default_factory=dict[Operation, Moves])
@@ -165,7 +165,7 @@ class Decisions:
     second_entries: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
     """By name."""
 
-    def decide(self, op: Operation, matrices: Matrices) -> None:
+    def decide(self, op: Operation, matrices: MatrixRules) -> None:
         """Decide on an operation, if it is an access."""
         if isinstance(op, coopmatrix.PrefetchOp):
             tiling = matrices.tiling(op.matrix, op)

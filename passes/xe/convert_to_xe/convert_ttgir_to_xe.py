@@ -51,25 +51,24 @@ from coopc.dialects.tt.types import (
     encoding_of,
     is_tensor,
 )
-from coopc.ir.builder import Built
-from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.ir import split_values
+from coopc.ir.builder import Builder, Built
+from coopc.ir.split_values import Parts, Splitter
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.origins import base_of, origin_of, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
 from coopc.passes.xe.convert_to_xe.atomics import Atomics
-from coopc.passes.xe.convert_to_xe.block_access import BlockAccess, Payload
+from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
-from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.convert_to_xe.exchanges import Exchanges
 from coopc.passes.xe.convert_to_xe.group_memory import Buffers, GroupMemory, buffer_type
 from coopc.passes.xe.convert_to_xe.pointers import Pointers, memref_of, same_pointer
 from coopc.passes.xe.convert_to_xe.reductions import Reductions
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
-from coopc.passes.xe.convert_to_xe.tensors import Tensors, join, split
+from coopc.passes.xe.convert_to_xe.tensors import Rule, Tensors
 from coopc.passes.xe.register_layout import register_layout
 
 _DIMENSIONS = {
@@ -245,26 +244,23 @@ def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
 
 
 @dataclass(slots=True)
-class Conversion:
+class KernelRules:
     """The rules of one kernel."""
 
     memory: TensorMemory
     group: GroupMemory
 
     @classmethod
-    def of(cls, func: FuncOp, payload: Payload, io: BlockIO | None) -> Conversion:
+    def of(cls, func: FuncOp, payload: Payload, io: BlockIO | None) -> KernelRules:
         """Look at a kernel as it is: loops are rebuilt while values are split."""
-        entry = Entry(func.body.block)
         # The entry point for any memory is to be short, the others are to be fast.
         in_loops = LANE_BY_LANE in func.attributes
         channels = channel_plans(func) if io is None and not in_loops else {}
         demand_channels(func, channels)
         memory = TensorMemory(
-            entry,
-            Pointers(entry),
-            BlockAccess(entry, payload, io is not None and io.immediate_offsets),
-            ScalarAccess(entry, in_loops),
-            Built(),
+            Pointers(),
+            BlockMessages(payload, io is not None and io.immediate_offsets),
+            ScalarAccess(in_loops),
             channels,
             {op: base_of(op.ptr) for op in func.walk() if isinstance(op, PointerOp)},
             frozenset(
@@ -274,27 +270,30 @@ class Conversion:
                 and descriptor_behind(op.desc).padding_option is Padding.NAN
             ),
         )
-        return cls(memory, GroupMemory(entry))
+        return cls(memory, GroupMemory(func.body.block))
 
-    def rules(self) -> dict[type[Operation], Rule]:
-        """Return them, by operation."""
-        memory, group, entry = self.memory, self.group, self.memory.entry
-        buffers = Buffers(entry, group)
-        return {
-            **Tensors(entry, memory.pointers, Exchanges(entry, group)).rules(),
+    def rules(self) -> dict[type[Operation], split_values.Rule]:
+        """Return them, by operation, each with a builder."""
+        memory, group, built = self.memory, self.group, Built()
+        buffers = Buffers(group)
+        table: dict[type[Operation], Rule] = {
+            **Tensors(memory.pointers, group).rules(),
             **memory.rules(),
             tt.AtomicRMWOp: Atomics(memory, group).update,
             tt.BitcastOp: same_pointer,
             tt.DotOp: dot,
-            tt.JoinOp: join,
-            tt.ReduceOp: Reductions(entry, group).reduce,
-            tt.SplitOp: split,
+            tt.ReduceOp: Reductions(group).reduce,
             ttg.LocalAllocOp: buffers.alloc,
-            ttg.LocalDeallocOp: lambda op, s: (),
+            ttg.LocalDeallocOp: lambda op, s, b: (),
             ttg.LocalLoadOp: buffers.load,
             ttg.LocalStoreOp: buffers.store,
             ttg.MemDescTransOp: buffers.trans,
         }
+
+        def with_builder(rule: Rule) -> split_values.Rule:
+            return lambda op, s: rule(op, s, Builder.at(op, built))
+
+        return {op: with_builder(rule) for op, rule in table.items()}
 
 
 def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
@@ -305,18 +304,18 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         for value in values_of(op)
         if (found := parts_of(value)) is not None
     }
-    conversion = Conversion.of(func, payload, io)
-    rules = conversion.rules()
+    kernel = KernelRules.of(func, payload, io)
+    rules = kernel.rules()
     for op in func.walk():
         if is_unknown(op) and type(op) not in rules:
             raise Refused(op, REASONS.get(op.name, "it is not converted to xe"))
-    scale_loop_ivs(func, conversion.memory.entry)
-    split_values(func, parts, rules)
+    scale_loop_ivs(func)
+    split_values.split_values(func, parts, rules)
     for op in func.walk():
         if is_unknown(op):  # it has no tensor: its rule says what is to be done
             rules[type(op)](op, Splitter(op))
             raise Refused(op, "it is not converted to xe")
-    conversion.group.share()
+    kernel.group.share()
     func.attributes.pop(LANE_BY_LANE, None)
 
 

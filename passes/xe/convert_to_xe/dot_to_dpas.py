@@ -20,6 +20,7 @@ from coopc.dialects import simt, tt, xe
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import dpas_of, shape_of
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
+from coopc.ir.builder import Builder
 from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.dpas import DpasEncoding, Operand
@@ -30,7 +31,7 @@ Tile = tuple[tuple[int, ...], int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Operands:
+class DpasOperand:
     """What a lane holds of a, b or c of a product."""
 
     registers: RegisterLayout
@@ -46,10 +47,10 @@ class Operands:
 
 
 def multiply(
-    s: Splitter,
-    a: Operands,
-    b: Operands,
-    c: Operands,
+    builder: Builder,
+    a: DpasOperand,
+    b: DpasOperand,
+    c: DpasOperand,
     precisions: tuple[xe.Precision, xe.Precision],
     repeat: int,
 ) -> list[SSAValue]:
@@ -58,18 +59,13 @@ def multiply(
     rows = sorted({row for _, row, _ in left})
     for batch, k, col in sorted(right):
         for row in rows:
-            product = xe.DpasOp(
-                left[batch, row, k],
-                right[batch, k, col],
-                sums[batch, row, col],
-                precisions,
-                repeat,
-            )
-            sums[batch, row, col] = s.insert(product).result
+            at = batch, row, col
+            values = left[batch, row, k], right[batch, k, col], sums[at]
+            sums[at] = builder.pure(xe.DpasOp, *values, precisions, repeat)
     return list(sums.values())
 
 
-def dot(op: tt.DotOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+def dot(op: tt.DotOp, s: Splitter, builder: Builder) -> Sequence[Sequence[SSAValue]]:
     """Multiply tensors in layouts of DPAS."""
     encoding = dpas_of(op.d.type)
     if encoding is None:
@@ -77,9 +73,9 @@ def dot(op: tt.DotOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
         raise Refused(op, what)
     if (reason := _why_not_size(op, encoding)) is not None:
         raise Refused(op, reason)
-    a, b, c = (Operands(registers_of(x), s.parts(x)) for x in (op.a, op.b, op.c))
+    a, b, c = (DpasOperand(registers_of(x), s.parts(x)) for x in (op.a, op.b, op.c))
     precisions = _precisions(op, encoding, a.registers, b.registers)
-    return [multiply(s, a, b, c, precisions, encoding.repeat_count)]
+    return [multiply(builder, a, b, c, precisions, encoding.repeat_count)]
 
 
 def _why_not_size(op: tt.DotOp, encoding: DpasEncoding) -> str | None:

@@ -2,30 +2,99 @@
 
 A layout is linear over bits: the coordinate of a place is the exclusive or of the bases
 of its bits.  So a coordinate is that of the register, a constant, and that of lane and
-subgroup, computed once at the entry of the kernel: bits of the id, shifted to where the
-bases have them.
+subgroup: bits of the id, shifted to where the bases have them.
 
     warp bases (32, 0) (64, 0) (128, 0) of bits 2, 3, 4:    row = (id >> 2) << 5
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
-from xdsl.dialects.arith import AddiOp, AndIOp, OrIOp, ShLIOp, ShRUIOp, XOrIOp
-from xdsl.dialects.builtin import VectorType, i32
-from xdsl.dialects.vector import BroadcastOp
+from xdsl.dialects.arith import (
+    AddiOp,
+    AndIOp,
+    IndexCastOp,
+    MuliOp,
+    OrIOp,
+    ShLIOp,
+    ShRSIOp,
+    ShRUIOp,
+    XOrIOp,
+)
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
+from coopc.dialects import simt
+from coopc.ir.builder import Builder
+from coopc.ir.facts import constant_number
 from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.vectors import constant_i32, numbers, splat
 from coopc.passes.xe.register_layout import RegisterLayout
+
+Id: TypeAlias = Literal["lane", "warp"]
+"""The inputs of layouts that are numbers at run time."""
+
+
+def id_of(b: Builder, name: Id) -> SSAValue:
+    """Return the number of the lane in its subgroup, or of that in its work-group."""
+    op = simt.LaneIdOp if name == "lane" else simt.SubgroupIdOp
+    found = b.pure(IndexCastOp, b.pure(op), i32)
+    found.name_hint = "lane" if name == "lane" else "subgroup"
+    return found
+
+
+# Sums and products of 32 bits
+
+
+def plus(b: Builder, value: SSAValue, number: int) -> SSAValue:
+    """Return an i32 and a number."""
+    if number == 0:
+        return value
+    if (known := constant_number(value)) is not None:
+        return constant_i32(b, known + number)
+    return b.pure(AddiOp, value, constant_i32(b, number))
+
+
+def times(b: Builder, value: SSAValue, number: int) -> SSAValue:
+    """Return an i32 times a number."""
+    if number == 1:
+        return value
+    if (known := constant_number(value)) is not None:
+        return constant_i32(b, known * number)
+    return b.pure(MuliOp, value, constant_i32(b, number))
+
+
+def divided(b: Builder, value: SSAValue, bits: int) -> SSAValue:
+    """Return an i32, a multiple of a power of two, divided by that."""
+    if bits == 0:
+        return value
+    if (known := constant_number(value)) is not None:
+        return constant_i32(b, known >> bits)
+    if isinstance(op := value.owner, ShLIOp) and constant_number(op.rhs) == bits:
+        return op.lhs
+    return b.pure(ShRSIOp, value, constant_i32(b, bits))
+
+
+def narrowed(b: Builder, value: SSAValue) -> SSAValue:
+    """Return an index as i32: surfaces have less than 2^24 rows and columns."""
+    if (known := constant_number(value)) is not None:
+        return constant_i32(b, known)
+    if isinstance(op := value.owner, IndexCastOp) and op.input.type == i32:
+        return op.input
+    found = b.pure(IndexCastOp, value, i32)
+    found.name_hint = found.name_hint or value.name_hint
+    return found
+
+
+# Coordinates
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a coordinate that depends on an id."""
+class IdPart:
+    """The part of a coordinate that depends on an id."""
 
     value: SSAValue | None
     """An i32; None for 0."""
@@ -34,7 +103,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class BitField:
     """Consecutive bits of an id that go to consecutive bits of a coordinate."""
 
     start: int
@@ -49,154 +118,183 @@ class Field:
         return ((1 << self.width) - 1) << self.to
 
 
-def fields(bases: list[int]) -> list[Field]:
+def fields(bases: Sequence[int]) -> list[BitField]:
     """Return the fields that coordinates are made of.
 
     >>> fields([0, 0, 32, 64, 128])
-    [Field(start=2, to=5, width=3)]
+    [BitField(start=2, to=5, width=3)]
     """
-    found: list[Field] = []
+    found: list[BitField] = []
     for bit, basis in enumerate(bases):
         for to in range(basis.bit_length()):
             if not basis >> to & 1:
                 continue
             last = found[-1] if found else None
             if last and (last.start + last.width, last.to + last.width) == (bit, to):
-                found[-1] = Field(last.start, last.to, last.width + 1)
+                found[-1] = BitField(last.start, last.to, last.width + 1)
             else:
-                found.append(Field(bit, to, 1))
+                found.append(BitField(bit, to, 1))
+    return found
+
+
+def of_bases(b: Builder, name: Id, bases: Sequence[int]) -> IdPart:
+    """Return the exclusive or of the bases of the bits that an id has."""
+    found = IdPart(None, 0)
+    for each in fields(bases):
+        value = id_of(b, name)
+        if each.start:
+            value = b.pure(ShRUIOp, value, constant_i32(b, each.start))
+        if each.start + each.width < len(bases):
+            value = b.pure(AndIOp, value, constant_i32(b, (1 << each.width) - 1))
+        if each.to:
+            value = b.pure(ShLIOp, value, constant_i32(b, each.to))
+        found = together(b, found, IdPart(value, each.bits))
     return found
 
 
 def part(
-    entry: Entry, layout: LinearLayout, name: str, dimension: int, shift: int = 0
-) -> Part:
+    b: Builder, layout: LinearLayout, name: Id, dimension: int, shift: int = 0
+) -> IdPart:
     """Return what an id gives to a coordinate.
 
     Args:
-        entry: where it is computed.
+        b: builds the code.
         layout: of the tensor.
-        name: `lane` or `warp`.
+        name: of the id.
         dimension: of the tensor, by number.
         shift: the coordinate is divided by two to this.
     """
     if name not in layout.in_names:
-        return Part(None, 0)
-    bases = layout.bases(name)
-    total = len(bases)
-    value: SSAValue | None = None
-    bits = 0
-    for each in fields([basis[dimension] >> shift for basis in bases]):
-        term = field_value(entry, name, each, total)
-        if value is None:
-            value = term
-        else:
-            overlap = bool(bits & each.bits)
-            value = together(entry, value, term, overlap=overlap)
-        bits |= each.bits
-    return Part(value, bits)
+        return IdPart(None, 0)
+    return of_bases(b, name, [x[dimension] >> shift for x in layout.bases(name)])
 
 
-def field_value(entry: Entry, name: str, each: Field, total: int) -> SSAValue:
-    """Return bits of an id, moved to where the coordinate has them."""
-    id = entry.lane() if name == "lane" else entry.subgroup()
-    found = id
-    if each.start:
-        start = entry.number(each.start)
-        found = entry.once((name, ">>", each.start), lambda: ShRUIOp(id, start))
-    if each.start + each.width < total:
-        low, mask = found, entry.number((1 << each.width) - 1)
-        found = entry.once((low, "&", each.width), lambda: AndIOp(low, mask))
-    if each.to:
-        whole, to = found, entry.number(each.to)
-        found = entry.once((whole, "<<", each.to), lambda: ShLIOp(whole, to))
-    return found
-
-
-def together(entry: Entry, x: SSAValue, y: SSAValue, *, overlap: bool) -> SSAValue:
-    """Return the exclusive or of two values, which may have bits in common, or not."""
-    join = XOrIOp if overlap else OrIOp
-    return entry.once((join, x, y), lambda: join(x, y))
-
-
-def joined(entry: Entry, one: Part, other: Part) -> Part:
-    """Return two parts of one coordinate together."""
+def together(b: Builder, one: IdPart, other: IdPart) -> IdPart:
+    """Return the exclusive or of two parts, which may have bits in common, or not."""
     if one.value is None or other.value is None:
         return other if one.value is None else one
-    x, y = one.value, other.value
-    overlap = bool(one.bits & other.bits)
-    return Part(together(entry, x, y, overlap=overlap), one.bits | other.bits)
+    join = XOrIOp if one.bits & other.bits else OrIOp
+    return IdPart(b.pure(join, one.value, other.value), one.bits | other.bits)
 
 
-def with_number(entry: Entry, have: Part, number: int) -> tuple[SSAValue | None, int]:
-    """Return a value and a number whose sum is a part and a register's part."""
-    if not have.bits & number:
-        return have.value, number
-    assert have.value is not None
-    value, mask = have.value, entry.number(number)
-    return entry.once((value, "^", number), lambda: XOrIOp(value, mask)), 0
+@dataclass(frozen=True, slots=True)
+class IndexSums:
+    """Sums with an index, computed where the index is first known.
 
-
-def origin(
-    entry: Entry,
-    layout: LinearLayout,
-    dimension: int,
-    register: int,
-    index: SSAValue,
-    shift: int = 0,
-) -> SSAValue:
-    """Return where a message of a subgroup begins, along one dimension.
-
-    Args:
-        entry: of the kernel.
-        layout: of the tensor.
-        dimension: of the tensor, by number.
-        register: the first register of the message.
-        index: where the tensor begins, an i32.
-        shift: positions are counted in units of two to this.
+    Intel's compiler then keeps the address of a stream of 2D blocks in a register, and
+    writes only what changes: `normalize` moves operations out of loops, not in front of
+    loops that only precede them.
     """
-    coordinate = layout.apply({"register": register})[layout.out_names[dimension]]
-    warp = part(entry, layout, "warp", dimension, shift)
-    value, number = with_number(entry, warp, int(coordinate) >> shift)
-    start = entry.sum(entry.divided(index, shift), value)
-    return entry.plus(start, number)
+
+    builders: dict[SSAValue, Builder] = field(default_factory=dict[SSAValue, Builder])
+    """Behind the definitions of indices."""
+
+    def at(self, b: Builder, index: SSAValue) -> Builder:
+        """Return a builder where an index is known, with the location of `b`."""
+        if index not in self.builders:
+            self.builders[index] = Builder.after(index, b.location)
+        return self.builders[index]
+
+    def plus(self, b: Builder, index: SSAValue, number: int) -> SSAValue:
+        """Return an i32 and a number."""
+        return plus(self.at(b, index), index, number)
+
+    def origin(
+        self,
+        b: Builder,
+        layout: LinearLayout,
+        dimension: int,
+        register: int,
+        index: SSAValue,
+        shift: int = 0,
+    ) -> SSAValue:
+        """Return where a message of a subgroup begins, along one dimension.
+
+        Args:
+            b: in front of the access.
+            layout: of the tensor.
+            dimension: of the tensor, by number.
+            register: the first register of the message.
+            index: where the tensor begins, an i32.
+            shift: positions are counted in units of two to this.
+        """
+        coordinate = layout.apply({"register": register})[layout.out_names[dimension]]
+        number, b = int(coordinate) >> shift, self.at(b, index)
+        warp = part(b, layout, "warp", dimension, shift)
+        value = warp.value
+        if value is not None and warp.bits & number:
+            value, number = b.pure(XOrIOp, value, constant_i32(b, number)), 0
+        start = divided(b, index, shift)
+        if value is not None:
+            is_zero = constant_number(start) == 0
+            start = value if is_zero else b.pure(AddiOp, start, value)
+        return plus(b, start, number)
 
 
 def coordinates(
-    entry: Entry, registers: RegisterLayout, dimension: int
+    b: Builder, registers: RegisterLayout, dimension: int
 ) -> list[SSAValue]:
     """Return the coordinates along a dimension of what each lane holds, as vectors."""
-    layout = registers.layout
-    key = ("coordinates", layout, dimension, registers.length)
-    lanes = part(entry, layout, "lane", dimension)
-    all_lanes = joined(entry, part(entry, layout, "warp", dimension), lanes)
-    numbers = [registers.coordinates[x][dimension] for x in registers.distinct]
-    length = registers.length
+    layout, length = registers.layout, registers.length
+    warp, lane = (part(b, layout, name, dimension) for name in ("warp", "lane"))
+    ids = together(b, warp, lane)
+    own = [registers.coordinates[x][dimension] for x in registers.distinct]
     found: list[SSAValue] = []
-    for start in range(0, len(numbers), length):
-        chosen = tuple(numbers[start : start + length])
-        constant = entry.numbers(chosen)
-        if (id := all_lanes.value) is None:
-            found.append(constant)
+    for start in range(0, len(own), length):
+        chosen = own[start : start + length]
+        if ids.value is None:
+            found.append(numbers(b, chosen))
             continue
-        wide = all_components(entry, id, (*key, "lanes"), length)
+        wide = splat(b, ids.value, length)
         if any(chosen):
-            join = XOrIOp if any(all_lanes.bits & x for x in chosen) else AddiOp
-            pair = (join, wide, constant)
-            found.append(entry.once((*key, start), partial(_made, *pair)))
-        else:
-            found.append(wide)
+            join = XOrIOp if any(ids.bits & x for x in chosen) else AddiOp
+            wide = b.pure(join, wide, numbers(b, chosen))
+        found.append(wide)
     return found
 
 
-def all_components(
-    entry: Entry, value: SSAValue, key: tuple[object, ...], length: int
-) -> SSAValue:
-    """Return an i32 in all components of a vector."""
-    vector = VectorType(i32, [length])
-    return entry.once(key, lambda: BroadcastOp(value, vector))
+def row_major(b: Builder, registers: RegisterLayout) -> list[SSAValue]:
+    """Return the places of a lane's elements in row-major order, as vectors of i32."""
+    sizes = list(registers.layout.out_sizes.values())
+    found: list[SSAValue] = []
+    stride = 1
+    for dimension in reversed(range(len(sizes))):
+        along = coordinates(b, registers, dimension)
+        if stride > 1:
+            factor = numbers(b, [stride] * registers.length)
+            along = [b.pure(MuliOp, x, factor) for x in along]
+        if found:
+            pairs = zip(found, along, strict=True)
+            along = [b.pure(AddiOp, x, y) for x, y in pairs]
+        found = along
+        stride *= sizes[dimension]
+    return found or [numbers(b, [0] * registers.length)] * registers.vectors
 
 
-def _made(join: type[XOrIOp | AddiOp], x: SSAValue, y: SSAValue) -> XOrIOp | AddiOp:
-    """Make an operation on two values."""
-    return join(x, y)
+def is_first(b: Builder, layout: LinearLayout) -> SSAValue | bool:
+    """Return whether a lane is the first that has what it has."""
+    names: tuple[Id, ...] = ("lane", "warp")
+    flags: list[SSAValue] = []
+    for name in names:
+        bases = layout.bases(name) if name in layout.in_names else ()
+        free = sum(1 << bit for bit, basis in enumerate(bases) if not any(basis))
+        if free:
+            flags.append(_has_none_of(b, id_of(b, name), free))
+    return b.both(*flags)
+
+
+def is_first_of_all(b: Builder) -> SSAValue:
+    """Return whether this is the first lane of the first subgroup."""
+    either = b.pure(OrIOp, id_of(b, "lane"), id_of(b, "warp"))
+    return b.compare("eq", either, constant_i32(b, 0))
+
+
+def has_bit(b: Builder, bit: int) -> SSAValue:
+    """Return whether a bit of the lane's number is 1, an i1."""
+    masked = b.pure(AndIOp, id_of(b, "lane"), constant_i32(b, 1 << bit))
+    return b.compare("ne", masked, constant_i32(b, 0))
+
+
+def _has_none_of(b: Builder, id: SSAValue, bits: int) -> SSAValue:
+    masked = b.pure(AndIOp, id, constant_i32(b, bits))
+    return b.compare("eq", masked, constant_i32(b, 0))

@@ -1,7 +1,7 @@
 """Operations on matrices, each on the vectors that a lane holds of them.
 
-Rules for `coopc.ir.split_values`, which does the rest; `Matrices.rules` is the
-table.  Loads, stores, products and conversions are those of tensors: a matrix is a
+Rules for `coopc.ir.split_values`, which does the rest; `MatrixRules.rules` is
+the table.  Loads, stores, products and conversions are those of tensors: a matrix is a
 tensor in a layout of DPAS (`dpas_tiling`).
 """
 
@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import VectorType
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from coopc.device import Device
@@ -24,18 +23,19 @@ from coopc.dialects.narrow import is_memref
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.ir import element_access
 from coopc.ir.builder import Builder, Built
-from coopc.ir.control_flow import function_around
 from coopc.ir.split_values import Rule, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.lanes.distribute_coopmatrix import arithmetic
 from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
 from coopc.passes.xe.channel_plans import ChannelPlan
-from coopc.passes.xe.convert_to_xe.block_access import BlockAccess, Surface
-from coopc.passes.xe.convert_to_xe.channels import load_channels
-from coopc.passes.xe.convert_to_xe.dot_to_dpas import Operands, multiply
+from coopc.passes.xe.convert_to_xe.block_access import (
+    BlockMessages,
+    Surface,
+    load_channels,
+)
+from coopc.passes.xe.convert_to_xe.dot_to_dpas import DpasOperand, multiply
 from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling, tiling_of
-from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.matrix_memory import (
     MatrixPlaces,
     Moves,
@@ -44,8 +44,8 @@ from coopc.passes.xe.convert_to_xe.matrix_memory import (
     start_of,
     surface_of,
 )
-from coopc.passes.xe.convert_to_xe.registers import gathered, packed, unpacked
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
+from coopc.passes.xe.convert_to_xe.vectors import gathered, packed, unpacked
 from coopc.passes.xe.register_layout import precision_of, sources
 
 Results: TypeAlias = Sequence[Sequence[SSAValue]]
@@ -79,27 +79,7 @@ def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
 
 
 @dataclass(slots=True)
-class Function:
-    """What the rules share in one function."""
-
-    entry: Entry
-    built: Built = field(default_factory=Built)
-    surfaces: dict[SSAValue, Surface] = field(default_factory=dict[SSAValue, Surface])
-
-    @classmethod
-    def of(cls, func: FuncOp) -> Function:
-        """Begin with a function as it is."""
-        return cls(Entry(func.body.block))
-
-    def surface(self, memory: SSAValue) -> Surface:
-        """Return the surface that a memref is."""
-        if memory not in self.surfaces:
-            self.surfaces[memory] = surface_of(self.entry, memory)
-        return self.surfaces[memory]
-
-
-@dataclass(slots=True)
-class Matrices:
+class MatrixRules:
     """The rules for one module, and what they share."""
 
     device: Device
@@ -109,9 +89,8 @@ class Matrices:
     prefetches: Mapping[Operation, Sequence[PrefetchMove]]
     channels: Mapping[Operation, ChannelPlan]
     """Of the loads that are done by channels."""
-    functions: dict[Operation, Function] = field(
-        default_factory=dict[Operation, Function]
-    )
+    built: Built = field(default_factory=Built)
+    blocks: BlockMessages = field(default_factory=BlockMessages)
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
@@ -151,52 +130,46 @@ class Matrices:
         assert op is not None, value
         return self.tiling(matrix_type(value), op)
 
-    def function(self, op: Operation) -> Function:
-        """Return what is shared in the function that an operation is in."""
-        func = function_around(op)
-        if func not in self.functions:
-            self.functions[func] = Function.of(func)
-        return self.functions[func]
-
     def builder(self, op: Operation) -> Builder:
         """Return a builder in front of an operation."""
-        return Builder.at(op, self.function(op).built, unroll=True)
+        return Builder.at(op, self.built, unroll=True)
 
     # Memory
+
+    def _in_memory(
+        self, b: Builder, op: coopmatrix.AccessOp
+    ) -> tuple[Surface, tuple[SSAValue, SSAValue]]:
+        """Return the surface of an access, and where in it the matrix begins."""
+        return surface_of(b, op.memory), start_of(self.blocks.known, b, op)
 
     def load(
         self, op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp, s: Splitter
     ) -> Results:
         """By blocks, by channels, or each element by itself."""
-        tiling, here = self.of(op.result), self.function(op)
+        tiling, b = self.of(op.result), self.builder(op)
         registers = tiling.registers
         if (moves := self.moves.get(op)) is not None:
-            surface, start = here.surface(op.memory), start_of(here.entry, op)
-            access = BlockAccess(here.entry)
-            return [access.load(s, registers, moves, surface, start)]
+            surface, start = self._in_memory(b, op)
+            return [self.blocks.load(b, registers, moves, surface, start)]
         if (plan := self.channels.get(op)) is not None:
             assert isinstance(op, coopmatrix.LoadOp), op
-            b, name = self.builder(op), op.result.name_hint
-            place = place_of(b, op)
+            place, name = place_of(b, op), op.result.name_hint
             return [load_channels(b, plan, registers, op.memory, place, name)]
-        places = MatrixPlaces(op, tiling, self.builder(op))
         read = partial(element_access.load, op)
-        return [ScalarAccess(here.entry).load(s, registers, places, read)]
+        return [ScalarAccess().load(b, registers, MatrixPlaces(op, tiling), read)]
 
     def store(
         self, op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp, s: Splitter
     ) -> Results:
         """By blocks, or each element by itself."""
-        tiling, here = self.of(op.value), self.function(op)
+        tiling, b = self.of(op.value), self.builder(op)
         registers, pieces = tiling.registers, s.parts(op.value)
         if (moves := self.moves.get(op)) is not None:
-            surface, start = here.surface(op.memory), start_of(here.entry, op)
-            access = BlockAccess(here.entry)
-            access.store(s, registers, pieces, moves, surface, start)
+            surface, start = self._in_memory(b, op)
+            self.blocks.store(b, registers, pieces, moves, surface, start)
             return []
-        places = MatrixPlaces(op, tiling, self.builder(op))
         write = partial(element_access.store, op)
-        ScalarAccess(here.entry).store(s, registers, pieces, places, write)
+        ScalarAccess().store(b, registers, pieces, MatrixPlaces(op, tiling), write)
         return []
 
     def prefetch(self, op: coopmatrix.PrefetchOp, s: Splitter) -> Results:
@@ -205,24 +178,21 @@ class Matrices:
         moves = self.prefetches.get(op, ())
         if cache is None or not moves:
             return []
-        here = self.function(op)
-        entry, (row, col) = here.entry, start_of(here.entry, op)
+        b = self.builder(op)
+        surface, (row, col) = self._in_memory(b, op)
         for plan, (down, right) in moves:
-            start = entry.plus(row, down), entry.plus(col, right)
-            access = BlockAccess(entry)
-            access.prefetch(s, plan, here.surface(op.memory), start, cache)
+            known = self.blocks.known
+            start = known.plus(b, row, down), known.plus(b, col, right)
+            self.blocks.prefetch(b, plan, surface, start, cache)
         return []
 
     def update(self, op: coopmatrix.AtomicUpdateOp, s: Splitter) -> Results:
         """Each element by itself, once: `test_one_lane_has_an_element`."""
-        tiling, here = self.of(op.value), self.function(op)
-        registers = tiling.registers
-        places = MatrixPlaces(op, tiling, self.builder(op))
-        change = partial(element_access.update, op)
-        found = ScalarAccess(here.entry).update(
-            s, registers, s.parts(op.value), places, change
-        )
-        return [packed(s, registers, found)]
+        tiling, b = self.of(op.value), self.builder(op)
+        registers, change = tiling.registers, partial(element_access.update, op)
+        places, pieces = MatrixPlaces(op, tiling), s.parts(op.value)
+        found = ScalarAccess().update(b, registers, pieces, places, change)
+        return [packed(b, registers, found)]
 
     # Arithmetic
 
@@ -236,15 +206,15 @@ class Matrices:
         held = held_of(tiling)
         scalar = arithmetic.converted(b, value, held.element, signed=True)
         vector = arithmetic.splat(b, held, scalar)
-        (tile,) = packed(s, tiling.registers, [vector] * held.count)
+        (tile,) = packed(b, tiling.registers, [vector] * held.count)
         return [(tile,) * tiling.registers.pieces]
 
     def mul_add(self, op: coopmatrix.MulAddOp, s: Splitter) -> Results:
         """A run of DPAS."""
         values = (op.a, op.b, op.c)
-        a, b, c = (Operands(self.of(x).registers, s.parts(x)) for x in values)
+        a, b, c = (DpasOperand(self.of(x).registers, s.parts(x)) for x in values)
         repeat = self.of(op.c).encoding.repeat_count
-        return [multiply(s, a, b, c, self._precisions(op), repeat)]
+        return [multiply(self.builder(op), a, b, c, self._precisions(op), repeat)]
 
     def _precisions(self, op: coopmatrix.MulAddOp) -> tuple[xe.Precision, xe.Precision]:
         """Return what DPAS calls the elements of a and b."""
@@ -284,14 +254,15 @@ class Matrices:
     def _elementwise(self, value: SSAValue, s: Splitter, change: Change) -> Results:
         """Change the elements of a matrix, vector by vector."""
         tiling, b = self.of(value), self.builder(s.op)
-        vectors = tuple(unpacked(s, tiling.registers, s.parts(value)))
-        return [packed(s, tiling.registers, change(b, held_of(tiling), vectors))]
+        vectors = tuple(unpacked(b, tiling.registers, s.parts(value)))
+        return [packed(b, tiling.registers, change(b, held_of(tiling), vectors))]
 
     def binary(
         self, op: coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp, s: Splitter
     ) -> Results:
         """The same on vectors."""
-        other = tuple(unpacked(s, self.of(op.rhs).registers, s.parts(op.rhs)))
+        registers, b = self.of(op.rhs).registers, self.builder(op)
+        other = tuple(unpacked(b, registers, s.parts(op.rhs)))
         return self._elementwise(
             op.lhs, s, lambda b, held, x: arithmetic.binary(b, op, held, x, other)
         )
@@ -322,14 +293,15 @@ class Matrices:
         b, signed = self.builder(op), op.signed is not None
         vectors = [
             arithmetic.converted(b, x, target.element, signed)
-            for x in unpacked(s, source, s.parts(op.value))
+            for x in unpacked(b, source, s.parts(op.value))
         ]
-        return [packed(s, target, gathered(s, vectors, wanted, target.length))]
+        return [packed(b, target, gathered(b, vectors, wanted, target.length))]
 
     def bitcast(self, op: coopmatrix.BitcastOp, s: Splitter) -> Results:
         """The same bits: width and use are the same, and so is the layout."""
         source, target = self.of(op.value).registers, self.of(op.result).registers
-        vectors = unpacked(s, source, s.parts(op.value))
-        found = arithmetic.bits_as(self.builder(op), vectors, target.element)
+        b = self.builder(op)
+        vectors = unpacked(b, source, s.parts(op.value))
+        found = arithmetic.bits_as(b, vectors, target.element)
         assert all(isinstance(x.type, VectorType) for x in found), op
-        return [packed(s, target, found)]
+        return [packed(b, target, found)]

@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
-from xdsl.dialects.arith import AddiOp, IndexCastOp
+from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    IndexType,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
-    i32,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import DimOp, ExtractStridedMetaDataOp
@@ -37,26 +35,28 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.ir.facts import ValueFacts, constant_number
-from coopc.ir.split_values import Splitter
+from coopc.ir.facts import ValueFacts
 from coopc.layout.linear import LinearLayout
 from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
 from coopc.passes.xe.channel_plans import MOST_BYTES, ChannelPlan, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMove,
+    ChannelPlace,
     Surface,
 )
-from coopc.passes.xe.convert_to_xe.channels import Place
 from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling
-from coopc.passes.xe.convert_to_xe.entry import Entry
 from coopc.passes.xe.convert_to_xe.index_polynomial import Polynomial
-from coopc.passes.xe.convert_to_xe.layout_to_arith import fields
+from coopc.passes.xe.convert_to_xe.layout_to_arith import (
+    IndexSums,
+    fields,
+    narrowed,
+    times,
+)
+from coopc.passes.xe.convert_to_xe.vectors import constant_i32
 from coopc.passes.xe.register_layout import RegisterLayout
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.channels import ALIGNMENT, Lines, Message
-from coopc.plan.channels import Reason as Missing
-from coopc.plan.channels import Refusal as NoChannels
+from coopc.plan.channels import ALIGNMENT, ChannelReason, Lines, Message
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
@@ -272,59 +272,43 @@ def demand_surface(
                 pass
 
 
-def surface_of(entry: Entry, memory: SSAValue) -> Surface:
+def surface_of(b: Builder, memory: SSAValue) -> Surface:
     """Return the surface that a memref of a kernel is."""
     type = memory.type
     assert is_memref(type), type
-    size = element_bytes(type)
-    rows, cols = (_size(entry, memory, dimension) for dimension in (0, 1))
-    width = entry.times(cols, size)
-    strides = type.get_strides()
+    size, strides = element_bytes(type), type.get_strides()
     assert strides is not None, type
+    rows, cols = (narrowed(b, size_of(b, memory, dimension)) for dimension in (0, 1))
+    pitch = width = times(b, cols, size)
     if strides[0] not in (None, DYNAMIC_INDEX):
-        pitch = entry.number(strides[0] * size)
-    else:
-        pitch = width if is_plain(type) else entry.times(_stride(entry, memory), size)
+        pitch = constant_i32(b, strides[0] * size)
+    elif not is_plain(type):
+        metadata = b.pure(ExtractStridedMetaDataOp, memory).owner
+        assert isinstance(metadata, ExtractStridedMetaDataOp), memory
+        pitch = times(b, narrowed(b, metadata.strides[0]), size)
     return Surface(memory, width, rows, pitch)
 
 
-def _size(entry: Entry, memory: SSAValue, dimension: int) -> SSAValue:
-    """Return a size of a memref, as i32."""
+def size_of(b: Builder, memory: SSAValue, dimension: int) -> SSAValue:
+    """Return a size of a memref, an index."""
     assert is_memref(memory.type), memory
     known = memory.type.get_shape()[dimension]
     if known != DYNAMIC_INDEX:
-        return entry.number(known)
-    number = entry.number(dimension, IndexType())
-    key = ("size", memory, dimension)
-    size = entry.once(key, lambda: DimOp(memory, number))
-    return entry.once((*key, i32), lambda: IndexCastOp(size, i32))
+        return b.constant(INDEX, known)
+    return b.pure(DimOp, memory, b.constant(INDEX, dimension))
 
 
-def _stride(entry: Entry, memory: SSAValue) -> SSAValue:
-    """Return the first stride of a memref, as i32."""
-    key = ("strides", memory)
-    found = entry.once(key, lambda: ExtractStridedMetaDataOp(memory)).owner
-    assert isinstance(found, ExtractStridedMetaDataOp), found
-    stride = found.strides[0]
-    return entry.once((*key, i32), lambda: IndexCastOp(stride, i32))
-
-
-def start_of(entry: Entry, op: coopmatrix.AccessOp) -> tuple[SSAValue, SSAValue]:
+def start_of(
+    known: IndexSums, b: Builder, op: coopmatrix.AccessOp
+) -> tuple[SSAValue, SSAValue]:
     """Return row and column in memory where a matrix begins, as i32."""
-    outer, inner = op.positions
-    return _narrow(entry, outer), _narrow(entry, inner)
-
-
-def _narrow(entry: Entry, value: SSAValue) -> SSAValue:
-    """Return an index as i32: surfaces have less than 2^24 rows and columns."""
-    if (known := constant_number(value)) is not None:
-        return entry.number(known)
-    return entry.after(value, i32, lambda: IndexCastOp(value, i32))
+    outer, inner = (narrowed(known.at(b, x), x) for x in op.positions)
+    return outer, inner
 
 
 def decide_matrix_channels(
     op: coopmatrix.LoadOp, tiling: DpasTiling
-) -> ChannelPlan | NoChannels:
+) -> ChannelPlan | Refusal:
     """Return how a matrix is loaded, or why not as slots that follow each other."""
     if (refusal := _refused_access(op) or _refused_alignment(op)) is not None:
         return refusal
@@ -343,28 +327,28 @@ def lines_of(op: coopmatrix.LoadOp) -> Lines:
     )
 
 
-def _refused_access(op: coopmatrix.LoadOp) -> NoChannels | None:
+def _refused_access(op: coopmatrix.LoadOp) -> Refusal | None:
     type = op.memory_type
     if type.memory_space not in (
         NoneAttr(),
         simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
     ):
-        return NoChannels(Missing.SPACE, f"it is in {type.memory_space}")
+        return Refusal(ChannelReason.SPACE, f"it is in {type.memory_space}")
     if op.volatile is not None or op.nontemporal is not None:
-        return NoChannels(Missing.SPECIAL, "it is one of them")
+        return Refusal(ChannelReason.SPECIAL, "it is one of them")
     if op.checked is not None:
-        return NoChannels(Missing.CHECKED, "along " + ", ".join(op.checked.data))
+        return Refusal(ChannelReason.CHECKED, "along " + ", ".join(op.checked.data))
     if type.element_type != op.matrix.element_type:
-        return NoChannels(Missing.POINTEE, str(type.element_type))
+        return Refusal(ChannelReason.POINTEE, str(type.element_type))
     if op.matrix_strides[1] != 1:
-        return NoChannels(Missing.STRIDE, f"{type} has no last stride of 1")
+        return Refusal(ChannelReason.STRIDE, f"{type} has no last stride of 1")
     if kernel_argument(op.memory) is None:
         what = "only an argument of a kernel can be checked by the host"
-        return NoChannels(Missing.ALIGNMENT, what)
+        return Refusal(ChannelReason.ALIGNMENT, what)
     return None
 
 
-def _refused_alignment(op: coopmatrix.LoadOp) -> NoChannels | None:
+def _refused_alignment(op: coopmatrix.LoadOp) -> Refusal | None:
     """Refuse memory whose lines may begin in the middle of 4 bytes."""
     type, size = op.memory_type, op.matrix.element_bits // 8
     strides = type.get_strides()
@@ -374,15 +358,15 @@ def _refused_alignment(op: coopmatrix.LoadOp) -> NoChannels | None:
             unknown = stride in (None, DYNAMIC_INDEX)
             if unknown or (stride or 0) * size % ALIGNMENT:
                 what = "not known" if unknown else f"{stride} elements"
-                return NoChannels(Missing.ALIGNMENT, f"a stride is {what}")
+                return Refusal(ChannelReason.ALIGNMENT, f"a stride is {what}")
     elif (last := type.get_shape()[-1]) != DYNAMIC_INDEX and (
         len(strides) > 1 and last * size % ALIGNMENT
     ):
-        return NoChannels(Missing.ALIGNMENT, f"rows are of {last} elements")
+        return Refusal(ChannelReason.ALIGNMENT, f"rows are of {last} elements")
     said = 1 if op.alignment is None else op.alignment.value.data
     known = ValueFacts().divisor(op.positions[-1])
     if said % ALIGNMENT and known * size % ALIGNMENT:
-        return NoChannels(Missing.ALIGNMENT, f"a position is a multiple of {known}")
+        return Refusal(ChannelReason.ALIGNMENT, f"a position is a multiple of {known}")
     return None
 
 
@@ -401,7 +385,7 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
         demands.add(number, Rule("pitch", ALIGNMENT // size))
 
 
-def place_of(b: Builder, op: coopmatrix.LoadOp) -> Place:
+def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     """Return where the messages of a load begin; nothing is checked."""
     size = Polynomial.constant(op.matrix.element_bits // 8)
     strides = strides_of(b, op.memory)
@@ -426,35 +410,25 @@ def strides_of(b: Builder, memory: SSAValue) -> list[Polynomial]:
         return [Polynomial.constant(x or 0) for x in known]
     found = [Polynomial.constant(1)]
     for dimension in range(len(type.get_shape()) - 1, 0, -1):
-        size = type.get_shape()[dimension]
-        step = Polynomial.constant(size)
-        if size == DYNAMIC_INDEX:
-            number = b.constant(IndexType(), dimension)
-            step = Polynomial.of(b.pure(DimOp, memory, number))
-        found.insert(0, found[0] * step)
+        size = Polynomial.of(size_of(b, memory, dimension))
+        found.insert(0, found[0] * size)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A place in a matrix."""
-
-    row: BoundedIndex
-    col: BoundedIndex
-
-
-def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:
+def positions_of(
+    b: Builder, op: coopmatrix.AccessOp, row: BoundedIndex, col: BoundedIndex
+) -> Values:
     """Return where an element is, in the coordinates of the memref."""
     *leading, first, second = op.positions
     match op.layout.data:
         case Layout.ROW_MAJOR:
-            outer, inner = at.row, at.col
+            outer, inner = row, col
         case Layout.COL_MAJOR:
-            outer, inner = at.col, at.row
+            outer, inner = col, row
         case Layout.PACKED:
             count = CHANNEL_BITS // op.matrix.element_bits
-            outer = b.divided(at.row, count)
-            inner = b.add(b.times(at.col, count), b.remainder(at.row, count))
+            outer = b.divided(row, count)
+            inner = b.add(b.times(col, count), b.remainder(row, count))
     return (*leading, _moved(b, first, outer), _moved(b, second, inner))
 
 
@@ -475,18 +449,10 @@ def checks(
     rank = op.memory_type.get_num_dims()
     return [
         # A negative position is a great number without sign.
-        b.compare("ult", positions[dimension], _size_index(b, op, dimension))
+        b.compare("ult", positions[dimension], size_of(b, op.memory, dimension))
         for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
         if axis in checked
     ]
-
-
-def _size_index(b: Builder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
-    """Return a size of the memref."""
-    size = op.memory_type.get_shape()[dimension]
-    if size != DYNAMIC_INDEX:
-        return b.constant(INDEX, size)
-    return b.pure(DimOp, op.memory, b.constant(INDEX, dimension))
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,30 +464,31 @@ class MatrixPlaces:
 
     op: coopmatrix.AccessOp
     tiling: DpasTiling
-    builder: Builder
 
     @property
     def element(self) -> Attribute:
         """The type of an element."""
         return self.tiling.registers.element
 
-    def of(self, s: Splitter, number: int) -> tuple[SSAValue | bool, Values]:
+    def of(
+        self, b: Builder, vector: int, at: SSAValue | int
+    ) -> tuple[SSAValue | bool, Values]:
         """Return whether an element of a lane is accessed, and its positions."""
-        b = self.builder
-        positions = positions_of(b, self.op, self._element(number))
+        assert isinstance(at, int), at  # only vectors of places are looped over
+        registers = self.tiling.registers
+        number = registers.distinct[vector * registers.length + at]
+        place = [
+            self._coordinate(b, dimension, start)
+            for dimension, start in enumerate(registers.coordinates[number])
+        ]
+        positions = positions_of(b, self.op, *place)
         return b.both(*checks(b, self.op, positions)), positions
 
-    def _element(self, number: int) -> Element:
-        """Return which element of the matrix is the one of a lane with a number."""
-        b, registers = self.builder, self.tiling.registers
-        own = registers.coordinates[registers.distinct[number]]
-        found: list[BoundedIndex] = []
-        for dimension, start in enumerate(own):
-            place = BoundedIndex(start)
-            bases = [x[dimension] for x in registers.layout.bases("lane")]
-            for each in fields(bases):
-                part = b.divided(b.lane(self.tiling.lanes), 1 << each.start)
-                part = b.remainder(part, 1 << each.width)
-                place = b.add(place, b.times(part, 1 << each.to))
-            found.append(place)
-        return Element(*found)
+    def _coordinate(self, b: Builder, dimension: int, start: int) -> BoundedIndex:
+        found = BoundedIndex(start)
+        bases = [x[dimension] for x in self.tiling.registers.layout.bases("lane")]
+        for each in fields(bases):
+            part = b.divided(b.lane(self.tiling.lanes), 1 << each.start)
+            part = b.remainder(part, 1 << each.width)
+            found = b.add(found, b.times(part, 1 << each.to))
+        return found

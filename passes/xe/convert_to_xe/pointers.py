@@ -42,9 +42,9 @@ from coopc.dialects import tt
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.tt.types import PtrType, bits_of, in_memory
+from coopc.ir.builder import Builder
 from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
-from coopc.passes.xe.convert_to_xe.entry import Entry
 
 MANY = 1 << 40
 """Elements that memory behind a pointer has, as far as anybody knows."""
@@ -65,45 +65,43 @@ def memref_of(value: SSAValue) -> Attribute:
 class Pointers:
     """The rules for scalar pointers, and what is behind them."""
 
-    entry: Entry
     moved: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
     )
     """For each memref that was moved, what it is in and the index of its start."""
 
-    def add(self, op: tt.AddPtrOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+    def add(
+        self, op: tt.AddPtrOp, s: Splitter, b: Builder
+    ) -> Sequence[Sequence[SSAValue]]:
         """A scalar pointer, moved."""
         (base,) = s.parts(op.ptr)
-        offset = s.insert(IndexCastOp(op.offset, IndexType())).result
+        offset = b.pure(IndexCastOp, op.offset, IndexType())
         if base in self.moved:
             base, before = self.moved[base]
-            offset = s.insert(AddiOp(before, offset)).result
-        assert is_memref(base.type), base
-        strided = StridedLayoutAttr([], None)
-        type = MemRefType(base.type.get_element_type(), [], strided)
-        new = ReinterpretCastOp.from_dynamic(base, [offset], [], [], type)
-        result = s.insert(new).result
+            offset = b.pure(AddiOp, before, offset)
+        result = b.pure(_cast_memory, base, offset, None)
         self.moved[result] = base, offset
         return [(result,)]
 
-    def view(self, memref: SSAValue) -> SSAValue:
+    def view(self, b: Builder, memref: SSAValue) -> SSAValue:
         """Return all elements behind a pointer, as a memref of rank 1."""
-        base, offset = self.moved.get(memref, (memref, None))
-        assert is_memref(base.type), base
-        element = base.type.get_element_type()
-
-        def make() -> Operation:
-            strided = StridedLayoutAttr([1], None)
-            layout = NoneAttr() if offset is None else strided
-            type = MemRefType(element, [MANY], layout)
-            return ReinterpretCastOp.from_dynamic(
-                base, [0 if offset is None else offset], [MANY], [1], type
-            )
-
-        return self.entry.after(memref, "view", make)
+        return b.pure(_cast_memory, *self.moved.get(memref, (memref, 0)), MANY)
 
 
-def same_pointer(op: tt.BitcastOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+def _cast_memory(base: SSAValue, offset: SSAValue | int, size: int | None) -> Operation:
+    """Return memory from an offset on: of rank 1 and some size, or of rank 0."""
+    assert is_memref(base.type), base
+    sizes = [] if size is None else [size]
+    strides = [1 for _ in sizes]
+    is_plain = size is not None and offset == 0
+    layout = NoneAttr() if is_plain else StridedLayoutAttr(strides, None)
+    type = MemRefType(base.type.get_element_type(), sizes, layout)
+    return ReinterpretCastOp.from_dynamic(base, [offset], sizes, strides, type)
+
+
+def same_pointer(
+    op: tt.BitcastOp, s: Splitter, b: Builder
+) -> Sequence[Sequence[SSAValue]]:
     """What the pointer is that was cast."""
     source, result = element_of(op.src.type), element_of(op.result.type)
     if not isinstance(source, PtrType) or not isinstance(result, PtrType):
@@ -123,14 +121,14 @@ def memory_of(value: SSAValue) -> Attribute:
     return in_memory(value.type.pointee)
 
 
-def cast(s: Splitter, value: SSAValue, element: Attribute) -> SSAValue:
+def cast(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
     """Return numbers, or a number, with the same bits as another type."""
     source = element_of(value.type)
     if source == element:
         return value
-    type = shaped(value.type, element)
+    make = BitcastOp
     if source == i1:
-        return s.insert(ExtUIOp(value, type)).result  # pyright: ignore[reportArgumentType]
-    if element == i1:
-        return s.insert(TruncIOp(value, type)).result  # pyright: ignore[reportArgumentType]
-    return s.insert(BitcastOp(value, type)).result
+        make = ExtUIOp
+    elif element == i1:
+        make = TruncIOp
+    return b.pure(make, value, shaped(value.type, element))

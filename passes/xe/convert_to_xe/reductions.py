@@ -11,32 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    IndexType,
-    VectorType,
-)
-from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import is_tensor
-from coopc.ir.facts import constant_number
+from coopc.ir.builder import INDEX, Builder
 from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, row_major, too_large
-from coopc.passes.xe.convert_to_xe.layout_to_arith import field_value, fields, together
-from coopc.passes.xe.convert_to_xe.registers import (
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, barrier, too_large
+from coopc.passes.xe.convert_to_xe.layout_to_arith import of_bases, row_major, times
+from coopc.passes.xe.convert_to_xe.vectors import (
+    component,
+    constant_i32,
     gathered,
     length_of,
     packed,
+    splat,
     unpacked,
-    vector_type,
+    with_component,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
@@ -120,151 +117,132 @@ def kept_layout(layout: LinearLayout, axis: int) -> LinearLayout:
 class Reductions:
     """The rule."""
 
-    entry: Entry
     memory: GroupMemory
 
-    def reduce(self, op: tt.ReduceOp, s: Splitter) -> Sequence[Sequence[SSAValue]]:
+    def reduce(
+        self, op: tt.ReduceOp, s: Splitter, b: Builder
+    ) -> Sequence[Sequence[SSAValue]]:
         """Combine registers, then lanes, then subgroups."""
         if (reason := _why_not(op)) is not None:
             raise Refused(op, reason)
         targets = [target_of(op, at) for at in range(len(op.srcs))]
-        columns = [self._copies(op, at, targets[at], s) for at in range(len(op.srcs))]
-        rows = [self._within(op, each, s) for each in zip(*columns, strict=True)]
-        found = [self._across(op, row, s) for row in rows]
+        columns = [_copies(op, at, targets[at], s, b) for at in range(len(op.srcs))]
+        rows = [_within(op, each, b) for each in zip(*columns, strict=True)]
+        found = [_across(op, row, b) for row in rows]
         if warp_bits(registers_of(op.srcs[0]), op.axis.value.data):
-            found = self._through_memory(op, targets, found, s)
+            found = self._through_memory(op, targets, found, b)
         results: list[Sequence[SSAValue]] = []
         for at, (result, target) in enumerate(zip(op.res, targets, strict=True)):
             vectors = [row[at] for row in found]
             if is_tensor(result.type):
-                results.append(packed(s, target, vectors))
+                results.append(packed(b, target, vectors))
             else:
-                first = s.insert(ExtractOp(vectors[0], [0], target.element)).result
-                results.append([first])
+                results.append([component(b, vectors[0], 0)])
         return results
-
-    def _copies(
-        self, op: tt.ReduceOp, at: int, target: RegisterLayout, s: Splitter
-    ) -> list[list[SSAValue]]:
-        """Return for each vector of the result the vectors that it is combined of."""
-        axis = op.axis.value.data
-        source = registers_of(op.srcs[at])
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for element, position in source.position.items():
-            kept = (*element[:axis], *element[axis + 1 :])
-            groups.setdefault(kept, []).append(position)
-        lists = [groups[target.coordinates[x]] for x in target.distinct]
-        vectors = unpacked(s, source, s.parts(op.srcs[at]))
-        copies = [
-            gathered(s, vectors, [each[copy] for each in lists], target.length)
-            for copy in range(len(lists[0]))
-        ]
-        return [list(each) for each in zip(*copies, strict=True)]
-
-    def _within(
-        self, op: tt.ReduceOp, sources: Sequence[list[SSAValue]], s: Splitter
-    ) -> list[SSAValue]:
-        """Combine the vectors of one lane, as a tree."""
-        level = [list(each) for each in zip(*sources, strict=True)]
-        while len(level) > 1:
-            pairs = zip(level[::2], level[1::2], strict=True)
-            level = [combined(op, x, y, s) for x, y in pairs]
-        return level[0]
-
-    def _across(
-        self, op: tt.ReduceOp, values: list[SSAValue], s: Splitter
-    ) -> list[SSAValue]:
-        """Combine the vectors of all lanes along the axis."""
-        axis = op.axis.value.data
-        bases = registers_of(op.srcs[0]).layout.bases("lane")
-        bits = [bit for bit, basis in enumerate(bases) if basis[axis]]
-        combiner = op.combiner
-        kind = None if combiner is None else KINDS.get(type(combiner))
-        if kind is not None and len(values) == 1 and len(bits) == len(bases):
-            return [reduced(s, values[0], *kind)]
-        for bit in bits:
-            distance = self.entry.number(1 << bit, IndexType())
-            mode = simt.ShuffleMode.XOR
-            others = [
-                s.insert(simt.ShuffleOp(mode, each, distance)).result for each in values
-            ]
-            values = combined(op, values, others, s)
-        return values
 
     def _through_memory(
         self,
         op: tt.ReduceOp,
         targets: Sequence[RegisterLayout],
         rows: Sequence[list[SSAValue]],
-        s: Splitter,
+        b: Builder,
     ) -> list[list[SSAValue]]:
         """Combine what all subgroups along the axis have, the same way in each."""
         axis = op.axis.value.data
         source = registers_of(op.srcs[0])
         bits = warp_bits(source, axis)
         kept = row_count(source, axis)
-        memories = self._memories(targets, kept << len(bits))
-        places = row_major(self.entry, targets[0])
-        own = self._moved(places, self._along(bits), kept)
-        self.memory.barrier(s)
+        memories = [
+            self.memory.of(target.element, kept << len(bits), number)
+            for number, target in enumerate(targets)
+        ]
+        places = row_major(b, targets[0])
+        own = _moved(b, places, times(b, _number_along(b, bits), kept))
+        barrier(b)
         layout = kept_layout(source.layout, axis)
         stays = without_bases(layout, "warp", bits)
         for at, memory in enumerate(memories):
-            self.memory.store(s, memory, [row[at] for row in rows], own, stays)
-        self.memory.barrier(s)
+            self.memory.store(b, memory, [row[at] for row in rows], own, stays)
+        barrier(b)
         found: list[list[SSAValue]] = []
         for number in range(1 << len(bits)):
-            there = self._moved(places, self.entry.number(number), kept)
+            there = places
+            if number:
+                there = _moved(b, places, constant_i32(b, number * kept))
             columns = [
-                self.memory.load(s, memory, target, there)
+                self.memory.load(b, memory, target, there)
                 for memory, target in zip(memories, targets, strict=True)
             ]
             loaded = [list(row) for row in zip(*columns, strict=True)]
             if found:
                 pairs = zip(found, loaded, strict=True)
-                found = [combined(op, x, y, s) for x, y in pairs]
+                found = [combined(op, x, y, b) for x, y in pairs]
             else:
                 found = loaded
         return found
 
-    def _memories(
-        self, targets: Sequence[RegisterLayout], count: int
-    ) -> list[SSAValue]:
-        """Return memory for each result, all different."""
-        return [
-            self.memory.of(target.element, count, number)
-            for number, target in enumerate(targets)
-        ]
 
-    def _along(self, bits: Sequence[int]) -> SSAValue:
-        """Return the number of a subgroup among those along the axis, an i32."""
-        found: SSAValue | None = None
-        columns = [0] * (max(bits) + 1)
-        for number, bit in enumerate(bits):
-            columns[bit] = 1 << number
-        for each in fields(columns):
-            # One more bit than there are: so that it is always masked.
-            term = field_value(self.entry, "warp", each, len(columns) + 1)
-            if found is None:
-                found = term
-            else:
-                found = together(self.entry, found, term, overlap=False)
-        assert found is not None, bits
-        return found
+def _copies(
+    op: tt.ReduceOp, at: int, target: RegisterLayout, s: Splitter, b: Builder
+) -> list[list[SSAValue]]:
+    """Return for each vector of the result the vectors that it is combined of."""
+    axis = op.axis.value.data
+    source = registers_of(op.srcs[at])
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for element, position in source.position.items():
+        kept = (*element[:axis], *element[axis + 1 :])
+        groups.setdefault(kept, []).append(position)
+    lists = [groups[target.coordinates[x]] for x in target.distinct]
+    vectors = unpacked(b, source, s.parts(op.srcs[at]))
+    copies = [
+        gathered(b, vectors, [each[copy] for each in lists], target.length)
+        for copy in range(len(lists[0]))
+    ]
+    return [list(each) for each in zip(*copies, strict=True)]
 
-    def _moved(
-        self, places: Sequence[SSAValue], number: SSAValue, kept: int
-    ) -> list[SSAValue]:
-        """Return places in the part of memory of a subgroup."""
-        entry = self.entry
-        start = entry.times(number, kept)
-        if constant_number(start) == 0:
-            return list(places)
-        wide = vector_type(places[0])
-        all = entry.once(("all", start, wide), lambda: BroadcastOp(start, wide))
-        return [
-            entry.once(("+", x, all), partial(arith.AddiOp, x, all)) for x in places
-        ]
+
+def _within(
+    op: tt.ReduceOp, sources: Sequence[list[SSAValue]], b: Builder
+) -> list[SSAValue]:
+    """Combine the vectors of one lane, as a tree."""
+    level = [list(each) for each in zip(*sources, strict=True)]
+    while len(level) > 1:
+        pairs = zip(level[::2], level[1::2], strict=True)
+        level = [combined(op, x, y, b) for x, y in pairs]
+    return level[0]
+
+
+def _across(op: tt.ReduceOp, values: list[SSAValue], b: Builder) -> list[SSAValue]:
+    """Combine the vectors of all lanes along the axis."""
+    axis = op.axis.value.data
+    bases = registers_of(op.srcs[0]).layout.bases("lane")
+    bits = [bit for bit, basis in enumerate(bases) if basis[axis]]
+    combiner = op.combiner
+    kind = None if combiner is None else KINDS.get(type(combiner))
+    if kind is not None and len(values) == 1 and len(bits) == len(bases):
+        return [reduced(b, values[0], *kind)]
+    for bit in bits:
+        distance = b.constant(INDEX, 1 << bit)
+        mode = simt.ShuffleMode.XOR
+        others = [b.pure(simt.ShuffleOp, mode, each, distance) for each in values]
+        values = combined(op, values, others, b)
+    return values
+
+
+def _number_along(b: Builder, bits: Sequence[int]) -> SSAValue:
+    """Return the number of a subgroup among those along the axis, an i32."""
+    bases = [0] * (max(bits) + 1)
+    for number, bit in enumerate(bits):
+        bases[bit] = 1 << number
+    # One more bit than there are: so that it is always masked.
+    found = of_bases(b, "warp", [*bases, 0]).value
+    assert found is not None, bits
+    return found
+
+
+def _moved(b: Builder, places: Sequence[SSAValue], by: SSAValue) -> list[SSAValue]:
+    """Return places in the part of memory of a subgroup."""
+    return [b.pure(arith.AddiOp, x, splat(b, by, length_of(x))) for x in places]
 
 
 def target_of(op: tt.ReduceOp, at: int) -> RegisterLayout:
@@ -298,27 +276,23 @@ def without_bases(layout: LinearLayout, name: str, bits: Sequence[int]) -> Linea
 
 
 def reduced(
-    s: Splitter, vector: SSAValue, kind: simt.ReduceKind, signed: bool
+    b: Builder, vector: SSAValue, kind: simt.ReduceKind, signed: bool
 ) -> SSAValue:
     """Return a vector reduced over all lanes, a component at a time.
 
     OpenCL has no reductions of vectors.
     """
-    element = vector_type(vector).get_element_type()
-    found = vector
     for at in range(length_of(vector)):
-        one = s.insert(ExtractOp(vector, [at], element)).result
-        total = s.insert(simt.ReduceOp(kind, one, signed)).result
-        found = s.insert(InsertOp(total, found, [at])).result
-    return found
+        total = b.pure(simt.ReduceOp, kind, component(b, vector, at), signed)
+        vector = with_component(b, vector, at, total)
+    return vector
 
 
 def combined(
-    op: tt.ReduceOp, one: Sequence[SSAValue], other: Sequence[SSAValue], s: Splitter
+    op: tt.ReduceOp, one: Sequence[SSAValue], other: Sequence[SSAValue], b: Builder
 ) -> list[SSAValue]:
     """Return vectors combined as the region of a reduction combines elements."""
-    block = op.combine.block
-    shape = vector_type(one[0]).get_shape()
+    block, length = op.combine.block, length_of(one[0])
     meaning: dict[SSAValue, SSAValue] = dict(
         zip(block.args, (*one, *other), strict=True)
     )
@@ -326,20 +300,18 @@ def combined(
     def meant(value: SSAValue) -> SSAValue:
         """What a value is; one from outside of the region is the same for all."""
         if value not in meaning:
-            wide = VectorType(value.type, shape)
-            meaning[value] = s.insert(BroadcastOp(value, wide)).vector
+            meaning[value] = splat(b, value, length)
         return meaning[value]
 
     for each in block.ops:
         if isinstance(each, tt.ReduceReturnOp):
             return [meant(value) for value in each.operands]
         if isinstance(each, arith.ConstantOp):
-            scalar = s.insert(each.clone()).result
-            scalar_wide = BroadcastOp(scalar, VectorType(scalar.type, shape))
-            meaning[each.result] = s.insert(scalar_wide).vector
+            scalar = b.pure(arith.ConstantOp, each.value)
+            meaning[each.result] = splat(b, scalar, length)
             continue
-        types: list[Attribute] = [VectorType(x.type, shape) for x in each.results]
-        new = s.insert(
+        types: list[Attribute] = [VectorType(x.type, [length]) for x in each.results]
+        new = b.effect(
             type(each).create(
                 operands=[meant(value) for value in each.operands],
                 result_types=types,

@@ -13,22 +13,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
-from xdsl.dialects.arith import AndIOp, ConstantOp, IndexCastOp
-from xdsl.dialects.builtin import IndexType, VectorType, i1, i64
-from xdsl.dialects.scf import ForOp, IfOp, YieldOp
-from xdsl.dialects.vector import BroadcastOp, ExtractOp, InsertOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.arith import AndIOp, IndexCastOp
+from xdsl.dialects.builtin import IndexType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.ir.builder import constant_attr
-from coopc.ir.split_values import Splitter
-from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory
+from coopc.ir.builder import BoundedIndex, Builder
+from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first
 from coopc.passes.xe.convert_to_xe.pointers import cast
-from coopc.passes.xe.convert_to_xe.registers import (
+from coopc.passes.xe.convert_to_xe.vectors import (
+    component,
     length_of,
     packed,
+    splat,
     unpacked,
-    zeros,
+    with_component,
 )
 from coopc.passes.xe.register_layout import RegisterLayout
 
@@ -38,6 +36,8 @@ Read: TypeAlias = Callable[[Values], Operation]
 """From the indices of an element to its load."""
 Write: TypeAlias = Callable[[SSAValue, Values], Operation]
 """From an element and its indices to its store, or its update."""
+Access: TypeAlias = Callable[[SSAValue | int, Values], Operation]
+"""From a component of a vector, and its indices, to its load or update."""
 
 MOST_UNROLLED = 128
 """Elements of a lane that are accessed each by itself; more would be too much code."""
@@ -51,8 +51,8 @@ class Places(Protocol):
         """The type of an element in memory."""
         ...
 
-    def of(self, s: Splitter, number: int) -> tuple[Flag, Values]:
-        """Return whether the element of a number is accessed, and its indices."""
+    def of(self, b: Builder, vector: int, at: SSAValue | int) -> tuple[Flag, Values]:
+        """Return whether a component of a vector is accessed, and its indices."""
         ...
 
 
@@ -65,56 +65,36 @@ class VectorPlaces:
     """Vectors of i64."""
     masks: Values | None
     """Vectors of i1; None where all are there."""
-    flag: SSAValue | None = None
-    """Whether a lane accesses any, where there are no masks; None if all lanes do."""
+    flag: Flag = True
+    """Whether a lane accesses any, where there are no masks."""
 
-    def of(self, s: Splitter, number: int) -> tuple[Flag, Values]:
-        """Return whether the element of a number is accessed, and its index."""
-        vector, at = divmod(number, length_of(self.offsets[0]))
-        one = s.insert(ExtractOp(self.offsets[vector], [at], i64)).result
-        index = s.insert(IndexCastOp(one, IndexType())).result
-        if self.masks is None:
-            return True if self.flag is None else self.flag, [index]
-        flag = s.insert(ExtractOp(self.masks[vector], [at], i1)).result
+    def of(self, b: Builder, vector: int, at: SSAValue | int) -> tuple[Flag, Values]:
+        """See `Places`."""
+        offset = component(b, self.offsets[vector], at)
+        index = b.pure(IndexCastOp, offset, IndexType())
+        flag = self.flag
+        if self.masks is not None:
+            flag = component(b, self.masks[vector], at)
         return flag, [index]
 
-    def in_loop(
-        self, number: int, at: SSAValue
-    ) -> tuple[list[Operation], SSAValue | None, SSAValue]:
-        """Return the same for an element of a vector, as operations in no block yet.
-
-        Returns:
-            Operations, whether the element is accessed (None where it always is), and
-            its index.
-        """
-        offset = ExtractOp(self.offsets[number], [at], i64)
-        index = IndexCastOp(offset.result, IndexType())
-        if self.masks is None:
-            return [offset, index], self.flag, index.result
-        flag = ExtractOp(self.masks[number], [at], i1)
-        return [flag, offset, index], flag.result, index.result
-
-    def where(self, entry: Entry, s: Splitter, flag: SSAValue | None) -> VectorPlaces:
-        """Return them for lanes in which a flag is true; None for all lanes."""
-        if flag is None or self.masks is None:
+    def where(self, b: Builder, flag: Flag) -> VectorPlaces:
+        """Return them for lanes in which a flag is true."""
+        if self.masks is None or isinstance(flag, bool):
             return replace(self, flag=flag)
-        type = VectorType(i1, [length_of(self.offsets[0])])
-        all = entry.once(("all", flag, type), lambda: BroadcastOp(flag, type))
-        both = [s.insert(AndIOp(mask, all)).result for mask in self.masks]
-        return replace(self, masks=both)
+        all = splat(b, flag, length_of(self.offsets[0]))
+        return replace(self, masks=[b.pure(AndIOp, x, all) for x in self.masks])
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ScalarAccess:
     """The accesses of one kernel."""
 
-    entry: Entry
     in_loops: bool = False
     """Whether elements are accessed in loops even where they are few."""
 
     def load(
         self,
-        s: Splitter,
+        b: Builder,
         registers: RegisterLayout,
         places: Places,
         read: Read,
@@ -123,45 +103,47 @@ class ScalarAccess:
         """Load a tensor or a matrix; return its pieces.
 
         Args:
-            s: in front of the access.
+            b: in front of the access.
             registers: what a lane holds of it.
             places: where its elements are.
             read: makes the load of an element.
             other: vectors of what elements are that are not loaded; None for 0.
         """
-        kept = places.element
-        starts = [zeros(self.entry, VectorType(kept, [registers.length]))]
-        starts *= registers.vectors
+        starts: Sequence[SSAValue | None] = [None] * registers.vectors
         if other is not None:
-            starts = [cast(s, each, kept) for each in other]
+            starts = [cast(b, each, places.element) for each in other]
 
-        def make(number: int, at: SSAValue | int, where: Values) -> list[Operation]:
-            return [read(where)]
+        def load(at: SSAValue | int, where: Values) -> Operation:
+            return read(where)
 
-        found = self._gathered(s, registers, places, starts, make, other is not None)
-        return packed(s, registers, [cast(s, x, registers.element) for x in found])
+        found = [
+            self._gathered(b, registers, number, places, load, start)
+            for number, start in enumerate(starts)
+        ]
+        return packed(b, registers, [cast(b, x, registers.element) for x in found])
 
     def update(
         self,
-        s: Splitter,
+        b: Builder,
         registers: RegisterLayout,
         pieces: Values,
         places: Places,
         change: Write,
     ) -> list[SSAValue]:
         """Change memory by each element; return the vectors of what was there, or 0."""
-        vectors = unpacked(s, registers, pieces)
 
-        def make(number: int, at: SSAValue | int, where: Values) -> list[Operation]:
-            one = ExtractOp(vectors[number], [at], registers.element)
-            return [one, change(one.result, where)]
+        def updated(number: int, vector: SSAValue) -> SSAValue:
+            def update(at: SSAValue | int, where: Values) -> Operation:
+                return change(component(b, vector, at), where)
 
-        starts = [zeros(self.entry, registers.vector)] * registers.vectors
-        return self._gathered(s, registers, places, starts, make, is_kept=False)
+            return self._gathered(b, registers, number, places, update)
+
+        vectors = unpacked(b, registers, pieces)
+        return [updated(number, vector) for number, vector in enumerate(vectors)]
 
     def store(
         self,
-        s: Splitter,
+        b: Builder,
         registers: RegisterLayout,
         pieces: Values,
         places: Places,
@@ -172,176 +154,90 @@ class ScalarAccess:
         Of several that have an element others may have loaded it again, from where it
         is stored, after it was.
         """
-        kept, places = places.element, self.by_the_first(s, registers, places)
-        vectors = [cast(s, x, kept) for x in unpacked(s, registers, pieces)]
-        for number, vector in enumerate(vectors):
+        kept, places = places.element, by_the_first(b, registers, places)
+        for number, piece in enumerate(unpacked(b, registers, pieces)):
+            self._store(b, registers, number, cast(b, piece, kept), places, write)
 
-            def make(at: SSAValue | int, where: Values, vector: SSAValue = vector):
-                one = ExtractOp(vector, [at], kept)
-                return [one, write(one.result, where)]
+    def _store(
+        self,
+        b: Builder,
+        registers: RegisterLayout,
+        number: int,
+        vector: SSAValue,
+        places: Places,
+        write: Write,
+    ) -> None:
+        def store(at: SSAValue | int, now: Values) -> Values:
+            flag, where = places.of(b, number, at)
+            b.effect_where(flag, lambda: write(component(b, vector, at), where))
+            return now
 
-            if (loop := self._loop_over(registers, places)) is not None:
-                self._store_in_loop(s, loop, number, make)
-                continue
-            for at in range(registers.length):
-                flag, where = places.of(s, number * registers.length + at)
-                guarded(s, flag, make(at, where))
-
-    def by_the_first(
-        self, s: Splitter, registers: RegisterLayout, places: Places
-    ) -> Places:
-        """Return places for the first lanes only that have an element."""
-        flag = GroupMemory(self.entry).is_first(registers.layout)
-        if flag is None:
-            return places
-        assert isinstance(places, VectorPlaces), places
-        return places.where(self.entry, s, flag)
+        self._for_components(b, registers, places, (), store)
 
     def _gathered(
         self,
-        s: Splitter,
+        b: Builder,
         registers: RegisterLayout,
+        number: int,
         places: Places,
-        starts: Values,
-        make: Callable[[int, SSAValue | int, Values], list[Operation]],
-        is_kept: bool,
-    ) -> list[SSAValue]:
-        """Return vectors of what the last operation that is made for an element gives.
+        access: Access,
+        start: SSAValue | None = None,
+    ) -> SSAValue:
+        """Return a vector of what accesses give, and of `start`, or 0, elsewhere.
 
         Args:
-            s: in front of the access.
+            b: in front of the access.
             registers: what a lane holds.
+            number: of the vector.
             places: where the elements are.
-            starts: vectors that elements are put into.
-            make: from the vector, the place in it and indices to operations.
-            is_kept: whether what is not accessed is that of `starts`, not 0.
+            access: from a component and its indices to its access.
+            start: what elements are that are not accessed.
         """
-        found: list[SSAValue] = []
-        for number, vector in enumerate(starts):
-            if (loop := self._loop_over(registers, places)) is not None:
-                found.append(self._found_in_loop(s, loop, number, vector, make))
-                continue
-            start, type = vector, places.element
-            for at in range(registers.length):
-                flag, where = places.of(s, number * registers.length + at)
-                otherwise = ExtractOp(start, [at], type) if is_kept else None
-                value = guarded(
-                    s,
-                    flag,
-                    make(number, at, where),
-                    otherwise or self._zero(type),
+
+        def put(at: SSAValue | int, now: Values) -> Values:
+            (vector,), (flag, where) = now, places.of(b, number, at)
+
+            def accessed() -> SSAValue:
+                return b.effect(access(at, where)).results[0]
+
+            if not isinstance(at, int):  # the vector as it is is what else there is
+                return b.branch(
+                    flag, lambda: [with_component(b, vector, at, accessed())], now
                 )
-                assert value is not None, s.op
-                vector = s.insert(InsertOp(value, vector, [at])).result
-            found.append(vector)
-        return found
+            other = zero if start is None else component(b, start, at)
+            (value,) = b.branch(flag, lambda: [accessed()], [other])
+            return [with_component(b, vector, at, value)]
 
-    def _zero(self, type: Attribute) -> SSAValue:
-        """Return a scalar 0."""
-        zero = constant_attr(type, 0)
-        return self.entry.once(("zero", type), lambda: ConstantOp(zero))
+        zero = b.constant(places.element, 0)
+        zeros = b.constant(VectorType(places.element, [registers.length]), 0)
+        carried = [zeros if start is None else start]
+        return self._for_components(b, registers, places, carried, put)[0]
 
-    def _loop_over(
-        self, registers: RegisterLayout, places: Places
-    ) -> VectorPlaces | None:
-        """Return places to loop over; None where each element is accessed by itself."""
+    def _for_components(
+        self,
+        b: Builder,
+        registers: RegisterLayout,
+        places: Places,
+        carried: Values,
+        body: Callable[[SSAValue | int, Values], Values],
+    ) -> Values:
+        """Run a body for all components of a vector, in a loop where they are many."""
         is_short = len(registers.distinct) <= MOST_UNROLLED
-        if not isinstance(places, VectorPlaces) or (is_short and not self.in_loops):
-            return None
-        return places
+        if isinstance(places, VectorPlaces) and (self.in_loops or not is_short):
 
-    def _found_in_loop(
-        self,
-        s: Splitter,
-        places: VectorPlaces,
-        number: int,
-        start: SSAValue,
-        make: Callable[[int, SSAValue | int, Values], list[Operation]],
-    ) -> SSAValue:
-        """Return a vector with what the last operation gives where a mask is true."""
-        block = Block(arg_types=[IndexType(), start.type])
-        at, before = block.args
-        ops, flag, index = places.in_loop(number, at)
-        made = make(number, at, [index])
-        put = InsertOp(made[-1].results[0], before, [at])
-        if flag is None:
-            block.add_ops([*ops, *made, put, YieldOp(put.result)])
-        else:
-            then = Region(Block([*made, put, YieldOp(put.result)]))
-            otherwise = Region(Block([YieldOp(before)]))
-            choose = IfOp(flag, [start.type], then, otherwise)
-            block.add_ops([*ops, choose, YieldOp(choose.results[0])])
-        return self._loop(s, length_of(start), [start], block).results[0]
+            def round(at: BoundedIndex, now: Values) -> Values:
+                return body(b.index(at) if at.known is None else at.known, now)
 
-    def _store_in_loop(
-        self,
-        s: Splitter,
-        places: VectorPlaces,
-        number: int,
-        make: Callable[[SSAValue | int, Values], list[Operation]],
-    ) -> None:
-        """Store a vector where a mask is true."""
-        block = Block(arg_types=[IndexType()])
-        (at,) = block.args
-        ops, flag, index = places.in_loop(number, at)
-        made = make(at, [index])
-        if flag is None:
-            block.add_ops([*ops, *made, YieldOp()])
-        else:
-            then = Region(Block([*made, YieldOp()]))
-            block.add_ops([*ops, IfOp(flag, [], then), YieldOp()])
-        self._loop(s, length_of(places.offsets[number]), [], block)
-
-    def _loop(
-        self, s: Splitter, count: int, starts: list[SSAValue], block: Block
-    ) -> ForOp:
-        """Insert a loop over the elements of a vector."""
-        zero, end, one = (self.entry.number(x, IndexType()) for x in (0, count, 1))
-        for op in block.walk():
-            op.location = s.op.location
-        return s.insert(ForOp(zero, end, one, starts, block))
+            return b.loop(registers.length, carried, round, name="at")
+        for at in range(registers.length):
+            carried = body(at, carried)
+        return carried
 
 
-def guarded(
-    s: Splitter,
-    flag: Flag,
-    ops: Sequence[Operation],
-    otherwise: Operation | SSAValue | None = None,
-) -> SSAValue | None:
-    """Put operations where a flag is true; return what the last one gives, else other.
-
-    Args:
-        s: in front of the access.
-        flag: whether they are executed.
-        ops: in no block yet.
-        otherwise: what is given where they are not: a value, or an operation that is
-            executed only there.
-    """
+def by_the_first(b: Builder, registers: RegisterLayout, places: Places) -> Places:
+    """Return places for the first lanes only that have an element."""
+    flag = is_first(b, registers.layout)
     if flag is True:
-        for op in ops:
-            s.insert(op)
-        return ops[-1].results[0] if ops[-1].results else None
-    apart = [otherwise] if isinstance(otherwise, Operation) else []
-    other = otherwise.results[0] if isinstance(otherwise, Operation) else otherwise
-    if flag is False:
-        for op in reversed(ops):
-            op.erase()
-        for op in apart:
-            s.insert(op)
-        return other
-    results = list[SSAValue](ops[-1].results)
-    then = Region(Block([*ops, YieldOp(*results)]))
-    if not results:
-        new = IfOp(flag, [], then)
-    else:
-        assert other is not None, s.op
-        new = IfOp(
-            flag,
-            [x.type for x in results],
-            then,
-            Region(Block([*apart, YieldOp(other)])),
-        )
-    for op in new.walk():
-        op.location = s.op.location
-    s.insert(new)
-    return new.results[0] if new.results else None
+        return places
+    assert isinstance(places, VectorPlaces), places
+    return places.where(b, flag)

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from xdsl.dialects.arith import AddiOp, AndIOp, ConstantOp, IndexCastOp, ShLIOp, ShRSIOp
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
+from xdsl.dialects.arith import AddiOp, AndIOp, IndexCastOp, ShLIOp, ShRSIOp
+from xdsl.dialects.builtin import IndexType, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import DimOp
 from xdsl.dialects.scf import ForOp
@@ -32,9 +32,11 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, tt
+from coopc.ir.builder import Builder
 from coopc.ir.facts import constant_number
-from coopc.passes.xe.convert_to_xe.entry import Entry
+from coopc.passes.xe.convert_to_xe.layout_to_arith import narrowed
 from coopc.passes.xe.convert_to_xe.tensor_memory import plan_of
+from coopc.passes.xe.convert_to_xe.vectors import constant_i32
 
 
 def wanted(func: FuncOp) -> Iterator[tuple[BlockArgument, int]]:
@@ -62,63 +64,51 @@ def is_counter(value: SSAValue, shift: int) -> bool:
     return None not in (start, step) and (start or 0) % unit == (step or 0) % unit == 0
 
 
-def scale_loop_ivs(func: FuncOp, entry: Entry) -> None:
+def scale_loop_ivs(func: FuncOp) -> None:
     """Make loops count in the units that their transposed loads want."""
     for counter, shift in list(wanted(func)):
-        scale_loop_iv(counter, shift, entry)
+        scale_loop_iv(counter, shift)
 
 
-def scale_loop_iv(counter: BlockArgument, shift: int, entry: Entry) -> None:
+def scale_loop_iv(counter: BlockArgument, shift: int) -> None:
     """Make one loop count in units of two to a power."""
     loop = counter.block.parent_op()
     assert isinstance(loop, ForOp), loop
     start, step = constant_number(loop.lb), constant_number(loop.step)
     assert start is not None, loop
     assert step is not None, loop
-    uses, amount = [*counter.uses], entry.number(shift)
+    before, uses = Builder.at(loop), [*counter.uses]
+    amount = constant_i32(before, shift)
     whole = ShLIOp(counter, amount)
     whole.result.name_hint = counter.name_hint
     Rewriter.insert_op(whole, InsertPoint.at_start(counter.block))
     for use in uses:
         use.operation.operands[use.index] = whole.result
     for operand, value in ((0, start >> shift), (2, step >> shift)):
-        loop.operands[operand] = entry.number(value)
-    loop.operands[1] = rounded_up(loop, shift, entry)
-    entry.made[whole.result, ("/", shift)] = counter
-
-
-def rounded_up(loop: ForOp, shift: int, entry: Entry) -> SSAValue:
-    """Return the end of a loop in units, without overflow: end / 2 + (end & 1)."""
-    end, amount = loop.ub, entry.number(shift)
-    floor = ShRSIOp(end, amount)
-    mask = ConstantOp(IntegerAttr((1 << shift) - 1, i32))
-    rest = AndIOp(end, mask.result)
-    up = AddiOp(rest.result, mask.result)
-    more = ShRSIOp(up.result, amount)
-    total = AddiOp(floor.result, more.result)
-    Rewriter.insert_op([floor, mask, rest, up, more, total], InsertPoint.before(loop))
-    return total.result
+        loop.operands[operand] = constant_i32(before, value)
+    # The end in units, rounded up without overflow: end / 2 + ((end & 1) + 1) / 2.
+    mask = constant_i32(before, (1 << shift) - 1)
+    rest = before.pure(AddiOp, before.pure(AndIOp, loop.ub, mask), mask)
+    floor, more = (before.pure(ShRSIOp, x, amount) for x in (loop.ub, rest))
+    loop.operands[1] = before.pure(AddiOp, floor, more)
 
 
 MOST = 1 << 24
 """Rows of a surface, and bytes of one of its rows, are less."""
 
 
-def narrow_loops(
-    root: Operation, messages: Mapping[Operation, int], entry: Entry
-) -> None:
+def narrow_loops(root: Operation, messages: Mapping[Operation, int]) -> None:
     """Let the loops of a function count in 32 bits where only messages need them.
 
     Args:
         root: the function.
         messages: the accesses that are messages of 2D blocks, and by what power of two
             they divide their columns.
-        entry: of the function.
     """
     surfaces = {op.memory for op in messages if isinstance(op, coopmatrix.AccessOp)}
     for op in list(root.walk()):
         if isinstance(op, ForOp) and can_be_narrow(op, messages, surfaces):
-            narrow(op, messages, entry)
+            narrow(op, messages)
 
 
 def can_be_narrow(
@@ -139,21 +129,16 @@ def can_be_narrow(
     return isinstance(size, DimOp) and size.source in surfaces
 
 
-def narrow(loop: ForOp, messages: Mapping[Operation, int], entry: Entry) -> None:
+def narrow(loop: ForOp, messages: Mapping[Operation, int]) -> None:
     """Let a loop count in 32 bits, in the units that its loads want."""
     counter = loop.body.block.args[0]
     shifts = [
         messages[use.operation] if is_column(use.operation, counter) else 0
         for use in counter.uses
     ]
+    before = Builder.at(loop)
     for operand in range(3):
-        value = loop.operands[operand]
-        if (known := constant_number(value)) is not None:
-            loop.operands[operand] = entry.number(known)
-        else:
-            # The loop names it: the lambda is called at once.
-            cast = entry.after(value, i32, lambda value=value: IndexCastOp(value, i32))
-            loop.operands[operand] = cast
+        loop.operands[operand] = narrowed(before, loop.operands[operand])
     counter = Rewriter.replace_value_with_new_type(counter, i32)
     assert isinstance(counter, BlockArgument), loop
     wide = IndexCastOp(counter, IndexType())
@@ -164,8 +149,7 @@ def narrow(loop: ForOp, messages: Mapping[Operation, int], entry: Entry) -> None
     Rewriter.insert_op(wide, InsertPoint.at_start(loop.body.block))
     shift = max(shifts)
     if shift and is_counter(counter, shift):
-        scale_loop_iv(counter, shift, entry)
-    entry.made[wide.result, i32] = wide.input
+        scale_loop_iv(counter, shift)
 
 
 def is_column(op: Operation, value: SSAValue) -> bool:

@@ -1,9 +1,17 @@
-"""Arithmetic on tensors, and operations that only rename what a lane holds."""
+"""Arithmetic on tensors, and operations that only rename or move what lanes hold.
+
+`ttg.convert_layout` is an exchange of the lanes of each subgroup, `simt.exchange`, or
+goes through work-group memory, for what other subgroups have: as
+`coopc.layout.exchange` plans it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from math import prod
+from typing import Any
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp, SelectOp
@@ -13,29 +21,36 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float16Type,
     VectorType,
+    f32,
     i64,
 )
-from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects import tt, ttg
+from coopc.dialects import simt, tt, ttg
+from coopc.dialects.layout import LinearAttr
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import Rounding, is_tensor
-from coopc.ir.split_values import Rule, Splitter
+from coopc.dialects.tt.types import Rounding, bits_of, is_tensor
+from coopc.ir.builder import Builder
+from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
-from coopc.passes.xe.convert_to_xe.entry import Entry
-from coopc.passes.xe.convert_to_xe.exchanges import Exchanges, why_not_convert
+from coopc.layout.exchange import plan_exchange
+from coopc.layout.linear import LinearLayout
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, too_large
 from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates
 from coopc.passes.xe.convert_to_xe.pointers import Pointers
-from coopc.passes.xe.convert_to_xe.registers import (
+from coopc.passes.xe.convert_to_xe.vectors import (
     gathered,
+    numbers,
     packed,
+    splat,
     unpacked,
     vector_type,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of, sources
 
 Values = Sequence[SSAValue]
+Rule = Callable[[Any, Splitter, Builder], Sequence[Values]]
+"""As those of `coopc.ir.split_values`, with a builder in front of the operation."""
 View = (
     tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp | ttg.ConvertLayoutOp
 )
@@ -108,196 +123,200 @@ def unraveled(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
+@cache
+def goes_through_memory(source: RegisterLayout, target: RegisterLayout) -> bool:
+    """Whether the lanes of a subgroup do not exchange what they want."""
+    bits = bits_of(source.element) or 64
+    layouts = _kept(source.layout), _kept(target.layout)
+    return plan_exchange(*layouts, element_bits=bits).through_memory
+
+
+def _kept(layout: LinearLayout) -> LinearLayout:
+    """Return a layout of the registers that are kept: those with elements of their own.
+
+    A register whose number has a bit with a dependent basis repeats an earlier one.
+    """
+    free = layout.free_masks().get("register", 0)
+    ins = tuple(
+        (name, tuple(x for bit, x in enumerate(bases) if not free >> bit & 1))
+        if name == "register"
+        else (name, bases)
+        for name, bases in layout.ins
+    )
+    return replace(layout, ins=ins)
+
+
 @dataclass(slots=True)
 class Tensors:
     """The rules."""
 
-    entry: Entry
     pointers: Pointers
-    exchanges: Exchanges
+    memory: GroupMemory
 
     def rules(self) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
         views = (tt.ExpandDimsOp, tt.BroadcastOp, tt.TransOp, tt.ReshapeOp)
         return {
-            **dict.fromkeys(ELEMENTWISE, self.elementwise),
-            **dict.fromkeys(views, self.view),
-            ConstantOp: self.constant,
+            **dict.fromkeys(ELEMENTWISE, elementwise),
+            **dict.fromkeys(views, view),
+            ConstantOp: constant,
             tt.AddPtrOp: self.addptr,
-            tt.FpToFpOp: self.fp_to_fp,
-            tt.MakeRangeOp: self.make_range,
-            tt.SplatOp: self.splat,
+            tt.FpToFpOp: fp_to_fp,
+            tt.JoinOp: join,
+            tt.MakeRangeOp: make_range,
+            tt.SplatOp: splat_tensor,
+            tt.SplitOp: split,
             ttg.ConvertLayoutOp: self.convert,
         }
 
-    def elementwise(self, op: Operation, s: Splitter) -> Sequence[Values]:
-        """The same operation on each vector; scalars are the same for all."""
-        if isinstance(op, SelectOp) and isinstance(op.result.type, tt.TensorDescType):
-            return [s.parts(op.lhs)]  # one of several was refused: both are the same
-        if not any(is_tensor(x.type) for x in (*op.operands, *op.results)):
-            return _apart(op, s)
-        columns = [self._column(value, s) for value in op.operands]
-        count = max(len(column) for column in columns)
-        rows = [column * (count if len(column) == 1 else 1) for column in columns]
-        layouts = [registers_of(result) for result in op.results]
-        found = [
-            s.insert(
-                type(op).create(
-                    operands=operands,
-                    result_types=[registers.vector for registers in layouts],
-                    properties=dict(op.properties),
-                )
-            ).results
-            for operands in zip(*rows, strict=True)
-        ]
-        columns = [list(each) for each in zip(*found, strict=True)]
-        return [packed(s, x, y) for x, y in zip(layouts, columns, strict=True)]
-
-    def _column(self, value: SSAValue, s: Splitter) -> list[SSAValue]:
-        """Return the vectors of a tensor, or a scalar."""
-        if not is_tensor(value.type):
-            return [value]
-        return unpacked(s, registers_of(value), s.parts(value))
-
-    def constant(self, op: ConstantOp, s: Splitter) -> Sequence[Values]:
-        """A constant that is the same for all elements, once in a kernel."""
-        value = op.value
-        if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
-            what = "expected a constant that is the same for all elements"
-            raise Refused(op, what)
-        registers = registers_of(op.result)
-        if registers.packed is not None and is_zero(value):
-            zero = self.entry.numbers(
-                (0,) * registers.packed.get_shape()[0],
-                registers.packed.get_element_type(),
-            )
-            return [(zero,) * registers.pieces]
-        bits = one_element(value)
-        dense = DenseIntOrFPElementsAttr(registers.vector, bits)  # pyright: ignore[reportArgumentType]
-        vector = self.entry.once((dense,), lambda: ConstantOp(dense))
-        count = len(registers.distinct) // registers.length
-        return [packed(s, registers, [vector] * count)]
-
-    def splat(self, op: tt.SplatOp, s: Splitter) -> Sequence[Values]:
-        """One vector, for all; pointers are 0 elements from their base."""
-        registers = registers_of(op.result)
-        count = len(registers.distinct) // registers.length
-        if isinstance(op.src.type, tt.PtrType):
-            zero = self.entry.numbers((0,) * registers.length, i64)
-            return [(zero,) * count]
-        vector = s.insert(BroadcastOp(op.src, registers.vector)).vector
-        return [packed(s, registers, [vector] * count)]
-
-    def make_range(self, op: tt.MakeRangeOp, s: Splitter) -> Sequence[Values]:
-        """The coordinates of what a lane holds, from the start on."""
-        registers = registers_of(op.result)
-        found = coordinates(self.entry, registers, 0)
-        if start := op.start.value.data:
-            first = self.entry.numbers((start,) * registers.length)
-            found = [s.insert(AddiOp(each, first)).result for each in found]
-        return [packed(s, registers, found)]
-
-    def addptr(self, op: tt.AddPtrOp, s: Splitter) -> Sequence[Values]:
+    def addptr(self, op: tt.AddPtrOp, s: Splitter, b: Builder) -> Sequence[Values]:
         """Offsets and offsets, in 64 bits."""
         if not is_tensor(op.result.type):
-            return self.pointers.add(op, s)
-        wide = VectorType(i64, [registers_of(op.ptr).length])
-        pairs = zip(s.parts(op.ptr), self._column(op.offset, s), strict=True)
-        return [[s.insert(AddiOp(x, widened(s, y, wide))).result for x, y in pairs]]
+            return self.pointers.add(op, s, b)
+        pairs = zip(s.parts(op.ptr), _column(op.offset, s, b), strict=True)
+        return [[b.pure(AddiOp, x, widened(b, y)) for x, y in pairs]]
 
-    def fp_to_fp(self, op: tt.FpToFpOp, s: Splitter) -> Sequence[Values]:
-        """To another format of floats."""
-        if op.rounding_mode is Rounding.RTZ:
-            what = "expected rounding = rtne, which conversions have, got rtz"
-            raise Refused(op, what)
-        if not is_tensor(op.result.type):
-            raise Refused(op, "expected floats of a tensor, got one: expand-tt-math")
-        source, result = element_of(op.src.type), element_of(op.result.type)
-        registers = registers_of(op.result)
-        return [
-            packed(
-                s,
-                registers,
-                [
-                    converted(s, each, source, result)
-                    for each in self._column(op.src, s)
-                ],
-            )
-        ]
-
-    def convert(self, op: ttg.ConvertLayoutOp, s: Splitter) -> Sequence[Values]:
+    def convert(
+        self, op: ttg.ConvertLayoutOp, s: Splitter, b: Builder
+    ) -> Sequence[Values]:
         """Registers in another order, or an exchange."""
-        if view_sources(op) is None:
-            if (reason := why_not_convert(op)) is not None:
-                raise Refused(op, reason)
-            return self.exchanges.convert(op, s)
-        return self.view(op, s)
-
-    def view(self, op: View, s: Splitter) -> Sequence[Values]:
-        """Registers in another order, each lane its own."""
+        if view_sources(op) is not None:
+            return view(op, s, b)
         source, target = registers_of(op.src), registers_of(op.result)
-        wanted = view_sources(op)
-        if wanted is None:
-            raise Refused(
-                op,
-                f"expected elements to stay in their lanes, which those of "
-                f"{op.src.type} do not in {op.result.type}",
+        vectors = unpacked(b, source, s.parts(op.src))
+        if goes_through_memory(source, target):
+            count = prod(source.layout.out_sizes.values())
+            if (reason := too_large([source.element], count)) is not None:
+                raise Refused(op, reason)
+            return [
+                packed(b, target, self.memory.exchanged(b, vectors, source, target))
+            ]
+        layouts = LinearAttr(_kept(source.layout)), LinearAttr(_kept(target.layout))
+        new = simt.ExchangeOp(vectors, *layouts, (target.vector,) * target.vectors)
+        return [packed(b, target, b.effect(new).results)]
+
+
+def elementwise(op: Operation, s: Splitter, b: Builder) -> Sequence[Values]:
+    """The same operation on each vector; scalars are the same for all."""
+    if isinstance(op, SelectOp) and isinstance(op.result.type, tt.TensorDescType):
+        return [s.parts(op.lhs)]  # one of several was refused: both are the same
+    if not any(is_tensor(x.type) for x in (*op.operands, *op.results)):
+        new = b.effect(
+            type(op).create(
+                operands=[s.parts(value)[0] for value in op.operands],
+                result_types=op.result_types,
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
             )
-        if source.packed == target.packed and source.run == target.run:
-            identity = list(wanted) == list(range(len(source.distinct)))
-            if identity:
-                return [s.parts(op.src)]
-        vectors = unpacked(s, source, s.parts(op.src))
-        return [packed(s, target, gathered(s, vectors, wanted, target.length))]
+        )
+        return [(result,) for result in new.results]
+    columns = [_column(value, s, b) for value in op.operands]
+    count = max(len(column) for column in columns)
+    rows = [column * (count if len(column) == 1 else 1) for column in columns]
+    layouts = [registers_of(result) for result in op.results]
+    found = [
+        b.effect(
+            type(op).create(
+                operands=operands,
+                result_types=[registers.vector for registers in layouts],
+                properties=dict(op.properties),
+            )
+        ).results
+        for operands in zip(*rows, strict=True)
+    ]
+    columns = [list(each) for each in zip(*found, strict=True)]
+    return [packed(b, x, y) for x, y in zip(layouts, columns, strict=True)]
 
 
-def widened(s: Splitter, value: SSAValue, type: VectorType) -> SSAValue:
-    """Return integers in 64 bits, sign extended."""
-    if value.type == type:
-        return value
-    # xDSL declares the type of the result as a number's, and takes a vector's.
-    return s.insert(ExtSIOp(value, type)).result  # pyright: ignore[reportArgumentType]
+def _column(value: SSAValue, s: Splitter, b: Builder) -> list[SSAValue]:
+    """Return the vectors of a tensor, or a scalar."""
+    if not is_tensor(value.type):
+        return [value]
+    return unpacked(b, registers_of(value), s.parts(value))
 
 
-def converted(
-    s: Splitter, value: SSAValue, source: Attribute, result: Attribute
-) -> SSAValue:
+def constant(op: ConstantOp, s: Splitter, b: Builder) -> Sequence[Values]:
+    """A constant that is the same for all elements."""
+    value = op.value
+    if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
+        what = "expected a constant that is the same for all elements"
+        raise Refused(op, what)
+    registers = registers_of(op.result)
+    if registers.packed is not None and not any(value.data.data):
+        return [(b.constant(registers.packed, 0),) * registers.pieces]
+    one = BytesAttr(value.data.data[: value.get_element_type().compile_time_size])
+    dense = DenseIntOrFPElementsAttr(registers.vector, one)  # pyright: ignore[reportArgumentType]
+    return [packed(b, registers, [b.pure(ConstantOp, dense)] * registers.vectors)]
+
+
+def splat_tensor(op: tt.SplatOp, s: Splitter, b: Builder) -> Sequence[Values]:
+    """One vector, for all; pointers are 0 elements from their base."""
+    registers = registers_of(op.result)
+    if isinstance(op.src.type, tt.PtrType):
+        return [(b.constant(registers.vector, 0),) * registers.vectors]
+    vector = splat(b, op.src, registers.length)
+    return [packed(b, registers, [vector] * registers.vectors)]
+
+
+def make_range(op: tt.MakeRangeOp, s: Splitter, b: Builder) -> Sequence[Values]:
+    """The coordinates of what a lane holds, from the start on."""
+    registers = registers_of(op.result)
+    found = coordinates(b, registers, 0)
+    if start := op.start.value.data:
+        first = numbers(b, [start] * registers.length)
+        found = [b.pure(AddiOp, each, first) for each in found]
+    return [packed(b, registers, found)]
+
+
+def fp_to_fp(op: tt.FpToFpOp, s: Splitter, b: Builder) -> Sequence[Values]:
+    """To another format of floats."""
+    if op.rounding_mode is Rounding.RTZ:
+        what = "expected rounding = rtne, which conversions have, got rtz"
+        raise Refused(op, what)
+    if not is_tensor(op.result.type):
+        raise Refused(op, "expected floats of a tensor, got one: expand-tt-math")
+    result, vectors = element_of(op.result.type), _column(op.src, s, b)
+    found = [converted(b, each, result) for each in vectors]
+    return [packed(b, registers_of(op.result), found)]
+
+
+def view(op: View, s: Splitter, b: Builder) -> Sequence[Values]:
+    """Registers in another order, each lane its own."""
+    source, target = registers_of(op.src), registers_of(op.result)
+    wanted = view_sources(op)
+    if wanted is None:
+        raise Refused(
+            op,
+            f"expected elements to stay in their lanes, which those of "
+            f"{op.src.type} do not in {op.result.type}",
+        )
+    if source.packed == target.packed and source.run == target.run:
+        identity = list(wanted) == list(range(len(source.distinct)))
+        if identity:
+            return [s.parts(op.src)]
+    vectors = unpacked(b, source, s.parts(op.src))
+    return [packed(b, target, gathered(b, vectors, wanted, target.length))]
+
+
+def widened(b: Builder, value: SSAValue) -> SSAValue:
+    """Return a vector of integers in 64 bits, sign extended."""
+    wide = VectorType(i64, vector_type(value).get_shape())
+    return value if value.type == wide else b.pure(ExtSIOp, value, wide)
+
+
+def converted(b: Builder, value: SSAValue, result: Attribute) -> SSAValue:
     """Return floats in another format, by way of f32 where neither has the other."""
-    shape = vector_type(value).get_shape()
+    type = vector_type(value)
+    source, shape = type.get_element_type(), type.get_shape()
     halves = (Float16Type, BFloat16Type)
     if isinstance(source, halves) and isinstance(result, halves) and source != result:
-        from xdsl.dialects.builtin import f32
-
-        value = s.insert(arith.ExtFOp(value, VectorType(f32, shape))).result
+        value = b.pure(arith.ExtFOp, value, VectorType(f32, shape))
         source = f32
     if source == result:
         return value
     widths = [getattr(x, "bitwidth", 0) for x in (source, result)]
     make = arith.ExtFOp if widths[0] < widths[1] else arith.TruncFOp
-    return s.insert(make(value, VectorType(result, shape))).result
-
-
-def one_element(value: DenseIntOrFPElementsAttr) -> BytesAttr:
-    """Return the bits of the first element of a constant."""
-    return BytesAttr(value.data.data[: value.get_element_type().compile_time_size])
-
-
-def is_zero(value: DenseIntOrFPElementsAttr) -> bool:
-    """Whether all bits of a constant are 0."""
-    return not any(value.data.data)
-
-
-def _apart(op: Operation, s: Splitter) -> Sequence[Values]:
-    """The operation itself, on values that are no tensors."""
-    new = s.insert(
-        type(op).create(
-            operands=[s.parts(value)[0] for value in op.operands],
-            result_types=[result.type for result in op.results],
-            properties=dict(op.properties),
-            attributes=dict(op.attributes),
-        )
-    )
-    return [(result,) for result in new.results]
+    return b.pure(make, value, VectorType(result, shape))
 
 
 def _refuse_moved(op: tt.JoinOp | tt.SplitOp, half: SSAValue, pairs: SSAValue) -> None:
@@ -317,31 +336,31 @@ def _refuse_moved(op: tt.JoinOp | tt.SplitOp, half: SSAValue, pairs: SSAValue) -
         )
 
 
-def join(op: tt.JoinOp, s: Splitter) -> Sequence[Values]:
+def join(op: tt.JoinOp, s: Splitter, b: Builder) -> Sequence[Values]:
     """Elements of one and of the other."""
     _refuse_moved(op, op.lhs, op.result)
     half, target = registers_of(op.lhs), registers_of(op.result)
     vectors = [
         vector
         for value in (op.lhs, op.rhs)
-        for vector in unpacked(s, half, s.parts(value))
+        for vector in unpacked(b, half, s.parts(value))
     ]
     count = len(half.distinct)
     elements = (target.coordinates[x] for x in target.distinct)
     wanted = [half.position[x[:-1]] + count * x[-1] for x in elements]
-    return [packed(s, target, gathered(s, vectors, wanted, target.length))]
+    return [packed(b, target, gathered(b, vectors, wanted, target.length))]
 
 
-def split(op: tt.SplitOp, s: Splitter) -> Sequence[Values]:
+def split(op: tt.SplitOp, s: Splitter, b: Builder) -> Sequence[Values]:
     """The first of each pair, and the second."""
     _refuse_moved(op, op.low, op.src)
     source, target = registers_of(op.src), registers_of(op.low)
-    vectors = unpacked(s, source, s.parts(op.src))
-    return [_half(s, source, target, vectors, which) for which in (0, 1)]
+    vectors = unpacked(b, source, s.parts(op.src))
+    return [_half(b, source, target, vectors, which) for which in (0, 1)]
 
 
 def _half(
-    s: Splitter,
+    b: Builder,
     source: RegisterLayout,
     target: RegisterLayout,
     vectors: Values,
@@ -350,4 +369,4 @@ def _half(
     elements = [(*target.coordinates[x], which) for x in target.distinct]
     wanted = sources(source, elements)
     assert wanted is not None, target
-    return packed(s, target, gathered(s, vectors, wanted, target.length))
+    return packed(b, target, gathered(b, vectors, wanted, target.length))

@@ -37,6 +37,7 @@ from coopc.passes.xe.emulate.values import (
     element_of,
     replaced,
     resized,
+    shifted_down,
 )
 from coopc.plan.block_shape import CHANNEL_BITS, BlockMode, BlockShape
 
@@ -44,7 +45,7 @@ Condition = SSAValue | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BlockPiece:
     """What one call moves: a run of the slots of each lane."""
 
     shape: BlockShape
@@ -68,6 +69,11 @@ class Piece:
         return element_bits(self.type.get_element_type())
 
     @property
+    def base_bits(self) -> int:
+        """Width of an element of the memref, 0 where it has none."""
+        return element_bits(self.base.element_type)
+
+    @property
     def name(self) -> str:
         """Of its function, but for a number that makes it the only one."""
         x = self.shape
@@ -76,7 +82,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Surface:
+class UnitSurface:
     """A surface in units, elements of the memref that it begins at."""
 
     b: Builder
@@ -94,7 +100,9 @@ class Surface:
     """Of a unit."""
 
     @classmethod
-    def of(cls, b: Builder, piece: Piece, values: Sequence[SSAValue]) -> Surface:
+    def of(
+        cls, b: Builder, piece: BlockPiece, values: Sequence[SSAValue]
+    ) -> UnitSurface:
         """Return the surface that the operands of a message say."""
         base, *numbers = values
         # Intel's CPU run-time 2026.2 takes the first value of a loop's counter for all
@@ -102,7 +110,7 @@ class Surface:
         first = b.constant(INDEX, 0)
         x, y = (b.pure(simt.BroadcastOp, n, first) for n in numbers[:2])
         x, y, width, height, pitch = (cast_to_index(b, n) for n in (x, y, *numbers[2:]))
-        bits = element_bits(piece.base.element_type)
+        bits = piece.base_bits
         unit = b.constant(INDEX, bits // 8)
         width, pitch = (b.pure(arith.DivUIOp, n, unit) for n in (width, pitch))
         length = b.pure(arith.MuliOp, height, pitch)
@@ -165,10 +173,10 @@ class Surface:
 
 
 def load_piece(
-    b: Builder, piece: Piece, first: BoundedIndex, values: Sequence[SSAValue]
+    b: Builder, piece: BlockPiece, first: BoundedIndex, values: Sequence[SSAValue]
 ) -> SSAValue:
     """Return the slots from `first` on, 0 where there is no surface."""
-    surface = Surface.of(b, piece, values)
+    surface = UnitSurface.of(b, piece, values)
 
     def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
         found: SSAValue | None = None
@@ -185,13 +193,13 @@ def load_piece(
 
 def store_piece(
     b: Builder,
-    piece: Piece,
+    piece: BlockPiece,
     first: BoundedIndex,
     given: SSAValue,
     values: Sequence[SSAValue],
 ) -> None:
     """Write the slots from `first` on, except where there is no surface."""
-    surface = Surface.of(b, piece, values)
+    surface = UnitSurface.of(b, piece, values)
     bits = min(piece.shape.bits, surface.bits)
 
     def slot(t: BoundedIndex, now: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -200,7 +208,7 @@ def store_piece(
             per = piece.shape.bits // bits
             for part in range(per):
                 shift = number * piece.shape.bits + part * bits
-                one = resized(b, _shifted(b, whole, shift), IntegerType(bits))
+                one = resized(b, shifted_down(b, whole, shift), IntegerType(bits))
                 place, inside = surface.unit(row, col, per, part)
                 b.branch(inside, _storing(surface, piece, one, place))
         return ()
@@ -209,7 +217,7 @@ def store_piece(
 
 
 def elements(
-    b: Builder, piece: Piece, register: BoundedIndex
+    b: Builder, piece: BlockPiece, register: BoundedIndex
 ) -> list[tuple[BoundedIndex, BoundedIndex]]:
     """Return row and column, in the block, of each element of a slot."""
     per_slot = piece.slot_bits // piece.shape.bits
@@ -240,7 +248,7 @@ def _place(
 
 
 def _load(
-    surface: Surface, row: BoundedIndex, col: BoundedIndex, bits: int
+    surface: UnitSurface, row: BoundedIndex, col: BoundedIndex, bits: int
 ) -> SSAValue:
     """Return an element of a block as an integer."""
     b = surface.b
@@ -259,7 +267,7 @@ def _load(
     return found
 
 
-def _unit(surface: Surface, place: SSAValue, inside: SSAValue) -> SSAValue:
+def _unit(surface: UnitSurface, place: SSAValue, inside: SSAValue) -> SSAValue:
     """Return a unit of memory as an integer, 0 where there is none."""
     b, type = surface.b, IntegerType(surface.bits)
 
@@ -271,7 +279,7 @@ def _unit(surface: Surface, place: SSAValue, inside: SSAValue) -> SSAValue:
 
 
 def _storing(
-    surface: Surface, piece: Piece, value: SSAValue, place: SSAValue
+    surface: UnitSurface, piece: BlockPiece, value: SSAValue, place: SSAValue
 ) -> Callable[[], Sequence[SSAValue]]:
     """Return what writes a unit."""
 
@@ -292,12 +300,6 @@ def _packed(b: Builder, low: SSAValue | None, high: SSAValue, shift: int) -> SSA
     return b.pure(arith.OrIOp, low, moved)
 
 
-def _shifted(b: Builder, value: SSAValue, shift: int) -> SSAValue:
-    if not shift:
-        return value
-    return b.pure(arith.ShRUIOp, value, b.constant(value.type, shift))
-
-
 def _in_a_row(base: SSAValue, start: SSAValue, length: SSAValue) -> Operation:
     """Return the memory from an element on as one row."""
     assert is_memref(base.type)
@@ -305,17 +307,3 @@ def _in_a_row(base: SSAValue, start: SSAValue, length: SSAValue) -> Operation:
     space = base.type.memory_space
     type = MemRefType(base.type.element_type, [DYNAMIC_INDEX], layout, space)
     return memref.ReinterpretCastOp.from_dynamic(base, [start], [length], [1], type)
-
-
-def why_no_memory(base: MemRefType, shape: BlockShape, stores: bool) -> str | None:
-    """Return the reason why a block of a memref cannot be emulated, or None."""
-    type = base.element_type
-    bits = element_bits(type)
-    if bits not in (8, 16, 32, 64):
-        return f"expected a surface of elements of 8, 16, 32 or 64 bits, got {type}"
-    if stores and bits > shape.bits:
-        return (
-            f"expected a surface of elements of at most {shape.bits} bits, which the "
-            f"block writes whole, got {type}"
-        )
-    return None

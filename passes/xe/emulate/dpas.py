@@ -33,14 +33,20 @@ from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
 from coopc.passes.lanes.distribute_coopmatrix.fragments import shuffled
-from coopc.passes.xe.emulate.values import element_bits, element_of, replaced, resized
+from coopc.passes.xe.emulate.values import (
+    element_bits,
+    element_of,
+    replaced,
+    resized,
+    shifted_down,
+)
 
 TF32_MASK = -(1 << 13)
 """The bits of an f32 that a tf32 has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Multiplication:
+class DpasShape:
     """What decides on the function of a DPAS."""
 
     precisions: tuple[xe.Precision, xe.Precision]
@@ -75,7 +81,7 @@ class Multiplication:
 
 
 def multiply(
-    b: Builder, x: Multiplication, a: SSAValue, other: SSAValue, c: SSAValue
+    b: Builder, x: DpasShape, a: SSAValue, other: SSAValue, c: SSAValue
 ) -> SSAValue:
     """Return a * other + c."""
     element = x.c.get_element_type()
@@ -102,7 +108,7 @@ def multiply(
 
 
 def _left(
-    b: Builder, x: Multiplication, a: SSAValue, i: BoundedIndex, k: BoundedIndex
+    b: Builder, x: DpasShape, a: SSAValue, i: BoundedIndex, k: BoundedIndex
 ) -> SSAValue:
     """Return the channel k of the row of register i of the result."""
     bits = element_bits(x.a.get_element_type())
@@ -127,7 +133,7 @@ def _left(
     return found
 
 
-def _right(b: Builder, x: Multiplication, other: SSAValue, k: BoundedIndex) -> SSAValue:
+def _right(b: Builder, x: DpasShape, other: SSAValue, k: BoundedIndex) -> SSAValue:
     """Return the channel k of the column of this lane."""
     start = b.times(k, x.n)
     value = element_of(b, other, b.divided(start, x.lanes))
@@ -143,7 +149,7 @@ def _number(
     """Return an element of a channel, as f32 or i32."""
     bits = precision.bits
     if precision is xe.Precision.F16:
-        half = resized(b, _down(b, channel, at * bits), i16)
+        half = resized(b, shifted_down(b, channel, at * bits), i16)
         number = b.pure(arith.BitcastOp, half, Float16Type())
         return b.pure(arith.ExtFOp, number, f32)
     if precision is xe.Precision.TF32:
@@ -160,12 +166,6 @@ def _number(
     signed = precision in (xe.Precision.S8, xe.Precision.S4)
     shift = arith.ShRSIOp if signed else arith.ShRUIOp
     return b.pure(shift, up, b.constant(i32, CHANNEL_BITS - bits))
-
-
-def _down(b: Builder, value: SSAValue, shift: int) -> SSAValue:
-    if not shift:
-        return value
-    return b.pure(arith.ShRUIOp, value, b.constant(value.type, shift))
 
 
 def _added(b: Builder, total: SSAValue, p: SSAValue, q: SSAValue) -> SSAValue:

@@ -7,35 +7,380 @@ Fails:   where the lanes of a kernel are not known or do not hold the pieces; fo
          surfaces on elements that cannot be written in part; for split DPAS that not
          all subgroups execute, or an odd one; for payloads through blocks and calls.
          Nothing is changed then
+
+There is one private function for each operation and shape.  A block of several pieces
+is one function too: it gives the piece from a slot on, which is its last argument, and
+is called for each piece.
+
+| operation                | becomes                                                   |
+|--------------------------|-----------------------------------------------------------|
+| block_load_2d, payload_load | calls, one for each piece                              |
+| block_load               | a call, of a block in a row of all memory                 |
+| block_store_2d           | calls, one for each piece                                 |
+| prefetches               | nothing                                                   |
+| dpas                     | a call                                                    |
+| split_dpas               | a call that gathers a, through work-group memory; a call  |
+| payload_create           | x and y in private memory; the surface is remembered      |
+| payload_set_x, _set_y    | a store to that memory                                    |
+| barrier_arrive, _wait    | nothing, and a whole barrier                              |
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr, VectorType, i32
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, xe
-from coopc.ir.control_flow import kernel_around
+from coopc.dialects.narrow import is_memref, is_vector
+from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.ir.control_flow import free_name, function_around, kernel_around
+from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
-from coopc.passes.xe.emulate.blocks import why_no_memory
-from coopc.passes.xe.emulate.emulator import (
-    Emulator,
-    channel_block,
-    multiplication,
-    piece_of,
-)
+from coopc.passes.xe.emulate.blocks import BlockPiece, load_piece, store_piece
+from coopc.passes.xe.emulate.dpas import DpasShape, gathered, multiply, scratch_type
 from coopc.plan.block_message import why_not_slots
 from coopc.plan.block_shape import BlockShape
 
 LANES = (8, 16, 32)
 PAIR = 2
 """Subgroups that share the rows of A."""
+ALL_BYTES, ALL_ROWS = -4, 1 << 27
+"""A row that no offset of 32 bits leaves, extended by its sign; rows enough for all
+memory, whatever the number of lanes."""
+
+Values = Sequence[SSAValue]
+Body = Callable[[Builder, Values], Values]
+
+
+@dataclass
+class Emulator:
+    """Rewrites operations of one module, or refuses them."""
+
+    module: ModuleOp
+    unroll: bool
+    """Whether loops are written out."""
+    alone: frozenset[Operation]
+    """The split DPAS that not all subgroups of a work-group execute."""
+    names: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
+    """The functions that are there, by what decides on them."""
+    scratch: dict[FuncOp, SSAValue] = field(default_factory=dict[FuncOp, SSAValue])
+    """The work-group memory of kernels in which pairs exchange."""
+    positions: dict[SSAValue, SSAValue] = field(
+        default_factory=dict[SSAValue, SSAValue]
+    )
+    """The memory of x and y of payloads."""
+
+    def emulate(self, op: Operation) -> None:
+        """Replace an operation; others than `xe`'s and split barriers are left."""
+        match op:
+            case xe.BlockLoad2DOp():
+                self._load(op, op.block.data, op.operands, op.result_types)
+            case xe.BlockLoadOp():
+                self._load_channels(op)
+            case xe.BlockStore2DOp():
+                self._store(op)
+            case xe.DpasOp() | xe.SplitDpasOp():
+                self._multiply(op)
+            case xe.PayloadCreateOp():
+                self._create(op)
+            case xe.PayloadSetXOp() | xe.PayloadSetYOp():
+                self._set(op)
+            case xe.PayloadLoadOp():
+                operands = self._payload_operands(op)
+                self._load(op, xe.shape_of(op.payload), operands, op.result_types)
+            case (
+                xe.PayloadPrefetchOp() | xe.BlockPrefetch2DOp() | simt.BarrierArriveOp()
+            ):
+                self._drop(op)
+            case simt.BarrierWaitOp():
+                Rewriter.replace_op(op, simt.BarrierOp(op.scope.data))
+            case _:
+                pass
+
+    def drop_payloads(self) -> None:
+        """Erase the operations that made payloads, which nothing uses any more."""
+        for payload in self.positions:
+            assert isinstance(payload.owner, Operation)
+            Rewriter.erase_op(payload.owner)
+
+    def _drop(self, op: Operation) -> None:
+        if isinstance(op, xe.PayloadPrefetchOp):
+            self._position(op, op.payload)  # which is refused if it is not known
+        Rewriter.erase_op(op)
+
+    # Blocks
+
+    def _load(
+        self,
+        op: Operation,
+        shape: BlockShape,
+        operands: Values,
+        types: Sequence[Attribute],
+    ) -> None:
+        piece = piece_of(op, shape, types, operands[0])
+
+        def body(b: Builder, values: Values) -> Values:
+            given, first = _with_first(piece, values)
+            return (load_piece(b, piece, first, given),)
+
+        name = f"xe_load_{piece.name}"
+        found: list[SSAValue] = []
+        for number in range(len(types)):
+            values = [*operands, *_first_slot(op, piece, number)]
+            found += self._call(op, ("load", piece), name, body, values, [piece.type])
+        Rewriter.replace_op(op, [], found)
+
+    def _load_channels(self, op: xe.BlockLoadOp) -> None:
+        """Load a block of lanes in rows, from a surface whose rows overlap."""
+        lanes, b = lanes_of(op), Builder.at(op)
+        shape = BlockShape(op.slot_bits, op.slots, lanes)
+        bytes = op.slot_bits // 8
+        x = b.pure(arith.ShRUIOp, op.offset, b.constant(i32, bytes.bit_length() - 1))
+        y, width, height, pitch = (
+            b.constant(i32, n) for n in (0, ALL_BYTES, ALL_ROWS, bytes * lanes)
+        )
+        if op.guard is not None:
+            height = b.pure(arith.SelectOp, op.guard, height, y)
+        operands = [op.base, x, y, width, height, pitch]
+        self._load(op, shape, operands, op.result_types)
+
+    def _store(self, op: xe.BlockStore2DOp) -> None:
+        pieces, operands = tuple(op.pieces), op.operands[len(op.pieces) :]
+        types = [x.type for x in pieces]
+        piece = piece_of(op, op.block.data, types, operands[0])
+        if piece.base_bits > piece.shape.bits:
+            raise Refused(
+                op,
+                f"expected a surface of elements of at most {piece.shape.bits} bits, "
+                f"which the block writes whole, got {piece.base.element_type}",
+            )
+
+        def body(b: Builder, values: Values) -> Values:
+            (value, *rest), first = _with_first(piece, values)
+            store_piece(b, piece, first, value, rest)
+            return ()
+
+        name = f"xe_store_{piece.name}"
+        for number, value in enumerate(pieces):
+            values = [value, *operands, *_first_slot(op, piece, number)]
+            self._call(op, ("store", piece), name, body, values, [])
+        Rewriter.erase_op(op)
+
+    # Products
+
+    def _multiply(self, op: xe.DpasOp | xe.SplitDpasOp) -> None:
+        if isinstance(op, xe.SplitDpasOp):
+            a, lanes = self._gather(op), LANES[0]
+        else:
+            a, lanes = op.a, lanes_of(op)
+        assert is_vector(a.type)
+        assert is_vector(op.b.type)
+        assert is_vector(op.c.type)
+        repeat = op.repeat.value.data
+        x = DpasShape(op.precisions, repeat, lanes, a.type, op.b.type, op.c.type)
+        if isinstance(op, xe.DpasOp) and (reason := x.why_not()) is not None:
+            raise Refused(op, reason)
+
+        def body(b: Builder, values: Values) -> Values:
+            left, right, addend = values
+            return (multiply(b, x, left, right, addend),)
+
+        result = self._call(op, x, x.name, body, [a, op.b, op.c], [op.result.type])
+        Rewriter.replace_op(op, [], result)
+
+    def _gather(self, op: xe.SplitDpasOp) -> SSAValue:
+        """Return all rows of A, of which a pair of subgroups has half each."""
+        self._refuse_split(op)
+        func = kernel_around(op)
+        assert func is not None, op
+        if (memory := self.scratch.get(func)) is None:
+            type = scratch_type(simt.kernel_of(func), _most_rows(func))
+            memory = self.scratch[func] = _allocated(func, type, "split")
+        assert is_vector(op.a.type)
+        lanes, rows = LANES[0], op.a.type.get_shape()[0]
+
+        def body(b: Builder, values: Values) -> Values:
+            half, scratch = values
+            return (gathered(b, half, scratch, lanes),)
+
+        whole = VectorType(i32, [2 * rows])
+        key = ("gather", rows, lanes, memory.type)
+        name = f"xe_gather_{rows}_rows"
+        return self._call(op, key, name, body, [op.a, memory], [whole])[0]
+
+    def _refuse_split(self, op: xe.SplitDpasOp) -> None:
+        """Refuse a pair of subgroups that cannot exchange rows."""
+        if (found := known_lanes(op)) != LANES[0]:
+            raise Refused(
+                op,
+                f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, which split DPAS "
+                f"has, got {'none' if found is None else found}",
+            )
+        kernel = kernel_around(op)
+        assert kernel is not None
+        subgroups = simt.kernel_of(kernel).subgroups
+        if subgroups % PAIR:
+            what = f"expected pairs of subgroups for split DPAS, got {subgroups}"
+            raise Refused(op, what)
+        if op in self.alone:
+            raise Refused(
+                op,
+                "expected split DPAS where all subgroups of the work-group execute it, "
+                "as its emulation waits for all, got control flow that varies",
+            )
+
+    # Payloads
+
+    def _create(self, op: xe.PayloadCreateOp) -> None:
+        memory = _allocated(function_around(op), MemRefType(i32, [2]), "position")
+        self.positions[op.result] = memory
+        self._put(op, memory, 0, op.x)
+        self._put(op, memory, 1, op.y)
+
+    def _set(self, op: xe.PayloadSetXOp | xe.PayloadSetYOp) -> None:
+        number = 0 if isinstance(op, xe.PayloadSetXOp) else 1
+        self._put(op, self._position(op, op.payload), number, op.position)
+        Rewriter.erase_op(op)
+
+    def _position(self, op: Operation, payload: SSAValue) -> SSAValue:
+        """Return the memory of x and y of a payload."""
+        if not isinstance(payload.owner, xe.PayloadCreateOp):
+            what = "expected a payload of xe.payload_create, got one through a block"
+            raise Refused(op, what)
+        return self.positions[payload]
+
+    def _put(
+        self, op: Operation, memory: SSAValue, number: int, value: SSAValue
+    ) -> None:
+        b = Builder.at(op)
+        b.effect(memref.StoreOp.get(value, memory, [b.constant(INDEX, number)]))
+
+    def _payload_operands(self, op: xe.PayloadLoadOp) -> Values:
+        memory, b = self._position(op, op.payload), Builder.at(op)
+        create = op.payload.owner
+        assert isinstance(create, xe.PayloadCreateOp), create
+        position: list[SSAValue] = []
+        for number, offset in enumerate((op.dx, op.dy)):
+            load = memref.LoadOp.get(memory, [b.constant(INDEX, number)])
+            value = b.effect(load).results[0]
+            plus = b.pure(arith.ConstantOp, offset)
+            position.append(b.pure(arith.AddiOp, value, plus))
+        return [create.base, *position, create.width, create.height, create.pitch]
+
+    # Functions
+
+    def _call(
+        self,
+        op: Operation,
+        key: Hashable,
+        name: str,
+        body: Body,
+        values: Values,
+        results: Sequence[Attribute],
+    ) -> list[SSAValue]:
+        """Call the function of that key, which is made if there is none."""
+        if key not in self.names:
+            types = [x.type for x in values]
+            self.names[key] = self._function(op, name, body, types, results)
+        call = CallOp(self.names[key], values, results)
+        return list(Builder.at(op).effect(call).results)
+
+    def _function(
+        self,
+        op: Operation,
+        name: str,
+        body: Body,
+        types: Sequence[Attribute],
+        results: Sequence[Attribute],
+    ) -> str:
+        found = free_name(self.module, name)
+        block = Block(arg_types=types)
+        func = FuncOp(found, (list(types), list(results)), Region(block), "private")
+        # Inlined at each call, it would take Intel's CPU run-time minutes.
+        func.attributes["no_inline"] = UnitAttr()
+        func.location = op.location
+        b = Builder.at_end(block, op.location, self.unroll)
+        b.effect(ReturnOp(*body(b, tuple(block.args))))
+        Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
+        return found
+
+
+def known_lanes(op: Operation) -> int | None:
+    """Return the lanes of the kernel around an operation, if it says so."""
+    kernel = kernel_around(op)
+    return None if kernel is None else simt.kernel_of(kernel).subgroup_size
+
+
+def lanes_of(op: Operation) -> int:
+    """Return the lanes of the kernel around an operation; others are refused."""
+    found = known_lanes(op)
+    if found not in LANES:
+        got = "none" if found is None else found
+        what = f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, 16 or 32, got {got}"
+        raise Refused(op, what)
+    return found
+
+
+def piece_of(
+    op: Operation, shape: BlockShape, types: Sequence[Attribute], base: SSAValue
+) -> BlockPiece:
+    """Return what a call moves of a block, if lanes hold these pieces of it."""
+    first, lanes = types[0], lanes_of(op)
+    assert is_vector(first)
+    assert is_memref(base.type)
+    piece = BlockPiece(shape, first, len(types), lanes, base.type)
+    if (reason := why_not_slots(shape, piece.slot_bits, lanes)) is not None:
+        raise Refused(op, reason)
+    bits, wanted = piece.pieces * piece.slots * piece.slot_bits, shape.bytes * 8
+    if bits * lanes != wanted:
+        what = f"expected {wanted} bits in {lanes} lanes, which {shape} has"
+        raise Refused(op, f"{what}, got {bits * lanes}")
+    if piece.base_bits not in (8, 16, 32, 64):
+        what = "expected a surface of elements of 8, 16, 32 or 64 bits"
+        raise Refused(op, f"{what}, got {base.type.element_type}")
+    return piece
+
+
+def _first_slot(op: Operation, piece: BlockPiece, number: int) -> Values:
+    """Return the first slot of a piece, if there are several pieces."""
+    if piece.pieces == 1:
+        return ()
+    return (Builder.at(op).constant(INDEX, number * piece.slots),)
+
+
+def _with_first(piece: BlockPiece, values: Values) -> tuple[Values, BoundedIndex]:
+    """Return arguments without the last one, and what that says, if it is there."""
+    if piece.pieces == 1:
+        return values, BoundedIndex()
+    *given, first = values
+    return given, BoundedIndex(0, first, (piece.pieces - 1) * piece.slots)
+
+
+def _allocated(func: FuncOp, type: MemRefType, name: str) -> SSAValue:
+    op = memref.AllocaOp.build(operands=[[], []], result_types=[type], properties={})
+    op.location = func.location
+    op.memref.name_hint = name
+    Rewriter.insert_op(op, InsertPoint.at_start(func.body.block))
+    return op.memref
+
+
+def _most_rows(func: FuncOp) -> int:
+    """Return the most rows that a lane gives to a split DPAS of a kernel."""
+    types = [x.a.type for x in func.walk() if isinstance(x, xe.SplitDpasOp)]
+    return max(x.get_shape()[0] for x in types if is_vector(x))
+
+
+def _is_emulated(op: Operation) -> bool:
+    barriers = simt.BarrierArriveOp | simt.BarrierWaitOp
+    return op.name.startswith("xe.") or isinstance(op, barriers)
 
 
 @dataclass(frozen=True)
@@ -48,134 +393,18 @@ class EmulateXePass(ModulePass):
     """Whether loops over what a lane holds are written out."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite it."""
-        found = [x for x in op.walk() if _is_emulated(x)]
-        uniformity: Uniformity | None = None
-        for each in found:
-            if isinstance(each, xe.SplitDpasOp) and uniformity is None:
-                uniformity = Uniformity(op)
-            if (reason := why_not(each, uniformity)) is not None:
-                each.emit_error(reason, PassFailedException(reason))
-        emulator = Emulator(op, self.unroll)
-        lanes = {each: _lanes(each) for each in found}
-        for each in found:
-            emulator.emulate(each, lanes[each] or 0)
-        emulator.drop_payloads()
-
-
-def why_not(op: Operation, uniformity: Uniformity | None) -> str | None:
-    """Return the reason why an operation cannot be emulated, or None.
-
-    Args:
-        op: one of `xe`, or half a barrier.
-        uniformity: of the module; only a split DPAS asks for it.
-    """
-    lanes = _lanes(op)
-    match op:
-        case xe.BlockLoad2DOp():
-            types = [x.type for x in op.pieces]
-            return _why_not_block(op.block.data, types, op.base, lanes, stores=False)
-        case xe.BlockLoadOp():
-            return _why_not_channels(op, lanes)
-        case xe.BlockStore2DOp():
-            types = [x.type for x in op.pieces]
-            return _why_not_block(op.block.data, types, op.base, lanes, stores=True)
-        case xe.DpasOp():
-            if lanes not in LANES:
-                return _no_lanes(lanes)
-            types = (op.a.type, op.b.type, op.c.type)
-            repeat = op.repeat.value.data
-            return multiplication(op.precisions, repeat, lanes, types).why_not()
-        case xe.SplitDpasOp():
-            assert uniformity is not None
-            return _why_not_split(op, lanes, uniformity)
-        case xe.PayloadLoadOp():
-            if (reason := _why_not_payload(op.payload)) is not None:
-                return reason
-            assert isinstance(op.payload.owner, xe.PayloadCreateOp)
-            base, shape = op.payload.owner.base, xe.shape_of(op.payload)
-            types = [x.type for x in op.pieces]
-            return _why_not_block(shape, types, base, lanes, stores=False)
-        case xe.PayloadSetXOp() | xe.PayloadSetYOp() | xe.PayloadPrefetchOp():
-            return _why_not_payload(op.payload)
-        case _:
-            return None
-
-
-def _is_emulated(op: Operation) -> bool:
-    return op.name.startswith("xe.") or isinstance(
-        op, simt.BarrierArriveOp | simt.BarrierWaitOp
-    )
-
-
-def _lanes(op: Operation) -> int | None:
-    """Return the lanes of the kernel around an operation, if it says so."""
-    kernel = kernel_around(op)
-    return None if kernel is None else simt.kernel_of(kernel).subgroup_size
-
-
-def _no_lanes(lanes: int | None) -> str:
-    return (
-        f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, 16 or 32, got "
-        f"{'none' if lanes is None else lanes}"
-    )
-
-
-def _why_not_block(
-    shape: BlockShape,
-    types: Sequence[Attribute],
-    base: SSAValue,
-    lanes: int | None,
-    *,
-    stores: bool,
-) -> str | None:
-    """Return why lanes do not hold these pieces of a block, or None."""
-    if lanes not in LANES:
-        return _no_lanes(lanes)
-    piece = piece_of(shape, types, base, lanes)
-    if (reason := why_not_slots(shape, piece.slot_bits, lanes)) is not None:
-        return reason
-    bits, wanted = piece.pieces * piece.slots * piece.slot_bits, shape.bytes * 8
-    if bits * lanes != wanted:
-        return (
-            f"expected {wanted} bits in {lanes} lanes, which {shape} has, got "
-            f"{bits * lanes}"
-        )
-    return why_no_memory(piece.base, shape, stores)
-
-
-def _why_not_channels(op: xe.BlockLoadOp, lanes: int | None) -> str | None:
-    """Return why channels cannot be read from memory, or None."""
-    if lanes not in LANES:
-        return _no_lanes(lanes)
-    shape = channel_block(op, lanes)
-    return _why_not_block(shape, [op.result.type], op.base, lanes, stores=False)
-
-
-def _why_not_split(
-    op: xe.SplitDpasOp, lanes: int | None, uniformity: Uniformity
-) -> str | None:
-    """Return why a pair of subgroups cannot exchange rows, or None."""
-    if lanes != LANES[0]:
-        return (
-            f"expected a kernel with {simt.SUBGROUP_SIZE} of 8, which split DPAS has, "
-            f"got {'none' if lanes is None else lanes}"
-        )
-    kernel = kernel_around(op)
-    assert kernel is not None
-    subgroups = simt.kernel_of(kernel).subgroups
-    if subgroups % PAIR:
-        return f"expected pairs of subgroups for split DPAS, got {subgroups}"
-    if uniformity.around(op) is not Variation.NONE:
-        return (
-            "expected split DPAS where all subgroups of the work-group execute it, "
-            "as its emulation waits for all, got control flow that varies"
-        )
-    return None
-
-
-def _why_not_payload(payload: SSAValue) -> str | None:
-    """Return why the surface of a payload is not known, or None."""
-    if isinstance(payload.owner, xe.PayloadCreateOp):
-        return None
-    return "expected a payload of xe.payload_create, got one through a block"
+        """Rewrite all of `op`, or nothing of it."""
+        if not any(map(_is_emulated, op.walk())):
+            return
+        with transaction(op) as draft:
+            found = [x for x in draft.walk() if _is_emulated(x)]
+            split = [x for x in found if isinstance(x, xe.SplitDpasOp)]
+            alone: frozenset[Operation] = frozenset()
+            if split:
+                uniformity = Uniformity(draft)
+                varies = (uniformity.around(x) is not Variation.NONE for x in split)
+                alone = frozenset(x for x, y in zip(split, varies, strict=True) if y)
+            emulator = Emulator(draft, self.unroll, alone)
+            for each in found:
+                emulator.emulate(each)
+            emulator.drop_payloads()

@@ -33,6 +33,13 @@ def resized(b: Builder, value: SSAValue, type: IntegerType) -> SSAValue:
     return b.pure(arith.ExtUIOp if have < want else arith.TruncIOp, value, type)
 
 
+def shifted_down(b: Builder, value: SSAValue, shift: int) -> SSAValue:
+    """Return the bits of an integer from some bit on."""
+    if not shift:
+        return value
+    return b.pure(arith.ShRUIOp, value, b.constant(value.type, shift))
+
+
 def element_of(b: Builder, value: SSAValue, at: BoundedIndex) -> SSAValue:
     """Return a component of a vector."""
     assert is_vector(value.type)

@@ -36,7 +36,7 @@ func.func @product(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x64xf32
   // CHECK: xe.block_load_2d %a[%c32{{.*}}, %row_1] surface({{.*}}) block <16, 32x16x2> : memref<?x?xf16> -> vector<8xi16>, vector<8xi16>, vector<8xi16>, vector<8xi16>, vector<8xi16>, vector<8xi16>, vector<8xi16>, vector<8xi16>
   // REMARK: convert_coopmatrix_to_xe.mlir:[[#]]:3: remark: coopmatrix.load: 1 message of 16 bits, 32x16x2
   %x = coopmatrix.load %a[%row, %c32] row_major : memref<?x?xf16> -> !coopmatrix.matrix<32x32xf16, a>
-  // CHECK-NEXT: %w_0x0, %w_1x0, %w_0x1, %w_1x1 = xe.block_load_2d %b[%c0{{.*}}, %row_1] {{.*}} block <16, 32x16x2, transform> {{.*}} -> vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>
+  // CHECK: %w_0x0, %w_1x0, %w_0x1, %w_1x1 = xe.block_load_2d %b[%c0{{.*}}, %row_1] {{.*}} block <16, 32x16x2, transform> {{.*}} -> vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>
   // REMARK: remark: coopmatrix.load: 1 message of 16 bits, 32x16x2, transform
   %w = coopmatrix.load %b[%row, %c0] row_major : memref<?x?xf16> -> !coopmatrix.matrix<32x32xf16, b>
   %zero = arith.constant 0.0 : f32

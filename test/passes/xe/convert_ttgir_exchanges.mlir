@@ -77,12 +77,12 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
   // Each subgroup has rows, and wants columns: through memory, between two barriers.
   // CHECK-LABEL: func.func @across_subgroups
   // CHECK: %scratch = memref.alloca() : memref<256xf32, #simt.memory<workgroup>>
-  // CHECK: arith.constant dense<[0, 1, 2, 3, 16, 17, 18, 19]> : vector<8xi32>
-  // CHECK: arith.constant dense<[0, 0, 0, 0, 4, 4, 4, 4]> : vector<8xi32>
   // CHECK: simt.barrier workgroup
+  // CHECK: arith.constant dense<[0, 1, 2, 3, 16, 17, 18, 19]> : vector<8xi32>
   // CHECK-COUNT-8: memref.store {{.*}}, %scratch[
   // CHECK-NOT: memref.store
   // CHECK: simt.barrier workgroup
+  // CHECK: arith.constant dense<[0, 0, 0, 0, 4, 4, 4, 4]> : vector<8xi32>
   // CHECK-COUNT-8: memref.load %scratch[
   // CHECK-NOT: memref.load
   // CHECK: memref.store {{.*}} : memref<1099511627776xf32>

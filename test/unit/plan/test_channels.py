@@ -1,5 +1,7 @@
 """The bytes that messages bring are those of the elements that lanes hold."""
 
+from enum import Enum
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,12 +10,12 @@ from hypothesis import strategies as st
 from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding, Operand
 from coopc.plan.channels import (
     Array,
+    ChannelReason,
     Lines,
     Message,
-    Reason,
-    Refusal,
     plan_slots,
 )
+from coopc.plan.refusal import Refusal
 
 PITCH = 160
 """Bytes of a line where the plan does not know them."""
@@ -119,22 +121,22 @@ def test_rows_of_two_tiles_of_b_are_messages(bits: int) -> None:
     assert lengths(plan_slots(both, Lines(2 * bits, 0, bits // 8))) == [8] * 2 * w
 
 
-def reason(found: tuple[Message, ...] | Refusal) -> Reason:
+def reason(found: tuple[Message, ...] | Refusal) -> Enum:
     assert isinstance(found, Refusal), found
     return found.reason
 
 
 def test_refused() -> None:
     a, b = held(16, 8, 8, "a"), held(16, 8, 8, "b")
-    assert reason(plan_slots(a, Lines(None, 1, 2))) is Reason.SLOT
-    assert reason(plan_slots(b, Lines(None, 0, 2))) is Reason.SLOT
+    assert reason(plan_slots(a, Lines(None, 1, 2))) is ChannelReason.SLOT
+    assert reason(plan_slots(b, Lines(None, 0, 2))) is ChannelReason.SLOT
     # Columns of B: its channels are rows 2 r and 2 r + 1, but lanes are a line apart.
-    assert reason(plan_slots(b, Lines(None, 1, 2))) is Reason.LANES
-    assert reason(plan_slots(a + 1, Lines(None, 0, 2))) is Reason.ALIGNMENT
+    assert reason(plan_slots(b, Lines(None, 1, 2))) is ChannelReason.LANES
+    assert reason(plan_slots(a + 1, Lines(None, 0, 2))) is ChannelReason.ALIGNMENT
 
 
 def test_accumulator_by_rows() -> None:
     c = held(16, 8, 8, "c")
     assert lengths(plan_slots(c, Lines(None, 0, 4))) == [1] * 8
     assert lengths(plan_slots(c, Lines(32, 0, 4))) == [8]
-    assert reason(plan_slots(c, Lines(None, 1, 4))) is Reason.LANES
+    assert reason(plan_slots(c, Lines(None, 1, 4))) is ChannelReason.LANES

@@ -10,11 +10,11 @@ import pytest
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.plan.lane_access import (
     BlockAccess,
+    BlockReason,
     Memory,
-    Reason,
-    Refusal,
     plan_block,
 )
+from coopc.plan.refusal import Refusal
 
 BLOCK = Memory(rows_last=True, strides=(64, 1), element_bytes=4)
 ROWS = CoopmatrixLayout.of(16, 8, 32, "acc", lanes=16)
@@ -147,21 +147,24 @@ def test_long_messages_are_aligned() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"is_global": False}, Reason.SPACE),
-        ({"is_atomic": True}, Reason.ATOMIC),
-        ({"is_special": True}, Reason.VOLATILE),
-        ({"is_packed": True}, Reason.PACKED),
-        ({"strides": (1, 64)}, Reason.STRIDE),
-        ({"strides": (1, None)}, Reason.STRIDE),
-        ({"rows_last": False}, Reason.LANES),
-        ({"checked_rows": True}, Reason.CHECKED),
-        ({"is_write": True}, Reason.ALIGNMENT),
-        ({"is_write": True, "alignment": 16, "strides": (None, 1)}, Reason.ALIGNMENT),
-        ({"element_bytes": 2}, Reason.ALIGNMENT),
+        ({"is_global": False}, BlockReason.SPACE),
+        ({"is_atomic": True}, BlockReason.ATOMIC),
+        ({"is_special": True}, BlockReason.VOLATILE),
+        ({"is_packed": True}, BlockReason.PACKED),
+        ({"strides": (1, 64)}, BlockReason.STRIDE),
+        ({"strides": (1, None)}, BlockReason.STRIDE),
+        ({"rows_last": False}, BlockReason.LANES),
+        ({"checked_rows": True}, BlockReason.CHECKED),
+        ({"is_write": True}, BlockReason.ALIGNMENT),
+        (
+            {"is_write": True, "alignment": 16, "strides": (None, 1)},
+            BlockReason.ALIGNMENT,
+        ),
+        ({"element_bytes": 2}, BlockReason.ALIGNMENT),
     ],
     ids=str,
 )
-def test_why_no_blocks(change: dict[str, Any], reason: Reason) -> None:
+def test_why_no_blocks(change: dict[str, Any], reason: BlockReason) -> None:
     """Each reason against blocks; alignment has to be known."""
     found = plan_block(ROWS, replace(BLOCK, **change))
     assert isinstance(found, Refusal)
@@ -173,8 +176,8 @@ def test_padding_has_no_blocks() -> None:
     """Padded rows are not read, nor are packed channels taken apart."""
     found = plan_block(CoopmatrixLayout.of(15, 8, 32, "acc", 16), BLOCK)
     assert isinstance(found, Refusal)
-    assert found.reason == Reason.PADDING
+    assert found.reason == BlockReason.PADDING
     packed = CoopmatrixLayout.of(16, 8, 16, "a", 16)
     found = plan_block(packed, replace(BLOCK, element_bytes=2))
     assert isinstance(found, Refusal)
-    assert found.reason == Reason.PACKED
+    assert found.reason == BlockReason.PACKED

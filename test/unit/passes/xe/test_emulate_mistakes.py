@@ -20,8 +20,10 @@ import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import tt
 from coopc.interface_call import pack
+from coopc.ir.builder import Builder
 from coopc.ir.split_values import Splitter
-from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
+from coopc.passes.xe.convert_to_xe import tensor_memory
+from coopc.passes.xe.convert_to_xe.layout_to_arith import plus
 from coopc.plan import search
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import BlockMode, BlockShape
@@ -182,15 +184,15 @@ def test_running_finds_wrong_bounds(
     bound: int, monkeypatch: pytest.MonkeyPatch, intel_cpu: opencl.Session
 ) -> None:
     # Bounds are no part of a plan, so no proof has to be taken away.
-    right = TensorMemory.make
+    right = tensor_memory.make_descriptor
 
     def make(
-        self: TensorMemory, op: tt.MakeTensorDescriptorOp, s: Splitter
+        op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder
     ) -> Sequence[Sequence[SSAValue]]:
-        ((*surface,),) = right(self, op, s)
-        surface[bound] = self.entry.plus(surface[bound], 16)
+        ((*surface,),) = right(op, s, b)
+        surface[bound] = plus(b, surface[bound], 16)
         return [surface]
 
-    monkeypatch.setattr(TensorMemory, "make", make)
+    monkeypatch.setattr(tensor_memory, "make_descriptor", make)
     artifact = compiled("gemm_axb_32x32")
     assert not is_right("gemm_axb_32x32", artifact, intel_cpu)
