@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.target import Target
 
 from coopc.device import Flavour
+from coopc.device import device as device_named
 
 if TYPE_CHECKING:
     from coopc.emit.llvm.types import Facts as LlvmFacts
@@ -61,7 +62,6 @@ def facts_of(
     Raises:
         PassFailedException: as of `DeviceTarget.facts`.
     """
-    from coopc import device as devices
     from coopc.dialects import simt
     from coopc.emit.walker import Facts, as_flavour
 
@@ -73,7 +73,7 @@ def facts_of(
     reason = _WANTED.format(simt.TARGET, example)
     if device is not None:
         try:
-            known = devices.device(device)
+            known = device_named(device)
             if flavour is None and len(known.flavours) == 1:
                 (flavour,) = known.flavours
             if flavour is not None:
@@ -179,7 +179,6 @@ class LlvmIrTarget(Target):
             PassFailedException: nothing says so, or there is no such device, or none
                 that takes LLVM IR.
         """
-        from coopc import device as devices
         from coopc.dialects import simt
         from coopc.emit.llvm.types import Facts
 
@@ -192,7 +191,7 @@ class LlvmIrTarget(Target):
         reason = _WANTED.format(simt.TARGET, "llvm-ir{device=bmg}")
         if name is not None:
             try:
-                return Facts(devices.device(name), self.cpu, matrix=self.matrix)
+                return Facts(device_named(name), self.cpu, matrix=self.matrix)
             except ValueError as error:
                 reason = str(error)
         module.emit_error(reason, PassFailedException(reason))

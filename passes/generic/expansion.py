@@ -39,8 +39,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
 from coopc.device import Device
+from coopc.device import device as device_named
 from coopc.dialects import simt
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.emit.walker import Refusal, as_flavour
@@ -66,14 +66,14 @@ class Target:
         """
         found = simt.target_of(module)
         if device is not None:
-            known = devices.device(device)
+            known = device_named(device)
             if known.family != "amx":
                 raise ValueError(f"expected amx or simt.target, got {device}")
             return cls("x86", known)
         if found is None:
             raise ValueError(f"expected {simt.TARGET} on the module, or device=amx")
         language = as_flavour(found.flavour.data)
-        return cls(language, devices.device(found.device.data))
+        return cls(language, device_named(found.device.data))
 
     @property
     def is_spirv(self) -> bool:
