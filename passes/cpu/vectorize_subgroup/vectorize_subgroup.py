@@ -37,11 +37,15 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope
-from coopc.ir.control_flow import why_not_structured
-from coopc.ir.uniformity import Variation
-from coopc.passes.cpu.vectorize_subgroup.code import Code, Lanes, refuse
+from coopc.ir.control_flow import defined_by, why_not_structured
+from coopc.ir.uniformity import Uniformity, Variation
+from coopc.passes.cpu.vectorize_subgroup.control_flow import is_shared
 from coopc.passes.cpu.vectorize_subgroup.operations import write
-from coopc.passes.cpu.vectorize_subgroup.varying import varying_values
+from coopc.passes.cpu.vectorize_subgroup.vector_builder import (
+    Lanes,
+    VectorBuilder,
+    refuse,
+)
 
 
 @dataclass(frozen=True)
@@ -177,17 +181,33 @@ def _check_scopes(module: ModuleOp, lanes: Lanes) -> None:
         refuse(op, f"expected all matrices to be held by {who}, got {type}")
 
 
+def varying_values(module: ModuleOp, least: Variation) -> set[SSAValue]:
+    """Return the values that become vectors over lanes.
+
+    Args:
+        module: the kernels and functions.
+        least: what values vary by at least: between lanes, or between subgroups, too.
+    """
+    found = Uniformity(module, masked=True)
+    return {
+        value
+        for op in module.walk()
+        for value in defined_by(op)
+        if found.of(value) >= least and not is_shared(value.type)
+    }
+
+
 def _vectorize(func: FuncOp, lanes: Lanes, varying: set[SSAValue]) -> None:
     """Write a function anew, and put that in its place."""
     old = func.body.block
     block = Block()
-    code = Code(lanes, varying, block, func.location)
+    b = VectorBuilder(block, None, func.location, lanes=lanes, varying=varying)
     for argument in old.args:
-        new = block.insert_arg(code.type_of(argument), len(block.args))
+        new = block.insert_arg(b.type_of(argument), len(block.args))
         new.location = argument.location
-        code.name([argument], [new])
+        b.define([argument], [new])
     for op in old.ops:
-        write(code, op)
+        write(b, op)
     last = block.last_op
     assert last is not None, func
     inputs = [x.type for x in block.args]
