@@ -70,7 +70,7 @@ PASS_FOLDERS: dict[str, str] = {
     "resolve-subgroup-wi-call": "cpu",
     "distribute-coopmatrix": "lanes.distribute_coopmatrix",
     "converge-subgroup": "lanes",
-    "convert-coopmatrix-to-amx": "cpu.convert_coopmatrix_to_amx",
+    "convert-coopmatrix-to-amx": "cpu",
     "fit-amx-tiles": "cpu",
     "stage-row-slices": "cpu",
     "convert-simt-to-loops": "cpu",
