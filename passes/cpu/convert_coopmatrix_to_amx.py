@@ -135,9 +135,9 @@ def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
         op: the operation, without those in it.
         scopes: of matrices that one core holds.
     """
-    matrix: MatrixType | None = None
-    for matrix in _matrices(op):
-        if reason := unsupported_matrix(matrix, scopes):
+    matrices = list(_matrices(op))
+    for type in matrices:
+        if reason := unsupported_matrix(type, scopes):
             raise Refused(op, reason)
     if op.dialect_name() == "coopmatrix":
         if isinstance(op, ELEMENTS_OF_LANES):
@@ -150,12 +150,14 @@ def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
             raise Refused(op, f"there is no rule for {op.name} on tiles")
         if isinstance(op, Access):
             _check_access(op)
-    elif matrix is not None and isinstance(op, FuncOp | CallOp | ReturnOp):
+    elif matrices and isinstance(op, FuncOp | CallOp | ReturnOp):
         raise Refused(
-            op, f"tiles of AMX cannot be passed to functions, or returned, got {matrix}"
+            op,
+            "tiles of AMX cannot be passed to functions, or returned, "
+            f"got {matrices[0]}",
         )
-    elif matrix is not None and type(op) not in TRANSPARENT:
-        raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrix}")
+    elif matrices and op.__class__ not in TRANSPARENT:
+        raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrices[0]}")
 
 
 def unsupported_matrix(type: MatrixType, scopes: tuple[Scope, ...]) -> str | None:

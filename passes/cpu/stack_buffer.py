@@ -22,7 +22,10 @@ ALIGNMENT = 64
 
 
 def stack_buffer(
-    b: Builder, shape: tuple[int, int], element: Attribute, name: str = "scratch"
+    b: Builder,
+    shape: tuple[int, int],
+    element: Attribute,
+    name: str | None = "scratch",
 ) -> SSAValue:
     """Return memory that nobody else uses."""
     new = AllocaOp.get(element, ALIGNMENT, shape)
