@@ -325,16 +325,16 @@ class CoopcCpuPass(Pipeline):
 
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
     """The steps from work-items to one work-item with row slices of matrices."""
+    from coopc.passes.cpu.infer_kernel_sizes import InferKernelSizesPass
     from coopc.passes.cpu.resolve_matrix_fill import ResolveMatrixFillPass
     from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
     from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
-    from coopc.passes.cpu.settle_kernels import SettleKernelsPass
     from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import (
         VectorizeSubgroupPass,
     )
 
     return (
-        SettleKernelsPass(subgroup_size=subgroup_size),
+        InferKernelSizesPass(subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         ResolveMatrixFillPass(),
         ResolveMatrixWiSlicePass(),

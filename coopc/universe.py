@@ -63,7 +63,7 @@ PASS_FOLDERS: dict[str, str] = {
     "emulate-xe": "xe.emulate",
     "tile-matmul-amx": "linalg",
     "pack-b-amx": "linalg",
-    "settle-kernels": "cpu",
+    "infer-kernel-sizes": "cpu",
     "resolve-matrix-fill": "cpu",
     "resolve-matrix-wi-slice": "cpu",
     "vectorize-subgroup": "cpu.vectorize_subgroup",

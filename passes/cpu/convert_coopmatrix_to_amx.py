@@ -32,8 +32,6 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
-    FloatAttr,
-    IntegerAttr,
     ModuleOp,
     i8,
     i32,
@@ -64,6 +62,7 @@ from coopc.ir.matrix_size import why_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
+from coopc.passes.cpu.resolve_matrix_fill import is_zero
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin
 from coopc.passes.cpu.stage_row_slices import RowSlices, core_scopes
 from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import elementwise
@@ -204,22 +203,11 @@ def through_memory(root: Operation, buffers: StackBuffers) -> None:
             case coopmatrix.PrefetchOp():
                 Rewriter.erase_op(op)
             case coopmatrix.FillOp():
-                if not is_zero(op):
+                if not is_zero(fill_constant(op.result)):  # one instruction
                     stage_elements(op, buffers)
             case _:
                 if isinstance(op, ELEMENT_BY_ELEMENT):
                     stage_elements(op, buffers)
-
-
-def is_zero(op: coopmatrix.FillOp) -> bool:
-    """Whether a fill is of +0, which tiles are set to by one instruction."""
-    match fill_constant(op.result):
-        case FloatAttr() as found:
-            return str(found.value.data) == "0.0"
-        case IntegerAttr() as found:
-            return found.value.data == 0
-        case _:
-            return False
 
 
 def stage_elements(op: Operation, buffers: StackBuffers) -> None:

@@ -19,20 +19,21 @@ or (rows, columns) where e is beyond the matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, layout, row_slice, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.ir.builder import INDEX, Builder
 from coopc.layout.family import RowSliceFamily
 
 SliceOp = (
@@ -102,56 +103,47 @@ def _check_distribution(func: FuncOp) -> None:
 
 def _resolve(op: SliceOp) -> None:
     """Replace one operation."""
+    b = Builder.at(op)
     match op:
         case coopmatrix.LengthOp():
-            length = row_slice.LengthOp(op.matrix_type)
-            new: Sequence[Operation] = [length]
-            results: Sequence[SSAValue] = [length.result]
+            results: Sequence[SSAValue] = [b.pure(row_slice.LengthOp, op.matrix_type)]
         case coopmatrix.ExtractOp():
-            token = row_slice.IdOp(op.matrix, op.index)
-            element = row_slice.ExtractElementOp(token.result, op.result.type)
-            new, results = [token, element], [element.result]
+            token = _token(b, op)
+            results = b.effect(
+                row_slice.ExtractElementOp(token, op.result.type)
+            ).results
         case coopmatrix.InsertOp():
-            token = row_slice.IdOp(op.matrix, op.index)
-            put = row_slice.InsertElementOp(op.value, token.result)
-            whole = row_slice.InsertToMatrixOp(token.result, op.result.type)
-            new, results = [token, put, whole], [whole.result]
+            token = _token(b, op)
+            b.effect(row_slice.InsertElementOp(op.value, token))
+            results = b.effect(
+                row_slice.InsertToMatrixOp(token, op.result.type)
+            ).results
         case coopmatrix.CoordOp():
-            new, results = _coordinates(op)
-    for each in new:
-        each.location = op.location
-        if isinstance(each, row_slice.IdOp):
-            each.result.name_hint = "id"
+            results = _coordinates(b, op)
     for result, old in zip(results, op.results, strict=True):
         result.name_hint = old.name_hint
-    Rewriter.replace_op(op, new, results)
+    Rewriter.replace_op(op, [], results)
 
 
-def _coordinates(op: coopmatrix.CoordOp) -> tuple[list[Operation], list[SSAValue]]:
-    """Return operations that compute row and column of an element, and these."""
-    new: list[Operation] = []
+def _token(b: Builder, op: coopmatrix.ExtractOp | coopmatrix.InsertOp) -> SSAValue:
+    (token,) = b.effect(row_slice.IdOp(op.matrix, op.index)).results
+    token.name_hint = "id"
+    return token
 
-    def add(make: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
-        new.append(made := make(*operands))
-        return made.results[0]
 
-    def number(value: int) -> SSAValue:
-        return add(lambda: arith.ConstantOp(IntegerAttr(value, IndexType())))
-
+def _coordinates(b: Builder, op: coopmatrix.CoordOp) -> list[SSAValue]:
+    """Compute row and column of an element."""
     type = coopmatrix.matrix_type(op.matrix)
-    rows, cols = (number(size) for size in type.shape)
-    lanes, own = add(simt.SubgroupSizeOp), add(simt.LaneIdOp)
+    rows, cols = (b.constant(INDEX, size) for size in type.shape)
+    lanes, own = b.pure(simt.SubgroupSizeOp), b.pure(simt.LaneIdOp)
     if scope_of(type) == Scope.WORKGROUP:
-        first = add(arith.MuliOp, add(simt.SubgroupIdOp), lanes)
-        own = add(arith.AddiOp, first, own)
-        lanes = add(arith.MuliOp, add(simt.NumSubgroupsOp), lanes)
-    element = add(arith.AddiOp, add(arith.MuliOp, op.index, lanes), own)
-    row = add(arith.DivUIOp, element, cols)
-    col = add(arith.RemUIOp, element, cols)
-    inside = add(lambda: arith.CmpiOp(row, rows, "ult"))
-    rows.name_hint, cols.name_hint, lanes.name_hint = "rows", "cols", "lanes"
-    own.name_hint, element.name_hint, inside.name_hint = "own", "element", "inside"
-    return new, [
-        add(arith.SelectOp, inside, row, rows),
-        add(arith.SelectOp, inside, col, cols),
-    ]
+        first = b.pure(arith.MuliOp, b.pure(simt.SubgroupIdOp), lanes)
+        own = b.pure(arith.AddiOp, first, own)
+        lanes = b.pure(arith.MuliOp, b.pure(simt.NumSubgroupsOp), lanes)
+    lanes.name_hint, own.name_hint = "lanes", "own"
+    element = b.pure(arith.AddiOp, b.pure(arith.MuliOp, op.index, lanes), own)
+    row = b.pure(arith.DivUIOp, element, cols)
+    col = b.pure(arith.RemUIOp, element, cols)
+    inside = b.compare("ult", row, rows)
+    element.name_hint, inside.name_hint = "element", "inside"
+    return [b.select(inside, row, rows), b.select(inside, col, cols)]

@@ -22,13 +22,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, row_slice
+from coopc.ir.builder import INDEX, Builder
 
 
 @dataclass(frozen=True)
@@ -96,27 +97,27 @@ def _misused(op: row_slice.IdOp) -> str | None:
 def _resolve_length(op: row_slice.LengthOp) -> None:
     assert op.lanes is not None, op
     rows, cols = op.matrix_type.shape
-    count = -(-rows * cols // op.lanes.value.data)
-    new = arith.ConstantOp(IntegerAttr(count, IndexType()))
-    new.location, new.result.name_hint = op.location, op.result.name_hint
-    Rewriter.replace_op(op, new)
+    count = Builder.at(op).constant(INDEX, -(-rows * cols // op.lanes.value.data))
+    count.name_hint = op.result.name_hint
+    Rewriter.replace_op(op, [], [count])
 
 
 def _resolve_token(op: row_slice.IdOp) -> None:
     """Replace a token by what its matrix is after each insertion."""
     users = {use.operation for use in op.result.uses}
-    matrix, offset = op.matrix, None
+    matrix, start = op.matrix, Builder.at(op)
     for each in [x for x in _following(op) if x in users]:
         match each:
             case row_slice.ExtractElementOp():
-                offset = offset or _offset(op, each.result.type)
-                new = coopmatrix.ExtractRowSliceOp(matrix, offset, each.result.type)
-                _replace(each, new)
+                offset, type = _offset(start, op, each.result.type), each.result.type
+                new = coopmatrix.ExtractRowSliceOp(matrix, offset, type)
+                Builder.at(each).effect(new)
+                new.result.name_hint = each.result.name_hint
+                Rewriter.replace_op(each, [], new.results)
             case row_slice.InsertElementOp():
-                offset = offset or _offset(op, each.value.type)
+                offset = _offset(start, op, each.value.type)
                 put = coopmatrix.InsertRowSliceOp(each.value, matrix, offset, each.mask)
-                put.location = each.location
-                Rewriter.insert_op(put, InsertPoint.before(each))
+                Builder.at(each).effect(put)
                 Rewriter.erase_op(each)
                 matrix = put.result
             case _:
@@ -135,21 +136,10 @@ def _following(op: Operation) -> list[Operation]:
     return found
 
 
-def _replace(old: Operation, new: Operation) -> None:
-    new.location = old.location
-    new.results[0].name_hint = old.results[0].name_hint
-    Rewriter.replace_op(old, new)
-
-
-def _offset(op: row_slice.IdOp, type: Attribute) -> SSAValue:
+def _offset(b: Builder, op: row_slice.IdOp, type: Attribute) -> SSAValue:
     """Insert the number of the first element of a row slice."""
     lanes = row_slice.lanes_of(type)
     assert lanes is not None, op
-    size = arith.ConstantOp(IntegerAttr(lanes, IndexType()))
-    size.result.name_hint = f"c{lanes}"
-    product = arith.MuliOp(op.index, size)
-    product.result.name_hint = "offset"
-    for new in (size, product):
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
-    return product.result
+    offset = b.pure(arith.MuliOp, op.index, b.constant(INDEX, lanes))
+    offset.name_hint = "offset"
+    return offset

@@ -36,7 +36,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, Use
 from coopc.dialects.narrow import is_memref
 from coopc.ir.control_flow import free_name
-from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
+from coopc.passes.cpu.stages import KERNELS, StageBuffer, Stage, stages
 from coopc.passes.linalg.kernel_text import functions
 from coopc.passes.linalg.packing import PackedB, packable
 
@@ -99,7 +99,7 @@ def how_to_run(b: PackedB, name: str) -> DictionaryAttr:
     """Return how a kernel is run, and before it that which packs."""
     rows, cols, *batch = b.extents(b.func, b.memory)
     channels = rows.ceil_div(b.channel)
-    packed = Scratch(
+    packed = StageBuffer(
         (*batch, channels, cols, coopmatrix.CHANNEL_BITS // 8),
         (*batch, channels, cols * b.channel),
     )

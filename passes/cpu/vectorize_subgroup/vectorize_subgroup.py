@@ -61,11 +61,7 @@ class VectorizeSubgroupPass(ModulePass):
     other, too."""
 
     def __post_init__(self) -> None:
-        size = self.subgroup_size
-        if size is not None and (size < 1 or size & (size - 1)):
-            raise ValueError(
-                f"expected a subgroup size that is a power of two, got {size}"
-            )
+        check_subgroup_size(self.subgroup_size)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Vectorise all functions of `op`."""
@@ -126,6 +122,16 @@ class VectorizeSubgroupPass(ModulePass):
                 f"expected a work-group size that is a multiple of {size}, got {items}",
             )
         return Lanes(items if whole else size, size, group)
+
+
+def check_subgroup_size(size: int | None) -> None:
+    """Check what an option says, if anything.
+
+    Raises:
+        ValueError: there are no such subgroups.
+    """
+    if size is not None and (size < 1 or size & (size - 1)):
+        raise ValueError(f"expected a subgroup size that is a power of two, got {size}")
 
 
 def is_alone(kernel: simt.Kernel) -> bool:
