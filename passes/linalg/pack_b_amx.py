@@ -36,7 +36,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import Layout, Use
 from coopc.dialects.narrow import is_memref
 from coopc.ir.control_flow import free_name
-from coopc.passes.cpu.stages import KERNELS, StageBuffer, Stage, stages
+from coopc.passes.cpu.stages import KERNELS, Stage, StageBuffer, stages
 from coopc.passes.linalg.kernel_text import functions
 from coopc.passes.linalg.packing import PackedB, packable
 

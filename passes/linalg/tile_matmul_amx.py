@@ -24,7 +24,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.ir.control_flow import free_name
-from coopc.passes.cpu.stages import KERNELS, StageBuffer, Stage, stages
+from coopc.passes.cpu.stages import KERNELS, Stage, StageBuffer, stages
 from coopc.passes.linalg.amx_kernel import AmxKernel, multiplying, packing
 from coopc.passes.linalg.kernel_text import functions
 from coopc.passes.linalg.match import (
