@@ -64,7 +64,7 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
 from coopc.passes.cpu.resolve_matrix_fill import is_zero
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin
-from coopc.passes.cpu.stage_row_slices import RowSlices, core_scopes
+from coopc.passes.cpu.stage_row_slices import RowSliceStaging, core_scopes
 from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import elementwise
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 
@@ -197,7 +197,7 @@ def _check_access(op: Access) -> None:
 
 def through_memory(root: Operation, buffers: StackBuffers) -> None:
     """Replace what tiles cannot do by loads and stores of matrices, and loops."""
-    RowSlices(buffers).stage(root)
+    RowSliceStaging(buffers).run(root)
     for op in tuple(root.walk()):
         match op:
             case coopmatrix.PrefetchOp():

@@ -54,7 +54,7 @@ class StageRowSlicesPass(ModulePass):
                 if not type.is_static:
                     reason = f"expected numbers for sizes and scope, got {type}"
                     each.emit_error(reason, PassFailedException(reason))
-        RowSlices(StackBuffers()).stage(op)
+        RowSliceStaging(StackBuffers()).run(op)
         if len(core_scopes(op)) > 1:
             narrow_scopes(op)
         for kernel in simt.kernels(op):
@@ -127,14 +127,14 @@ def resident(op: ForOp, place: int) -> list[Slice] | None:
 
 
 @dataclass(slots=True)
-class RowSlices:
+class RowSliceStaging:
     """Replaces the row slices of a program."""
 
     buffers: StackBuffers
     stored: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Where matrices with slices have been stored."""
 
-    def stage(self, root: Operation) -> None:
+    def run(self, root: Operation) -> None:
         """Replace all slices in `root`, loops first."""
         for op in tuple(root.walk()):
             if isinstance(op, ForOp):

@@ -9,7 +9,7 @@
     | ids, sizes                       | constants by lane                           |
     | broadcast, shuffle, reduce       | components; a reduction of a vector         |
     | operations on a row slice        | the same, widened                           |
-    | loops, branches                  | see `control_flow`                          |
+    | loops, branches                  | see `masked_control_flow`                          |
 
 A rule returns what the results are now, of types that `VectorBuilder.type_of` says.
 """
@@ -38,7 +38,7 @@ from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.dialects.traits import Collective
 from coopc.ir.builder import INDEX, Values
 from coopc.ir.index_math import constant_index
-from coopc.passes.cpu.vectorize_subgroup.control_flow import (
+from coopc.passes.cpu.vectorize_subgroup.masked_control_flow import (
     write_for,
     write_if,
     write_while,

@@ -21,6 +21,7 @@ them: the row slices of such a matrix are as long as the work-group.  With
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -39,7 +40,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope
 from coopc.ir.control_flow import defined_by, why_not_structured
 from coopc.ir.uniformity import Uniformity, Variation
-from coopc.passes.cpu.vectorize_subgroup.control_flow import is_shared
+from coopc.passes.cpu.vectorize_subgroup.masked_control_flow import is_shared
 from coopc.passes.cpu.vectorize_subgroup.operations import write
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import (
     Lanes,
@@ -93,7 +94,7 @@ class VectorizeSubgroupPass(ModulePass):
         varying = varying_values(op, least)
         for func in written:
             _vectorize(func, lanes, varying)
-        items = _product(lanes.work_group_size) // lanes.count
+        items = prod(lanes.work_group_size) // lanes.count
         for kernel in kernels:
             _say_size(kernel.func, 1, (items,))
 
@@ -116,7 +117,7 @@ class VectorizeSubgroupPass(ModulePass):
         group = kernel.work_group_size
         if simt.WORK_GROUP_SIZE not in kernel.func.attributes:
             group = (size, 1, 1)
-        if (items := _product(group)) % size:
+        if (items := prod(group)) % size:
             refuse(
                 kernel.func,
                 f"expected a work-group size that is a multiple of {size}, got {items}",
@@ -228,8 +229,3 @@ def _vectorize(func: FuncOp, lanes: Lanes, varying: set[SSAValue]) -> None:
 def _say_size(func: FuncOp, size: int, group: tuple[int, ...]) -> None:
     func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(size, i32)
     func.attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, group)
-
-
-def _product(sizes: tuple[int, int, int]) -> int:
-    x, y, z = sizes
-    return x * y * z
