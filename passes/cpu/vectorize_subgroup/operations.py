@@ -1,15 +1,15 @@
 """What each operation of one work-item is for all lanes: a table of rules.
 
-    | operation                        | for all lanes                               |
-    |----------------------------------|---------------------------------------------|
-    | nothing of it varies             | as it is                                    |
-    | `arith`, `math`                  | the same on vectors                         |
-    | load, store of consecutive lanes | a vector, masked where not all are active   |
-    | other loads, stores, atomics     | lane by lane                                |
-    | ids, sizes                       | constants by lane                           |
-    | broadcast, shuffle, reduce       | components; a reduction of a vector         |
-    | operations on a row slice        | the same, widened                           |
-    | loops, branches                  | see `masked_control_flow`                          |
+    | operation                        | for all lanes                                 |
+    |----------------------------------|-----------------------------------------------|
+    | nothing of it varies             | as it is                                      |
+    | `arith`, `math`                  | the same on vectors                           |
+    | load, store of consecutive lanes | a vector, masked where not all are active     |
+    | other loads, stores, atomics     | lane by lane                                  |
+    | ids, sizes                       | constants by lane                             |
+    | broadcast, shuffle, reduce       | components; a reduction of a vector           |
+    | operations on a row slice        | the same, widened                             |
+    | loops, branches                  | as they are, or masked: `masked_control_flow` |
 
 A rule returns what the results are now, of types that `VectorBuilder.type_of` says.
 """
