@@ -24,7 +24,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     FunctionType,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
 )
@@ -32,12 +31,12 @@ from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
 from coopc.ir.builder import INDEX, Builder, Values
 from coopc.ir.control_flow import callee, functions, why_not_structured
+from coopc.ir.transaction import Refused, transaction
 
 WORK_GROUP = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
 EXTRA = ("groups_x", "groups_y", "groups_z", "first", "last")
@@ -70,29 +69,19 @@ class ConvertSimtToLoopsPass(ModulePass):
     name = "convert-simt-to-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all of `op`, then rewrite its kernels."""
-        kernels = list(simt.kernels(op))
-        inside: set[Operation] = set()
-        for kernel in kernels:
-            inside |= set(kernel.func.walk())
-            if (found := refused(kernel)) is not None:
-                _refuse(*found)
-        known, started = functions(op), {kernel.func for kernel in kernels}
-        for call in op.walk():
-            if isinstance(call, CallOp) and callee(call, known) in started:
-                _refuse(call, CALLED)
-        outside = [
-            other
-            for other in op.walk()
-            if is_of_work_items(other) and other not in inside
-        ]
-        for other in outside:
-            if not isinstance(other, OF_ONE_LANE):
-                _refuse(other, "expected it in a kernel, which knows where it runs")
-        for other in outside:
-            _replace_outside(other)
-        for kernel in kernels:
-            Loops(kernel).rewrite()
+        """Rewrite all of `op`, or nothing."""
+        with transaction(op) as draft:
+            kernels = list(simt.kernels(draft))
+            known, started = functions(draft), {kernel.func for kernel in kernels}
+            for call in draft.walk():
+                if isinstance(call, CallOp) and callee(call, known) in started:
+                    raise Refused(call, CALLED)
+            for kernel in kernels:
+                _check(kernel)
+                Loops(kernel).rewrite()
+            for other in tuple(draft.walk()):
+                if is_of_work_items(other):
+                    _replace_outside(other)
 
 
 OF_ONE_LANE = (simt.LaneIdOp, simt.LaneOp, simt.SubgroupSizeOp)
@@ -100,42 +89,39 @@ OF_ONE_LANE = (simt.LaneIdOp, simt.LaneOp, simt.SubgroupSizeOp)
 
 
 def _replace_outside(op: Operation) -> None:
-    """Replace what is known of the only lane of a subgroup."""
+    """Replace what is known of the only lane of a subgroup, outside of kernels."""
+    if not isinstance(op, OF_ONE_LANE):
+        raise Refused(op, "expected it in a kernel, which knows where it runs")
     if isinstance(op, simt.LaneOp):
         Rewriter.replace_op(op, [], [op.value])
-        return
-    number = int(isinstance(op, simt.SubgroupSizeOp))
-    new = arith.ConstantOp(IntegerAttr(number, INDEX))
-    new.location = op.location
-    Rewriter.replace_op(op, new)
+    else:
+        number = int(isinstance(op, simt.SubgroupSizeOp))
+        Rewriter.replace_op(op, [], [Builder.at(op).constant(INDEX, number)])
 
 
-def _refuse(op: Operation, reason: str) -> None:
-    op.emit_error(reason, PassFailedException(reason))
-
-
-def refused(kernel: simt.Kernel) -> tuple[Operation, str] | None:
-    """Return what of a kernel is no loop, and why; None if all of it is."""
+def _check(kernel: simt.Kernel) -> None:
+    """Refuse what of a kernel is no loop."""
     if kernel.subgroup_size not in (None, 1):
-        return kernel.func, (
+        raise Refused(
+            kernel.func,
             "expected subgroups of one work-item, as vectorize-subgroup makes them, "
-            f"got {kernel.subgroup_size} lanes"
+            f"got {kernel.subgroup_size} lanes",
         )
     if reason := why_not_structured(kernel.func):
-        return kernel.func, reason
+        raise Refused(kernel.func, reason)
     for op in kernel.func.walk():
         match op:
             case simt.WaitingOp() if kernel.work_items > 1 and is_for_all(op):
-                return op, (
+                raise Refused(
+                    op,
                     f"expected no {op.name} between the {kernel.work_items} subgroups "
                     "of a work-group, which one core runs one after the other: "
-                    "expected work-groups of one subgroup"
+                    "expected work-groups of one subgroup",
                 )
             case simt.BlockReadOp() | simt.BlockWriteOp():
-                return op, "expected vectors, as vectorize-subgroup makes them"
+                raise Refused(op, "expected vectors, as vectorize-subgroup makes them")
             case _:
                 pass
-    return None
 
 
 def is_for_all(op: simt.WaitingOp) -> bool:

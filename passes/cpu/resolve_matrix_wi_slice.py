@@ -29,11 +29,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, layout, row_slice, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope
 from coopc.ir.builder import INDEX, Builder
+from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import RowSliceFamily
 
 SliceOp = (
@@ -51,36 +51,25 @@ class ResolveMatrixWiSlicePass(ModulePass):
     name = "resolve-matrix-wi-slice"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all of `op`, then rewrite it."""
-        found = [x for x in op.walk() if isinstance(x, SliceOp)]
-        for each in found:
-            if (reason := refused(matrix_of(each))) is not None:
-                each.emit_error(reason, PassFailedException(reason))
-        kernels = [x.func for x in simt.kernels(op)] if found else []
-        for func in kernels:
-            _check_distribution(func)
-        for func in kernels:
-            func.attributes[coopmatrix.DISTRIBUTION] = layout.RowSliceAttr(
-                RowSliceFamily()
-            )
-        for each in found:
-            _resolve(each)
+        """Rewrite all of `op`, or nothing."""
+        with transaction(op) as draft:
+            found = [x for x in draft.walk() if isinstance(x, SliceOp)]
+            for each in found:
+                _resolve(each)
+            for kernel in simt.kernels(draft) if found else ():
+                _distribute(kernel.func)
 
 
-def matrix_of(op: SliceOp) -> MatrixType:
-    """Return the type of the matrix that an operation is about."""
-    if isinstance(op, coopmatrix.LengthOp):
-        return op.matrix_type
-    return coopmatrix.matrix_type(op.matrix)
-
-
-def refused(type: MatrixType) -> str | None:
-    """Return why matrices of a type have no row slices here; None if they do."""
+def _check_matrix(op: SliceOp) -> None:
+    """Refuse matrices that have no row slices here."""
+    is_length = isinstance(op, coopmatrix.LengthOp)
+    type = op.matrix_type if is_length else coopmatrix.matrix_type(op.matrix)
     if not type.is_static:
-        return f"expected numbers for sizes and scope, got {type}"
+        raise Refused(op, f"expected numbers for sizes and scope, got {type}")
     if scope_of(type) not in (Scope.SUBGROUP, Scope.WORKGROUP):
-        return f"expected a matrix of a subgroup or a work-group, got {type}"
-    return None
+        raise Refused(
+            op, f"expected a matrix of a subgroup or a work-group, got {type}"
+        )
 
 
 def scope_of(type: MatrixType) -> Scope:
@@ -89,20 +78,21 @@ def scope_of(type: MatrixType) -> Scope:
     return type.scope.data
 
 
-def _check_distribution(func: FuncOp) -> None:
-    """Refuse a kernel whose elements are elsewhere."""
+def _distribute(func: FuncOp) -> None:
+    """Say of a kernel where elements are; refuse one that says something else."""
     found = func.attributes.get(coopmatrix.DISTRIBUTION)
-    if found is None or str(found) in ("#layout.row_slice", '"row_slices"'):
-        return
-    reason = (
-        f"expected {coopmatrix.DISTRIBUTION} to be absent or #layout.row_slice, "
-        f"got {found}"
-    )
-    func.emit_error(reason, PassFailedException(reason))
+    if found is not None and str(found) not in ("#layout.row_slice", '"row_slices"'):
+        raise Refused(
+            func,
+            f"expected {coopmatrix.DISTRIBUTION} to be absent or #layout.row_slice, "
+            f"got {found}",
+        )
+    func.attributes[coopmatrix.DISTRIBUTION] = layout.RowSliceAttr(RowSliceFamily())
 
 
 def _resolve(op: SliceOp) -> None:
     """Replace one operation."""
+    _check_matrix(op)
     b = Builder.at(op)
     match op:
         case coopmatrix.LengthOp():
