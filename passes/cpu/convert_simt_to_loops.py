@@ -96,7 +96,9 @@ def _replace_outside(op: Operation) -> None:
         Rewriter.replace_op(op, [], [op.value])
     else:
         number = int(isinstance(op, simt.SubgroupSizeOp))
-        Rewriter.replace_op(op, [], [Builder.at(op).constant(INDEX, number)])
+        found = Builder.at(op).constant(INDEX, number)
+        found.name_hint = op.results[0].name_hint
+        Rewriter.replace_op(op, [], [found])
 
 
 def _check(kernel: simt.Kernel) -> None:
