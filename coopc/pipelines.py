@@ -256,7 +256,9 @@ class CoopcAmxPass(Pipeline):
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
         from coopc.passes.coopmatrix.inline_matrix_calls import InlineMatrixCallsPass
-        from coopc.passes.cpu.convert_coopmatrix_to_amx import convert_coopmatrix_to_amx
+        from coopc.passes.cpu.convert_coopmatrix_to_amx import (
+            ConvertCoopmatrixToAmxPass,
+        )
         from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
         from coopc.passes.cpu.fit_amx_tiles import FitAmxTilesPass
         from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
@@ -271,7 +273,7 @@ class CoopcAmxPass(Pipeline):
             InlineMatrixCallsPass(),  # tiles are of one function
             PackBAmxPass(),
             *vectorising(self.subgroup_size),
-            convert_coopmatrix_to_amx.ConvertCoopmatrixToAmxPass(),
+            ConvertCoopmatrixToAmxPass(),
             NormalizePass(),
             FitAmxTilesPass(),
             ConvertSimtToLoopsPass(),
@@ -323,16 +325,16 @@ class CoopcCpuPass(Pipeline):
 
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
     """The steps from work-items to one work-item with row slices of matrices."""
+    from coopc.passes.cpu.infer_kernel_sizes import InferKernelSizesPass
     from coopc.passes.cpu.resolve_matrix_fill import ResolveMatrixFillPass
     from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
     from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
-    from coopc.passes.cpu.settle_kernels import SettleKernelsPass
     from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import (
         VectorizeSubgroupPass,
     )
 
     return (
-        SettleKernelsPass(subgroup_size=subgroup_size),
+        InferKernelSizesPass(subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         ResolveMatrixFillPass(),
         ResolveMatrixWiSlicePass(),

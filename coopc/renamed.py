@@ -10,6 +10,7 @@ RENAMED = {
     "triton_intel_gpu": "ttig",
     "ttg.shared": "ttg.swizzled_shared",
     "add-any-entry": "add-fallback-entry",
+    "settle-kernels": "infer-kernel-sizes",
 }
 """From the old name to the new one.  What belongs to a dialect, or to a pass as its
 options do, follows the new name of that and a dot."""

@@ -101,6 +101,14 @@ def why_not_structured(func: FuncOp) -> str | None:
     return "expected structured control flow, got several blocks"
 
 
+def defined_by(op: Operation) -> Iterator[SSAValue]:
+    """Yield the results of an operation, and the arguments of the blocks in it."""
+    yield from op.results
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.args
+
+
 def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
     """Yield groups of values that are one value, as it goes through `op`."""
     match op:

@@ -53,9 +53,16 @@ class Variation(IntEnum):
 
 
 class Uniformity:
-    """The variation of all values and operations of a module."""
+    """The variation of all values and operations of a module.
 
-    def __init__(self, module: ModuleOp):
+    Args:
+        module: kernels and functions.
+        masked: whether lanes that have left a loop run on under a mask, and so keep
+            what the loop carries while it changes for others.
+    """
+
+    def __init__(self, module: ModuleOp, masked: bool = False):
+        self._masked = masked
         self._values: dict[SSAValue, Variation] = {}
         self._regions: dict[Region, Variation] = {}
         self._causes: dict[Region, Operation] = {}
@@ -186,7 +193,7 @@ class Uniformity:
         bounds = self.of(op.lb, op.ub, op.step)
         self._enter(op.body, max(self.around(op), bounds), op)
         first, *carried = op.body.block.args
-        self._raise((first, *op.results), bounds)
+        self._raise((first, *op.results, *(carried if self._masked else ())), bounds)
         for inputs in (op.iter_args, yielded(op.body)):
             self._join(carried, inputs)
             self._join(op.results, inputs)
@@ -203,6 +210,8 @@ class Uniformity:
         self._join(after, decide.args)
         self._join(op.results, decide.args)
         self._raise(op.results, decision)
+        if self._masked:
+            self._raise((*before, *after), decision)
 
     def _visit_call(self, op: func.CallOp) -> None:
         callee = SymbolTable.lookup_symbol(op, op.callee)

@@ -17,7 +17,6 @@ Threads call the function for parts of the grid.  What it allocates is allocated
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -25,22 +24,20 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     FunctionType,
-    IndexType,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
 )
 from xdsl.dialects.func import CallOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
+from coopc.ir.builder import INDEX, Builder, Values
 from coopc.ir.control_flow import callee, functions, why_not_structured
+from coopc.ir.transaction import Refused, transaction
 
-INDEX = IndexType()
 WORK_GROUP = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
 EXTRA = ("groups_x", "groups_y", "groups_z", "first", "last")
 """The arguments that kernels get, each an index."""
@@ -72,29 +69,19 @@ class ConvertSimtToLoopsPass(ModulePass):
     name = "convert-simt-to-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all of `op`, then rewrite its kernels."""
-        kernels = list(simt.kernels(op))
-        inside: set[Operation] = set()
-        for kernel in kernels:
-            inside |= set(kernel.func.walk())
-            if (found := refused(kernel)) is not None:
-                _refuse(*found)
-        known, started = functions(op), {kernel.func for kernel in kernels}
-        for call in op.walk():
-            if isinstance(call, CallOp) and callee(call, known) in started:
-                _refuse(call, CALLED)
-        outside = [
-            other
-            for other in op.walk()
-            if is_of_work_items(other) and other not in inside
-        ]
-        for other in outside:
-            if not isinstance(other, OF_ONE_LANE):
-                _refuse(other, "expected it in a kernel, which knows where it runs")
-        for other in outside:
-            _replace_outside(other)
-        for kernel in kernels:
-            Loops(kernel).rewrite()
+        """Rewrite all of `op`, or nothing."""
+        with transaction(op) as draft:
+            kernels = list(simt.kernels(draft))
+            known, started = functions(draft), {kernel.func for kernel in kernels}
+            for call in draft.walk():
+                if isinstance(call, CallOp) and callee(call, known) in started:
+                    raise Refused(call, CALLED)
+            for kernel in kernels:
+                _check(kernel)
+                Loops(kernel).rewrite()
+            for other in tuple(draft.walk()):
+                if is_of_work_items(other):
+                    _replace_outside(other)
 
 
 OF_ONE_LANE = (simt.LaneIdOp, simt.LaneOp, simt.SubgroupSizeOp)
@@ -102,42 +89,41 @@ OF_ONE_LANE = (simt.LaneIdOp, simt.LaneOp, simt.SubgroupSizeOp)
 
 
 def _replace_outside(op: Operation) -> None:
-    """Replace what is known of the only lane of a subgroup."""
+    """Replace what is known of the only lane of a subgroup, outside of kernels."""
+    if not isinstance(op, OF_ONE_LANE):
+        raise Refused(op, "expected it in a kernel, which knows where it runs")
     if isinstance(op, simt.LaneOp):
         Rewriter.replace_op(op, [], [op.value])
-        return
-    number = int(isinstance(op, simt.SubgroupSizeOp))
-    new = arith.ConstantOp(IntegerAttr(number, INDEX))
-    new.location = op.location
-    Rewriter.replace_op(op, new)
+    else:
+        number = int(isinstance(op, simt.SubgroupSizeOp))
+        found = Builder.at(op).constant(INDEX, number)
+        found.name_hint = op.results[0].name_hint
+        Rewriter.replace_op(op, [], [found])
 
 
-def _refuse(op: Operation, reason: str) -> None:
-    op.emit_error(reason, PassFailedException(reason))
-
-
-def refused(kernel: simt.Kernel) -> tuple[Operation, str] | None:
-    """Return what of a kernel is no loop, and why; None if all of it is."""
+def _check(kernel: simt.Kernel) -> None:
+    """Refuse what of a kernel is no loop."""
     if kernel.subgroup_size not in (None, 1):
-        return kernel.func, (
+        raise Refused(
+            kernel.func,
             "expected subgroups of one work-item, as vectorize-subgroup makes them, "
-            f"got {kernel.subgroup_size} lanes"
+            f"got {kernel.subgroup_size} lanes",
         )
     if reason := why_not_structured(kernel.func):
-        return kernel.func, reason
+        raise Refused(kernel.func, reason)
     for op in kernel.func.walk():
         match op:
             case simt.WaitingOp() if kernel.work_items > 1 and is_for_all(op):
-                return op, (
+                raise Refused(
+                    op,
                     f"expected no {op.name} between the {kernel.work_items} subgroups "
                     "of a work-group, which one core runs one after the other: "
-                    "expected work-groups of one subgroup"
+                    "expected work-groups of one subgroup",
                 )
             case simt.BlockReadOp() | simt.BlockWriteOp():
-                return op, "expected vectors, as vectorize-subgroup makes them"
+                raise Refused(op, "expected vectors, as vectorize-subgroup makes them")
             case _:
                 pass
-    return None
 
 
 def is_for_all(op: simt.WaitingOp) -> bool:
@@ -151,12 +137,13 @@ class Loops:
     def __init__(self, kernel: simt.Kernel) -> None:
         self.kernel = kernel
         self.old = kernel.func.body.block
-        self.constants: dict[int, SSAValue] = {}
-        self.start = Block()
+        self.b = Builder.at_end(Block(), kernel.func.location)
+        self.start = self.b
+        """Where constants go: in front of the loops, once there are any."""
 
     def rewrite(self) -> None:
         """Put loops around the body."""
-        func, old, start = self.kernel.func, self.old, self.start
+        func, old, start = self.kernel.func, self.old, self.b.block
         for argument in old.args:
             new = start.insert_arg(argument.type, len(start.args))
             new.name_hint, new.location = argument.name_hint, argument.location
@@ -166,122 +153,103 @@ class Loops:
             argument.name_hint, argument.location = name, func.location
         func.body.detach_block(old)
         func.body.add_block(start)
-        self._hoist()
-        body = self._groups(extra)
-        self._move(body)
-        self._put(start, ReturnOp())
+        self._loops(*extra)
+        self.b.effect(ReturnOp())
         old.erase(safe_erase=False)
         func.function_type = FunctionType.from_lists([x.type for x in start.args], [])
         for name in OF_KERNELS:
             func.attributes.pop(name, None)
 
-    def index(self, number: int) -> SSAValue:
-        """Return a constant, at the start of the function."""
-        if number not in self.constants:
-            op = arith.ConstantOp(IntegerAttr(number, INDEX))
-            op.result.name_hint = f"c{number}"
-            op.location = self.kernel.func.location
-            first = self.start.first_op
-            if first is None:
-                self.start.add_op(op)
-            else:
-                Rewriter.insert_op(op, InsertPoint.before(first))
-            self.constants[number] = op.result
-        return self.constants[number]
+    def _number(self, number: int) -> SSAValue:
+        return self.start.constant(INDEX, number)
 
     def _hoist(self) -> None:
         """Move what is allocated out of the loops; a work-group's is the function's."""
         for op in list(self.old.walk()):
             if isinstance(op, memref.AllocaOp) and not op.operands:
                 op.detach()
-                self.start.add_op(op)
+                self.b.block.add_op(op)
                 type = op.memref.type
                 if is_memref(type) and type.memory_space == WORK_GROUP:
                     plain = MemRefType(type.element_type, type.shape, type.layout)
                     Rewriter.replace_value_with_new_type(op.memref, plain)
 
-    def _groups(self, extra: Sequence[SSAValue]) -> Block:
-        """Open the loops; return where the body goes."""
-        x, y, _, first, last = extra
-        zero, one = self.index(0), self.index(1)
+    def _loops(
+        self, x: SSAValue, y: SSAValue, z: SSAValue, first: SSAValue, last: SSAValue
+    ) -> None:
+        """Loop over work-groups, then over the work-items of each."""
+        b, items = self.b, prod(self.kernel.work_group_size)
         group = Block(arg_types=[INDEX])
-        loop = scf.ForOp(first, last, one, [], Region(group))
-        self._put(self.start, loop)
-        number = group.args[0]
+        one, zero = self._number(1), self._number(0)
+        self._hoist()
+        loop = b.effect(scf.ForOp(first, last, one, [], group))
+        self.start = Builder.at(loop, b.built)
+        (number,) = group.args
         number.name_hint = "group"
-        rows = self._add(group, arith.DivUIOp(number, x))
-        self.ids: dict[str, SSAValue] = {
-            "x": self._add(group, arith.RemUIOp(number, x), "group_x"),
-            "y": self._add(group, arith.RemUIOp(rows, y), "group_y"),
-            "z": self._add(group, arith.DivUIOp(rows, y), "group_z"),
-        }
-        self.counts = dict(zip("xyz", extra[:3], strict=True))
-        self.item = zero
-        items = prod(self.kernel.work_group_size)
-        if items == 1:
-            self.ends = [group]
-            return group
-        item = Block(arg_types=[INDEX])
-        self._put(group, scf.ForOp(zero, self.index(items), one, [], Region(item)))
-        self.item = item.args[0]
-        self.item.name_hint = "item"
-        self.ends = [item, group]
-        return item
+        with b.inside(group):
+            rows = b.pure(arith.DivUIOp, number, x)
+            ids = (
+                b.pure(arith.RemUIOp, number, x),
+                b.pure(arith.RemUIOp, rows, y),
+                b.pure(arith.DivUIOp, rows, y),
+            )
+            for value, axis in zip(ids, "xyz", strict=True):
+                value.name_hint = f"group_{axis}"
+            if items == 1:
+                self._move(ids, (x, y, z), zero)
+            else:
+                body = Block(arg_types=[INDEX])
+                b.effect(scf.ForOp(zero, self._number(items), one, [], body))
+                body.args[0].name_hint = "item"
+                with b.inside(body):
+                    self._move(ids, (x, y, z), body.args[0])
+                    b.effect(scf.YieldOp())
+            b.effect(scf.YieldOp())
 
-    def _put(self, block: Block, op: Operation) -> None:
-        op.location = self.kernel.func.location
-        block.add_op(op)
-
-    def _add(self, block: Block, op: Operation, hint: str | None = None) -> SSAValue:
-        self._put(block, op)
-        op.results[0].name_hint = hint
-        return op.results[0]
-
-    def _move(self, body: Block) -> None:
+    def _move(self, ids: Values, counts: Values, item: SSAValue) -> None:
         """Move the operations of the kernel, and answer what asks where it is."""
         last = self.old.last_op
         assert isinstance(last, ReturnOp), last
+        body = self.b.block
         for op in list(self.old.ops):
             if op is not last:
                 op.detach()
                 body.add_op(op)
-        for block in self.ends:
-            self._put(block, scf.YieldOp())
         for op in list(body.walk()):
             if isinstance(op, simt.WaitingOp):
                 Rewriter.erase_op(op)
             elif is_of_work_items(op):
-                Rewriter.replace_op(op, *self._answer(op))
+                Rewriter.replace_op(op, [], [self._answer(op, ids, counts, item)])
 
-    def _answer(self, op: Operation) -> tuple[list[Operation], list[SSAValue]]:
+    def _answer(
+        self, op: Operation, ids: Values, counts: Values, item: SSAValue
+    ) -> SSAValue:
         """Return what stands in for an id or a size."""
-        x, y, z = self.kernel.work_group_size
+        sizes = self.kernel.work_group_size
+        axis = 0
+        if isinstance(op, simt.DimensionOp):
+            axis = list(simt.Dimension).index(op.dimension.data)
         match op:
             case simt.WorkgroupIdOp():
-                return [], [self.ids[str(op.dimension.data)]]
+                return ids[axis]
             case simt.NumWorkgroupsOp():
-                return [], [self.counts[str(op.dimension.data)]]
-            case simt.WorkgroupSizeOp():
-                axis = list(simt.Dimension).index(op.dimension.data)
-                return [], [self.index((x, y, z)[axis])]
-            case simt.LocalIdOp():
-                return self._digit(list(simt.Dimension).index(op.dimension.data))
+                return counts[axis]
+            case simt.LocalIdOp():  # a digit of the number of the work-item
+                at = Builder.at(op)
+                below = self._number(prod(sizes[:axis]))
+                quotient = at.pure(arith.DivUIOp, item, below)
+                quotient.name_hint = op.result.name_hint
+                return at.pure(arith.RemUIOp, quotient, self._number(sizes[axis]))
             case simt.SubgroupIdOp():
-                return [], [self.item]
-            case simt.NumSubgroupsOp():
-                return [], [self.index(x * y * z)]
-            case simt.SubgroupSizeOp():
-                return [], [self.index(1)]
+                return item
             case simt.LaneOp():
-                return [], [op.value]
+                return op.value
+            case simt.WorkgroupSizeOp():
+                return self._number(sizes[axis])
+            case simt.NumSubgroupsOp():
+                return self._number(prod(sizes))
+            case simt.SubgroupSizeOp():
+                return self._number(1)
             case _:
                 assert isinstance(op, simt.LaneIdOp), op
-                return [], [self.index(0)]
-
-    def _digit(self, axis: int) -> tuple[list[Operation], list[SSAValue]]:
-        """Return where a work-item is along an axis: a digit of its number."""
-        x, y, z = self.kernel.work_group_size
-        below, size = (1, x, x * y)[axis], (x, y, z)[axis]
-        quotient = arith.DivUIOp(self.item, self.index(below))
-        rest = arith.RemUIOp(quotient.result, self.index(size))
-        return [quotient, rest], [rest.result]
+                return self._number(0)

@@ -7,47 +7,48 @@ After:   loads of tiles stand in front of their first use; tiles that control fl
 Fails:   where such a function passes tiles through other control flow than scf.for and
          scf.if, or its accesses have strides of their own.  Nothing is changed then
 
-Tiles that control flow does nothing with but choose among others.
+It goes in four steps, function by function:
 
-    %t = scf.if %c {                          %t = scf.if %c {
-      scf.yield %x                              scf.yield %x
-    } else {                                  } else {
-      scf.yield %y                              store %y, %slot
-    }                                           %z = load %slot
-                                                scf.yield %z
-                                              }
+1. Loads sink to their first use (`sink_loads`), so that fewer tiles live at once.
+2. Tiles that control flow does nothing with but choose among others are loaded where
+   they are chosen, but for one of them (`reload_choices`):
 
-LLVM makes a selection of such a choice, which x86 has none of for tiles: it aborts.
-So but for one of them they are loaded where they are chosen, and loads stay there.  Of
-what a loop carries, that one is what it begins with.
+       %t = scf.if %c {                          %t = scf.if %c {
+         scf.yield %x                              scf.yield %x
+       } else {                                  } else {
+         scf.yield %y                              store %y, %slot
+       }                                           %z = load %slot
+                                                   scf.yield %z
+                                                 }
 
-Which tiles live at once, in structured code.
+   LLVM makes a selection of such a choice, which x86 has none of for tiles: it aborts.
+   Of what a loop carries, the one that stays is what it begins with.
+3. `Liveness` counts the tiles of each shape that live at once; `why_spill` decides.
+4. `Spill` gives each tile a slot on the stack, as large as a tile can be:
 
-Tiles in memory: each is a slot on the stack, as large as a tile can be.
+       %t = amx.tile_mulf %x, %y, %s     load %x_slot, %y_slot, %s_slot; multiply;
+                                         store into %t_slot
 
-    %t = amx.tile_mulf %x, %y, %s     load %x_slot, %y_slot, %s_slot; multiply;
-                                      store into %t_slot
-
-All registers then have one shape, 16 rows of 64 bytes, and three are enough.  Beyond
-the tile a slot is zero: products of zeros add nothing.
+   All registers then have one shape, 16 rows of 64 bytes, and three are enough.  Beyond
+   the tile a slot is zero: products of zeros add nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, VectorType, i64
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, IndexSwitchOp, WhileOp, YieldOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from coopc.device.model import Amx
 from coopc.dialects import amx
 from coopc.dialects.amx import (
     MAX_ROW_BYTES,
@@ -57,89 +58,119 @@ from coopc.dialects.amx import (
     tile_type,
 )
 from coopc.dialects.narrow import is_memref
-from coopc.plan.amx_registers import Shape, why_in_memory
+from coopc.ir.builder import INDEX, Builder, Values
+from coopc.ir.control_flow import defined_by
+from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.passes.cpu.stack_buffer import stack_buffer
+from coopc.plan.amx_tiles import AMX
 
-ALIGNMENT = 64
-
-"""Of slots, in bytes."""
-
-
-def copy_choices(func: FuncOp) -> None:
-    """Load tiles where they are chosen, as far as nothing is computed there."""
-    for op in tuple(func.walk()):
-        if isinstance(op, ForOp | IfOp | IndexSwitchOp | WhileOp):
-            for end, place in _chosen(op):
-                _copy(func.body.block, end, place)
+Shape = tuple[int, int]
+"""Rows of a tile, and bytes of a row."""
+Live = frozenset[SSAValue]
 
 
-def _chosen(op: Operation) -> Iterator[tuple[YieldOp, int]]:
-    """Yield the terminators that give on tiles which are to be loaded, and which."""
-    is_loop = isinstance(op, ForOp | WhileOp)
-    ends = _ends(op)
-    for place in range(len(ends[0].operands) if ends else 0):
-        if not isinstance(ends[0].operands[place].type, TileType):
-            continue
-        given = [
-            end
-            for end in ends
-            if not _is_computed(value := end.operands[place], op)
-            and not _is_carried(value, op, place)
+@dataclass(frozen=True)
+class FitAmxTilesPass(ModulePass):
+    """Keep tiles in as many registers as there are."""
+
+    name = "fit-amx-tiles"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fit all functions of `op`."""
+        functions = [
+            each
+            for each in op.walk()
+            if isinstance(each, FuncOp)
+            and len(each.body.blocks) == 1
+            and any(inner.dialect_name() == "amx" for inner in each.walk())
         ]
-        for end in given if is_loop else given[1:]:
-            yield end, place
+        for func in functions:
+            sink_loads(func.body.block)
+            reload_choices(func)
+        crowded: list[FuncOp] = []
+        for func in functions:
+            reason = why_spill(most_live(func.body.block), may_call(func))
+            if reason is not None:
+                check_spill(func, reason)
+                crowded.append(func)
+        for func in crowded:
+            Spill(func).run()
 
 
-def _ends(op: Operation) -> list[YieldOp]:
-    """Return the terminators by which a branch or a loop gives on values."""
-    ends = (block.last_op for region in op.regions for block in region.blocks)
-    return [end for end in ends if isinstance(end, YieldOp)]
+# When to spill
 
 
-def _is_computed(value: SSAValue, op: Operation) -> bool:
-    """Whether something in an operation makes a tile, and not only chooses it."""
-    made = value.owner
-    if not isinstance(made, Operation) or not op.is_ancestor(made):
-        return False
-    if made.dialect_name() == "amx":
-        return True
-    return any(
-        _is_computed(inner, made)
-        for end in _ends(made)
-        for inner in end.operands
-        if isinstance(inner.type, TileType)
+def why_spill(
+    most: Mapping[Shape, int], calls: bool = False, amx: Amx = AMX
+) -> str | None:
+    """Return why the tiles of a function are kept in memory, or None.
+
+    LLVM configures tiles once a function: a register has one shape from beginning to
+    end.  So what counts is the sum over all shapes of how many tiles of that shape live
+    at once.  Of a single shape LLVM spills what is too many, and what a call would
+    destroy.  Of several it stops, or reloads into registers of other shapes; and its
+    choice is not always the best, so that one register is left over.
+
+    Args:
+        most: how many tiles of each shape live at once, at most.
+        calls: whether the function may call others.
+        amx: whose registers they are.
+
+    >>> why_spill({(16, 64): 12})
+    >>> why_spill({(16, 64): 4, (5, 64): 3})
+    >>> why_spill({(16, 64): 6, (5, 64): 3})
+    'tiles of 2 shapes need 9 registers, 7 are for several shapes'
+    >>> why_spill({(16, 64): 1, (5, 64): 1}, calls=True)
+    'tiles of 2 shapes may live across a call'
+    """
+    needed = sum(most.values())
+    room = amx.tiles - 1
+    if len(most) < 2:
+        return None
+    if calls:
+        return f"tiles of {len(most)} shapes may live across a call"
+    if needed <= room:
+        return None
+    return (
+        f"tiles of {len(most)} shapes need {needed} registers, "
+        f"{room} are for several shapes"
     )
 
 
-def _is_carried(value: SSAValue, op: Operation, place: int) -> bool:
-    """Whether a loop gives on what it got in the same place."""
-    if not isinstance(value, BlockArgument) or value.block.parent_op() is not op:
-        return False
-    return value.index == place + (1 if isinstance(op, ForOp) else 0)
+def may_call(func: FuncOp) -> bool:
+    """Whether a function calls others, or LLVM may call a library's."""
+    return any(
+        op.name == "func.call"
+        or op.name == "arith.remf"
+        or (op.dialect_name() == "math" and op.name not in INSTRUCTIONS)
+        for op in func.walk()
+    )
 
 
-def _copy(start: Block, end: YieldOp, place: int) -> None:
-    """Store a tile to the stack in front of a terminator, and load it again."""
-    tile = end.operands[place]
-    type = tile_type(tile)
-    zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
-    slot = memref.AllocaOp.get(type.element_type, ALIGNMENT, type.shape)
-    slot.alignment = IntegerAttr(ALIGNMENT, i64)
-    first = start.first_op
-    assert first is not None
-    for op in (zero, slot):
-        op.location = first.location
-        Rewriter.insert_op(op, InsertPoint.before(first))
-    at = [zero.result, zero.result]
-    store = amx.TileStoreOp(slot.memref, at, tile)
-    load = amx.TileLoadOp(slot.memref, at, type)
-    for op in (store, load):
-        op.location = end.location
-        Rewriter.insert_op(op, InsertPoint.before(end))
-    load.result.name_hint = tile.name_hint
-    end.operands[place] = load.result
+INSTRUCTIONS = ("math.absf", "math.absi", "math.sqrt", "math.copysign")
+"""Of math, what every processor with AMX has."""
 
 
-Live = frozenset[SSAValue]
+def check_spill(func: FuncOp, reason: str) -> None:
+    """Refuse what has no form in memory."""
+    for op in func.walk():
+        if (why := _unsupported(op)) is not None:
+            whole = f"{reason}: {why}"
+            op.emit_error(whole, PassFailedException(whole))
+
+
+def _unsupported(op: Operation) -> str | None:
+    """Return why an operation on tiles has no form in memory, or None."""
+    if isinstance(op, amx.TileLoadOp | amx.TileStoreOp):
+        return None if op.stride is None else "expected the stride of the memref"
+    values = tiles((*op.operands, *defined_by(op)))
+    if not values or op.dialect_name() == "amx" or isinstance(op, YieldOp):
+        return None
+    is_known = isinstance(op, ForOp | IfOp)
+    return None if is_known else "expected tiles in scf.for and scf.if alone"
+
+
+# Liveness
 
 
 def tiles(values: Iterable[SSAValue]) -> Live:
@@ -199,16 +230,9 @@ class Liveness:
 
 def outer_tiles(op: Operation) -> Live:
     """Return the tiles from outside that are used in an operation's regions."""
-    used: set[SSAValue] = set()
-    own: set[SSAValue] = set()
-    for region in op.regions:
-        for inner in region.walk():
-            used |= tiles(inner.operands)
-            own |= set(inner.results)
-        own |= {x for block in region.blocks for x in block.args}
-        for inner in region.walk():
-            own |= {x for r in inner.regions for b in r.blocks for x in b.args}
-    return frozenset(used - own)
+    inside = [inner for region in op.regions for inner in region.walk()]
+    used = {x for inner in inside for x in tiles(inner.operands)}
+    return frozenset(used.difference(*map(defined_by, (op, *inside))))
 
 
 def most_live(block: Block) -> Counter[Shape]:
@@ -216,6 +240,9 @@ def most_live(block: Block) -> Counter[Shape]:
     found = Liveness()
     found.block(block, frozenset())
     return found.most
+
+
+# Loads
 
 
 def sink_loads(block: Block) -> None:
@@ -249,12 +276,78 @@ def _writes(op: Operation) -> bool:
     return op.dialect_name() not in ("arith", "math")
 
 
-def is_plain_loop(op: Operation) -> bool:
-    """Whether an operation passes tiles on in a way that memory can, too."""
-    return isinstance(op, ForOp | IfOp)
+# Choices
 
 
-INDEX = IndexType()
+def reload_choices(func: FuncOp) -> None:
+    """Load tiles where they are chosen, as far as nothing is computed there."""
+    start = _start(func)
+    for op in tuple(func.walk()):
+        if isinstance(op, ForOp | IfOp | IndexSwitchOp | WhileOp):
+            for end, place in _chosen(op):
+                tile, b = end.operands[place], Builder.at(end)
+                type = tile_type(tile)
+                slot = stack_buffer(start, type.shape, type.element_type, None)
+                at = [start.constant(INDEX, 0)] * 2
+                b.effect(amx.TileStoreOp(slot, at, tile))
+                (new,) = b.effect(amx.TileLoadOp(slot, at, type)).results
+                new.name_hint = tile.name_hint
+                end.operands[place] = new
+
+
+def _start(func: FuncOp) -> Builder:
+    """Return a builder at the start of a function, for constants and slots."""
+    first = func.body.block.first_op
+    assert first is not None, func
+    return Builder.at(first)
+
+
+def _chosen(op: Operation) -> Iterator[tuple[YieldOp, int]]:
+    """Yield the terminators that give on tiles which are to be loaded, and which."""
+    is_loop = isinstance(op, ForOp | WhileOp)
+    ends = _ends(op)
+    for place in range(len(ends[0].operands) if ends else 0):
+        if not isinstance(ends[0].operands[place].type, TileType):
+            continue
+        given = [
+            end
+            for end in ends
+            if not _is_computed(value := end.operands[place], op)
+            and not _is_carried(value, op, place)
+        ]
+        for end in given if is_loop else given[1:]:
+            yield end, place
+
+
+def _ends(op: Operation) -> list[YieldOp]:
+    """Return the terminators by which a branch or a loop gives on values."""
+    ends = (block.last_op for region in op.regions for block in region.blocks)
+    return [end for end in ends if isinstance(end, YieldOp)]
+
+
+def _is_computed(value: SSAValue, op: Operation) -> bool:
+    """Whether something in an operation makes a tile, and not only chooses it."""
+    made = value.owner
+    if not isinstance(made, Operation) or not op.is_ancestor(made):
+        return False
+    if made.dialect_name() == "amx":
+        return True
+    return any(
+        _is_computed(inner, made)
+        for end in _ends(made)
+        for inner in end.operands
+        if isinstance(inner.type, TileType)
+    )
+
+
+def _is_carried(value: SSAValue, op: Operation, place: int) -> bool:
+    """Whether a loop gives on what it got in the same place."""
+    if not isinstance(value, BlockArgument) or value.block.parent_op() is not op:
+        return False
+    return value.index == place + (1 if isinstance(op, ForOp) else 0)
+
+
+# Memory
 
 
 def whole(element: Attribute) -> TileType:
@@ -262,291 +355,129 @@ def whole(element: Attribute) -> TileType:
     return TileType.of(MAX_ROWS, MAX_ROW_BYTES // element_bytes(element), element)
 
 
-@dataclass
-class MemoryForm:
-    """One function whose tiles go into memory."""
+class Spill:
+    """Puts the tiles of one function into memory.
 
-    start: Block
-    """Of the function."""
-    slots: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Where tiles are."""
-    constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    Control flow first copies slots to where it passes tiles on; then it passes none.
+    """
 
-    dead: list[Operation] = field(default_factory=list[Operation])
-    """What is replaced, as long as others still name its results."""
+    def __init__(self, func: FuncOp) -> None:
+        self.func = func
+        self.start = _start(func)
+        self.slots: dict[SSAValue, SSAValue] = {}
+        """Where tiles are."""
 
-    def rewrite(self) -> None:
+    def run(self) -> None:
         """Rewrite the function."""
-        self.block(self.start)
-        for op in reversed(self.dead):
-            Rewriter.erase_op(op, safe_erase=False)
+        for op in self.func.walk():
+            for value in defined_by(op):  # of a loop, results first
+                if isinstance(value.type, TileType):
+                    self._give_slot(value)
+        removed = {value: Parts(()) for value in self.slots}
+        for op in tuple(self.func.walk()):
+            if isinstance(op, ForOp):
+                self._copy(op, op.iter_args, op.res)
+            if isinstance(op, ForOp | IfOp):
+                for end in _ends(op):
+                    self._copy(end, end.operands, op.results)
+        rules: dict[type[Operation], Rule] = {
+            amx.TileZeroOp: self._zero,
+            amx.TileLoadOp: self._load,
+            amx.TileStoreOp: self._store,
+            amx.TileMulFOp: self._product,
+            amx.TileMulIOp: self._product,
+        }
+        split_values(self.func, removed, rules)
 
-    def block(self, block: Block) -> None:
-        """Rewrite the operations of a block."""
-        for op in list(block.ops):
-            self._operation(op)
-
-    def _operation(self, op: Operation) -> None:
-        match op:
-            case amx.TileZeroOp():
-                type = whole(tile_type(op.result).element_type)
-                zero = self._before(op, amx.TileZeroOp(type))
-                self._put(op, zero, self.slot(op.result))
-                self.dead.append(op)
-            case amx.TileLoadOp():
-                self._copy_in(op)
-                self.dead.append(op)
-            case amx.TileStoreOp():
-                self._rows(op, tile_type(op.val), self.slots[op.val], False)
-                self.dead.append(op)
-            case amx.TileMulFOp() | amx.TileMulIOp():
-                self._product(op)
-            case ForOp():
-                self._loop(op)
-            case IfOp():
-                self._branch(op)
-            case _:
-                for region in op.regions:
-                    for inner in region.blocks:
-                        self.block(inner)
-
-    def slot(self, value: SSAValue) -> SSAValue:
-        """Return new memory for a tile."""
-        element = tile_type(value).element_type
-        new = memref.AllocaOp.get(element, ALIGNMENT, whole(element).shape)
-        new.alignment = IntegerAttr(ALIGNMENT, i64)
-        new.memref.name_hint = value.name_hint
-        self._at_start(new)
-        self.slots[value] = new.memref
-        return new.memref
-
-    def index(self, number: int) -> SSAValue:
-        """Return a constant, at the start of the function."""
-        if number not in self.constants:
-            op = arith.ConstantOp(IntegerAttr(number, INDEX))
-            op.result.name_hint = f"c{number}"
-            self._at_start(op)
-            self.constants[number] = op.result
-        return self.constants[number]
-
-    def _at_start(self, op: Operation) -> None:
-        first = self.start.first_op
-        assert first is not None
-        op.location = first.location
-        Rewriter.insert_op(op, InsertPoint.before(first))
-
-    def _before(self, where: Operation, op: Operation) -> SSAValue:
-        op.location = where.location
-        Rewriter.insert_op(op, InsertPoint.before(where))
-        return op.results[0]
-
-    def _get(self, where: Operation, slot: SSAValue) -> SSAValue:
-        zero = self.index(0)
-        type = slot.type
-        assert is_memref(type), type
-        load = amx.TileLoadOp(slot, [zero, zero], whole(type.get_element_type()))
-        return self._before(where, load)
-
-    def _put(self, where: Operation, tile: SSAValue, slot: SSAValue) -> None:
-        zero = self.index(0)
-        store = amx.TileStoreOp(slot, [zero, zero], tile)
-        store.location = where.location
-        Rewriter.insert_op(store, InsertPoint.before(where))
-
-    def _copy_in(self, op: amx.TileLoadOp) -> None:
-        tile = tile_type(op.result)
-        full = whole(tile.element_type)
-        slot = self.slot(op.result)
-        if tile != full:
-            self._put(op, self._before(op, amx.TileZeroOp(full)), slot)
-        self._rows(op, tile, slot, True)
-
-    def _rows(
-        self,
-        op: amx.TileLoadOp | amx.TileStoreOp,
-        tile: TileType,
-        slot: SSAValue,
-        is_load: bool,
-    ) -> None:
-        """Copy the rows of a tile between memory and a slot, each as a vector."""
-        rows, cols = tile.shape
-        type = VectorType(tile.element_type, [cols])
-        body = Block(arg_types=[INDEX])
-        row = body.args[0]
-        row.name_hint = "row"
-        place = arith.AddiOp(op.indices[-2], row)
-        there = [*op.indices[:-2], place.result, op.indices[-1]]
-        here = [row, self.index(0)]
-        source, target = (op.base, there), (slot, here)
-        if not is_load:
-            source, target = target, source
-        load = vector.LoadOp(*source, type)
-        body.add_ops([place, load, vector.StoreOp(load.result, *target), YieldOp()])
-        loop = ForOp(self.index(0), self.index(rows), self.index(1), [], Region(body))
-        for new in (loop, *body.ops):
-            new.location = op.location
-        Rewriter.insert_op(loop, InsertPoint.before(op))
-
-    def _product(self, op: amx.TileMulFOp | amx.TileMulIOp) -> None:
-        operands = [self._get(op, self.slots[x]) for x in op.operands]
-        if isinstance(op, amx.TileMulFOp):
-            new: Operation = amx.TileMulFOp(*operands)
+    def _give_slot(self, value: SSAValue) -> None:
+        """Give a tile memory; what a loop carries has one slot for all its rounds."""
+        loop = value.block.parent_op() if isinstance(value, BlockArgument) else None
+        if isinstance(loop, ForOp) and isinstance(value, BlockArgument):
+            self.slots[value] = self.slots[loop.res[value.index - 1]]
         else:
-            signs = op.is_zext_lhs is not None, op.is_zext_rhs is not None
-            new = amx.TileMulIOp(operands[0], operands[1], operands[2], *signs)
-        self._put(op, self._before(op, new), self.slot(op.result))
-        self.dead.append(op)
+            self.slots[value] = self._slot(tile_type(value), value.name_hint)
 
-    def _copies(self, where: Operation, pairs: list[tuple[SSAValue, SSAValue]]) -> None:
-        """Copy slots to others, as if at once."""
-        targets = {target for _, target in pairs}
-        moving = [(source, target) for source, target in pairs if source is not target]
-        if any(source in targets for source, _ in moving):
+    def _slot(self, type: TileType, name: str | None) -> SSAValue:
+        element = type.element_type
+        return stack_buffer(self.start, whole(element).shape, element, name)
+
+    def _get(self, b: Builder, slot: SSAValue) -> SSAValue:
+        zero, type = self.start.constant(INDEX, 0), slot.type
+        assert is_memref(type), type
+        tile = whole(type.get_element_type())
+        return b.effect(amx.TileLoadOp(slot, [zero, zero], tile)).results[0]
+
+    def _put(self, b: Builder, tile: SSAValue, slot: SSAValue) -> None:
+        zero = self.start.constant(INDEX, 0)
+        b.effect(amx.TileStoreOp(slot, [zero, zero], tile))
+
+    def _copy(
+        self, where: Operation, given: Sequence[SSAValue], targets: Sequence[SSAValue]
+    ) -> None:
+        """Copy the slots of some tiles to those of others, as if at once."""
+        b = Builder.at(where)
+        moving = [
+            (self.slots[x], self.slots[y])
+            for x, y in zip(given, targets, strict=True)
+            if y in self.slots and self.slots[x] is not self.slots[y]
+        ]
+        if {source for source, _ in moving} & {target for _, target in moving}:
             through: list[tuple[SSAValue, SSAValue]] = []
             for source, target in moving:
-                tile = self._get(where, source)
-                between = self.slot(tile)
-                self._put(where, tile, between)
+                tile = self._get(b, source)
+                between = self._slot(tile_type(tile), tile.name_hint)
+                self._put(b, tile, between)
                 through.append((between, target))
             moving = through
         for source, target in moving:
-            self._put(where, self._get(where, source), target)
+            self._put(b, self._get(b, source), target)
 
-    def _loop(self, op: ForOp) -> None:
-        places = _tiles_at(op.iter_args)
-        body = op.body.block
-        end = body.last_op
-        assert isinstance(end, YieldOp), op
-        carried = {place: self.slot(body.args[1 + place]) for place in places}
-        self._copies(
-            op, [(self.slots[op.iter_args[p]], slot) for p, slot in carried.items()]
+    def _zero(
+        self, op: amx.TileZeroOp | amx.TileLoadOp, splitter: Splitter
+    ) -> Sequence[Values]:
+        type = whole(tile_type(op.result).element_type)
+        tile = splitter.insert(amx.TileZeroOp(type)).result
+        self._put(Builder.at(op), tile, self.slots[op.result])
+        return [()]
+
+    def _load(self, op: amx.TileLoadOp, splitter: Splitter) -> Sequence[Values]:
+        tile = tile_type(op.result)
+        if tile != whole(tile.element_type):
+            self._zero(op, splitter)
+        self._copy_rows(op, op.result)
+        return [()]
+
+    def _store(self, op: amx.TileStoreOp, splitter: Splitter) -> Sequence[Values]:
+        self._copy_rows(op, op.val)
+        return []
+
+    def _product(
+        self, op: amx.TileMulFOp | amx.TileMulIOp, splitter: Splitter
+    ) -> Sequence[Values]:
+        b = Builder.at(op)
+        operands = [self._get(b, self.slots[x]) for x in op.operands]
+        result = whole(tile_type(op.result).element_type)
+        new = type(op).create(
+            operands=operands, result_types=[result], properties=op.properties
         )
-        self.block(body)
-        self._copies(
-            end, [(self.slots[end.operands[p]], slot) for p, slot in carried.items()]
-        )
-        kept = [n for n in range(len(op.iter_args)) if n not in carried]
-        Rewriter.replace_op(end, _yield(end, kept))
-        for place in sorted(carried, reverse=True):
-            body.erase_arg(body.args[1 + place], safe_erase=False)
-        new = ForOp(
-            op.lb,
-            op.ub,
-            op.step,
-            [op.iter_args[n] for n in kept],
-            op.detach_region(op.body),
-        )
-        new.attributes = dict(op.attributes)
-        self._replace(op, new, kept, carried)
+        self._put(b, b.effect(new).results[0], self.slots[op.result])
+        return [()]
 
-    def _branch(self, op: IfOp) -> None:
-        if not (places := _tiles_at(op.results)):
-            for region in op.regions:  # one, where there is no `else`
-                for block in region.blocks:
-                    self.block(block)
-            return
-        found = {place: self.slot(op.results[place]) for place in places}
-        kept = [n for n in range(len(op.results)) if n not in found]
-        for region in op.regions:
-            for block in region.blocks:
-                self.block(block)
-                end = block.last_op
-                assert isinstance(end, YieldOp), op
-                self._copies(
-                    end, [(self.slots[end.operands[p]], s) for p, s in found.items()]
-                )
-                Rewriter.replace_op(end, _yield(end, kept))
-        then, otherwise = [op.detach_region(region) for region in tuple(op.regions)]
-        new = IfOp(op.cond, [op.results[n].type for n in kept], then, otherwise)
-        new.attributes = dict(op.attributes)
-        self._replace(op, new, kept, found)
-
-    def _replace(
-        self,
-        op: Operation,
-        new: Operation,
-        kept: list[int],
-        slots: dict[int, SSAValue],
-    ) -> None:
-        """Put an operation without tiles in place of one with them."""
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
-        for place, slot in slots.items():
-            self.slots[op.results[place]] = slot
-        for result, place in zip(new.results, kept, strict=True):
-            result.name_hint = op.results[place].name_hint
-            op.results[place].replace_all_uses_with(result)
-        self.dead.append(op)
-
-
-def _tiles_at(values: Sequence[SSAValue]) -> list[int]:
-    return [n for n, x in enumerate(values) if isinstance(x.type, TileType)]
-
-
-def _yield(end: YieldOp, kept: list[int]) -> YieldOp:
-    new = YieldOp(*(end.operands[n] for n in kept))
-    new.location = end.location
-    return new
-
-
-@dataclass(frozen=True)
-class FitAmxTilesPass(ModulePass):
-    """Keep tiles in as many registers as there are."""
-
-    name = "fit-amx-tiles"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Fit all functions of `op`."""
-        functions = [
-            each
-            for each in op.walk()
-            if isinstance(each, FuncOp)
-            and len(each.body.blocks) == 1
-            and any(inner.dialect_name() == "amx" for inner in each.walk())
-        ]
-        for func in functions:
-            sink_loads(func.body.block)
-            copy_choices(func)
-        crowded: list[FuncOp] = []
-        for func in functions:
-            reason = why_in_memory(most_live(func.body.block), may_call(func))
-            if reason is None:
-                continue
-            _check(func, reason)
-            crowded.append(func)
-        for func in crowded:
-            MemoryForm(func.body.block).rewrite()
-
-
-def may_call(func: FuncOp) -> bool:
-    """Whether a function calls others, or LLVM may call a library's."""
-    return any(
-        op.name == "func.call"
-        or op.name == "arith.remf"
-        or (op.dialect_name() == "math" and op.name not in INSTRUCTIONS)
-        for op in func.walk()
-    )
-
-
-INSTRUCTIONS = ("math.absf", "math.absi", "math.sqrt", "math.copysign")
-
-"""Of math, what every processor with AMX has."""
-
-
-def _check(func: FuncOp, reason: str) -> None:
-    """Refuse what has no form in memory."""
-    for op in func.walk():
-        why = _unsupported(op)
-        if why is not None:
-            whole = f"{reason}: {why}"
-            op.emit_error(whole, PassFailedException(whole))
-
-
-def _unsupported(op: Operation) -> str | None:
-    """Return why an operation on tiles has no form in memory, or None."""
-    if isinstance(op, amx.TileLoadOp | amx.TileStoreOp):
-        return None if op.stride is None else "expected the stride of the memref"
-    values = tiles((*op.operands, *op.results))
-    if not values or op.dialect_name() == "amx" or op.name == "scf.yield":
-        return None
-    return None if is_plain_loop(op) else "expected tiles in scf.for and scf.if alone"
+    def _copy_rows(self, op: amx.TileLoadOp | amx.TileStoreOp, value: SSAValue) -> None:
+        """Copy the rows of a tile between memory and its slot, each as a vector."""
+        rows, cols = tile_type(value).shape
+        zero, end, step = (self.start.constant(INDEX, x) for x in (0, rows, 1))
+        body, b = Block(arg_types=[INDEX]), Builder.at(op)
+        b.effect(ForOp(zero, end, step, [], body))
+        row = body.args[0]
+        row.name_hint = "row"
+        with b.inside(body):
+            outer = b.pure(arith.AddiOp, op.indices[-2], row)
+            there = op.base, [*op.indices[:-2], outer, op.indices[-1]]
+            here = self.slots[value], [row, zero]
+            is_load = isinstance(op, amx.TileLoadOp)
+            source, target = (there, here) if is_load else (here, there)
+            type = VectorType(tile_type(value).element_type, [cols])
+            (elements,) = b.effect(vector.LoadOp(*source, type)).results
+            b.effect(vector.StoreOp(elements, *target))
+            b.effect(YieldOp())

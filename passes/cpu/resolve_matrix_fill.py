@@ -20,32 +20,20 @@ are all elements.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import (
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    ModuleOp,
-    i64,
-)
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.rewriter import Rewriter
 
-from coopc import device as devices
 from coopc.dialects import coopmatrix
-from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import (
-    Insert,
-    constant,
-    converted,
-)
+from coopc.dialects.coopmatrix.arithmetic import Number, constant
+from coopc.ir.builder import INDEX, Builder
+from coopc.ir.device_option import device_of
+from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import converted
 
 
 @dataclass(frozen=True)
@@ -59,64 +47,39 @@ class ResolveMatrixFillPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Resolve all fills of `op`."""
-        if self.device not in devices.DEVICES:
-            raise PassFailedException(
-                f"{self.name}: expected a device, one of "
-                f"{', '.join(sorted(devices.DEVICES))}, got {self.device}"
-            )
-        native = devices.device(self.device).fills
+        native = device_of(self.device, op, self.name).fills
         for fill in [x for x in op.walk() if isinstance(x, coopmatrix.FillOp)]:
-            if not is_zero(fill.value):
+            if not is_zero(constant(fill.value)):
                 _resolve(fill, any_value=native == "any")
 
 
-def is_zero(value: SSAValue) -> bool:
-    """Whether a value is a constant +0, of any type; -0.0 is none.
+def is_zero(number: Number | None) -> bool:
+    """Whether a number is known and +0, of any type; -0.0 is none.
 
-    >>> from xdsl.dialects.builtin import f32
-    >>> is_zero(arith.ConstantOp(FloatAttr(0.0, f32)).result)
-    True
-    >>> is_zero(arith.ConstantOp(FloatAttr(-0.0, f32)).result)
-    False
+    >>> from xdsl.dialects.builtin import FloatAttr, f32
+    >>> is_zero(FloatAttr(0.0, f32)), is_zero(FloatAttr(-0.0, f32)), is_zero(None)
+    (True, False, False)
     """
-    if not isinstance(owner := value.owner, arith.ConstantOp):
-        return False
-    match owner.value:
-        case IntegerAttr() as attr:
-            return attr.value.data == 0
-        case FloatAttr() as attr:
-            number = attr.value.data
-            return number == 0 and math.copysign(1.0, number) > 0
-        case _:
-            return False
+    return number is not None and str(number.value.data) in ("0", "0.0")
 
 
 def _resolve(fill: coopmatrix.FillOp, any_value: bool) -> None:
     """Load and convert the value of a fill, and insert it where it is not native."""
-    builder = Builder(InsertPoint.before(fill))
-
-    def insert(op: Operation) -> SSAValue:
-        op.location = fill.location
-        builder.insert(op)
-        return op.results[0]
-
+    b = Builder.at(fill)
     type = coopmatrix.matrix_type(fill.result)
-    element_type = type.element_type
     value = fill.value
     if fill.is_pointer:
-        value = insert(_load(value, element_type))
+        value = b.effect(_load(value, type.element_type)).results[0]
     if isinstance(value.type, IndexType):
-        value = insert(arith.IndexCastOp(value, i64))
-    value = converted(value, element_type, True, insert)
+        value = b.pure(arith.IndexCastOp, value, i64)
+    value = converted(
+        value, type.element_type, True, lambda op: b.effect(op).results[0]
+    )
     if value.name_hint is None:
         value.name_hint = "value"
-    if any_value or is_zero(value):
-        filled = insert(coopmatrix.FillOp(value, type))
-    else:
-        zero = constant(element_type, 0, insert)
-        start = insert(coopmatrix.FillOp(zero, type))
-        start.name_hint = "zero"
-        filled = _loop(value, start, insert)
+    filled = (
+        b.pure(coopmatrix.FillOp, value, type) if any_value else _loop(b, value, type)
+    )
     filled.name_hint = fill.result.name_hint
     Rewriter.replace_op(fill, [], [filled])
 
@@ -136,22 +99,18 @@ def _load(pointer: SSAValue, element_type: Attribute) -> Operation:
     return ptr.LoadOp(pointer, element_type)
 
 
-def _loop(value: SSAValue, start: SSAValue, insert: Insert) -> SSAValue:
+def _loop(b: Builder, value: SSAValue, type: coopmatrix.MatrixType) -> SSAValue:
     """Insert a loop that puts a value into all slots of a matrix."""
-    begin, step = (
-        insert(arith.ConstantOp(IntegerAttr(x, IndexType()))) for x in (0, 1)
-    )
-    begin.name_hint, step.name_hint = "c0", "c1"
-    length = insert(coopmatrix.LengthOp(start.type))
+    zero = b.pure(coopmatrix.FillOp, b.constant(type.element_type, 0), type)
+    zero.name_hint = "zero"
+    begin, step = b.constant(INDEX, 0), b.constant(INDEX, 1)
+    length = b.pure(coopmatrix.LengthOp, type)
     length.name_hint = "length"
-    block = Block(arg_types=[IndexType(), start.type])
+    block = Block(arg_types=[INDEX, type])
+    loop = b.effect(scf.ForOp(begin, length, step, [zero], block))
     index, carried = block.args
     index.name_hint, carried.name_hint = "i", "it"
-    next = coopmatrix.InsertOp(value, carried, index)
-    end = scf.YieldOp(next.result)
-    block.add_ops([next, end])
-    loop = scf.ForOp(begin, length, step, [start], block)
-    result = insert(loop)
-    for op in block.ops:
-        op.location = loop.location
-    return result
+    with b.inside(block):
+        inserted = b.effect(coopmatrix.InsertOp(value, carried, index))
+        b.effect(scf.YieldOp(*inserted.results))
+    return loop.results[0]

@@ -19,20 +19,21 @@ or (rows, columns) where e is beyond the matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, layout, row_slice, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.ir.builder import INDEX, Builder
+from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import RowSliceFamily
 
 SliceOp = (
@@ -50,36 +51,25 @@ class ResolveMatrixWiSlicePass(ModulePass):
     name = "resolve-matrix-wi-slice"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all of `op`, then rewrite it."""
-        found = [x for x in op.walk() if isinstance(x, SliceOp)]
-        for each in found:
-            if (reason := refused(matrix_of(each))) is not None:
-                each.emit_error(reason, PassFailedException(reason))
-        kernels = [x.func for x in simt.kernels(op)] if found else []
-        for func in kernels:
-            _check_distribution(func)
-        for func in kernels:
-            func.attributes[coopmatrix.DISTRIBUTION] = layout.RowSliceAttr(
-                RowSliceFamily()
-            )
-        for each in found:
-            _resolve(each)
+        """Rewrite all of `op`, or nothing."""
+        with transaction(op) as draft:
+            found = [x for x in draft.walk() if isinstance(x, SliceOp)]
+            for each in found:
+                _resolve(each)
+            for kernel in simt.kernels(draft) if found else ():
+                _distribute(kernel.func)
 
 
-def matrix_of(op: SliceOp) -> MatrixType:
-    """Return the type of the matrix that an operation is about."""
-    if isinstance(op, coopmatrix.LengthOp):
-        return op.matrix_type
-    return coopmatrix.matrix_type(op.matrix)
-
-
-def refused(type: MatrixType) -> str | None:
-    """Return why matrices of a type have no row slices here; None if they do."""
+def _check_matrix(op: SliceOp) -> None:
+    """Refuse matrices that have no row slices here."""
+    is_length = isinstance(op, coopmatrix.LengthOp)
+    type = op.matrix_type if is_length else coopmatrix.matrix_type(op.matrix)
     if not type.is_static:
-        return f"expected numbers for sizes and scope, got {type}"
+        raise Refused(op, f"expected numbers for sizes and scope, got {type}")
     if scope_of(type) not in (Scope.SUBGROUP, Scope.WORKGROUP):
-        return f"expected a matrix of a subgroup or a work-group, got {type}"
-    return None
+        raise Refused(
+            op, f"expected a matrix of a subgroup or a work-group, got {type}"
+        )
 
 
 def scope_of(type: MatrixType) -> Scope:
@@ -88,70 +78,62 @@ def scope_of(type: MatrixType) -> Scope:
     return type.scope.data
 
 
-def _check_distribution(func: FuncOp) -> None:
-    """Refuse a kernel whose elements are elsewhere."""
+def _distribute(func: FuncOp) -> None:
+    """Say of a kernel where elements are; refuse one that says something else."""
     found = func.attributes.get(coopmatrix.DISTRIBUTION)
-    if found is None or str(found) in ("#layout.row_slice", '"row_slices"'):
-        return
-    reason = (
-        f"expected {coopmatrix.DISTRIBUTION} to be absent or #layout.row_slice, "
-        f"got {found}"
-    )
-    func.emit_error(reason, PassFailedException(reason))
+    if found is not None and str(found) not in ("#layout.row_slice", '"row_slices"'):
+        raise Refused(
+            func,
+            f"expected {coopmatrix.DISTRIBUTION} to be absent or #layout.row_slice, "
+            f"got {found}",
+        )
+    func.attributes[coopmatrix.DISTRIBUTION] = layout.RowSliceAttr(RowSliceFamily())
 
 
 def _resolve(op: SliceOp) -> None:
     """Replace one operation."""
+    _check_matrix(op)
+    b = Builder.at(op)
     match op:
         case coopmatrix.LengthOp():
-            length = row_slice.LengthOp(op.matrix_type)
-            new: Sequence[Operation] = [length]
-            results: Sequence[SSAValue] = [length.result]
+            results: Sequence[SSAValue] = [b.pure(row_slice.LengthOp, op.matrix_type)]
         case coopmatrix.ExtractOp():
-            token = row_slice.IdOp(op.matrix, op.index)
-            element = row_slice.ExtractElementOp(token.result, op.result.type)
-            new, results = [token, element], [element.result]
+            token = _token(b, op)
+            results = b.effect(
+                row_slice.ExtractElementOp(token, op.result.type)
+            ).results
         case coopmatrix.InsertOp():
-            token = row_slice.IdOp(op.matrix, op.index)
-            put = row_slice.InsertElementOp(op.value, token.result)
-            whole = row_slice.InsertToMatrixOp(token.result, op.result.type)
-            new, results = [token, put, whole], [whole.result]
+            token = _token(b, op)
+            b.effect(row_slice.InsertElementOp(op.value, token))
+            results = b.effect(
+                row_slice.InsertToMatrixOp(token, op.result.type)
+            ).results
         case coopmatrix.CoordOp():
-            new, results = _coordinates(op)
-    for each in new:
-        each.location = op.location
-        if isinstance(each, row_slice.IdOp):
-            each.result.name_hint = "id"
+            results = _coordinates(b, op)
     for result, old in zip(results, op.results, strict=True):
         result.name_hint = old.name_hint
-    Rewriter.replace_op(op, new, results)
+    Rewriter.replace_op(op, [], results)
 
 
-def _coordinates(op: coopmatrix.CoordOp) -> tuple[list[Operation], list[SSAValue]]:
-    """Return operations that compute row and column of an element, and these."""
-    new: list[Operation] = []
+def _token(b: Builder, op: coopmatrix.ExtractOp | coopmatrix.InsertOp) -> SSAValue:
+    (token,) = b.effect(row_slice.IdOp(op.matrix, op.index)).results
+    token.name_hint = "id"
+    return token
 
-    def add(make: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
-        new.append(made := make(*operands))
-        return made.results[0]
 
-    def number(value: int) -> SSAValue:
-        return add(lambda: arith.ConstantOp(IntegerAttr(value, IndexType())))
-
+def _coordinates(b: Builder, op: coopmatrix.CoordOp) -> list[SSAValue]:
+    """Compute row and column of an element."""
     type = coopmatrix.matrix_type(op.matrix)
-    rows, cols = (number(size) for size in type.shape)
-    lanes, own = add(simt.SubgroupSizeOp), add(simt.LaneIdOp)
+    rows, cols = (b.constant(INDEX, size) for size in type.shape)
+    lanes, own = b.pure(simt.SubgroupSizeOp), b.pure(simt.LaneIdOp)
     if scope_of(type) == Scope.WORKGROUP:
-        first = add(arith.MuliOp, add(simt.SubgroupIdOp), lanes)
-        own = add(arith.AddiOp, first, own)
-        lanes = add(arith.MuliOp, add(simt.NumSubgroupsOp), lanes)
-    element = add(arith.AddiOp, add(arith.MuliOp, op.index, lanes), own)
-    row = add(arith.DivUIOp, element, cols)
-    col = add(arith.RemUIOp, element, cols)
-    inside = add(lambda: arith.CmpiOp(row, rows, "ult"))
-    rows.name_hint, cols.name_hint, lanes.name_hint = "rows", "cols", "lanes"
-    own.name_hint, element.name_hint, inside.name_hint = "own", "element", "inside"
-    return new, [
-        add(arith.SelectOp, inside, row, rows),
-        add(arith.SelectOp, inside, col, cols),
-    ]
+        first = b.pure(arith.MuliOp, b.pure(simt.SubgroupIdOp), lanes)
+        own = b.pure(arith.AddiOp, first, own)
+        lanes = b.pure(arith.MuliOp, b.pure(simt.NumSubgroupsOp), lanes)
+    lanes.name_hint, own.name_hint = "lanes", "own"
+    element = b.pure(arith.AddiOp, b.pure(arith.MuliOp, op.index, lanes), own)
+    row = b.pure(arith.DivUIOp, element, cols)
+    col = b.pure(arith.RemUIOp, element, cols)
+    inside = b.compare("ult", row, rows)
+    element.name_hint, inside.name_hint = "element", "inside"
+    return [b.select(inside, row, rows), b.select(inside, col, cols)]

@@ -22,13 +22,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix, row_slice
+from coopc.ir.builder import INDEX, Builder
+from coopc.ir.transaction import Refused, transaction
 
 
 @dataclass(frozen=True)
@@ -41,115 +42,84 @@ class ResolveSubgroupWiCallPass(ModulePass):
     """S, which operations are checked against; what they say if it is absent."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all of `op`, then rewrite it."""
-        found = [x for x in op.walk() if x.dialect_name() == "row_slice"]
-        for each in found:
-            if (reason := self._refused(each)) is not None:
-                each.emit_error(reason, PassFailedException(reason))
-        for each in found:
-            if isinstance(each, row_slice.LengthOp):
-                _resolve_length(each)
-            elif isinstance(each, row_slice.IdOp):
-                _resolve_token(each)
+        """Rewrite all of `op`, or nothing."""
+        with transaction(op) as draft:
+            for each in tuple(draft.walk()):
+                if isinstance(each, row_slice.LengthOp):
+                    self._resolve_length(each)
+                elif isinstance(each, row_slice.IdOp):
+                    self._resolve_token(each)
+            for each in draft.walk():
+                if each.dialect_name() == "row_slice":
+                    raise Refused(
+                        each,
+                        "expected a token of row_slice.id, got one that comes from "
+                        "elsewhere",
+                    )
 
-    def _refused(self, op: Operation) -> str | None:
-        """Return why an operation is not resolved; None if it is."""
-        token: SSAValue | None = None
-        match op:
-            case row_slice.LengthOp():
-                lanes = None if op.lanes is None else op.lanes.value.data
-            case row_slice.ExtractElementOp():
-                lanes, token = row_slice.lanes_of(op.result.type), op.token
-            case row_slice.InsertElementOp():
-                lanes, token = row_slice.lanes_of(op.value.type), op.token
-            case row_slice.IdOp():
-                return _misused(op)
-            case _:
-                lanes, token = self.subgroup_size or 1, op.operands[0]
+    def _resolve_length(self, op: row_slice.LengthOp) -> None:
+        lanes = self._lanes(op, None if op.lanes is None else op.lanes.value.data)
+        rows, cols = op.matrix_type.shape
+        count = Builder.at(op).constant(INDEX, -(-rows * cols // lanes))
+        count.name_hint = op.result.name_hint
+        Rewriter.replace_op(op, [], [count])
+
+    def _resolve_token(self, op: row_slice.IdOp) -> None:
+        """Replace a token by what its matrix is after each insertion."""
+        users = {use.operation for use in op.result.uses}
+        block = op.parent
+        if block is None or any(user.parent is not block for user in users):
+            raise Refused(
+                op, "expected a token to be used in the block that it is made in"
+            )
+        b, matrix = Builder.at(op), op.matrix
+        offsets: set[SSAValue] = set()
+        for each in [x for x in block.ops if x in users]:
+            match each:
+                case row_slice.ExtractElementOp():
+                    offset = self._offset(b, op, each, each.result.type)
+                    type = each.result.type
+                    new = coopmatrix.ExtractRowSliceOp(matrix, offset, type)
+                    Builder.at(each).effect(new)
+                    new.result.name_hint = each.result.name_hint
+                    Rewriter.replace_op(each, [], new.results)
+                    offsets.add(offset)
+                case row_slice.InsertElementOp():
+                    value, mask = each.value, each.mask
+                    offset = self._offset(b, op, each, value.type)
+                    new = coopmatrix.InsertRowSliceOp(value, matrix, offset, mask)
+                    Builder.at(each).effect(new)
+                    Rewriter.erase_op(each)
+                    offsets.add(offset)
+                    matrix = new.result
+                case _:
+                    if matrix.name_hint is None:
+                        matrix.name_hint = each.results[0].name_hint
+                    Rewriter.replace_op(each, [], [matrix])
+        if len(offsets) > 1:
+            raise Refused(
+                op,
+                "expected uses of a token for as many lanes each, got several numbers",
+            )
+        Rewriter.erase_op(op)
+
+    def _offset(
+        self, b: Builder, op: row_slice.IdOp, user: Operation, type: Attribute
+    ) -> SSAValue:
+        """Return the number of the first element of a row slice of some lanes."""
+        lanes = self._lanes(user, row_slice.lanes_of(type))
+        offset = b.pure(arith.MuliOp, op.index, b.constant(INDEX, lanes))
+        offset.name_hint = "offset"
+        return offset
+
+    def _lanes(self, op: Operation, lanes: int | None) -> int:
+        """Return the lanes of an operation, as many as are expected."""
         if lanes is None:
-            return "expected an operation on all lanes, as vectorize-subgroup makes it"
-        if token is not None and not isinstance(token.owner, row_slice.IdOp):
-            return "expected a token of row_slice.id, got one that comes from elsewhere"
+            raise Refused(
+                op, "expected an operation on all lanes, as vectorize-subgroup makes it"
+            )
         if self.subgroup_size not in (None, lanes):
-            return f"expected vectors of {self.subgroup_size} lanes, got {lanes}"
-        return None
-
-
-def _misused(op: row_slice.IdOp) -> str | None:
-    """Return why the uses of a token cannot be followed; None if they can."""
-    if any(use.operation.parent is not op.parent for use in op.result.uses):
-        return "expected a token to be used in the block that it is made in"
-    widths = {
-        row_slice.lanes_of(
-            user.result.type
-            if isinstance(user, row_slice.ExtractElementOp)
-            else user.value.type
-        )
-        for user in (use.operation for use in op.result.uses)
-        if isinstance(user, row_slice.ExtractElementOp | row_slice.InsertElementOp)
-    }
-    if len(widths) > 1:
-        return "expected uses of a token for as many lanes each, got several numbers"
-    return None
-
-
-def _resolve_length(op: row_slice.LengthOp) -> None:
-    assert op.lanes is not None, op
-    rows, cols = op.matrix_type.shape
-    count = -(-rows * cols // op.lanes.value.data)
-    new = arith.ConstantOp(IntegerAttr(count, IndexType()))
-    new.location, new.result.name_hint = op.location, op.result.name_hint
-    Rewriter.replace_op(op, new)
-
-
-def _resolve_token(op: row_slice.IdOp) -> None:
-    """Replace a token by what its matrix is after each insertion."""
-    users = {use.operation for use in op.result.uses}
-    matrix, offset = op.matrix, None
-    for each in [x for x in _following(op) if x in users]:
-        match each:
-            case row_slice.ExtractElementOp():
-                offset = offset or _offset(op, each.result.type)
-                new = coopmatrix.ExtractRowSliceOp(matrix, offset, each.result.type)
-                _replace(each, new)
-            case row_slice.InsertElementOp():
-                offset = offset or _offset(op, each.value.type)
-                put = coopmatrix.InsertRowSliceOp(each.value, matrix, offset, each.mask)
-                put.location = each.location
-                Rewriter.insert_op(put, InsertPoint.before(each))
-                Rewriter.erase_op(each)
-                matrix = put.result
-            case _:
-                if matrix.name_hint is None:
-                    matrix.name_hint = each.results[0].name_hint
-                Rewriter.replace_op(each, [], [matrix])
-    Rewriter.erase_op(op)
-
-
-def _following(op: Operation) -> list[Operation]:
-    """Return the operations of the block behind one."""
-    found: list[Operation] = []
-    while (following := op.next_op) is not None:
-        found.append(following)
-        op = following
-    return found
-
-
-def _replace(old: Operation, new: Operation) -> None:
-    new.location = old.location
-    new.results[0].name_hint = old.results[0].name_hint
-    Rewriter.replace_op(old, new)
-
-
-def _offset(op: row_slice.IdOp, type: Attribute) -> SSAValue:
-    """Insert the number of the first element of a row slice."""
-    lanes = row_slice.lanes_of(type)
-    assert lanes is not None, op
-    size = arith.ConstantOp(IntegerAttr(lanes, IndexType()))
-    size.result.name_hint = f"c{lanes}"
-    product = arith.MuliOp(op.index, size)
-    product.result.name_hint = "offset"
-    for new in (size, product):
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
-    return product.result
+            raise Refused(
+                op, f"expected vectors of {self.subgroup_size} lanes, got {lanes}"
+            )
+        return lanes

@@ -40,7 +40,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Scratch:
+class StageBuffer:
     """Memory that stages share."""
 
     factors: tuple[Number, ...]
@@ -50,7 +50,7 @@ class Scratch:
 
 
 def stages(
-    count: int, runs: Sequence[Stage], scratch: Sequence[Scratch]
+    count: int, runs: Sequence[Stage], scratch: Sequence[StageBuffer]
 ) -> DictionaryAttr:
     """Return what the attribute says of a kernel.
 

@@ -32,7 +32,7 @@ from coopc.dialects.coopmatrix import Layout, Use
 from coopc.dialects.narrow import is_memref
 from coopc.ir.control_flow import free_name
 from coopc.ir.transaction import Refused
-from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
+from coopc.passes.cpu.stages import KERNELS, Stage, StageBuffer, stages
 from coopc.passes.linalg.packing import PackedB, packable
 
 
@@ -93,7 +93,7 @@ def how_to_run(b: PackedB, name: str) -> DictionaryAttr:
     """Return how a kernel is run, and before it that which packs."""
     rows, cols, *batch = b.extents(b.func, b.memory)
     channels = rows.ceil_div(b.channel)
-    packed = Scratch(
+    packed = StageBuffer(
         (*batch, channels, cols, coopmatrix.CHANNEL_BITS // 8),
         (*batch, channels, cols * b.channel),
     )

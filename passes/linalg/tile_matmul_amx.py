@@ -26,7 +26,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt
 from coopc.ir.control_flow import free_name
 from coopc.ir.transaction import Refused
-from coopc.passes.cpu.stages import KERNELS, Scratch, Stage, stages
+from coopc.passes.cpu.stages import KERNELS, Stage, StageBuffer, stages
 from coopc.passes.linalg.amx_kernel import AmxKernel, multiplying, packing
 from coopc.passes.linalg.kernel_text import functions
 from coopc.passes.linalg.match import (
@@ -135,7 +135,7 @@ def how_to_run(
     )
     # No affine map is the size of what is packed: checks of bounds leave it to others.
     scratch = [
-        Scratch((panels, steps, STEP_BYTES * PANEL), (UNKNOWN,))
+        StageBuffer((panels, steps, STEP_BYTES * PANEL), (UNKNOWN,))
         for panels in (of_a, cols)
     ]
     return stages(len(simt.kernel_sizes(func)), runs, scratch)

@@ -13,7 +13,7 @@
 // STEPS-NEXT: convert-linalg-to-coopmatrix{tile=32,32,64}
 // STEPS-NEXT: inline-matrix-calls
 // STEPS-NEXT: pack-b-amx
-// STEPS-NEXT: settle-kernels
+// STEPS-NEXT: infer-kernel-sizes
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: resolve-matrix-fill
 // STEPS-NEXT: resolve-matrix-wi-slice

@@ -11,9 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.generate.programs import module_of
-from coopc.passes.cpu.convert_coopmatrix_to_amx.convert_coopmatrix_to_amx import (
-    ConvertCoopmatrixToAmxPass,
-)
+from coopc.passes.cpu.convert_coopmatrix_to_amx import ConvertCoopmatrixToAmxPass
 from coopc.passes.generic.check_dominance import CheckDominancePass
 from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate

@@ -21,6 +21,7 @@ them: the row slices of such a matrix are as long as the work-group.  With
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -37,11 +38,15 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope
-from coopc.ir.control_flow import why_not_structured
-from coopc.ir.uniformity import Variation
-from coopc.passes.cpu.vectorize_subgroup.code import Code, Lanes, refuse
+from coopc.ir.control_flow import defined_by, why_not_structured
+from coopc.ir.uniformity import Uniformity, Variation
+from coopc.passes.cpu.vectorize_subgroup.masked_control_flow import is_shared
 from coopc.passes.cpu.vectorize_subgroup.operations import write
-from coopc.passes.cpu.vectorize_subgroup.varying import varying_values
+from coopc.passes.cpu.vectorize_subgroup.vector_builder import (
+    Lanes,
+    VectorBuilder,
+    refuse,
+)
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,7 @@ class VectorizeSubgroupPass(ModulePass):
     other, too."""
 
     def __post_init__(self) -> None:
-        size = self.subgroup_size
-        if size is not None and (size < 1 or size & (size - 1)):
-            raise ValueError(
-                f"expected a subgroup size that is a power of two, got {size}"
-            )
+        check_subgroup_size(self.subgroup_size)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Vectorise all functions of `op`."""
@@ -93,7 +94,7 @@ class VectorizeSubgroupPass(ModulePass):
         varying = varying_values(op, least)
         for func in written:
             _vectorize(func, lanes, varying)
-        items = _product(lanes.work_group_size) // lanes.count
+        items = prod(lanes.work_group_size) // lanes.count
         for kernel in kernels:
             _say_size(kernel.func, 1, (items,))
 
@@ -116,12 +117,22 @@ class VectorizeSubgroupPass(ModulePass):
         group = kernel.work_group_size
         if simt.WORK_GROUP_SIZE not in kernel.func.attributes:
             group = (size, 1, 1)
-        if (items := _product(group)) % size:
+        if (items := prod(group)) % size:
             refuse(
                 kernel.func,
                 f"expected a work-group size that is a multiple of {size}, got {items}",
             )
         return Lanes(items if whole else size, size, group)
+
+
+def check_subgroup_size(size: int | None) -> None:
+    """Check what an option says, if anything.
+
+    Raises:
+        ValueError: there are no such subgroups.
+    """
+    if size is not None and (size < 1 or size & (size - 1)):
+        raise ValueError(f"expected a subgroup size that is a power of two, got {size}")
 
 
 def is_alone(kernel: simt.Kernel) -> bool:
@@ -177,17 +188,33 @@ def _check_scopes(module: ModuleOp, lanes: Lanes) -> None:
         refuse(op, f"expected all matrices to be held by {who}, got {type}")
 
 
+def varying_values(module: ModuleOp, least: Variation) -> set[SSAValue]:
+    """Return the values that become vectors over lanes.
+
+    Args:
+        module: the kernels and functions.
+        least: what values vary by at least: between lanes, or between subgroups, too.
+    """
+    found = Uniformity(module, masked=True)
+    return {
+        value
+        for op in module.walk()
+        for value in defined_by(op)
+        if found.of(value) >= least and not is_shared(value.type)
+    }
+
+
 def _vectorize(func: FuncOp, lanes: Lanes, varying: set[SSAValue]) -> None:
     """Write a function anew, and put that in its place."""
     old = func.body.block
     block = Block()
-    code = Code(lanes, varying, block, func.location)
+    b = VectorBuilder(block, None, func.location, lanes=lanes, varying=varying)
     for argument in old.args:
-        new = block.insert_arg(code.type_of(argument), len(block.args))
+        new = block.insert_arg(b.type_of(argument), len(block.args))
         new.location = argument.location
-        code.name([argument], [new])
+        b.define([argument], [new])
     for op in old.ops:
-        write(code, op)
+        write(b, op)
     last = block.last_op
     assert last is not None, func
     inputs = [x.type for x in block.args]
@@ -202,8 +229,3 @@ def _vectorize(func: FuncOp, lanes: Lanes, varying: set[SSAValue]) -> None:
 def _say_size(func: FuncOp, size: int, group: tuple[int, ...]) -> None:
     func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(size, i32)
     func.attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, group)
-
-
-def _product(sizes: tuple[int, int, int]) -> int:
-    x, y, z = sizes
-    return x * y * z

@@ -25,3 +25,13 @@ func.func @while(%m: memref<?x?xf32>, %i: index, %p: i1, %f: f32) -> f32 {
   func.return %e : f32
 }
 // CHECK: tiles of 2 shapes may live across a call: expected tiles in scf.for and scf.if alone
+
+// -----
+
+func.func @argument(%x: !amx.tile<4x4xf32>, %m: memref<?x?xf32>, %i: index, %f: f32) -> f32 {
+  %y = amx.tile_load %m[%i, %i] : memref<?x?xf32> into !amx.tile<5x4xf32>
+  amx.tile_store %m[%i, %i], %x : memref<?x?xf32>, !amx.tile<4x4xf32>
+  %e = math.exp %f : f32
+  func.return %e : f32
+}
+// CHECK: tiles of 2 shapes may live across a call: expected tiles in scf.for and scf.if alone

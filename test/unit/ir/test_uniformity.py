@@ -8,13 +8,16 @@ from hypothesis import strategies as st
 
 from coopc.compiler import new_context
 from coopc.dialects import simt
+from coopc.ir.control_flow import defined_by
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.parsing import parse
 from coopc.source import Source
 from coopc.universe import everything
 
 
-def variations(body: str, attributes: str = "simt.kernel") -> dict[str, Variation]:
+def variations(
+    body: str, attributes: str = "simt.kernel", masked: bool = False
+) -> dict[str, Variation]:
     """The variation of each named value of a kernel."""
     text = (
         "func.func @f(%m : memref<?xindex>, %n : index) "
@@ -22,12 +25,12 @@ def variations(body: str, attributes: str = "simt.kernel") -> dict[str, Variatio
         f"{body}\nfunc.return\n}}"
     )
     module = parse(new_context(everything()), Source(text))
-    found = Uniformity(module)
+    found = Uniformity(module, masked)
     return {
-        result.name_hint: found.of(result)
+        value.name_hint: found.of(value)
         for op in module.walk()
-        for result in op.results
-        if result.name_hint is not None
+        for value in defined_by(op)
+        if value.name_hint is not None
     }
 
 
@@ -189,3 +192,32 @@ def test_branches() -> None:
     assert found.around(barrier) == Variation.LANES
     assert barrier.parent is not None
     assert found.of(*barrier.parent.args) == Variation.LANES
+
+
+@pytest.mark.parametrize("end", ["n", "lane"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_carried_under_masks(end: str, masked: bool) -> None:
+    """Lanes that have left a loop keep what it carries while others go on."""
+    found = variations(
+        f"""%one = arith.constant 1 : index
+        %lane = simt.lane_id : index
+        %r = scf.for %i = %zero to %{end} step %one iter_args(%x = %zero) -> (index) {{
+          %y = arith.addi %x, %one : index
+          scf.yield %y : index
+        }}
+        %s = scf.while (%u = %zero) : (index) -> index {{
+          %c = arith.cmpi slt, %u, %{end} : index
+          scf.condition(%c) %u : index
+        }} do {{
+        ^bb0(%v: index):
+          %w = arith.addi %v, %one : index
+          scf.yield %w : index
+        }}""",
+        masked=masked,
+    )
+    lanes = end == "lane"
+    assert {name for name in "rsi" if found[name] is Variation.LANES} == (
+        set("rsi") if lanes else set()
+    )
+    carried = {name for name in "xyuvw" if found[name] is Variation.LANES}
+    assert carried == (set("xyuvw") if lanes and masked else set())

@@ -1,7 +1,7 @@
-// RUN: coopc-opt %s -p settle-kernels | filecheck %s
-// RUN: not coopc-opt %s -p 'settle-kernels{device=tpu}' 2>&1 | filecheck %s --check-prefix DEVICE
-// RUN: coopc-opt %s -p 'settle-kernels{subgroup-size=4}' | filecheck %s --check-prefix FOUR
-// RUN: not coopc-opt %s -p 'settle-kernels{subgroup-size=8}' 2>&1 | filecheck %s --check-prefix SAID
+// RUN: coopc-opt %s -p infer-kernel-sizes | filecheck %s
+// RUN: not coopc-opt %s -p 'infer-kernel-sizes{device=tpu}' 2>&1 | filecheck %s --check-prefix DEVICE
+// RUN: coopc-opt %s -p 'infer-kernel-sizes{subgroup-size=4}' | filecheck %s --check-prefix FOUR
+// RUN: not coopc-opt %s -p 'infer-kernel-sizes{subgroup-size=8}' 2>&1 | filecheck %s --check-prefix SAID
 // RUN: not coopc-opt %s -p 'coopc-cpu{subgroup-size=0}' 2>&1 | filecheck %s --check-prefix SIZE
 // RUN: not coopc-opt %s -p 'coopc-amx{subgroup-size=-4}' 2>&1 | filecheck %s --check-prefix SIZE
 // RUN: not coopc-opt %s -p 'vectorize-subgroup{subgroup-size=24}' 2>&1 | filecheck %s --check-prefix SIZE
@@ -9,7 +9,7 @@
 // SIZE: pass-pipeline:1:1: error: {{.*}}: expected a subgroup size that is a power of two, got {{0|-4|24}}
 
 // What kernels leave to the device, they say.
-// DEVICE: settle-kernels: expected a device, one of {{.*}}amx{{.*}}, got tpu
+// DEVICE: infer-kernel-sizes: unknown device 'tpu' (have {{.*}}amx{{.*}})
 
 // Matrices: the device's subgroup, and one of them.
 // CHECK: func.func @matrix() attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 16, 1, 1>}

@@ -1,4 +1,4 @@
-"""settle-kernels: kernels say the sizes that they leave to the device.
+"""infer-kernel-sizes: writes the sizes that kernels leave to the device.
 
 Before:  kernels with or without simt.subgroup_size and simt.work_group_size
 After:   kernels with both: the device's subgroup size, or the one asked for, and one
@@ -17,17 +17,20 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
 from coopc.dialects import simt
 from coopc.emit.interface import uses_subgroups
-from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import is_alone
+from coopc.ir.device_option import device_of
+from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import (
+    check_subgroup_size,
+    is_alone,
+)
 
 
 @dataclass(frozen=True)
-class SettleKernelsPass(ModulePass):
+class InferKernelSizesPass(ModulePass):
     """Write the sizes of kernels into their attributes."""
 
-    name = "settle-kernels"
+    name = "infer-kernel-sizes"
 
     device: str = "amx"
     """The device whose subgroup size kernels get."""
@@ -35,27 +38,19 @@ class SettleKernelsPass(ModulePass):
     """Lanes, instead of the device's."""
 
     def __post_init__(self) -> None:
-        size = self.subgroup_size
-        if size is not None and (size < 1 or size & (size - 1)):
-            raise ValueError(
-                f"expected a subgroup size that is a power of two, got {size}"
-            )
+        check_subgroup_size(self.subgroup_size)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Settle all kernels of `op`."""
-        if self.device not in devices.DEVICES:
-            raise PassFailedException(
-                f"{self.name}: expected a device, one of "
-                f"{', '.join(sorted(devices.DEVICES))}, got {self.device}"
-            )
+        """Infer the sizes of all kernels of `op`."""
+        lanes_of_device = device_of(self.device, op, self.name).subgroup_size
         for kernel in list(simt.kernels(op)):
-            lanes, group = self._sizes(kernel, op)
+            lanes, group = self._sizes(kernel, op, lanes_of_device)
             attributes = kernel.func.attributes
             attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
             attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, group)
 
     def _sizes(
-        self, kernel: simt.Kernel, module: ModuleOp
+        self, kernel: simt.Kernel, module: ModuleOp, lanes_of_device: int
     ) -> tuple[int, tuple[int, int, int]]:
         """Return the lanes of a kernel, and its work-items along x, y, z."""
         group, said = kernel.work_group_size, kernel.subgroup_size
@@ -67,7 +62,7 @@ class SettleKernelsPass(ModulePass):
                 )
                 kernel.func.emit_error(reason, PassFailedException(reason))
             return said, group
-        wanted = self.subgroup_size or devices.device(self.device).subgroup_size
+        wanted = self.subgroup_size or lanes_of_device
         if uses_subgroups(kernel.func, module):
             said = simt.WORK_GROUP_SIZE in kernel.func.attributes
             return wanted, group if said else (wanted, 1, 1)

@@ -1,0 +1,506 @@
+"""convert-coopmatrix-to-amx: matrices become tiles of a processor with AMX.
+
+Before:  coopmatrix operations on matrices of a subgroup, which is one core
+After:   each matrix is tiles of at most 16 rows of 64 bytes, through loops and
+         branches; zero fills, products, loads and stores are operations of amx; what
+         tiles cannot do is done in scratch memory on the stack
+Fails:   for types that AMX does not hold or multiply, saturation, volatile access,
+         other scopes, matrices passed to functions or selected, atomics, reductions,
+         and elements that work-items own.  Nothing is changed then
+
+It goes in three steps:
+
+1. Row slices, and operations on elements, go through memory, as tiles have none:
+
+       %y = coopmatrix.neg %x    store %x, %scratch; loop over it; %y = load %scratch
+
+   The loops are over the elements that a matrix has: padding stays zero.
+2. Each matrix becomes the tiles of its `TileGrid`, through control flow.
+3. A load or a store is one of tiles where memory is as a tile wants it; else each tile
+   goes through scratch memory, element by element: B is packed on the way in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    ModuleOp,
+    i8,
+    i32,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from coopc.dialects import amx, coopmatrix
+from coopc.dialects.amx import element_bytes, is_tile_element
+from coopc.dialects.coopmatrix import (
+    Axis,
+    Layout,
+    MatrixType,
+    Operand,
+    Scope,
+    ScopeAttr,
+    Use,
+    matrix_type,
+)
+from coopc.dialects.coopmatrix.arithmetic import fill_constant
+from coopc.ir.builder import BoundedIndex, Builder, Built, Values
+from coopc.ir.control_flow import TRANSPARENT, defined_by
+from coopc.ir.element_access import view_elements, why_no_view
+from coopc.ir.matrix_size import why_too_large
+from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
+from coopc.passes.cpu.resolve_matrix_fill import is_zero
+from coopc.passes.cpu.stack_buffer import StackBuffers, origin
+from coopc.passes.cpu.stage_row_slices import RowSliceStaging, core_scopes
+from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import elementwise
+from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
+
+Access = coopmatrix.LoadOp | coopmatrix.StoreOp
+
+ELEMENT_BY_ELEMENT = (
+    coopmatrix.ApplyOp,
+    coopmatrix.BitcastOp,
+    coopmatrix.ConvertOp,
+    coopmatrix.ElementwiseOp,
+)
+"""Operations that are done on elements in memory, as tiles have no arithmetic."""
+SUPPORTED = (
+    *ELEMENT_BY_ELEMENT,
+    coopmatrix.ExtractRowSliceOp,
+    coopmatrix.FillOp,
+    coopmatrix.InsertRowSliceOp,
+    coopmatrix.LoadOp,
+    coopmatrix.MulAddOp,
+    coopmatrix.PrefetchOp,
+    coopmatrix.StoreOp,
+    coopmatrix.YieldOp,
+)
+ELEMENTS_OF_LANES = (
+    coopmatrix.CoordOp,
+    coopmatrix.ExtractOp,
+    coopmatrix.InsertOp,
+    coopmatrix.LengthOp,
+)
+
+
+@dataclass(frozen=True)
+class ConvertCoopmatrixToAmxPass(ModulePass):
+    """Cut matrices into tiles of AMX."""
+
+    name = "convert-coopmatrix-to-amx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite all of `op`, or nothing."""
+        with transaction(op) as draft:
+            scopes = core_scopes(draft)
+            for each in draft.walk():
+                check(each, scopes)
+            view_elements(draft)
+            buffers = StackBuffers()
+            through_memory(draft, buffers)
+            access = TileAccess(buffers)
+            rules: dict[type[Operation], Rule] = {
+                coopmatrix.FillOp: zero,
+                coopmatrix.LoadOp: access.load,
+                coopmatrix.MulAddOp: mul_add,
+                coopmatrix.StoreOp: access.store,
+            }
+            split_values(draft, tiles_of_values(draft), rules)
+            for each in draft.walk():
+                if isinstance(each, FuncOp):
+                    each.attributes.pop(coopmatrix.DISTRIBUTION, None)
+
+
+# What is refused before tiles are known
+
+
+def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
+    """Refuse matrices that are no tiles, and operations that tiles have no form of.
+
+    Args:
+        op: the operation, without those in it.
+        scopes: of matrices that one core holds.
+    """
+    matrices = list(_matrices(op))
+    for type in matrices:
+        if reason := unsupported_matrix(type, scopes):
+            raise Refused(op, reason)
+    if op.dialect_name() == "coopmatrix":
+        if isinstance(op, ELEMENTS_OF_LANES):
+            raise Refused(
+                op,
+                f"{op.name} is of one work-item: expected row slices, as "
+                "resolve-subgroup-wi-call makes them",
+            )
+        if not isinstance(op, SUPPORTED):
+            raise Refused(op, f"there is no rule for {op.name} on tiles")
+        if isinstance(op, Access):
+            _check_access(op)
+    elif matrices and isinstance(op, FuncOp | CallOp | ReturnOp):
+        raise Refused(
+            op,
+            "tiles of AMX cannot be passed to functions, or returned, "
+            f"got {matrices[0]}",
+        )
+    elif matrices and op.__class__ not in TRANSPARENT:
+        raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrices[0]}")
+
+
+def unsupported_matrix(type: MatrixType, scopes: tuple[Scope, ...]) -> str | None:
+    """Say why a matrix cannot be tiles, or None."""
+    if not type.is_static:
+        return f"expected sizes that are known, to cut into tiles, got {type}"
+    if not any(type.scope == ScopeAttr(scope) for scope in scopes):
+        return f"expected a matrix of a subgroup, which is a core, got {type}"
+    if not is_tile_element(type.element_type):
+        return (
+            "expected elements of f32, f16, bf16, i32 or i8, which tiles of AMX hold, "
+            f"got {type}"
+        )
+    return why_too_large(type)
+
+
+def _matrices(op: Operation) -> Iterator[MatrixType]:
+    """Yield the types of the matrices of an operation, and of the blocks in it."""
+    types: list[Attribute] = [x.type for x in (*op.operands, *defined_by(op))]
+    if isinstance(op, FuncOp):
+        types += [*op.function_type.inputs, *op.function_type.outputs]
+    if isinstance(op, coopmatrix.LengthOp | coopmatrix.PrefetchOp):
+        types.append(op.matrix_type)
+    yield from (type for type in types if isinstance(type, MatrixType))
+
+
+def _check_access(op: Access) -> None:
+    if op.volatile is not None:
+        raise Refused(op, "AMX has no volatile access to memory")
+    if op.layout_name is not None:
+        raise Refused(op, f"expected a layout that is known, got {op.layout_name}")
+    if reason := why_no_view(op):
+        raise Refused(op, reason)
+
+
+# Operations on elements
+
+
+def through_memory(root: Operation, buffers: StackBuffers) -> None:
+    """Replace what tiles cannot do by loads and stores of matrices, and loops."""
+    RowSliceStaging(buffers).run(root)
+    for op in tuple(root.walk()):
+        match op:
+            case coopmatrix.PrefetchOp():
+                Rewriter.erase_op(op)
+            case coopmatrix.FillOp():
+                if not is_zero(fill_constant(op.result)):  # one instruction
+                    stage_elements(op, buffers)
+            case _:
+                if isinstance(op, ELEMENT_BY_ELEMENT):
+                    stage_elements(op, buffers)
+
+
+def stage_elements(op: Operation, buffers: StackBuffers) -> None:
+    """Replace an operation that gives a matrix, element by element."""
+    b = Builder.at(op)
+    result = matrix_type(op.results[0])
+    if isinstance(op, coopmatrix.FillOp) and op.value.type != result.element_type:
+        raise Refused(
+            op,
+            f"expected a value of {result.element_type}, the element type, as "
+            f"resolve-matrix-fill makes it, got {op.value.type}",
+        )
+    matrices = [x for x in op.operands if isinstance(x.type, MatrixType)]
+    memories = [buffers.of_matrix(b, x, str(n)) for n, x in enumerate(matrices)]
+    for matrix, memory in zip(matrices, memories, strict=True):
+        b.effect(coopmatrix.StoreOp(matrix, memory, origin(b)))
+    if matrices and matrix_type(matrices[0]).element_type == result.element_type:
+        target = memories[0]
+    else:
+        target = buffers.of_matrix(b, op.results[0], "result")
+
+    def each(place: Values) -> None:
+        loads = [b.effect(memref.LoadOp.get(x, place)).results[0] for x in memories]
+        elements = iter(loads)
+        values = [
+            next(elements) if isinstance(x.type, MatrixType) else x for x in op.operands
+        ]
+        b.effect(memref.StoreOp.get(_element(b, op, place, values), target, place))
+
+    _nest(b, *result.shape, lambda row, col: each((b.index(row), b.index(col))))
+    load = coopmatrix.LoadOp(target, origin(b), result)
+    load.location = op.location
+    Rewriter.replace_op(op, load)
+
+
+def _element(
+    b: Builder, op: Operation, place: Values, values: Sequence[SSAValue]
+) -> SSAValue:
+    """Return the element of the result from those of the operands."""
+    match op:
+        case coopmatrix.FillOp():
+            return values[0]
+        case coopmatrix.ApplyOp():
+            block = op.body.block
+            inner: dict[SSAValue, SSAValue] = {}
+            inner.update(zip(block.args, (*place, values[0]), strict=True))
+            for each in block.ops:
+                if isinstance(each, coopmatrix.YieldOp):
+                    return inner.get(each.value, each.value)
+                b.effect(each.clone(inner))
+            raise AssertionError(op)
+        case _:
+            return elementwise(op, values, lambda new: b.effect(new).results[0])
+
+
+def _nest(
+    b: Builder, rows: int, cols: int, each: Callable[[BoundedIndex, BoundedIndex], None]
+) -> None:
+    """Build two loops, over rows and columns."""
+
+    def row_body(row: BoundedIndex, _: Values) -> Values:
+        def col_body(col: BoundedIndex, _: Values) -> Values:
+            each(row, col)
+            return ()
+
+        return b.loop(cols, (), col_body, "col")
+
+    b.loop(rows, (), row_body, "row")
+
+
+# Tiles
+
+
+def grid_of(type: MatrixType) -> TileGrid:
+    """Return the tiles of matrices of a type."""
+    is_packed = type.use.data == Use.B
+    return grid(*type.shape, element_bytes(type.element_type), is_packed)
+
+
+def tile_types(type: MatrixType) -> tuple[amx.TileType, ...]:
+    """Return the types of the tiles of matrices of a type."""
+    element = type.element_type
+    return tuple(amx.TileType.of(*cut.shape, element) for cut in grid_of(type).cuts)
+
+
+def tiles_of_values(root: Operation) -> dict[SSAValue, Parts]:
+    """Return the tiles that each matrix in `root` becomes."""
+    known: dict[Attribute, Parts] = {}
+    found: dict[SSAValue, Parts] = {}
+    for op in root.walk():
+        for value in defined_by(op):
+            if isinstance(type := value.type, MatrixType):
+                if type not in known:
+                    known[type] = Parts(tile_types(type), grid_of(type).suffixes)
+                found[value] = known[type]
+    return found
+
+
+def zero(op: coopmatrix.FillOp, splitter: Splitter) -> Sequence[Values]:
+    """Zero each tile: a register for each, as accumulators need one of their own."""
+    types = tile_types(matrix_type(op.result))
+    return [tuple(splitter.insert(amx.TileZeroOp(type)).result for type in types)]
+
+
+def mul_add(op: coopmatrix.MulAddOp, splitter: Splitter) -> Sequence[Values]:
+    """Multiply tile by tile; products that do not wait for each other are in a row."""
+    _check_product(op)
+    a, b, c = (splitter.parts(x) for x in (op.a, op.b, op.c))
+    rows, cols = grid_of(matrix_type(op.c)).shape
+    depth = grid_of(matrix_type(op.b)).shape[0]
+    totals = list(c)
+    for step in range(depth):
+        for number in range(rows * cols):
+            p, q = divmod(number, cols)
+            operands = a[p * depth + step], b[step * cols + q], totals[number]
+            totals[number] = splitter.insert(_product(op, operands)).results[0]
+    return [tuple(totals)]
+
+
+def _check_product(op: coopmatrix.MulAddOp) -> None:
+    """Refuse types that AMX does not multiply."""
+    a, b, c, result = (x.element_type for x in op.matrices.values())
+    halves = isinstance(a, BFloat16Type | Float16Type) and a == b
+    floats = halves and isinstance(c, Float32Type) and c == result
+    if not floats and not (a == i8 and b == i8 and c == i32 and result == i32):
+        raise Refused(
+            op,
+            "AMX multiplies bf16 * bf16 + f32, f16 * f16 + f32 and i8 * i8 + i32, "
+            f"got {a} * {b} + {c} -> {result}",
+        )
+    if op.saturating is not None:
+        raise Refused(op, "sums of AMX wrap around, they do not saturate")
+
+
+def _product(
+    op: coopmatrix.MulAddOp, operands: tuple[SSAValue, SSAValue, SSAValue]
+) -> Operation:
+    """Return the product of tiles that is part of one of matrices."""
+    if matrix_type(op.a).element_bits == 16:
+        return amx.TileMulFOp(*operands)
+    signs = (op.is_signed(Operand.A), op.is_signed(Operand.B))
+    return amx.TileMulIOp(*operands, not signs[0], not signs[1])
+
+
+# Accesses to memory
+
+
+@dataclass(slots=True)
+class TileAccess:
+    """The rules for accesses to memory."""
+
+    buffers: StackBuffers
+    built: Built = field(default_factory=Built)
+
+    def load(self, op: coopmatrix.LoadOp, splitter: Splitter) -> Sequence[Values]:
+        """Read each tile of a matrix."""
+        cuts, types = grid_of(op.matrix).cuts, tile_types(op.matrix)
+        places: Iterable[tuple[SSAValue, Values]]
+        if why_scattered(op) is None:
+            places = [(op.memory, self._place(op, cut)) for cut in cuts]
+        else:  # when they are asked for, one after the other: tiles share a buffer
+            places = (self._gathered(op, cut) for cut in cuts)
+        parts: list[SSAValue] = []
+        for (memory, place), type in zip(places, types, strict=True):
+            parts.append(splitter.insert(amx.TileLoadOp(memory, place, type)).result)
+        return [tuple(parts)]
+
+    def store(self, op: coopmatrix.StoreOp, splitter: Splitter) -> Sequence[Values]:
+        """Write each tile of a matrix."""
+        cuts, tiles = grid_of(op.matrix).cuts, splitter.parts(op.value)
+        if why_scattered(op) is not None:
+            for cut, tile in zip(cuts, tiles, strict=True):
+                b = Builder.at(op)
+                memory = self._buffer(b, op, cut)
+                b.effect(amx.TileStoreOp(memory, origin(b), tile))
+                _copy_elements(b, op, cut, memory)
+            return []
+        places = [self._place(op, cut) for cut in cuts]
+        for place, tile in zip(places, tiles, strict=True):
+            splitter.insert(amx.TileStoreOp(op.memory, place, tile))
+        return []
+
+    def _place(self, op: Access, cut: TileCut) -> Values:
+        """Return where the first element of a tile is in memory."""
+        bits = op.matrix.element_bits
+        offset = memory_offset(op.layout.data, cut.row, cut.col, bits)
+        *leading, outer, inner = op.positions
+        b = Builder.at(op, self.built)
+        return (*leading, b.plus(outer, offset[0]), b.plus(inner, offset[1]))
+
+    def _gathered(self, op: Access, cut: TileCut) -> tuple[SSAValue, Values]:
+        """Gather a tile in scratch memory; return that, and where the tile is in it."""
+        b = Builder.at(op)
+        memory = self._buffer(b, op, cut)
+        _copy_elements(b, op, cut, memory)
+        return memory, origin(b)
+
+    def _buffer(self, b: Builder, op: Access, cut: TileCut) -> SSAValue:
+        return self.buffers.get(b, cut.shape, op.matrix.element_type, "tile")
+
+
+def why_scattered(op: Access) -> str | None:
+    """Return why an access goes through scratch memory, or None."""
+    return why_staged(
+        grid_of(op.matrix).cuts,
+        str(op.layout.data),
+        op.matrix_strides[1],
+        op.checked is not None,
+    )
+
+
+def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> None:
+    """Copy the elements of a tile between where an access is and scratch memory.
+
+    What is not there is loaded as 0, and not stored.
+    """
+    element = op.matrix.element_type
+
+    def clear(row: BoundedIndex, col: BoundedIndex) -> None:
+        place = b.index(row), b.index(col)
+        b.effect(memref.StoreOp.get(b.constant(element, 0), memory, place))
+
+    def copy_in(row: BoundedIndex, col: BoundedIndex) -> None:
+        there = _positions(b, op, cut, row, col)
+        (value,) = b.effect_where(
+            _is_inside(b, op, there),
+            lambda: memref.LoadOp.get(op.memory, there),
+            (b.constant(element, 0),),
+        )
+        here = _interleaved(b, row, col, cut.packed)
+        b.effect(memref.StoreOp.get(value, memory, here))
+
+    def copy_out(row: BoundedIndex, col: BoundedIndex) -> None:
+        there = _positions(b, op, cut, row, col)
+        here = _interleaved(b, row, col, cut.packed)
+
+        def write() -> Values:
+            value = b.effect(memref.LoadOp.get(memory, here)).results[0]
+            b.effect(memref.StoreOp.get(value, op.memory, there))
+            return ()
+
+        b.branch(_is_inside(b, op, there), write)
+
+    is_load = isinstance(op, coopmatrix.LoadOp)
+    if is_load and cut.is_padded:
+        _nest(b, *cut.shape, clear)
+    _nest(b, cut.rows, cut.cols, copy_in if is_load else copy_out)
+
+
+def _interleaved(
+    b: Builder, row: BoundedIndex, col: BoundedIndex, packed: int
+) -> Values:
+    """Return where an element is, where some rows share one."""
+    inner = b.add(b.times(col, packed), b.remainder(row, packed))
+    return b.index(b.divided(row, packed)), b.index(inner)
+
+
+def _positions(
+    b: Builder, op: Access, cut: TileCut, row: BoundedIndex, col: BoundedIndex
+) -> Values:
+    """Return where an element of a tile is in the coordinates of the memref."""
+    row, col = b.add(row, BoundedIndex(cut.row)), b.add(col, BoundedIndex(cut.col))
+    match op.layout.data:
+        case Layout.ROW_MAJOR:
+            steps = b.index(row), b.index(col)
+        case Layout.COL_MAJOR:
+            steps = b.index(col), b.index(row)
+        case Layout.PACKED:
+            packed = coopmatrix.CHANNEL_BITS // op.matrix.element_bits
+            steps = _interleaved(b, row, col, packed)
+    *leading, outer, inner = op.positions
+    last = zip((outer, inner), steps, strict=True)
+    return (*leading, *(b.pure(arith.AddiOp, x, step) for x, step in last))
+
+
+def _is_inside(b: Builder, op: Access, positions: Values) -> SSAValue | bool:
+    """Return whether positions are inside of memory, along axes that are checked."""
+    checked = () if op.checked is None else op.checked.data
+    axes = [Axis.ROWS, Axis.COLS]
+    if op.layout.data == Layout.COL_MAJOR:
+        axes.reverse()
+
+    def size(dimension: int) -> SSAValue:
+        found = op.memory_type.get_shape()[dimension]
+        if found != DYNAMIC_INDEX:
+            return b.index(BoundedIndex(found))
+        return b.pure(memref.DimOp, op.memory, b.index(BoundedIndex(dimension)))
+
+    rank = len(positions)
+    return b.both(
+        *(
+            # A negative position is a great number without sign.
+            b.compare("ult", positions[dimension], size(dimension))
+            for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
+            if axis in checked
+        )
+    )

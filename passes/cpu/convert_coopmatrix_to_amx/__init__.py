@@ -1,1 +1,0 @@
-"""convert-coopmatrix-to-amx: its pass and what only that uses."""
