@@ -20,32 +20,19 @@ are all elements.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import (
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    ModuleOp,
-    i64,
-)
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.dialects import coopmatrix
-from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import (
-    Insert,
-    constant,
-    converted,
-)
+from coopc.ir.builder import Builder
+from coopc.passes.coopmatrix.elementwise import converted, filled, is_zero
 
 
 @dataclass(frozen=True)
@@ -70,55 +57,23 @@ class ResolveMatrixFillPass(ModulePass):
                 _resolve(fill, any_value=native == "any")
 
 
-def is_zero(value: SSAValue) -> bool:
-    """Whether a value is a constant +0, of any type; -0.0 is none.
-
-    >>> from xdsl.dialects.builtin import f32
-    >>> is_zero(arith.ConstantOp(FloatAttr(0.0, f32)).result)
-    True
-    >>> is_zero(arith.ConstantOp(FloatAttr(-0.0, f32)).result)
-    False
-    """
-    if not isinstance(owner := value.owner, arith.ConstantOp):
-        return False
-    match owner.value:
-        case IntegerAttr() as attr:
-            return attr.value.data == 0
-        case FloatAttr() as attr:
-            number = attr.value.data
-            return number == 0 and math.copysign(1.0, number) > 0
-        case _:
-            return False
-
-
 def _resolve(fill: coopmatrix.FillOp, any_value: bool) -> None:
     """Load and convert the value of a fill, and insert it where it is not native."""
-    builder = Builder(InsertPoint.before(fill))
-
-    def insert(op: Operation) -> SSAValue:
-        op.location = fill.location
-        builder.insert(op)
-        return op.results[0]
-
+    b = Builder.at(fill)
     type = coopmatrix.matrix_type(fill.result)
     element_type = type.element_type
     value = fill.value
     if fill.is_pointer:
-        value = insert(_load(value, element_type))
-    if isinstance(value.type, IndexType):
-        value = insert(arith.IndexCastOp(value, i64))
-    value = converted(value, element_type, True, insert)
+        value = b.effect(_load(value, element_type)).results[0]
+    value = converted(b, value, element_type, signed=True)
     if value.name_hint is None:
         value.name_hint = "value"
     if any_value or is_zero(value):
-        filled = insert(coopmatrix.FillOp(value, type))
+        new = b.effect(coopmatrix.FillOp(value, type)).results[0]
     else:
-        zero = constant(element_type, 0, insert)
-        start = insert(coopmatrix.FillOp(zero, type))
-        start.name_hint = "zero"
-        filled = _loop(value, start, insert)
-    filled.name_hint = fill.result.name_hint
-    Rewriter.replace_op(fill, [], [filled])
+        new = filled(b, type, value)
+    new.name_hint = fill.result.name_hint
+    Rewriter.replace_op(fill, [], [new])
 
 
 def _load(pointer: SSAValue, element_type: Attribute) -> Operation:
@@ -134,24 +89,3 @@ def _load(pointer: SSAValue, element_type: Attribute) -> Operation:
     from xdsl.dialects import ptr
 
     return ptr.LoadOp(pointer, element_type)
-
-
-def _loop(value: SSAValue, start: SSAValue, insert: Insert) -> SSAValue:
-    """Insert a loop that puts a value into all slots of a matrix."""
-    begin, step = (
-        insert(arith.ConstantOp(IntegerAttr(x, IndexType()))) for x in (0, 1)
-    )
-    begin.name_hint, step.name_hint = "c0", "c1"
-    length = insert(coopmatrix.LengthOp(start.type))
-    length.name_hint = "length"
-    block = Block(arg_types=[IndexType(), start.type])
-    index, carried = block.args
-    index.name_hint, carried.name_hint = "i", "it"
-    next = coopmatrix.InsertOp(value, carried, index)
-    end = scf.YieldOp(next.result)
-    block.add_ops([next, end])
-    loop = scf.ForOp(begin, length, step, [start], block)
-    result = insert(loop)
-    for op in block.ops:
-        op.location = loop.location
-    return result

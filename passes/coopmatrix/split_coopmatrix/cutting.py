@@ -19,7 +19,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.ir.builder import Builder, Built
-from coopc.ir.index_math import moved
 from coopc.ir.split_values import Parts, Rule, Splitter
 from coopc.passes.coopmatrix.split_coopmatrix.tiling import (
     Tile,
@@ -210,7 +209,7 @@ class Cutter:
             offsets.append(offset)
         b = Builder.at(op, self.built)
         *leading, outer, inner = op.positions
-        places = [(moved(b, outer, x), moved(b, inner, y)) for x, y in offsets]
+        places = [(b.plus(outer, x), b.plus(inner, y)) for x, y in offsets]
         results: list[SSAValue] = []
         for part, (offset, place) in enumerate(zip(offsets, places, strict=True)):
             values = (splitter.parts(value)[part] for value in stored)

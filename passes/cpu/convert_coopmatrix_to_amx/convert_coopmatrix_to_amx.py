@@ -27,8 +27,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -38,18 +38,20 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import amx, coopmatrix
 from coopc.dialects.amx import element_bytes
 from coopc.dialects.coopmatrix import (
-    Axis,
-    Layout,
     MatrixType,
     Operand,
     Use,
     matrix_type,
 )
-from coopc.dialects.narrow import is_integer
 from coopc.ir.builder import BoundedIndex, Builder, Built, Values
-from coopc.ir.element_access import view_elements
-from coopc.ir.index_math import moved
+from coopc.ir.element_access import (
+    Element,
+    checks_of,
+    positions_of,
+    view_elements,
+)
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.passes.coopmatrix.elementwise import elementwise
 from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
 from coopc.passes.cpu.convert_coopmatrix_to_amx.refusal import is_zero, refusal
 from coopc.passes.cpu.convert_coopmatrix_to_amx.row_slices import (
@@ -57,7 +59,6 @@ from coopc.passes.cpu.convert_coopmatrix_to_amx.row_slices import (
     Slices,
     origin,
 )
-from coopc.passes.lanes.distribute_coopmatrix.arithmetic import converted, of_two
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 
 Compute = Callable[[Builder, tuple[SSAValue, SSAValue], Values], SSAValue]
@@ -122,72 +123,16 @@ def nest(
 
 def _rule(op: Operation) -> tuple[Compute, tuple[SSAValue, ...]]:
     """Return how an element is computed, and the matrices that it is computed from."""
-    element = matrix_type(op.results[0]).element_type
-    match op:
-        case coopmatrix.FillOp():
-            value = op.value
-            return (lambda b, place, x: value), ()
-        case coopmatrix.BinaryOp() | coopmatrix.SignedBinaryOp():
-            signed = isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
-            make = of_two(type(op), element, signed)
-            return (lambda b, place, x: b.pure(make, *x)), (op.lhs, op.rhs)
-        case coopmatrix.ScaleOp():
-            scalar = op.scalar
-            times = arith.MuliOp if is_integer(element) else arith.MulfOp
-            return (lambda b, place, x: b.pure(times, x[0], scalar)), (op.value,)
-        case coopmatrix.ConvertOp():
-            signs = op.signed is not None
-            return (lambda b, place, x: converted(b, x[0], element, signs)), (op.value,)
-        case coopmatrix.BitcastOp():
-            return (lambda b, place, x: _bitcast(b, x[0], element)), (op.value,)
-        case coopmatrix.UnaryOp():
-            return _unary(op), (op.value,)
-        case _:
-            assert isinstance(op, coopmatrix.ApplyOp), op
-            return _apply(op), (op.value,)
-
-
-def _bitcast(b: Builder, value: SSAValue, type: Attribute) -> SSAValue:
-    if value.type == type:
-        return value
-    return b.pure(arith.BitcastOp, value, type)
-
-
-def _unary(op: coopmatrix.UnaryOp) -> Compute:
-    """Return how an element is negated, made positive, or inverted."""
-    element = op.matrix.element_type
-    whole = is_integer(element)
+    if isinstance(op, coopmatrix.FillOp):
+        value = op.value
+        return (lambda b, place, x: value), ()
 
     def compute(b: Builder, place: tuple[SSAValue, SSAValue], x: Values) -> SSAValue:
-        match op:
-            case coopmatrix.NegOp() if whole:
-                return b.pure(arith.SubiOp, b.constant(element, 0), x[0])
-            case coopmatrix.NegOp():
-                return b.pure(arith.NegfOp, x[0])
-            case coopmatrix.AbsOp():
-                return b.pure(math.AbsIOp if whole else math.AbsFOp, x[0])
-            case _:
-                assert isinstance(op, coopmatrix.NotOp), op
-                return b.pure(arith.XOrIOp, x[0], b.constant(element, -1))
+        scalars = [y for y in op.operands if not isinstance(y.type, MatrixType)]
+        is_apply = isinstance(op, coopmatrix.ApplyOp)
+        return elementwise(b, op, (*x, *scalars), place if is_apply else ())
 
-    return compute
-
-
-def _apply(op: coopmatrix.ApplyOp) -> Compute:
-    """Return the body of an operation, as it is for each element."""
-    block = op.body.block
-
-    def compute(b: Builder, place: tuple[SSAValue, SSAValue], x: Values) -> SSAValue:
-        values: dict[SSAValue, SSAValue] = dict(
-            zip(block.args, (*place, x[0]), strict=True)
-        )
-        for inner in block.ops:
-            if isinstance(inner, coopmatrix.YieldOp):
-                return values.get(inner.value, inner.value)
-            b.effect(inner.clone(values))
-        raise AssertionError(op)
-
-    return compute
+    return compute, tuple(x for x in op.operands if isinstance(x.type, MatrixType))
 
 
 def is_staged(op: Operation) -> bool:
@@ -264,7 +209,7 @@ class TileAccess:
         offset = memory_offset(op.layout.data, cut.row, cut.col, bits)
         *leading, outer, inner = op.positions
         b = Builder.at(op, self.built)
-        return (*leading, moved(b, outer, offset[0]), moved(b, inner, offset[1]))
+        return (*leading, b.plus(outer, offset[0]), b.plus(inner, offset[1]))
 
     def _packed_tile(
         self, op: coopmatrix.LoadOp, cut: TileCut
@@ -343,58 +288,20 @@ class Elements:
 
     def _place(self, row: BoundedIndex, col: BoundedIndex) -> Values:
         """Return where an element is in scratch memory."""
-        return self._interleaved(row, col, self.cut.packed)
-
-    def _interleaved(self, row: BoundedIndex, col: BoundedIndex, packed: int) -> Values:
-        """Return where an element is, where some rows share one."""
-        b = self.b
+        b, packed = self.b, self.cut.packed
         within = b.remainder(row, packed)
         inner = b.add(b.times(col, packed), within)
         return b.index(b.divided(row, packed)), b.index(inner)
 
     def _positions(self, row: BoundedIndex, col: BoundedIndex) -> Values:
         """Return where an element is in the coordinates of the memref."""
-        b = self.b
-        row, col = (
-            b.add(row, BoundedIndex(self.cut.row)),
-            b.add(col, BoundedIndex(self.cut.col)),
-        )
-        match self.op.layout.data:
-            case Layout.ROW_MAJOR:
-                steps = b.index(row), b.index(col)
-            case Layout.COL_MAJOR:
-                steps = b.index(col), b.index(row)
-            case Layout.PACKED:
-                packed = coopmatrix.CHANNEL_BITS // self.op.matrix.element_bits
-                steps = self._interleaved(row, col, packed)
-        *leading, outer, inner = self.op.positions
-        return *leading, self._sum(outer, steps[0]), self._sum(inner, steps[1])
-
-    def _sum(self, position: SSAValue, step: SSAValue) -> SSAValue:
-        return self.b.pure(arith.AddiOp, position, step)
+        b, cut = self.b, self.cut
+        row, col = b.add(row, BoundedIndex(cut.row)), b.add(col, BoundedIndex(cut.col))
+        return positions_of(b, self.op, Element(row, col))
 
     def _checks(self, positions: Values) -> list[SSAValue]:
         """Return what has to hold of the positions along the axes that are checked."""
-        checked = () if self.op.checked is None else self.op.checked.data
-        axes = [Axis.ROWS, Axis.COLS]
-        if self.op.layout.data == Layout.COL_MAJOR:
-            axes.reverse()
-        rank = len(positions)
-        return [
-            # A negative position is a great number without sign.
-            self.b.compare("ult", positions[dimension], self._size(dimension))
-            for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
-            if axis in checked
-        ]
-
-    def _size(self, dimension: int) -> SSAValue:
-        """Return a size of the memref."""
-        b = self.b
-        size = self.op.memory_type.get_shape()[dimension]
-        if size != DYNAMIC_INDEX:
-            return b.index(BoundedIndex(size))
-        number = b.index(BoundedIndex(dimension))
-        return b.pure(memref.DimOp, self.op.memory, number)
+        return checks_of(self.b, self.op, positions)
 
 
 Values = tuple[SSAValue, ...]

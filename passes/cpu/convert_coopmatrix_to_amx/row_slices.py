@@ -30,7 +30,7 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.ir.builder import INDEX, Builder
-from coopc.ir.index_math import constant_index, never_negative
+from coopc.ir.facts import ValueFacts, constant_number
 
 ALIGNMENT = 64
 
@@ -271,7 +271,7 @@ class Slices:
 def _is_inside(op: Slice, type: object) -> bool:
     """Whether a slice is known to be all inside of the matrix."""
     rows, cols = matrix_type(op.matrix).shape
-    offset = constant_index(op.offset)
+    offset = constant_number(op.offset)
     return offset is not None and 0 <= offset <= rows * cols - _length(type)
 
 
@@ -290,7 +290,7 @@ def _mask(b: Builder, op: Slice, type: object) -> SSAValue:
     length = _length(type)
     left = b.pure(arith.SubiOp, b.constant(INDEX, rows * cols), op.offset)
     mask = b.pure(_create_mask, left, length)
-    if never_negative(op.offset):
+    if ValueFacts().is_known_nonnegative(op.offset):
         return mask
     before = b.pure(arith.SubiOp, b.constant(INDEX, 0), op.offset)
     ones = b.constant(VectorType(i1, [length]), 1)

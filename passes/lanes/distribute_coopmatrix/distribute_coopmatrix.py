@@ -6,11 +6,6 @@ After:   each matrix is the vectors that a lane holds of it, through loops, bran
 Fails:   for specialisation constants as sizes, other scopes, elements of other than 8,
          16, 32 or 64 bits, other distributions, subgroup sizes that kernels contradict
          or that the target's device has not.  Nothing is changed then
-
-How each operation of `coopmatrix` is done by lanes that hold parts of matrices.
-
-Rules for `coopc.ir.split_values`, which does the rest; `Distributor.rules` is the
-table.  `refusal` refuses before it what lanes cannot do.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, VectorType, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -33,14 +28,15 @@ from coopc.dialects import coopmatrix, layout, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import is_integer
 from coopc.ir.builder import Builder, Built, Values
 from coopc.ir.control_flow import free_name, functions, has_matrices
 from coopc.ir.element_access import view_elements
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.family import CoopmatrixFamily
-from coopc.passes.lanes.distribute_coopmatrix import arithmetic, elements, memory
+from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_value
+from coopc.passes.lanes.distribute_coopmatrix import elements, memory
 from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     Product,
@@ -116,9 +112,8 @@ class Distributor:
             coopmatrix.AtomicMinOp: self.update,
             coopmatrix.FillOp: self.fill,
             coopmatrix.MulAddOp: self.mul_add,
-            coopmatrix.ScaleOp: self.scale,
             coopmatrix.ConvertOp: self.convert,
-            coopmatrix.BitcastOp: self.bitcast,
+            coopmatrix.BitcastOp: self.elementwise,
             coopmatrix.ReduceOp: self.reduce,
             coopmatrix.ApplyOp: self.apply,
             coopmatrix.ExtractOp: self.extract,
@@ -128,12 +123,8 @@ class Distributor:
             coopmatrix.InsertRowSliceOp: self.insert_row_slice,
         }
         for op in coopmatrix.OPERATIONS:
-            if op in table:
-                continue
-            if issubclass(op, coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp):
-                table[op] = self.binary
-            elif issubclass(op, coopmatrix.UnaryOp):
-                table[op] = self.unary
+            if issubclass(op, coopmatrix.ElementwiseOp):
+                table[op] = self.elementwise
         return dict(table)
 
     def load(
@@ -159,11 +150,8 @@ class Distributor:
 
     def fill(self, op: coopmatrix.FillOp, splitter: Splitter) -> Results:
         """The number, converted, in every component."""
-        b, held, value = self.builder(op), self.of(op.result), op.value
-        if is_memref(value.type):
-            value = b.effect(memref.LoadOp.get(value, [])).results[0]
-        scalar = arithmetic.converted(b, value, held.element, signed=True)
-        return [(arithmetic.splat(b, held, scalar),) * held.count]
+        b = self.builder(op)
+        return [self.of(op.result).splat(b, fill_value(b, op))]
 
     def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Results:
         """Call the function of such products."""
@@ -203,22 +191,18 @@ class Distributor:
         Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
         return name
 
-    def binary(
-        self, op: coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp, splitter: Splitter
-    ) -> Results:
-        """The same on vectors."""
-        pair = splitter.parts(op.lhs), splitter.parts(op.rhs)
-        return [arithmetic.binary(self.builder(op), op, self.of(op.result), *pair)]
-
-    def unary(self, op: coopmatrix.UnaryOp, splitter: Splitter) -> Results:
-        """The same on vectors."""
-        values, held = splitter.parts(op.value), self.of(op.result)
-        return [arithmetic.unary(self.builder(op), op, held, values)]
-
-    def scale(self, op: coopmatrix.ScaleOp, splitter: Splitter) -> Results:
-        """Vectors times a vector of the scalar."""
-        b, held = self.builder(op), self.of(op.result)
-        return [arithmetic.scale(b, held, splitter.parts(op.value), op.scalar)]
+    def elementwise(self, op: Operation, splitter: Splitter) -> Results:
+        """The same on vectors; of a bit cast, too: the layout is the same."""
+        b, held = self.builder(op), self.of(op.results[0])
+        operands = [
+            splitter.parts(x) if isinstance(x.type, MatrixType) else held.splat(b, x)
+            for x in op.operands
+        ]
+        is_division = isinstance(op, coopmatrix.DivOp | coopmatrix.RemOp)
+        if is_division and is_integer(held.element):
+            operands[1] = elements.divisors(b, held, operands[1])
+        vectors = zip(*operands, strict=True)
+        return [tuple(elementwise(b, op, each) for each in vectors)]
 
     def convert(self, op: coopmatrix.ConvertOp, splitter: Splitter) -> Results:
         """Convert the elements and change the layout, what is narrower by lane."""
@@ -230,9 +214,7 @@ class Distributor:
         steps = [False, True] if is_wider else [True, False]
         for is_element in steps:
             if is_element:
-                values = tuple(
-                    arithmetic.converted(b, x, target.element, signed) for x in values
-                )
+                values = tuple(converted(b, x, target.element, signed) for x in values)
                 source = LaneFragment(
                     source.layout, target.element, source.width, source.count
                 )
@@ -243,12 +225,6 @@ class Distributor:
                 values = _exchanged(splitter, source, values, to)
                 source = to
         return [values]
-
-    def bitcast(self, op: coopmatrix.BitcastOp, splitter: Splitter) -> Results:
-        """The same bits: width and use are the same, and so is the layout."""
-        element = self.of(op.result).element
-        values = splitter.parts(op.value)
-        return [arithmetic.bits_as(self.builder(op), values, element)]
 
     def reduce(self, op: coopmatrix.ReduceOp, splitter: Splitter) -> Results:
         """In each lane, then between lanes."""

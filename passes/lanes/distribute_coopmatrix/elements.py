@@ -1,4 +1,4 @@
-"""What lanes do with single elements: slots, coordinates, row slices, apply."""
+"""What lanes do with single elements: slots, coordinates, slices, apply, divisors."""
 
 from __future__ import annotations
 
@@ -10,18 +10,39 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
-    Element,
     LaneFragment,
     digits,
     element,
     for_components,
     get,
     inside,
+    made,
     owner,
     put,
     shuffled,
 )
+
+
+def divisors(b: Builder, held: LaneFragment, values: Values) -> Values:
+    """Return divisors that are 1 where they are no elements.
+
+    Padding takes part in all arithmetic, as nothing reads it later; but a padding zero
+    would divide.
+    """
+    x = held.layout
+    is_full = x.components == held.width * held.count
+    if is_full and not (x.needs_mask or x.needs_row_mask):
+        return values
+    one = b.constant(held.element, 1)
+
+    def divisor(at: BoundedIndex) -> SSAValue:
+        place = element(b, x, digits(b, x, at))
+        return b.select(inside(b, x, place), get(b, held, values, at), one)
+
+    ones = (b.constant(held.type, 1),) * held.count
+    return made(b, held, divisor, ones)
 
 
 def slot(b: Builder, held: LaneFragment, index: SSAValue) -> BoundedIndex:

@@ -35,6 +35,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element
 from coopc.ir.split_values import Parts
 from coopc.layout.coopmatrix import CoopmatrixLayout
 
@@ -66,14 +67,6 @@ def component(b: Builder, x: CoopmatrixLayout, at: Digits) -> BoundedIndex:
     packed = b.add(at.step, b.times(w2, x.steps))
     packed = b.add(b.times(packed, x.k1), w1)
     return b.add(b.times(packed, x.channels), at.channel)
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A place in a matrix, maybe beyond it."""
-
-    row: BoundedIndex
-    col: BoundedIndex
 
 
 def element(b: Builder, x: CoopmatrixLayout, at: Digits) -> Element:
@@ -147,6 +140,10 @@ class LaneFragment:
     def nothing(self, b: Builder) -> Values:
         """Return vectors of zeros."""
         return (b.constant(self.type, 0),) * self.count
+
+    def splat(self, b: Builder, scalar: SSAValue) -> Values:
+        """Return vectors of one number."""
+        return (b.pure(vector.BroadcastOp, scalar, self.type),) * self.count
 
 
 def get(

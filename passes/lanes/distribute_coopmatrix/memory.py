@@ -25,7 +25,6 @@ from functools import partial
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     MemRefType,
     StridedLayoutAttr,
@@ -35,12 +34,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
 from coopc.ir import element_access
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
-    Element,
     LaneFragment,
     component,
     digits,
@@ -71,52 +69,11 @@ class Access:
 
     def positions(self, place: Element) -> Values:
         """Return where an element is, in the coordinates of the memref."""
-        *leading, first, second = self.op.positions
-        rows, cols = self._steps(place)
-        return (*leading, self._moved(first, rows), self._moved(second, cols))
-
-    def _steps(self, place: Element) -> tuple[BoundedIndex, BoundedIndex]:
-        b = self.b
-        match self.op.layout.data:
-            case Layout.ROW_MAJOR:
-                return place.row, place.col
-            case Layout.COL_MAJOR:
-                return place.col, place.row
-            case Layout.PACKED:
-                packed = CHANNEL_BITS // self.op.matrix.element_bits
-                channel = b.remainder(place.row, packed)
-                return b.divided(place.row, packed), b.add(
-                    b.times(place.col, packed), channel
-                )
-
-    def _moved(self, position: SSAValue, by: BoundedIndex) -> SSAValue:
-        b = self.b
-        if by.constant:
-            step = b.constant(INDEX, by.constant)
-            position = b.pure(arith.AddiOp, position, step)
-        return position if by.part is None else b.pure(arith.AddiOp, position, by.part)
+        return element_access.positions_of(self.b, self.op, place)
 
     def checks(self, positions: Sequence[SSAValue]) -> list[SSAValue]:
         """Return what has to hold of the positions along the axes that are checked."""
-        checked = () if self.op.checked is None else self.op.checked.data
-        axes = [Axis.ROWS, Axis.COLS]
-        if self.op.layout.data == Layout.COL_MAJOR:
-            axes.reverse()
-        rank = self.op.memory_type.get_num_dims()
-        return [
-            # A negative position is a great number without sign.
-            self.b.compare("ult", positions[dimension], self.size(dimension))
-            for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
-            if axis in checked
-        ]
-
-    def size(self, dimension: int) -> SSAValue:
-        """Return a size of the memref."""
-        size = self.op.memory_type.get_shape()[dimension]
-        if size != DYNAMIC_INDEX:
-            return self.b.constant(INDEX, size)
-        number = self.b.constant(INDEX, dimension)
-        return self.b.pure(memref.DimOp, self.op.memory, number)
+        return element_access.checks_of(self.b, self.op, positions)
 
 
 WRITTEN_OUT = 8

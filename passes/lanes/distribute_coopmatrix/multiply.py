@@ -35,12 +35,7 @@ from coopc.dialects.narrow import is_integer
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.passes.lanes.distribute_coopmatrix.arithmetic import (
-    Make,
-    converted,
-    neutral,
-    reduction,
-)
+from coopc.passes.coopmatrix.elementwise import Make, converted, neutral, reduction
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -63,10 +58,8 @@ def reduced(
     target: LaneFragment,
 ) -> Values:
     """Return each row, or each column, of a matrix reduced to one element."""
-    signed, kind = op.signed is not None, op.kind.data
-    make = reduction(kind, held.element, signed)
-    nothing = b.constant(held.element, neutral(kind, held.element, signed))
-    x = held.layout
+    make, x = reduction(op), held.layout
+    nothing = b.constant(held.element, neutral(op))
 
     def own(at: Digits) -> SSAValue:
         """A component of this lane; what changes nothing where it is padding."""

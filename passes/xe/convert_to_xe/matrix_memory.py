@@ -13,12 +13,12 @@ where a matrix lies in tiles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
-from xdsl.dialects.arith import AddiOp, IndexCastOp
+from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IndexType,
@@ -33,10 +33,11 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from coopc.device import BlockIO, Device
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element, checks_of, positions_of
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.split_values import Splitter
 from coopc.layout.linear import LinearLayout
@@ -436,60 +437,6 @@ def strides_of(b: Builder, memory: SSAValue) -> list[Polynomial]:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
-    """A place in a matrix."""
-
-    row: BoundedIndex
-    col: BoundedIndex
-
-
-def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:
-    """Return where an element is, in the coordinates of the memref."""
-    *leading, first, second = op.positions
-    match op.layout.data:
-        case Layout.ROW_MAJOR:
-            outer, inner = at.row, at.col
-        case Layout.COL_MAJOR:
-            outer, inner = at.col, at.row
-        case Layout.PACKED:
-            count = CHANNEL_BITS // op.matrix.element_bits
-            outer = b.divided(at.row, count)
-            inner = b.add(b.times(at.col, count), b.remainder(at.row, count))
-    return (*leading, _moved(b, first, outer), _moved(b, second, inner))
-
-
-def _moved(b: Builder, position: SSAValue, by: BoundedIndex) -> SSAValue:
-    if by.constant:
-        position = b.pure(AddiOp, position, b.constant(INDEX, by.constant))
-    return position if by.part is None else b.pure(AddiOp, position, by.part)
-
-
-def checks(
-    b: Builder, op: coopmatrix.AccessOp, positions: Sequence[SSAValue]
-) -> list[SSAValue]:
-    """Return what has to hold of the positions along the axes that are checked."""
-    checked = () if op.checked is None else op.checked.data
-    axes = [Axis.ROWS, Axis.COLS]
-    if op.layout.data == Layout.COL_MAJOR:
-        axes.reverse()
-    rank = op.memory_type.get_num_dims()
-    return [
-        # A negative position is a great number without sign.
-        b.compare("ult", positions[dimension], _size_index(b, op, dimension))
-        for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
-        if axis in checked
-    ]
-
-
-def _size_index(b: Builder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
-    """Return a size of the memref."""
-    size = op.memory_type.get_shape()[dimension]
-    if size != DYNAMIC_INDEX:
-        return b.constant(INDEX, size)
-    return b.pure(DimOp, op.memory, b.constant(INDEX, dimension))
-
-
-@dataclass(frozen=True, slots=True)
 class MatrixPlaces:
     """Where the elements of a matrix are, each at an address of its own.
 
@@ -509,7 +456,7 @@ class MatrixPlaces:
         """Return whether an element of a lane is accessed, and its positions."""
         b = self.builder
         positions = positions_of(b, self.op, self._element(number))
-        return b.both(*checks(b, self.op, positions)), positions
+        return b.both(*checks_of(b, self.op, positions)), positions
 
     def _element(self, number: int) -> Element:
         """Return which element of the matrix is the one of a lane with a number."""
