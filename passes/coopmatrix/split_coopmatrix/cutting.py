@@ -20,6 +20,7 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.ir.builder import Builder, Built
 from coopc.ir.split_values import Parts, Rule, Splitter
+from coopc.ir.transaction import Refused
 from coopc.passes.coopmatrix.split_coopmatrix.tiling import (
     Tile,
     element_name,
@@ -31,7 +32,7 @@ Values = tuple[SSAValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class MatrixTiles:
     """How a matrix is cut: the tiles, in row-major order."""
 
     type: MatrixType
@@ -44,7 +45,7 @@ class Grid:
     """The (row, column) of the first element of each tile."""
 
     @classmethod
-    def of(cls, type: MatrixType, tile: Tile) -> Grid:
+    def of(cls, type: MatrixType, tile: Tile) -> MatrixTiles:
         """Return how matrices of a type are cut into tiles of (rows, columns)."""
         (rows, cols), (tile_rows, tile_cols) = type.shape, tile
         assert rows % tile_rows == cols % tile_cols == 0, (type, tile)
@@ -128,11 +129,11 @@ class Cutter:
     tiles: Mapping[SSAValue, Tile]
     """Of the matrices that are cut."""
     built: Built = field(default_factory=Built)
-    grids: dict[tuple[Attribute, Tile], tuple[Grid, Parts]] = field(
-        default_factory=dict[tuple[Attribute, Tile], tuple[Grid, Parts]]
+    grids: dict[tuple[Attribute, Tile], tuple[MatrixTiles, Parts]] = field(
+        default_factory=dict[tuple[Attribute, Tile], tuple[MatrixTiles, Parts]]
     )
 
-    def grid(self, value: SSAValue) -> Grid:
+    def grid(self, value: SSAValue) -> MatrixTiles:
         """Return how a matrix is cut; one tile where it is not."""
         type = matrix_type(value)
         return self._cut(type, self.tiles.get(value) or type.shape)[0]
@@ -144,10 +145,10 @@ class Cutter:
             for value, tile in self.tiles.items()
         }
 
-    def _cut(self, type: MatrixType, tile: Tile) -> tuple[Grid, Parts]:
+    def _cut(self, type: MatrixType, tile: Tile) -> tuple[MatrixTiles, Parts]:
         """Return how matrices of a type are cut, worked out once."""
         if (found := self.grids.get((type, tile))) is None:
-            grid = Grid.of(type, tile)
+            grid = MatrixTiles.of(type, tile)
             found = self.grids[type, tile] = grid, grid.parts
         return found
 
@@ -194,11 +195,12 @@ class Cutter:
         return self.access_tiles(op, self.grid(value), splitter)
 
     def access_tiles(
-        self, op: coopmatrix.AccessOp, grid: Grid, splitter: Splitter
+        self, op: coopmatrix.AccessOp, grid: MatrixTiles, splitter: Splitter
     ) -> Sequence[Values]:
         """Insert the same access for each tile of a grid."""
         stored = op.operands[: -1 - len(op.positions)]
         assert tuple(op.operands) == (*stored, op.memory, *op.positions), op
+        _refuse_broken_pointees(op, grid)
         offsets: list[tuple[int, int]] = []
         for row, col in grid.origins:
             bits = grid.type.element_bits
@@ -287,6 +289,21 @@ def _remade(
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
+
+
+def _refuse_broken_pointees(op: coopmatrix.AccessOp, grid: MatrixTiles) -> None:
+    """Refuse tiles that begin inside of what a memref holds, such as a vector."""
+    tile = grid.tile_type.shape
+    if not isinstance(op, coopmatrix.PlainAccessOp) or tile == grid.type.shape:
+        return
+    bits, whole = op.matrix.element_bits, op.pointee_bits
+    along = tile[op.layout.data is not coopmatrix.Layout.COL_MAJOR]
+    if along * bits % whole:
+        raise Refused(
+            op,
+            f"expected tiles whose rows in memory are whole {whole}-bit pieces, "
+            f"which {op.memory_type} holds, got {along} elements of {bits} bits",
+        )
 
 
 def _set_alignment(

@@ -39,7 +39,7 @@ from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_val
 from coopc.passes.lanes.distribute_coopmatrix import elements, memory
 from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
-    Product,
+    LaneProduct,
     multiply_add,
     reduced,
 )
@@ -66,7 +66,7 @@ class Distributor:
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
     )
-    products: dict[Product, str] = field(default_factory=dict[Product, str])
+    products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
 
     def held(self, type: MatrixType) -> LaneFragment:
         """Return what a lane holds of matrices of a type."""
@@ -155,7 +155,7 @@ class Distributor:
 
     def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Results:
         """Call the function of such products."""
-        product = Product(
+        product = LaneProduct(
             self.of(op.a),
             self.of(op.b),
             self.of(op.c),
@@ -171,7 +171,7 @@ class Distributor:
         call = splitter.insert(CallOp(self._function(op, product), arguments, results))
         return [tuple(call.results)]
 
-    def _function(self, op: coopmatrix.MulAddOp, product: Product) -> str:
+    def _function(self, op: coopmatrix.MulAddOp, product: LaneProduct) -> str:
         """Return the name of the function of a product, which is made once."""
         if (name := self.products.get(product)) is not None:
             return name

@@ -13,10 +13,8 @@ run-time mixes up the lanes' where functions that are not inlined take or return
 | 7  | vector<8>     | 2 x vector<4>  |
 | 20 | 2 x vector<16> | 5 x vector<4> |
 
-The coopmatrix layout in code: where a component is, and who has an element.
-
-The formulas of `coopc.layout.coopmatrix` on numbers that are known in part, so that
-most of them cost no operation.
+Where a component is, and who has an element, is computed by the formulas of
+`coopc.layout.coopmatrix` on bounded indices, so that most of them cost no operation.
 
 Laws (test/unit/passes/lanes/test_lane_places.py): `element` and `owner` are those of
 the layout for every lane and component; `component` undoes `digits`; `inside` is False

@@ -1,18 +1,14 @@
-"""Accesses to memory by lanes: each loads and stores what it holds of a matrix.
+"""Accesses to memory by lanes: each its own elements, or all together by blocks.
 
     %x = memref.load %memory[%p0 + row, %p1 + column]
 
 Padding is masked by the size of the matrix, never by the memref's; `checked` axes by
 the memref's.  What is not accessed is 0.
 
-Where the elements of a matrix are in memory, in code.
-
-Accesses to memory by blocks: messages that all lanes send together, as planned.
-
     %m = simt.block_read %memory[%p0, %p1] : memref<8x32xf32> -> vector<2xf32>
     %v = vector.shuffle %now, %m [0, 8, 2, 3, 4, 9, 6, 7]
 
-A message of the plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
+A message of a plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
 components are moved to where lanes have them, by one shuffle a vector where their
 numbers are known, and one by one in loops.
 """
@@ -53,7 +49,7 @@ from coopc.plan.lane_access import BlockAccess
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LaneAccess:
     """Where the elements of one matrix are in memory."""
 
     b: Builder
@@ -82,7 +78,7 @@ WRITTEN_OUT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class BlockMessage:
     """One block, that lanes access together."""
 
     memory: SSAValue
@@ -96,7 +92,7 @@ class Message:
     """Where lanes have the components."""
 
 
-def read_blocks(access: Access, plan: BlockAccess) -> Values:
+def read_blocks(access: LaneAccess, plan: BlockAccess) -> Values:
     """Return what a lane holds of a matrix in memory."""
     b, held = access.b, access.held
 
@@ -112,7 +108,7 @@ def read_blocks(access: Access, plan: BlockAccess) -> Values:
     return _for_runs(b, held, plan, held.nothing(b), body)
 
 
-def write_blocks(access: Access, plan: BlockAccess, values: Values) -> None:
+def write_blocks(access: LaneAccess, plan: BlockAccess, values: Values) -> None:
     """Write what a lane holds of a matrix to memory."""
     b, held = access.b, access.held
 
@@ -157,8 +153,8 @@ def _for_runs(
 
 
 def _messages(
-    access: Access, plan: BlockAccess, run: BoundedIndex
-) -> Iterator[Message]:
+    access: LaneAccess, plan: BlockAccess, run: BoundedIndex
+) -> Iterator[BlockMessage]:
     """Yield the messages of a run."""
     b, held, x = access.b, access.held, access.held.layout
     places = list(plan.places(x))
@@ -184,10 +180,10 @@ def _messages(
             for block, step in places[start : start + length]
         ]
         type = held.element if length == 1 else VectorType(held.element, [length])
-        yield Message(memory, positions, wanted, type, numbers)
+        yield BlockMessage(memory, positions, wanted, type, numbers)
 
 
-def _joined(access: Access) -> SSAValue:
+def _joined(access: LaneAccess) -> SSAValue:
     """Return a memref as one dimension; all of it is known."""
     type = access.op.memory_type
     offset, strides = type.get_offset(), type.get_strides()
@@ -204,7 +200,7 @@ def _flattened(memory: SSAValue, offset: int, size: int, type: Attribute) -> Ope
     return memref.ReinterpretCastOp.from_dynamic(memory, [offset], [size], [1], type)
 
 
-def _linear(access: Access, positions: Values, more: int) -> SSAValue:
+def _linear(access: LaneAccess, positions: Values, more: int) -> SSAValue:
     """Return where an element is, counted in one dimension."""
     b, strides = access.b, access.op.memory_type.get_strides()
     assert strides is not None
@@ -302,7 +298,7 @@ def load(
     block: BlockAccess | None,
 ) -> Values:
     """Return what a lane holds of a matrix in memory."""
-    access = Access(b, op, held)
+    access = LaneAccess(b, op, held)
     zero = b.constant(held.element, 0)
     if block is not None:
         return read_blocks(access, block)
@@ -324,7 +320,7 @@ def store(
     block: BlockAccess | None,
 ) -> None:
     """Write what a lane holds of a matrix to memory."""
-    access = Access(b, op, held)
+    access = LaneAccess(b, op, held)
     if block is not None:
         write_blocks(access, block, values)
         return
@@ -343,7 +339,7 @@ def update(
     b: Builder, op: coopmatrix.AtomicUpdateOp, held: LaneFragment, values: Values
 ) -> Values:
     """Update memory by what a lane holds of a matrix; return what was there."""
-    access = Access(b, op, held)
+    access = LaneAccess(b, op, held)
     zero = b.constant(held.element, 0)
 
     def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:

@@ -1,6 +1,6 @@
 """What is known of a program before its matrices are spread over lanes.
 
-Who holds them: how many lanes, and why not; what is known of each access to memory.
+Which operations lanes cannot do, and why; what is known of each access to memory.
 Nothing is changed here.
 """
 
