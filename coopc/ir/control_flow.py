@@ -87,7 +87,6 @@ def callee(call: CallOp, known: Functions) -> FuncOp | None:
 
 
 def returns(func: FuncOp) -> Iterator[ReturnOp]:
-    """Yield where a function returns."""
     for block in func.body.blocks:
         if isinstance(op := block.last_op, ReturnOp):
             yield op
@@ -131,7 +130,6 @@ def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
 
 
 def _module(op: Operation) -> Block | None:
-    """Return the block of the function that an operation is in."""
     around: Operation | None = op
     while around is not None and not isinstance(around, FuncOp):
         around = around.parent_op()
@@ -139,14 +137,12 @@ def _module(op: Operation) -> Block | None:
 
 
 def _last_operands(region: Region) -> Sequence[SSAValue]:
-    """Return the operands of the operation that ends a region of one block."""
     last = region.block.last_op
     assert last is not None, region
     return last.operands
 
 
 def _yields(region: Region) -> Iterator[YieldOp]:
-    """Yield the operations that leave a region."""
     for block in region.blocks:
         if isinstance(op := block.last_op, YieldOp):
             yield op
@@ -168,7 +164,6 @@ def kernel_around(op: Operation) -> FuncOp | None:
 
 
 def is_inside(value: SSAValue, loop: ForOp) -> bool:
-    """Whether a value is defined in a loop."""
     owner = value.owner
     block = owner if isinstance(owner, Block) else owner.parent
     while block is not None:

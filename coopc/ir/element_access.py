@@ -159,7 +159,6 @@ The extremes of floats are those that take the number of a number and a NaN."""
 
 
 def load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> memref.LoadOp:
-    """Return the load of one element."""
     found = memref.LoadOp.get(op.memory, positions)
     _mark(found, op)
     return found
@@ -168,7 +167,6 @@ def load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> memref.LoadO
 def store(
     op: coopmatrix.AccessOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> memref.StoreOp:
-    """Return the store of one element."""
     found = memref.StoreOp.get(value, op.memory, positions)
     _mark(found, op)
     return found
@@ -177,7 +175,6 @@ def store(
 def update(
     op: coopmatrix.AtomicUpdateOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> memref.AtomicRMWOp:
-    """Return the update of one element."""
     found = memref.AtomicRMWOp.build(
         operands=[value, op.memory, list(positions)],
         properties={"kind": IntegerAttr(kind_of(op), i64)},
@@ -188,7 +185,6 @@ def update(
 
 
 def kind_of(op: coopmatrix.AtomicUpdateOp) -> int:
-    """Return the kind of an update."""
     of_floats, of_signed, of_unsigned = _KINDS[type(op)]
     if not is_integer(op.matrix.element_type):
         return of_floats

@@ -62,7 +62,6 @@ class Parts:
             )
 
     def suffix(self, part: int) -> str:
-        """Return what the name of a part ends in."""
         if len(self.types) == 1:
             return ""
         return self.suffixes[part] if self.suffixes else f"_p{part}"
@@ -158,7 +157,6 @@ class _Rewrite:
                 old.block.erase_arg(old)
 
     def types(self, value: SSAValue) -> tuple[Attribute, ...]:
-        """Return the types of what a value becomes."""
         parts = self.changed.get(value)
         return (value.type,) if parts is None else parts.types
 
@@ -171,7 +169,6 @@ class _Rewrite:
                         self._split_argument(block, argument)
 
     def _split_argument(self, block: Block, argument: BlockArgument) -> None:
-        """Add the parts of one argument before it."""
         new = tuple(
             block.insert_arg(type, argument.index, argument.location)
             for type in self.changed[argument].types
@@ -281,7 +278,6 @@ def _refusal(
 
 
 def _select(op: SelectOp, splitter: Splitter) -> Sequence[Sequence[SSAValue]]:
-    """Select each part by the same condition."""
     pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
     return [
         tuple(splitter.insert(SelectOp(op.cond, x, y)).result for x, y in pairs),

@@ -99,12 +99,7 @@ def elementwise(
         case _:
             signed = isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
             element = element_of(values[0].type)
-            return b.pure(_binary(type_of(op), element, signed), *values)
-
-
-def type_of(op: Operation) -> type[Operation]:
-    """The class of an operation."""
-    return op.__class__
+            return b.pure(_binary(op.__class__, element, signed), *values)
 
 
 def _binary(op: type[Operation], element: Attribute, signed: bool) -> Make:
@@ -148,7 +143,6 @@ def _copied(b: Builder, body: Block, arguments: Sequence[SSAValue]) -> SSAValue:
 
 
 def reduction(op: coopmatrix.ReduceOp) -> Make:
-    """Return the operation that makes two elements one."""
     element = matrix_type(op.value).element_type
     return _binary(_REDUCTIONS[op.kind.data], element, op.signed is not None)
 

@@ -84,7 +84,6 @@ def choose(constraints: Sequence[Constraint]) -> dict[int, int] | Constraint:
 
 
 def _key(constraint: Constraint) -> tuple[tuple[int, ...], tuple[Option, ...]]:
-    """Return what makes two constraints one."""
     return constraint.axes, constraint.options
 
 
@@ -100,7 +99,6 @@ def _merged(constraints: Iterable[Constraint]) -> list[Constraint]:
 
 
 def _components(constraints: Sequence[Constraint]) -> Iterable[list[Constraint]]:
-    """Return the constraints that have to be met together."""
     numbers: dict[int, int] = {}
     classes = UnionFind()
     for constraint in constraints:
@@ -210,16 +208,13 @@ class _Search:
         )
 
     def _set_live(self, number: int, live: tuple[Option, ...]) -> None:
-        """Leave some options to a constraint."""
         self.trail.append((number, self.live[number]))
         self.live[number] = live
 
     def _mark(self) -> tuple[int, int]:
-        """Return where the trails stand."""
         return len(self.trail), len(self.domain_trail)
 
     def _undo(self, mark: tuple[int, int]) -> None:
-        """Take back what was dropped since `mark`."""
         lives, domains = mark
         while len(self.trail) > lives:
             number, live = self.trail.pop()

@@ -64,7 +64,6 @@ class MatrixTiles:
 
     @property
     def parts(self) -> Parts:
-        """What a matrix becomes."""
         return Parts(
             tuple(self.tile_type for _ in self.origins),
             tuple(f"_{p}x{q}" for p, q in self.places),
@@ -134,12 +133,10 @@ class Cutter:
     )
 
     def grid(self, value: SSAValue) -> MatrixTiles:
-        """Return how a matrix is cut; one tile where it is not."""
         type = matrix_type(value)
         return self._cut(type, self.tiles.get(value) or type.shape)[0]
 
     def parts(self) -> dict[SSAValue, Parts]:
-        """Return what each matrix that is cut becomes."""
         return {
             value: self._cut(matrix_type(value), tile)[1]
             for value, tile in self.tiles.items()
@@ -154,7 +151,6 @@ class Cutter:
 
     @property
     def rules(self) -> dict[type[Operation], Rule]:
-        """The rule for each operation."""
         table: list[tuple[type[Operation], Callable[..., Sequence[Values]]]] = [
             (coopmatrix.FillOp, self.fill),
             (coopmatrix.MulAddOp, self.mul_add),

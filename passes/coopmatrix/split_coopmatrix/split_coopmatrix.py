@@ -25,7 +25,6 @@ from coopc.passes.coopmatrix.split_coopmatrix.tiling import Tiling, plan_tiling
 
 
 def cut(module: ModuleOp, tiling: Tiling) -> None:
-    """Cut the matrices of a module as was decided."""
     cutter = Cutter(tiling.tiles)
     split_values(module, cutter.parts(), cutter.rules)
     cutter.built = Built()  # prefetches stand in front of what was built last
@@ -44,7 +43,6 @@ class SplitCoopmatrixPass(ModulePass):
     """A device of `--list devices`; that of `simt.target` where it is absent."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then cut."""
         device = device_of(self.device, op, self.name)
         with transaction(op) as draft:
             cut(draft, plan_tiling(draft, device))

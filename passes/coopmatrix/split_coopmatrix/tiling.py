@@ -72,7 +72,6 @@ SAME_AXES = (
 
 
 def is_matrix(value: SSAValue) -> bool:
-    """Whether a value is a matrix."""
     return isinstance(value.type, MatrixType)
 
 
@@ -194,7 +193,6 @@ class Product:
 
     @classmethod
     def of(cls, op: coopmatrix.MulAddOp) -> Product:
-        """Return what an operation multiplies."""
         a, b, c, result = (
             element_name(type.element_type, op.is_signed(operand))
             for operand, type in op.matrices.items()
@@ -208,7 +206,6 @@ class Product:
 
     @property
     def types(self) -> str:
-        """The element types as text."""
         a, b, c, result = self.elements
         return f"{a} * {b} + {c} -> {result}" + ", saturating" * self.saturating
 
@@ -273,7 +270,6 @@ class Offers:
         return [(use, x) for use in uses(type) for x in self.device.held(use, name)]
 
     def _matrix(self, type: MatrixType, layouts: Layouts) -> tuple[Tile, ...] | None:
-        """Answer `matrix`."""
         held = self.held(type)
         rows, cols = type.shape
         name = element_name(type.element_type)
@@ -293,7 +289,6 @@ class Offers:
         return tuple(sorted(tiles, key=lambda x: -x[0] * x[1]))
 
     def _shapes(self, product: Product) -> tuple[MatrixShape, ...]:
-        """Return the multiplications of the types of a product."""
         return self.device.multiplications(*product.elements, product.saturating)
 
     def _several(self, product: Product) -> Iterable[MatrixShape]:
@@ -477,7 +472,6 @@ class TilingProblem:
 
     @classmethod
     def of(cls, root: Operation) -> TilingProblem:
-        """Look at each operation once."""
         known = functions(root)
         program = cls(MatrixAxes(), [], [], [], {}, [])
         inner = _inside_apply(root)
@@ -490,7 +484,6 @@ class TilingProblem:
         return program
 
     def _note(self, op: Operation, matrices: list[SSAValue]) -> None:
-        """Note an operation that is to be decided on."""
         match op:
             case coopmatrix.MulAddOp():
                 self.products.append(op)
@@ -514,7 +507,6 @@ def is_cut(op: Operation, known: Functions) -> bool:
 
 
 def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
-    """Return why an operation needs a matrix whole."""
     rows, cols = type.shape
     why = "there is no rule for it"
     if isinstance(op, (*SLOTS, coopmatrix.LengthOp)):
@@ -525,7 +517,6 @@ def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
 
 
 def _inside_apply(root: Operation) -> set[Operation]:
-    """Return the operations in the bodies of `coopmatrix.apply`."""
     return {
         inner
         for op in root.walk()

@@ -20,7 +20,8 @@ from coopc.dialects.coopmatrix import (
     matrix_type,
 )
 from coopc.dialects.narrow import is_integer
-from coopc.ir.uniformity import Uniformity, Variation, constant_of
+from coopc.ir.facts import constant_number
+from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.coopmatrix.elementwise import is_zero
 from coopc.passes.coopmatrix.split_coopmatrix.tiling import Product, element_name
 from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import DEVICE_USES
@@ -143,7 +144,6 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
 
 
 def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
-    """What is true of an operation."""
     matrices = list(_matrices(op))
     found: dict[Fact, bool] = {
         "bf16": any(isinstance(x.element_type, BFloat16Type) for x in matrices),
@@ -209,7 +209,7 @@ def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
     steps = [x for x in strides[-2:] if x is not None and x != 1]
     begin = 0
     for position, stride in zip(op.positions, strides, strict=True):
-        number = constant_of(position)
+        number = constant_number(position)
         begin += (number or 0) * (stride or 0)
     return any(x * op.pointee_bits % needed for x in (*steps, begin))
 
@@ -305,7 +305,6 @@ def _together(decision: Decision, uniformity: Uniformity) -> Decision:
 
 
 def _types(op: Operation) -> Iterator[Attribute]:
-    """The types of what an operation takes and gives."""
     for value in (*op.operands, *op.results):
         yield value.type
 

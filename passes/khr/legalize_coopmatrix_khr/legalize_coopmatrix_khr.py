@@ -225,5 +225,4 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     `split-coopmatrix`, which cuts what is then loaded and stored."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite."""
         legalize(op, device_of(self.device, op, self.name), self.products_only)

@@ -106,12 +106,10 @@ class SharedBuffer:
     layout: Layout
 
     def load(self, b: Builder, at: Element) -> SSAValue:
-        """Return an element."""
         load = memref.LoadOp.get(self.memory, self._place(b, at))
         return b.effect(load).results[0]
 
     def store(self, b: Builder, value: SSAValue, at: Element) -> None:
-        """Set an element."""
         b.effect(memref.StoreOp.get(value, self.memory, self._place(b, at)))
 
     def _place(self, b: Builder, at: Element) -> list[SSAValue]:
@@ -149,7 +147,6 @@ class SharedMemory:
 
     @property
     def lane(self) -> BoundedIndex:
-        """The number of the lane."""
         return BoundedIndex(0, self._known()[0], self.lanes - 1, varies=True)
 
     def own(self, matrix: MatrixType) -> SharedBuffer:

@@ -293,7 +293,6 @@ def _components(b: Builder, value: SSAValue) -> list[SSAValue]:
 
 
 def _vector(b: Builder, numbers: Sequence[SSAValue]) -> SSAValue:
-    """Return a vector of numbers."""
     type = VectorType(numbers[0].type, [len(numbers)])
     found = b.pure(vector.BroadcastOp, numbers[0], type)
     for at, number in enumerate(numbers[1:], 1):

@@ -69,7 +69,6 @@ class Distributor:
     products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
 
     def held(self, type: MatrixType) -> LaneFragment:
-        """Return what a lane holds of matrices of a type."""
         if (found := self.held_by_type.get(type)) is None:
             layout = CoopmatrixFamily().distribution(matrix_of(type), self.lanes)
             found = LaneFragment.of(layout, type.element_type, self.max_vector)
@@ -77,11 +76,9 @@ class Distributor:
         return found
 
     def of(self, value: SSAValue) -> LaneFragment:
-        """Return what a lane holds of a matrix."""
         return self.held(matrix_type(value))
 
     def parts(self) -> dict[SSAValue, Parts]:
-        """Return what each matrix of the module becomes."""
         found: dict[SSAValue, Parts] = {}
         for op in self.module.walk():
             arguments = [
@@ -96,12 +93,10 @@ class Distributor:
         return found
 
     def builder(self, op: Operation) -> Builder:
-        """Return a builder in front of an operation."""
         return Builder.at(op, self.built, self.unroll)
 
     @property
     def rules(self) -> dict[type[Operation], Rule]:
-        """The rule for each operation."""
         table: dict[type[Operation], Callable[[Any, Splitter], Results]] = {
             coopmatrix.LoadOp: self.load,
             coopmatrix.AtomicLoadOp: self.load,
@@ -144,7 +139,6 @@ class Distributor:
         return []
 
     def update(self, op: coopmatrix.AtomicUpdateOp, splitter: Splitter) -> Results:
-        """Update memory by each component."""
         values, held = splitter.parts(op.value), self.of(op.value)
         return [memory.update(self.builder(op), op, held, values)]
 
@@ -260,7 +254,6 @@ class Distributor:
         return [(elements.extract(b, held, values, op.index),)]
 
     def insert(self, op: coopmatrix.InsertOp, splitter: Splitter) -> Results:
-        """The component replaced."""
         values, held = splitter.parts(op.matrix), self.of(op.matrix)
         b = self.builder(op)
         return [elements.insert(b, held, values, op.index, op.value)]
@@ -345,7 +338,6 @@ class DistributeCoopmatrixPass(ModulePass):
             )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite it."""
         lanes, longest = self._lanes(op), self._longest(op)
         if (found := refusal(op, lanes, longest)) is not None:
             where, reason = found
@@ -392,7 +384,6 @@ class DistributeCoopmatrixPass(ModulePass):
         )
 
     def _longest(self, module: ModuleOp) -> int:
-        """Return the components of the longest vector."""
         if self.max_vector is not None:
             return self.max_vector
         target = simt.target_of(module)
@@ -435,6 +426,5 @@ class DistributeCoopmatrixPass(ModulePass):
 
 
 def _say(func: FuncOp, lanes: int) -> None:
-    """Say on a kernel what was decided."""
     func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
     func.attributes[coopmatrix.DISTRIBUTION] = layout.CoopmatrixAttr(CoopmatrixFamily())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
@@ -15,8 +15,10 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     LaneFragment,
     digits,
     element,
+    extracted,
     for_components,
     get,
+    inserted,
     inside,
     made,
     owner,
@@ -100,7 +102,7 @@ def extract_row_slice(
         value = shuffled(b, get(b, held, values, number), lane)
         value = b.select(wanted, value, zero)
         position = t.constant if t.part is None else b.index(t)
-        return (b.pure(_inserted, value, now[0], position),)
+        return (b.pure(inserted, value, now[0], position),)
 
     return b.loop(length, (b.constant(result, 0),), body)[0]
 
@@ -128,22 +130,13 @@ def insert_row_slice(
             wanted = b.both(within, inside(b, x, place))
             number = b.select(within, number, zero)
             if mask is not None:
-                allowed = b.pure(_extracted, mask, number)
+                allowed = b.pure(extracted, mask, number, i1)
                 wanted = b.both(wanted, allowed)
-            new = b.pure(_extracted, slice, number)
+            new = b.pure(extracted, slice, number, held.element)
             now = put(b, held, now, at, b.select(wanted, new, get(b, held, now, at)))
         return now
 
     return for_components(b, held, values, body)
-
-
-def _inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> Operation:
-    return vector.InsertOp(new, value, [at])
-
-
-def _extracted(value: SSAValue, at: SSAValue) -> Operation:
-    assert isinstance(value.type, VectorType)
-    return vector.ExtractOp(value, [at], value.type.element_type)  # pyright: ignore
 
 
 def apply(

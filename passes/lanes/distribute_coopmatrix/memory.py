@@ -39,8 +39,10 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     component,
     digits,
     element,
+    extracted,
     for_components,
     get,
+    inserted,
     inside,
     made,
     put,
@@ -93,7 +95,6 @@ class BlockMessage:
 
 
 def read_blocks(access: LaneAccess, plan: BlockAccess) -> Values:
-    """Return what a lane holds of a matrix in memory."""
     b, held = access.b, access.held
 
     def body(run: BoundedIndex, now: Values) -> Values:
@@ -109,7 +110,6 @@ def read_blocks(access: LaneAccess, plan: BlockAccess) -> Values:
 
 
 def write_blocks(access: LaneAccess, plan: BlockAccess, values: Values) -> None:
-    """Write what a lane holds of a matrix to memory."""
     b, held = access.b, access.held
 
     def body(run: BoundedIndex, now: Values) -> Values:
@@ -229,7 +229,7 @@ def _put_all(
     known = [number.known for number in numbers]
     if None in known:
         for at, number in enumerate(numbers):
-            now = put(b, held, now, number, b.pure(_extracted, value, at, held.element))
+            now = put(b, held, now, number, b.pure(extracted, value, at, held.element))
         return now
     found = list(now)
     for each in range(held.count):
@@ -253,7 +253,7 @@ def _get_all(
     if None in known or len(vectors) > 2:
         found = b.constant(VectorType(held.element, [len(numbers)]), 0)
         for at, number in enumerate(numbers):
-            found = b.pure(_inserted, get(b, held, values, number), found, at)
+            found = b.pure(inserted, get(b, held, values, number), found, at)
         return found
     mask = [
         held.width * vectors.index(n // held.width) + n % held.width
@@ -283,21 +283,12 @@ def _shuffle(
     return vector.ShuffleOp(one, other, numbers, result_type=type)
 
 
-def _extracted(value: SSAValue, at: int, element: Attribute) -> Operation:
-    return vector.ExtractOp(value, [at], element)
-
-
-def _inserted(new: SSAValue, value: SSAValue, at: int) -> Operation:
-    return vector.InsertOp(new, value, [at])
-
-
 def load(
     b: Builder,
     op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp,
     held: LaneFragment,
     block: BlockAccess | None,
 ) -> Values:
-    """Return what a lane holds of a matrix in memory."""
     access = LaneAccess(b, op, held)
     zero = b.constant(held.element, 0)
     if block is not None:
@@ -319,7 +310,6 @@ def store(
     values: Values,
     block: BlockAccess | None,
 ) -> None:
-    """Write what a lane holds of a matrix to memory."""
     access = LaneAccess(b, op, held)
     if block is not None:
         write_blocks(access, block, values)

@@ -61,7 +61,6 @@ def refusal(module: ModuleOp, lanes: int, longest: int) -> tuple[Operation, str]
 
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
-    """Say why a function does not fit."""
     if has_matrices(func, {}) and (reason := why_not_structured(func)):
         return reason
     found = func.attributes.get(coopmatrix.DISTRIBUTION)
@@ -87,7 +86,6 @@ def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
 
 
 def _why_not_type(type: MatrixType) -> str | None:
-    """Say why lanes cannot hold matrices of a type."""
     if not type.is_static:
         names = ", ".join(f"@{name}" for name in type.names)
         return (
@@ -114,7 +112,6 @@ def _why_not_held(type: MatrixType, lanes: int, longest: int) -> str | None:
 
 
 def _why_not_op(op: Operation) -> str | None:
-    """Say why an operation has no form for lanes."""
     if isinstance(op, coopmatrix.SpecConstantOp):
         return None
     if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
@@ -135,7 +132,6 @@ def _why_not_op(op: Operation) -> str | None:
 
 
 def _why_no_slot(op: Operation, lanes: int) -> str | None:
-    """Say why a lane has no such slot of a matrix."""
     if not isinstance(op, coopmatrix.ExtractOp | coopmatrix.InsertOp):
         return None
     slot, type = constant_number(op.index), coopmatrix.matrix_type(op.matrix)
