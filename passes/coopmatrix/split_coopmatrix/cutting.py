@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import gcd
 
-from xdsl.dialects.arith import AddiOp, ConstantOp
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
@@ -366,12 +364,5 @@ def _move(body: Region, argument: int, number: int, op: Operation) -> None:
     index = block.args[argument]
     if number == 0 or not index.uses:
         return
-    constant = ConstantOp(IntegerAttr(number, IndexType()))
-    moved = AddiOp(index, constant.result)
-    constant.result.name_hint = f"c{number}"
-    if index.name_hint is not None:
-        moved.result.name_hint = f"{index.name_hint}_plus{number}"
-    index.replace_uses_with_if(moved.result, lambda use: use.operation is not moved)
-    for new in (constant, moved):
-        new.location = op.location
-    Rewriter.insert_op((constant, moved), InsertPoint.at_start(block))
+    moved = Builder(block, block.first_op, op.location).plus(index, number)
+    index.replace_uses_with_if(moved, lambda use: use.operation is not moved.owner)

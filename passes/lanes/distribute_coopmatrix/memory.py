@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import coopmatrix, simt
 from coopc.ir import element_access
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.ir.element_access import Element
+from coopc.ir.element_access import Element, checks_of, positions_of
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -62,16 +62,9 @@ class LaneAccess:
         """Return whether a component is to be accessed, and its positions."""
         b, x = self.b, self.held.layout
         place = element(b, x, digits(b, x, at))
-        positions = self.positions(place)
-        return b.both(inside(b, x, place), *self.checks(positions)), positions
-
-    def positions(self, place: Element) -> Values:
-        """Return where an element is, in the coordinates of the memref."""
-        return element_access.positions_of(self.b, self.op, place)
-
-    def checks(self, positions: Sequence[SSAValue]) -> list[SSAValue]:
-        """Return what has to hold of the positions along the axes that are checked."""
-        return element_access.checks_of(self.b, self.op, positions)
+        positions = positions_of(b, self.op, place)
+        checks = checks_of(b, self.op, positions)
+        return b.both(inside(b, x, place), *checks), positions
 
 
 WRITTEN_OUT = 8
@@ -162,12 +155,12 @@ def _messages(
     for start, length in zip(plan.starts, plan.lengths, strict=True):
         block, step = places[start]
         column = b.times(b.add(run, BoundedIndex(step)), x.lanes_per_row)
-        positions = access.positions(
-            Element(BoundedIndex(block * x.block_rows), column)
+        positions = positions_of(
+            b, access.op, Element(BoundedIndex(block * x.block_rows), column)
         )
-        wanted = b.both(*access.checks(positions))
+        wanted = b.both(*checks_of(b, access.op, positions))
         if plan.joined:
-            first = access.positions(Element(BoundedIndex(), BoundedIndex()))
+            first = positions_of(b, access.op, Element(BoundedIndex(), BoundedIndex()))
             positions = (_linear(access, first, start * x.lanes),)
         numbers = [
             component(
