@@ -23,7 +23,7 @@ from xdsl.dialects.scf import (
     WhileOp,
     YieldOp,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from coopc.dialects import coopmatrix, simt
 
@@ -84,6 +84,13 @@ def callee(call: CallOp, known: Functions) -> FuncOp | None:
     if func is None or func.is_declaration or _module(call) is not func.parent:
         return None
     return func
+
+
+def block_arguments(op: Operation) -> Iterator[BlockArgument]:
+    """Yield what the blocks directly in an operation take."""
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.args
 
 
 def returns(func: FuncOp) -> Iterator[ReturnOp]:

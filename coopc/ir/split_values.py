@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.ir.control_flow import (
     TRANSPARENT,
     Functions,
+    block_arguments,
     callee,
     functions,
     links,
@@ -243,12 +244,7 @@ def _touches(op: Operation, changed: Mapping[SSAValue, Parts]) -> bool:
     return (
         any(value in changed for value in op.operands)
         or any(value in changed for value in op.results)
-        or any(
-            argument in changed
-            for region in op.regions
-            for block in region.blocks
-            for argument in block.args
-        )
+        or any(argument in changed for argument in block_arguments(op))
         or (
             isinstance(op, FuncOp)
             and any(value in changed for end in returns(op) for value in end.arguments)

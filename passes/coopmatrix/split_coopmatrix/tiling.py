@@ -36,7 +36,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.device import ELEMENT_BITS, Device, MatrixShape, Use
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
-from coopc.ir.control_flow import TRANSPARENT, Functions, callee, functions, links
+from coopc.ir.control_flow import (
+    TRANSPARENT,
+    Functions,
+    block_arguments,
+    callee,
+    functions,
+    links,
+)
 from coopc.ir.matrix_size import why_too_large
 from coopc.ir.transaction import Refused
 from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
@@ -107,8 +114,7 @@ class MatrixAxes:
     def visit(self, op: Operation, known: Functions) -> list[SSAValue]:
         """Note what `op` makes the same, and return its matrices."""
         matrices = [x for x in (*op.operands, *op.results) if is_matrix(x)]
-        arguments = (x for region in op.regions for b in region.blocks for x in b.args)
-        for value in (*matrices, *filter(is_matrix, arguments)):
+        for value in (*matrices, *filter(is_matrix, block_arguments(op))):
             self.of(value)
         for group in links(op, known):
             if is_matrix(group[0]):

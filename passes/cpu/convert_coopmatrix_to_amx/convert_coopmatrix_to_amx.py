@@ -44,6 +44,7 @@ from coopc.dialects.coopmatrix import (
     matrix_type,
 )
 from coopc.ir.builder import BoundedIndex, Builder, Built, Values
+from coopc.ir.control_flow import block_arguments
 from coopc.ir.element_access import (
     Element,
     checks_of,
@@ -342,13 +343,7 @@ def parts_of(root: Operation) -> dict[SSAValue, Parts]:
     known: dict[Attribute, Parts] = {}
     found: dict[SSAValue, Parts] = {}
     for op in root.walk():
-        arguments = (
-            argument
-            for region in op.regions
-            for block in region.blocks
-            for argument in block.args
-        )
-        for value in (*op.results, *arguments):
+        for value in (*op.results, *block_arguments(op)):
             if not isinstance(type := value.type, MatrixType):
                 continue
             if type not in known:

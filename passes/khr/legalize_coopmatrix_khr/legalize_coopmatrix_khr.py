@@ -9,7 +9,6 @@ Fails:   where the table refuses an operation on the device, by name and with th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -24,7 +23,12 @@ from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.ir.builder import Builder, Values
-from coopc.ir.control_flow import function_around, functions, why_not_structured
+from coopc.ir.control_flow import (
+    block_arguments,
+    function_around,
+    functions,
+    why_not_structured,
+)
 from coopc.ir.device_option import device_of
 from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.passes.coopmatrix.elementwise import (
@@ -192,7 +196,10 @@ def legalize(
 def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
     """Take matrices that memory holds out of control flow, with what made them."""
     values = {
-        value: Parts(()) for value in _values(ops) if legalizer.is_spilled(value.type)
+        value: Parts(())
+        for op in ops
+        for value in (*op.operands, *op.results, *block_arguments(op))
+        if legalizer.is_spilled(value.type)
     }
 
     def rule(op: Operation, _: Splitter) -> list[tuple[SSAValue, ...]]:
@@ -200,15 +207,6 @@ def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
 
     own = {type(op): rule for op in ops if op.dialect_name() == "coopmatrix"}
     split_values(module, values, own)
-
-
-def _values(ops: list[Operation]) -> Iterator[SSAValue]:
-    """Yield what operations take and give, to their regions too."""
-    for op in ops:
-        yield from (*op.operands, *op.results)
-        for region in op.regions:
-            for block in region.blocks:
-                yield from block.args
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,12 @@ from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr
 from coopc.dialects.narrow import is_integer
 from coopc.ir.builder import Builder, Built, Values
-from coopc.ir.control_flow import free_name, functions, has_matrices
+from coopc.ir.control_flow import (
+    block_arguments,
+    free_name,
+    functions,
+    has_matrices,
+)
 from coopc.ir.element_access import view_elements
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.layout.exchange import plan_exchange
@@ -81,13 +86,7 @@ class Distributor:
     def parts(self) -> dict[SSAValue, Parts]:
         found: dict[SSAValue, Parts] = {}
         for op in self.module.walk():
-            arguments = [
-                x
-                for region in op.regions
-                for block in region.blocks
-                for x in block.args
-            ]
-            for value in (*op.results, *arguments):
+            for value in (*op.results, *block_arguments(op)):
                 if isinstance(value.type, MatrixType):
                     found[value] = self.held(value.type).parts
         return found
