@@ -280,14 +280,15 @@ class Builder:
         carried: Sequence[SSAValue],
         body: Callable[[BoundedIndex, Values], Sequence[SSAValue]],
         name: str = "t",
+        start: int = 0,
     ) -> Values:
-        """Return what values are after `count` rounds of a body."""
-        if count == 1 or self.unroll:
+        """Return what values are after rounds `start` to `count` of a body."""
+        if count - start <= 1 or self.unroll:
             values = tuple(carried)
-            for number in range(count):
+            for number in range(start, count):
                 values = tuple(body(BoundedIndex(number), values))
             return values
-        first, end, step = (self.constant(INDEX, x) for x in (0, count, 1))
+        first, end, step = (self.constant(INDEX, x) for x in (start, count, 1))
         block = Block(arg_types=[INDEX, *(value.type for value in carried)])
         op = self.effect(ForOp(first, end, step, carried, block))
         counter, *values = block.args
@@ -306,16 +307,30 @@ class Builder:
         """Return what `then` gives where a condition holds, else other values."""
         if isinstance(condition, bool):
             return tuple(then()) if condition else tuple(otherwise)
-        types = [value.type for value in otherwise]
-        yes, no = Block(), Block()
-        rest = Region(no) if otherwise else None
-        op = self.effect(IfOp(condition, types, Region(yes), rest))
-        with self.inside(yes):
-            results = then()
-            self.effect(YieldOp(*(results if otherwise else ())))
         if otherwise:
-            with self.inside(no):
-                self.effect(YieldOp(*otherwise))
+            types = [value.type for value in otherwise]
+            return self.either(condition, types, then, lambda: otherwise)
+        block = Block()
+        self.effect(IfOp(condition, [], Region(block)))
+        with self.inside(block):
+            then()
+            self.effect(YieldOp())
+        return ()
+
+    def either(
+        self,
+        condition: SSAValue,
+        types: Sequence[Attribute],
+        then: Callable[[], Sequence[SSAValue]],
+        otherwise: Callable[[], Sequence[SSAValue]],
+    ) -> Values:
+        """Return what one of two branches gives, of these types."""
+        blocks = Block(), Block()
+        regions = Region(blocks[0]), Region(blocks[1])
+        op = self.effect(IfOp(condition, types, *regions))
+        for block, body in zip(blocks, (then, otherwise), strict=True):
+            with self.inside(block):
+                self.effect(YieldOp(*body()))
         return tuple(op.results)
 
     def effect_where(

@@ -23,7 +23,7 @@ from xdsl.dialects.scf import (
     WhileOp,
     YieldOp,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from coopc.dialects import coopmatrix, simt
 
@@ -86,8 +86,14 @@ def callee(call: CallOp, known: Functions) -> FuncOp | None:
     return func
 
 
+def block_arguments(op: Operation) -> Iterator[BlockArgument]:
+    """Yield what the blocks directly in an operation take."""
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.args
+
+
 def returns(func: FuncOp) -> Iterator[ReturnOp]:
-    """Yield where a function returns."""
     for block in func.body.blocks:
         if isinstance(op := block.last_op, ReturnOp):
             yield op
@@ -139,7 +145,6 @@ def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:
 
 
 def _module(op: Operation) -> Block | None:
-    """Return the block of the function that an operation is in."""
     around: Operation | None = op
     while around is not None and not isinstance(around, FuncOp):
         around = around.parent_op()
@@ -147,14 +152,12 @@ def _module(op: Operation) -> Block | None:
 
 
 def _last_operands(region: Region) -> Sequence[SSAValue]:
-    """Return the operands of the operation that ends a region of one block."""
     last = region.block.last_op
     assert last is not None, region
     return last.operands
 
 
 def _yields(region: Region) -> Iterator[YieldOp]:
-    """Yield the operations that leave a region."""
     for block in region.blocks:
         if isinstance(op := block.last_op, YieldOp):
             yield op
@@ -176,7 +179,6 @@ def kernel_around(op: Operation) -> FuncOp | None:
 
 
 def is_inside(value: SSAValue, loop: ForOp) -> bool:
-    """Whether a value is defined in a loop."""
     owner = value.owner
     block = owner if isinstance(owner, Block) else owner.parent
     while block is not None:

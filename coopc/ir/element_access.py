@@ -1,12 +1,18 @@
-"""Accesses to single elements of memory that an access to a matrix is made of.
+"""The elements of a matrix in memory: where they are, and accesses to each of them.
 
-Each says what the whole says: how it is ordered, who sees it; volatile, nontemporal.
+Element (row, col) of an access to memory[p, q], w elements in a channel of 32 bits:
 
-Accesses of matrices to memory that holds other numbers, or vectors of numbers.
+| layout    | positions                      | sizes of the matrix in memory |
+|-----------|--------------------------------|-------------------------------|
+| row_major | p + row, q + col               | M x N                         |
+| col_major | p + col, q + row               | N x M                         |
+| packed    | p + row / w, q + col w + row % w | M / w x N w                 |
+
+An access to an element says what the access to the matrix says: how it is ordered, who
+sees it; volatile, nontemporal.  Memory of other numbers than the matrix's elements, or
+of vectors, is first viewed as memory of the elements:
 
     coopmatrix.load %m[%i, %j] row_major : memref<8x2xvector<4xf32>> -> 8x8xf32
-
-becomes an access to memory that holds the matrix's elements:
 
     %e = simt.view_elements %m[%i, %j] : memref<8x2xvector<4xf32>>
         -> memref<8x8xf32, strided<[8, 1], offset: ?>>
@@ -16,16 +22,87 @@ becomes an access to memory that holds the matrix's elements:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    i64,
+)
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import Layout
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
 from coopc.dialects.narrow import is_integer
 from coopc.dialects.simt import per_pointee
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A place in a matrix, maybe beyond it."""
+
+    row: BoundedIndex
+    col: BoundedIndex
+
+
+def in_layout(
+    b: Builder, layout: Layout, element_bits: int, at: Element
+) -> tuple[BoundedIndex, BoundedIndex]:
+    """Return how far an element is from the first one, along two dimensions."""
+    match layout:
+        case Layout.ROW_MAJOR:
+            return at.row, at.col
+        case Layout.COL_MAJOR:
+            return at.col, at.row
+        case Layout.PACKED:
+            count = max(1, CHANNEL_BITS // element_bits)
+            within = b.remainder(at.row, count)
+            return b.divided(at.row, count), b.add(b.times(at.col, count), within)
+
+
+def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:
+    """Return where an element is, in the coordinates of the memref."""
+    *leading, first, second = op.positions
+    outer, inner = in_layout(b, op.layout.data, op.matrix.element_bits, at)
+    return (*leading, moved(b, first, outer), moved(b, second, inner))
+
+
+def moved(b: Builder, position: SSAValue, by: BoundedIndex) -> SSAValue:
+    """Return a position further on; the constant is added first, outside of loops."""
+    if by.constant:
+        step = b.constant(INDEX, by.constant)
+        position = b.pure(arith.AddiOp, position, step)
+    return position if by.part is None else b.pure(arith.AddiOp, position, by.part)
+
+
+def checks_of(
+    b: Builder, op: coopmatrix.AccessOp, positions: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """Return what has to hold of the positions along the axes that are checked."""
+    checked = () if op.checked is None else op.checked.data
+    axes = [Axis.ROWS, Axis.COLS]
+    if op.layout.data == Layout.COL_MAJOR:
+        axes.reverse()
+    rank = op.memory_type.get_num_dims()
+    return [
+        # A negative position is a great number without sign.
+        b.compare("ult", positions[dimension], _size(b, op, dimension))
+        for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
+        if axis in checked
+    ]
+
+
+def _size(b: Builder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
+    size = op.memory_type.get_shape()[dimension]
+    if size != DYNAMIC_INDEX:
+        return b.constant(INDEX, size)
+    return b.pure(memref.DimOp, op.memory, b.constant(INDEX, dimension))
 
 
 def has_other_pointees(op: Operation) -> bool:
@@ -82,7 +159,6 @@ The extremes of floats are those that take the number of a number and a NaN."""
 
 
 def load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> memref.LoadOp:
-    """Return the load of one element."""
     found = memref.LoadOp.get(op.memory, positions)
     _mark(found, op)
     return found
@@ -91,7 +167,6 @@ def load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> memref.LoadO
 def store(
     op: coopmatrix.AccessOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> memref.StoreOp:
-    """Return the store of one element."""
     found = memref.StoreOp.get(value, op.memory, positions)
     _mark(found, op)
     return found
@@ -100,7 +175,6 @@ def store(
 def update(
     op: coopmatrix.AtomicUpdateOp, value: SSAValue, positions: Sequence[SSAValue]
 ) -> memref.AtomicRMWOp:
-    """Return the update of one element."""
     found = memref.AtomicRMWOp.build(
         operands=[value, op.memory, list(positions)],
         properties={"kind": IntegerAttr(kind_of(op), i64)},
@@ -111,7 +185,6 @@ def update(
 
 
 def kind_of(op: coopmatrix.AtomicUpdateOp) -> int:
-    """Return the kind of an update."""
     of_floats, of_signed, of_unsigned = _KINDS[type(op)]
     if not is_integer(op.matrix.element_type):
         return of_floats

@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.ir.control_flow import (
     TRANSPARENT,
     Functions,
+    block_arguments,
     callee,
     functions,
     links,
@@ -62,7 +63,6 @@ class Parts:
             )
 
     def suffix(self, part: int) -> str:
-        """Return what the name of a part ends in."""
         if len(self.types) == 1:
             return ""
         return self.suffixes[part] if self.suffixes else f"_p{part}"
@@ -158,7 +158,6 @@ class _Rewrite:
                 old.block.erase_arg(old)
 
     def types(self, value: SSAValue) -> tuple[Attribute, ...]:
-        """Return the types of what a value becomes."""
         parts = self.changed.get(value)
         return (value.type,) if parts is None else parts.types
 
@@ -171,7 +170,6 @@ class _Rewrite:
                         self._split_argument(block, argument)
 
     def _split_argument(self, block: Block, argument: BlockArgument) -> None:
-        """Add the parts of one argument before it."""
         new = tuple(
             block.insert_arg(type, argument.index, argument.location)
             for type in self.changed[argument].types
@@ -246,12 +244,7 @@ def _touches(op: Operation, changed: Mapping[SSAValue, Parts]) -> bool:
     return (
         any(value in changed for value in op.operands)
         or any(value in changed for value in op.results)
-        or any(
-            argument in changed
-            for region in op.regions
-            for block in region.blocks
-            for argument in block.args
-        )
+        or any(argument in changed for argument in block_arguments(op))
         or (
             isinstance(op, FuncOp)
             and any(value in changed for end in returns(op) for value in end.arguments)
@@ -281,7 +274,6 @@ def _refusal(
 
 
 def _select(op: SelectOp, splitter: Splitter) -> Sequence[Sequence[SSAValue]]:
-    """Select each part by the same condition."""
     pairs = zip(splitter.parts(op.lhs), splitter.parts(op.rhs), strict=True)
     return [
         tuple(splitter.insert(SelectOp(op.cond, x, y)).result for x, y in pairs),

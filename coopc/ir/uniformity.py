@@ -29,11 +29,12 @@ from math import prod
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
 from coopc.dialects import coopmatrix, row_slice, simt
+from coopc.ir.facts import constant_number
 
 MAX_SHIFT = 32
 
@@ -247,25 +248,16 @@ def id_of(value: SSAValue) -> Operation | None:
 
 def divisor_of(op: Operation) -> int:
     """Return what a division or a shift divides by, 0 if that is not known."""
-    known = constant_of(op.operands[1])
+    known = constant_number(op.operands[1])
     if known is None or not isinstance(op, arith.ShRUIOp | arith.ShRSIOp):
         return known or 0
     return 1 << known if 0 <= known < MAX_SHIFT else 0
 
 
-def constant_of(value: SSAValue) -> int | None:
-    """Return the integer that a value is, where it is a constant."""
-    match value.owner:
-        case arith.ConstantOp(value=IntegerAttr(value=IntAttr(data=number))):
-            return number
-        case _:
-            return None
-
-
 def _is_without_bit_0(op: arith.AndIOp) -> bool:
     """Whether an operation takes bit 0, and others, from the number of a subgroup."""
     for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        mask = constant_of(other)
+        mask = constant_number(other)
         if isinstance(id_of(value), simt.SubgroupIdOp) and mask is not None:
             return mask % 2 == 0
     return False
@@ -273,7 +265,7 @@ def _is_without_bit_0(op: arith.AndIOp) -> bool:
 
 def _is_between_pairs(op: arith.CmpiOp) -> bool:
     """Whether an operation tells the subgroups below 2 n from the others."""
-    limit = constant_of(op.rhs)
+    limit = constant_number(op.rhs)
     if limit is None or not isinstance(id_of(op.lhs), simt.SubgroupIdOp):
         return False
     name = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]

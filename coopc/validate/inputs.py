@@ -45,7 +45,7 @@ from coopc.dialects.coopmatrix import AccessOp
 from coopc.emit.interface import conditions_of
 from coopc.interface import Buffer, Condition, Interface, Scalar
 from coopc.interface_call import violated_condition
-from coopc.ir.uniformity import constant_of
+from coopc.ir.facts import constant_number
 from coopc.sim.launch import Argument
 from coopc.sim.numerics import to_bf16
 from coopc.sim.tracked import Inputs
@@ -292,7 +292,7 @@ def _tiles(origin: FuncOp, form: FunctionForm) -> Iterator[tuple[Slot, int]]:
                 yield sizes[dim], tile
     for stage in form.stages:
         for loop in stage.func.walk():
-            step = constant_of(loop.step) if isinstance(loop, scf.ForOp) else None
+            step = constant_number(loop.step) if isinstance(loop, scf.ForOp) else None
             if isinstance(loop, scf.ForOp) and step is not None:
                 for slot, factor in _bounds(loop.ub, 1):
                     yield slot, step * factor
@@ -324,11 +324,11 @@ def _bounds(value: SSAValue, by: int) -> Iterator[tuple[Slot, int]]:
         return
     match op := value.owner:
         case memref.DimOp():
-            source, dimension = op.source, constant_of(op.index)
+            source, dimension = op.source, constant_number(op.index)
             if isinstance(source, BlockArgument) and dimension is not None:
                 yield Slot("size", source.index, dimension), by
         case arith.DivSIOp() | arith.DivUIOp() | arith.CeilDivSIOp():
-            divisor = constant_of(op.rhs)
+            divisor = constant_number(op.rhs)
             if divisor is not None and divisor > 0:
                 yield from _bounds(op.lhs, by * divisor)
         case arith.AddiOp() | arith.SubiOp() | arith.IndexCastOp() | arith.ExtSIOp():

@@ -36,7 +36,6 @@ class InlineMatrixCallsPass(ModulePass):
     name = "inline-matrix-calls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all of `op`, then rewrite it."""
         functions = {
             each.sym_name.data: each
             for each in op.ops
@@ -71,7 +70,6 @@ def _callee(call: CallOp) -> str:
 
 
 def _calls(op: Operation) -> Iterator[str]:
-    """The names of the functions that are called in an operation."""
     return (_callee(each) for each in op.walk() if isinstance(each, CallOp))
 
 

@@ -26,9 +26,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -44,8 +43,6 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects import amx, coopmatrix
 from coopc.dialects.amx import element_bytes, is_tile_element
 from coopc.dialects.coopmatrix import (
-    Axis,
-    Layout,
     MatrixType,
     Operand,
     Scope,
@@ -56,15 +53,20 @@ from coopc.dialects.coopmatrix import (
 from coopc.dialects.coopmatrix.arithmetic import fill_constant
 from coopc.ir.builder import BoundedIndex, Builder, Built, Values
 from coopc.ir.control_flow import TRANSPARENT, defined_by
-from coopc.ir.element_access import view_elements, why_no_view
+from coopc.ir.element_access import (
+    Element,
+    checks_of,
+    positions_of,
+    view_elements,
+    why_no_view,
+)
 from coopc.ir.matrix_size import why_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
+from coopc.passes.coopmatrix.elementwise import elementwise
 from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
-from coopc.passes.cpu.resolve_matrix_fill import is_zero
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin
 from coopc.passes.cpu.stage_row_slices import RowSliceStaging, core_scopes
-from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import elementwise
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 
 Access = coopmatrix.LoadOp | coopmatrix.StoreOp
@@ -202,11 +204,17 @@ def through_memory(root: Operation, buffers: StackBuffers) -> None:
             case coopmatrix.PrefetchOp():
                 Rewriter.erase_op(op)
             case coopmatrix.FillOp():
-                if not is_zero(fill_constant(op.result)):  # one instruction
+                if not _is_zero(op):  # one instruction
                     stage_elements(op, buffers)
             case _:
                 if isinstance(op, ELEMENT_BY_ELEMENT):
                     stage_elements(op, buffers)
+
+
+def _is_zero(op: coopmatrix.FillOp) -> bool:
+    """Whether a fill is of +0."""
+    number = fill_constant(op.result)
+    return number is not None and str(number.value.data) in ("0", "0.0")
 
 
 def stage_elements(op: Operation, buffers: StackBuffers) -> None:
@@ -228,38 +236,24 @@ def stage_elements(op: Operation, buffers: StackBuffers) -> None:
     else:
         target = buffers.of_matrix(b, op.results[0], "result")
 
+    def element(place: Values, values: Sequence[SSAValue]) -> SSAValue:
+        if isinstance(op, coopmatrix.FillOp):
+            return values[0]
+        is_apply = isinstance(op, coopmatrix.ApplyOp)
+        return elementwise(b, op, values, place if is_apply else ())
+
     def each(place: Values) -> None:
         loads = [b.effect(memref.LoadOp.get(x, place)).results[0] for x in memories]
         elements = iter(loads)
         values = [
             next(elements) if isinstance(x.type, MatrixType) else x for x in op.operands
         ]
-        b.effect(memref.StoreOp.get(_element(b, op, place, values), target, place))
+        b.effect(memref.StoreOp.get(element(place, values), target, place))
 
     _nest(b, *result.shape, lambda row, col: each((b.index(row), b.index(col))))
     load = coopmatrix.LoadOp(target, origin(b), result)
     load.location = op.location
     Rewriter.replace_op(op, load)
-
-
-def _element(
-    b: Builder, op: Operation, place: Values, values: Sequence[SSAValue]
-) -> SSAValue:
-    """Return the element of the result from those of the operands."""
-    match op:
-        case coopmatrix.FillOp():
-            return values[0]
-        case coopmatrix.ApplyOp():
-            block = op.body.block
-            inner: dict[SSAValue, SSAValue] = {}
-            inner.update(zip(block.args, (*place, values[0]), strict=True))
-            for each in block.ops:
-                if isinstance(each, coopmatrix.YieldOp):
-                    return inner.get(each.value, each.value)
-                b.effect(each.clone(inner))
-            raise AssertionError(op)
-        case _:
-            return elementwise(op, values, lambda new: b.effect(new).results[0])
 
 
 def _nest(
@@ -425,14 +419,18 @@ def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> No
     """
     element = op.matrix.element_type
 
+    def positions(row: BoundedIndex, col: BoundedIndex) -> Values:
+        row, col = b.add(row, BoundedIndex(cut.row)), b.add(col, BoundedIndex(cut.col))
+        return positions_of(b, op, Element(row, col))
+
     def clear(row: BoundedIndex, col: BoundedIndex) -> None:
         place = b.index(row), b.index(col)
         b.effect(memref.StoreOp.get(b.constant(element, 0), memory, place))
 
     def copy_in(row: BoundedIndex, col: BoundedIndex) -> None:
-        there = _positions(b, op, cut, row, col)
+        there = positions(row, col)
         (value,) = b.effect_where(
-            _is_inside(b, op, there),
+            b.both(*checks_of(b, op, there)),
             lambda: memref.LoadOp.get(op.memory, there),
             (b.constant(element, 0),),
         )
@@ -440,7 +438,7 @@ def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> No
         b.effect(memref.StoreOp.get(value, memory, here))
 
     def copy_out(row: BoundedIndex, col: BoundedIndex) -> None:
-        there = _positions(b, op, cut, row, col)
+        there = positions(row, col)
         here = _interleaved(b, row, col, cut.packed)
 
         def write() -> Values:
@@ -448,7 +446,7 @@ def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> No
             b.effect(memref.StoreOp.get(value, op.memory, there))
             return ()
 
-        b.branch(_is_inside(b, op, there), write)
+        b.branch(b.both(*checks_of(b, op, there)), write)
 
     is_load = isinstance(op, coopmatrix.LoadOp)
     if is_load and cut.is_padded:
@@ -462,45 +460,3 @@ def _interleaved(
     """Return where an element is, where some rows share one."""
     inner = b.add(b.times(col, packed), b.remainder(row, packed))
     return b.index(b.divided(row, packed)), b.index(inner)
-
-
-def _positions(
-    b: Builder, op: Access, cut: TileCut, row: BoundedIndex, col: BoundedIndex
-) -> Values:
-    """Return where an element of a tile is in the coordinates of the memref."""
-    row, col = b.add(row, BoundedIndex(cut.row)), b.add(col, BoundedIndex(cut.col))
-    match op.layout.data:
-        case Layout.ROW_MAJOR:
-            steps = b.index(row), b.index(col)
-        case Layout.COL_MAJOR:
-            steps = b.index(col), b.index(row)
-        case Layout.PACKED:
-            packed = coopmatrix.CHANNEL_BITS // op.matrix.element_bits
-            steps = _interleaved(b, row, col, packed)
-    *leading, outer, inner = op.positions
-    last = zip((outer, inner), steps, strict=True)
-    return (*leading, *(b.pure(arith.AddiOp, x, step) for x, step in last))
-
-
-def _is_inside(b: Builder, op: Access, positions: Values) -> SSAValue | bool:
-    """Return whether positions are inside of memory, along axes that are checked."""
-    checked = () if op.checked is None else op.checked.data
-    axes = [Axis.ROWS, Axis.COLS]
-    if op.layout.data == Layout.COL_MAJOR:
-        axes.reverse()
-
-    def size(dimension: int) -> SSAValue:
-        found = op.memory_type.get_shape()[dimension]
-        if found != DYNAMIC_INDEX:
-            return b.index(BoundedIndex(found))
-        return b.pure(memref.DimOp, op.memory, b.index(BoundedIndex(dimension)))
-
-    rank = len(positions)
-    return b.both(
-        *(
-            # A negative position is a great number without sign.
-            b.compare("ult", positions[dimension], size(dimension))
-            for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
-            if axis in checked
-        )
-    )

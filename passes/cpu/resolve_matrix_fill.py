@@ -23,17 +23,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix.arithmetic import Number, constant
-from coopc.ir.builder import INDEX, Builder
+from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of
-from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import converted
+from coopc.passes.coopmatrix.elementwise import converted, filled, is_zero
 
 
 @dataclass(frozen=True)
@@ -49,39 +47,27 @@ class ResolveMatrixFillPass(ModulePass):
         """Resolve all fills of `op`."""
         native = device_of(self.device, op, self.name).fills
         for fill in [x for x in op.walk() if isinstance(x, coopmatrix.FillOp)]:
-            if not is_zero(constant(fill.value)):
+            if not is_zero(fill.value):
                 _resolve(fill, any_value=native == "any")
-
-
-def is_zero(number: Number | None) -> bool:
-    """Whether a number is known and +0, of any type; -0.0 is none.
-
-    >>> from xdsl.dialects.builtin import FloatAttr, f32
-    >>> is_zero(FloatAttr(0.0, f32)), is_zero(FloatAttr(-0.0, f32)), is_zero(None)
-    (True, False, False)
-    """
-    return number is not None and str(number.value.data) in ("0", "0.0")
 
 
 def _resolve(fill: coopmatrix.FillOp, any_value: bool) -> None:
     """Load and convert the value of a fill, and insert it where it is not native."""
     b = Builder.at(fill)
     type = coopmatrix.matrix_type(fill.result)
+    element_type = type.element_type
     value = fill.value
     if fill.is_pointer:
-        value = b.effect(_load(value, type.element_type)).results[0]
-    if isinstance(value.type, IndexType):
-        value = b.pure(arith.IndexCastOp, value, i64)
-    value = converted(
-        value, type.element_type, True, lambda op: b.effect(op).results[0]
-    )
+        value = b.effect(_load(value, element_type)).results[0]
+    value = converted(b, value, element_type, signed=True)
     if value.name_hint is None:
         value.name_hint = "value"
-    filled = (
-        b.pure(coopmatrix.FillOp, value, type) if any_value else _loop(b, value, type)
-    )
-    filled.name_hint = fill.result.name_hint
-    Rewriter.replace_op(fill, [], [filled])
+    if any_value or is_zero(value):
+        new = b.effect(coopmatrix.FillOp(value, type)).results[0]
+    else:
+        new = filled(b, type, value)
+    new.name_hint = fill.result.name_hint
+    Rewriter.replace_op(fill, [], [new])
 
 
 def _load(pointer: SSAValue, element_type: Attribute) -> Operation:
@@ -97,20 +83,3 @@ def _load(pointer: SSAValue, element_type: Attribute) -> Operation:
     from xdsl.dialects import ptr
 
     return ptr.LoadOp(pointer, element_type)
-
-
-def _loop(b: Builder, value: SSAValue, type: coopmatrix.MatrixType) -> SSAValue:
-    """Insert a loop that puts a value into all slots of a matrix."""
-    zero = b.pure(coopmatrix.FillOp, b.constant(type.element_type, 0), type)
-    zero.name_hint = "zero"
-    begin, step = b.constant(INDEX, 0), b.constant(INDEX, 1)
-    length = b.pure(coopmatrix.LengthOp, type)
-    length.name_hint = "length"
-    block = Block(arg_types=[INDEX, type])
-    loop = b.effect(scf.ForOp(begin, length, step, [zero], block))
-    index, carried = block.args
-    index.name_hint, carried.name_hint = "i", "it"
-    with b.inside(block):
-        inserted = b.effect(coopmatrix.InsertOp(value, carried, index))
-        b.effect(scf.YieldOp(*inserted.results))
-    return loop.results[0]

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Axis, Layout
 from coopc.dialects.narrow import is_memref, is_vector
-from coopc.ir.uniformity import constant_of
+from coopc.ir.facts import constant_number
 
 
 def check_bounds(module: ModuleOp) -> None:
@@ -97,7 +97,7 @@ def why_outside(
     for number, (size, position, extent) in enumerate(
         zip(type.get_shape(), positions, extents, strict=True)
     ):
-        first = constant_of(position)
+        first = constant_number(position)
         if first is None or extent is None or size < 0:
             continue
         if first < 0 or first + extent > size:
@@ -116,7 +116,7 @@ def always_runs(op: Operation) -> bool:
             case scf.ExecuteRegionOp():
                 pass
             case scf.ForOp():
-                first, end = constant_of(parent.lb), constant_of(parent.ub)
+                first, end = constant_number(parent.lb), constant_number(parent.ub)
                 if first is None or end is None or first >= end:
                     return False
             case _:

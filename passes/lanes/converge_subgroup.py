@@ -47,7 +47,6 @@ class ConvergeSubgroupPass(ModulePass):
     name = "converge-subgroup"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite it."""
         target = simt.target_of(op)
         if target is None or devices.device(target.device.data).keeps_lanes_together:
             return

@@ -40,7 +40,7 @@ from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.khr.legalize_coopmatrix_khr.decisions import Decision, why_not_staged
 from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import Legalizer
-from coopc.passes.khr.legalize_coopmatrix_khr.scratch import layouts_of
+from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import layouts_of
 from coopc.passes.linalg.match import tiles
 from coopc.passes.linalg.packing import PackedB, packable
 

@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import gcd
 
-from xdsl.dialects.arith import AddiOp, ConstantOp
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.ir.builder import Builder, Built
 from coopc.ir.split_values import Parts, Rule, Splitter
+from coopc.ir.transaction import Refused
 from coopc.passes.coopmatrix.split_coopmatrix.tiling import (
     Tile,
     element_name,
@@ -31,7 +30,7 @@ Values = tuple[SSAValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class MatrixTiles:
     """How a matrix is cut: the tiles, in row-major order."""
 
     type: MatrixType
@@ -44,7 +43,7 @@ class Grid:
     """The (row, column) of the first element of each tile."""
 
     @classmethod
-    def of(cls, type: MatrixType, tile: Tile) -> Grid:
+    def of(cls, type: MatrixType, tile: Tile) -> MatrixTiles:
         """Return how matrices of a type are cut into tiles of (rows, columns)."""
         (rows, cols), (tile_rows, tile_cols) = type.shape, tile
         assert rows % tile_rows == cols % tile_cols == 0, (type, tile)
@@ -63,7 +62,6 @@ class Grid:
 
     @property
     def parts(self) -> Parts:
-        """What a matrix becomes."""
         return Parts(
             tuple(self.tile_type for _ in self.origins),
             tuple(f"_{p}x{q}" for p, q in self.places),
@@ -128,32 +126,29 @@ class Cutter:
     tiles: Mapping[SSAValue, Tile]
     """Of the matrices that are cut."""
     built: Built = field(default_factory=Built)
-    grids: dict[tuple[Attribute, Tile], tuple[Grid, Parts]] = field(
-        default_factory=dict[tuple[Attribute, Tile], tuple[Grid, Parts]]
+    grids: dict[tuple[Attribute, Tile], tuple[MatrixTiles, Parts]] = field(
+        default_factory=dict[tuple[Attribute, Tile], tuple[MatrixTiles, Parts]]
     )
 
-    def grid(self, value: SSAValue) -> Grid:
-        """Return how a matrix is cut; one tile where it is not."""
+    def grid(self, value: SSAValue) -> MatrixTiles:
         type = matrix_type(value)
         return self._cut(type, self.tiles.get(value) or type.shape)[0]
 
     def parts(self) -> dict[SSAValue, Parts]:
-        """Return what each matrix that is cut becomes."""
         return {
             value: self._cut(matrix_type(value), tile)[1]
             for value, tile in self.tiles.items()
         }
 
-    def _cut(self, type: MatrixType, tile: Tile) -> tuple[Grid, Parts]:
+    def _cut(self, type: MatrixType, tile: Tile) -> tuple[MatrixTiles, Parts]:
         """Return how matrices of a type are cut, worked out once."""
         if (found := self.grids.get((type, tile))) is None:
-            grid = Grid.of(type, tile)
+            grid = MatrixTiles.of(type, tile)
             found = self.grids[type, tile] = grid, grid.parts
         return found
 
     @property
     def rules(self) -> dict[type[Operation], Rule]:
-        """The rule for each operation."""
         table: list[tuple[type[Operation], Callable[..., Sequence[Values]]]] = [
             (coopmatrix.FillOp, self.fill),
             (coopmatrix.MulAddOp, self.mul_add),
@@ -194,11 +189,12 @@ class Cutter:
         return self.access_tiles(op, self.grid(value), splitter)
 
     def access_tiles(
-        self, op: coopmatrix.AccessOp, grid: Grid, splitter: Splitter
+        self, op: coopmatrix.AccessOp, grid: MatrixTiles, splitter: Splitter
     ) -> Sequence[Values]:
         """Insert the same access for each tile of a grid."""
         stored = op.operands[: -1 - len(op.positions)]
         assert tuple(op.operands) == (*stored, op.memory, *op.positions), op
+        _refuse_broken_pointees(op, grid)
         offsets: list[tuple[int, int]] = []
         for row, col in grid.origins:
             bits = grid.type.element_bits
@@ -289,6 +285,21 @@ def _remade(
     )
 
 
+def _refuse_broken_pointees(op: coopmatrix.AccessOp, grid: MatrixTiles) -> None:
+    """Refuse tiles that begin inside of what a memref holds, such as a vector."""
+    tile = grid.tile_type.shape
+    if not isinstance(op, coopmatrix.PlainAccessOp) or tile == grid.type.shape:
+        return
+    bits, whole = op.matrix.element_bits, op.pointee_bits
+    along = tile[op.layout.data is not coopmatrix.Layout.COL_MAJOR]
+    if along * bits % whole:
+        raise Refused(
+            op,
+            f"expected tiles whose rows in memory are whole {whole}-bit pieces, "
+            f"which {op.memory_type} holds, got {along} elements of {bits} bits",
+        )
+
+
 def _set_alignment(
     new: Operation, offset: tuple[int, int], op: coopmatrix.AccessOp
 ) -> None:
@@ -353,12 +364,5 @@ def _move(body: Region, argument: int, number: int, op: Operation) -> None:
     index = block.args[argument]
     if number == 0 or not index.uses:
         return
-    constant = ConstantOp(IntegerAttr(number, IndexType()))
-    moved = AddiOp(index, constant.result)
-    constant.result.name_hint = f"c{number}"
-    if index.name_hint is not None:
-        moved.result.name_hint = f"{index.name_hint}_plus{number}"
-    index.replace_uses_with_if(moved.result, lambda use: use.operation is not moved)
-    for new in (constant, moved):
-        new.location = op.location
-    Rewriter.insert_op((constant, moved), InsertPoint.at_start(block))
+    moved = Builder(block, block.first_op, op.location).plus(index, number)
+    index.replace_uses_with_if(moved, lambda use: use.operation is not moved.owner)

@@ -1,36 +1,7 @@
-"""Decide into which tiles each matrix of a program is cut, so that a device has them.
+"""Decides into which tiles each matrix of a program is cut, so that a device has them.
 
-Each axis gets one tile size.  A multiplication wants the
-sizes that the device multiplies and that divide the matrices, those that take the
-fewest multiplications first.  A matrix wants the sizes of matrices that the device
-holds, those first that it can load and store in the layouts of the program.  Where
-elements are addressed by slot, a matrix has to stay whole: which element is in which
-slot is open.
-
-`plan_tiling` changes nothing.  The answer is a `Tiling`, or a `Refusal` that says which
-operation is in the way, and why.
-
-Choose one size for each axis, so that all that share axes get sizes that they have.
-
-An *axis* is a number.  A `Constraint` lists which sizes some axes may have together,
-the preferred first; `choose` gives each axis one size, or names a constraint that
-cannot be met.  On m x k times k x n and a device that multiplies 16x16x16 and 16x8x16
-(axes 0, 1 and 2 are m, n and k), where something else wants n = 8:
-
->>> product = Constraint((0, 1, 2), ((16, 16, 16), (16, 8, 16)), weight=4)
->>> choose([product, Constraint((1,), ((8,), (4,)))])
-{0: 16, 1: 8, 2: 16}
->>> choose([product, Constraint((1,), ((4,),))])
-Constraint(axes=(1,), options=((4,),), weight=1)
-
-Constraints that share axes are met together, the heaviest first, each by the first of
-its options that leaves an option to the others.  Axes that no constraint names have no
-size.  Laws (`test_tiling.py`): what is chosen meets every constraint; where a choice
-exists, one is found.
-
-Which rows and columns of which matrices are cut in the same places.
-
-Every matrix has two axes, numbers; operations make axes the same:
+Each axis gets one tile size (`choose_sizes`).  Every matrix has two axes, and
+operations make axes the same:
 
 | operation                       | the same axes                                    |
 |---------------------------------|--------------------------------------------------|
@@ -40,16 +11,20 @@ Every matrix has two axes, numbers; operations make axes the same:
 | reduce rows (columns)           | rows (columns) of both                           |
 | loops, branches, calls, selects | rows and columns of what flows through           |
 
-Which tiles a device offers for a multiplication and for a matrix: facts as options.
+A multiplication wants the sizes that the device multiplies and that divide the
+matrices, those that take the fewest multiplications first.  A matrix wants the sizes of
+matrices that the device holds, those first that it can load and store in the layouts of
+the program.  Where elements are addressed by slot, a matrix has to stay whole: which
+element is in which slot is open.
 
-Functions of types, sizes and a device, without IR around them; the answers come with
-the words for a refusal.
+`plan_tiling` changes nothing.  It gives a `Tiling`, or refuses the operation that is in
+the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import prod
 
@@ -61,223 +36,21 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.device import ELEMENT_BITS, Device, MatrixShape, Use
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
-from coopc.ir.control_flow import TRANSPARENT, Functions, callee, functions, links
+from coopc.ir.control_flow import (
+    TRANSPARENT,
+    Functions,
+    block_arguments,
+    callee,
+    functions,
+    links,
+)
 from coopc.ir.matrix_size import why_too_large
-
-Option = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """Which sizes some axes may have together."""
-
-    axes: tuple[int, ...]
-    """An axis may stand here twice: then it has the same size in both places."""
-    options: tuple[Option, ...]
-    """A size for each of `axes`, the preferred option first."""
-    weight: int = 1
-    """How much its preference counts."""
-
-    def __post_init__(self) -> None:
-        for option in self.options:
-            if len(option) != len(self.axes):
-                raise ValueError(
-                    f"expected a size for each of {len(self.axes)} axes, got {option}"
-                )
-
-
-@dataclass(slots=True)
-class UnionFind:
-    """Numbers that are the same number, in classes."""
-
-    parents: list[int] = field(default_factory=list[int])
-
-    def add(self) -> int:
-        """Return a new number, in a class of its own."""
-        self.parents.append(len(self.parents))
-        return len(self.parents) - 1
-
-    def find(self, number: int) -> int:
-        """Return the number that stands for the class of a number."""
-        parents = self.parents
-        while parents[number] != number:
-            parents[number] = parents[parents[number]]
-            number = parents[number]
-        return number
-
-    def union(self, one: int, other: int) -> None:
-        """Make two classes one, which the lesser representative stands for."""
-        one, other = self.find(one), self.find(other)
-        self.parents[max(one, other)] = min(one, other)
-
-
-def choose(constraints: Sequence[Constraint]) -> dict[int, int] | Constraint:
-    """Return a size for each axis, or a constraint that the others leave no option."""
-    sizes: dict[int, int] = {}
-    for group in _components(constraints):
-        found = _Search(_merged(group)).run()
-        if isinstance(found, Constraint):
-            alike = (x for x in group if _key(x) == _key(found))
-            return next(alike)
-        sizes |= found
-    return sizes
-
-
-def _key(constraint: Constraint) -> tuple[tuple[int, ...], tuple[Option, ...]]:
-    """Return what makes two constraints one."""
-    return constraint.axes, constraint.options
-
-
-def _merged(constraints: Iterable[Constraint]) -> list[Constraint]:
-    """Return the constraints, those that say the same once, with all their weight."""
-    weights: dict[tuple[tuple[int, ...], tuple[Option, ...]], int] = {}
-    first: dict[tuple[tuple[int, ...], tuple[Option, ...]], Constraint] = {}
-    for constraint in constraints:
-        key = _key(constraint)
-        first.setdefault(key, constraint)
-        weights[key] = weights.get(key, 0) + constraint.weight
-    return [replace(first[key], weight=weights[key]) for key in first]
-
-
-def _components(constraints: Sequence[Constraint]) -> Iterable[list[Constraint]]:
-    """Return the constraints that have to be met together."""
-    numbers: dict[int, int] = {}
-    classes = UnionFind()
-    for constraint in constraints:
-        for axis in constraint.axes:
-            if axis not in numbers:
-                numbers[axis] = classes.add()
-            classes.union(numbers[constraint.axes[0]], numbers[axis])
-    groups: dict[int, list[Constraint]] = {}
-    for constraint in constraints:
-        root = classes.find(numbers[constraint.axes[0]])
-        groups.setdefault(root, []).append(constraint)
-    return groups.values()
-
-
-class _Search:
-    """A search that keeps, of each constraint, the options that the others allow."""
-
-    def __init__(self, constraints: list[Constraint]) -> None:
-        self.constraints = constraints
-        self.live = [
-            tuple(x for x in c.options if _is_consistent(c.axes, x))
-            for c in constraints
-        ]
-        self.domains: dict[int, set[int]] = {}
-        self.users: dict[int, list[int]] = {}
-        self.trail: list[tuple[int, tuple[Option, ...]]] = []
-        self.domain_trail: list[tuple[int, set[int] | None]] = []
-        for number, constraint in enumerate(constraints):
-            for axis in dict.fromkeys(constraint.axes):
-                self.users.setdefault(axis, []).append(number)
-
-    def run(self) -> dict[int, int] | Constraint:
-        """Return a size for each axis, or a constraint that cannot be met."""
-        conflict = self.narrow(list(range(len(self.constraints))))
-        if conflict is not None:
-            return self.constraints[conflict]
-        order = sorted(
-            range(len(self.constraints)), key=lambda x: -self.constraints[x].weight
-        )
-        frames: list[tuple[int, Iterator[Option], tuple[int, int]]] = []
-        place = 0
-        while (place := self._next_open(order, place)) < len(order):
-            frames.append((place, iter(self.live[order[place]]), self._mark()))
-            while frames:
-                place, options, mark = frames[-1]
-                self._undo(mark)
-                if (option := next(options, None)) is None:
-                    frames.pop()
-                elif (failed := self._fix(order[place], option)) is None:
-                    break
-                elif conflict is None:
-                    conflict = failed
-            else:
-                assert conflict is not None
-                return self.constraints[conflict]
-        return {axis: min(domain) for axis, domain in self.domains.items()}
-
-    def _next_open(self, order: list[int], place: int) -> int:
-        """Return the first place from `place` on with more than one option."""
-        while place < len(order) and len(self.live[order[place]]) == 1:
-            place += 1
-        return place
-
-    def _fix(self, number: int, option: Option) -> int | None:
-        """Leave one option to a constraint; return one that then has none."""
-        self._set_live(number, (option,))
-        return self.narrow([number])
-
-    def narrow(self, queue: list[int]) -> int | None:
-        """Drop options until all are allowed; return a constraint left with none."""
-        waiting = set(queue)
-        position = 0
-        while position < len(queue):
-            number = queue[position]
-            position += 1
-            waiting.discard(number)
-            axes = self.constraints[number].axes
-            live = tuple(x for x in self.live[number] if self._allows(axes, x))
-            if not live:
-                return number
-            if len(live) < len(self.live[number]):
-                self._set_live(number, live)
-            for axis in self._narrow_axes(axes, live):
-                for other in self.users[axis]:
-                    if other != number and other not in waiting:
-                        waiting.add(other)
-                        queue.append(other)
-        return None
-
-    def _narrow_axes(
-        self, axes: tuple[int, ...], live: tuple[Option, ...]
-    ) -> Iterator[int]:
-        """Yield the axes that these options leave fewer sizes."""
-        for place, axis in enumerate(axes):
-            sizes = {option[place] for option in live}
-            old = self.domains.get(axis)
-            if old is None or not old <= sizes:
-                self.domain_trail.append((axis, old))
-                self.domains[axis] = sizes if old is None else old & sizes
-                yield axis
-
-    def _allows(self, axes: tuple[int, ...], option: Option) -> bool:
-        """Whether every axis can still have the size that an option gives it."""
-        return all(
-            axis not in self.domains or size in self.domains[axis]
-            for axis, size in zip(axes, option, strict=True)
-        )
-
-    def _set_live(self, number: int, live: tuple[Option, ...]) -> None:
-        """Leave some options to a constraint."""
-        self.trail.append((number, self.live[number]))
-        self.live[number] = live
-
-    def _mark(self) -> tuple[int, int]:
-        """Return where the trails stand."""
-        return len(self.trail), len(self.domain_trail)
-
-    def _undo(self, mark: tuple[int, int]) -> None:
-        """Take back what was dropped since `mark`."""
-        lives, domains = mark
-        while len(self.trail) > lives:
-            number, live = self.trail.pop()
-            self.live[number] = live
-        while len(self.domain_trail) > domains:
-            axis, old = self.domain_trail.pop()
-            if old is None:
-                del self.domains[axis]
-            else:
-                self.domains[axis] = old
-
-
-def _is_consistent(axes: tuple[int, ...], option: Option) -> bool:
-    """Whether an axis that stands twice has one size."""
-    return len(set(axes)) == len(axes) or len({*zip(axes, option, strict=True)}) == len(
-        set(axes)
-    )
-
+from coopc.ir.transaction import Refused
+from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
+    Constraint,
+    UnionFind,
+    choose,
+)
 
 Tile = tuple[int, int]
 
@@ -306,7 +79,6 @@ SAME_AXES = (
 
 
 def is_matrix(value: SSAValue) -> bool:
-    """Whether a value is a matrix."""
     return isinstance(value.type, MatrixType)
 
 
@@ -342,8 +114,7 @@ class MatrixAxes:
     def visit(self, op: Operation, known: Functions) -> list[SSAValue]:
         """Note what `op` makes the same, and return its matrices."""
         matrices = [x for x in (*op.operands, *op.results) if is_matrix(x)]
-        arguments = (x for region in op.regions for b in region.blocks for x in b.args)
-        for value in (*matrices, *filter(is_matrix, arguments)):
+        for value in (*matrices, *filter(is_matrix, block_arguments(op))):
             self.of(value)
         for group in links(op, known):
             if is_matrix(group[0]):
@@ -428,7 +199,6 @@ class Product:
 
     @classmethod
     def of(cls, op: coopmatrix.MulAddOp) -> Product:
-        """Return what an operation multiplies."""
         a, b, c, result = (
             element_name(type.element_type, op.is_signed(operand))
             for operand, type in op.matrices.items()
@@ -442,7 +212,6 @@ class Product:
 
     @property
     def types(self) -> str:
-        """The element types as text."""
         a, b, c, result = self.elements
         return f"{a} * {b} + {c} -> {result}" + ", saturating" * self.saturating
 
@@ -507,7 +276,6 @@ class Offers:
         return [(use, x) for use in uses(type) for x in self.device.held(use, name)]
 
     def _matrix(self, type: MatrixType, layouts: Layouts) -> tuple[Tile, ...] | None:
-        """Answer `matrix`."""
         held = self.held(type)
         rows, cols = type.shape
         name = element_name(type.element_type)
@@ -527,7 +295,6 @@ class Offers:
         return tuple(sorted(tiles, key=lambda x: -x[0] * x[1]))
 
     def _shapes(self, product: Product) -> tuple[MatrixShape, ...]:
-        """Return the multiplications of the types of a product."""
         return self.device.multiplications(*product.elements, product.saturating)
 
     def _several(self, product: Product) -> Iterable[MatrixShape]:
@@ -622,14 +389,6 @@ class Tiling:
     prefetches: Mapping[coopmatrix.PrefetchOp, Tile]
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a program cannot be cut for a device."""
-
-    op: Operation
-    reason: str
-
-
 class Want(Enum):
     """Why some axes cannot have any size."""
 
@@ -667,12 +426,15 @@ class Demand:
         return offers.why_no_product(Product.of(self.op))
 
 
-def plan_tiling(root: Operation, device: Device) -> Tiling | Refusal:
-    """Return the tiles of the matrices in `root`, or why there are none."""
+def plan_tiling(root: Operation, device: Device) -> Tiling:
+    """Return the tiles of the matrices in `root`.
+
+    Raises:
+        Refused: there are none.
+    """
     offers = Offers(device)
-    if (found := _too_large(root)) is not None:
-        return found
-    program = Program.of(root)
+    _refuse_large(root)
+    program = TilingProblem.of(root)
     # In this order: what must stay whole is blamed where it contradicts the device.
     demands = [
         *_products(program, offers),
@@ -682,29 +444,28 @@ def plan_tiling(root: Operation, device: Device) -> Tiling | Refusal:
     sizes = choose([demand.constraint for demand in demands])
     if isinstance(sizes, Constraint):
         refused = next(x for x in demands if x.constraint is sizes)
-        return Refusal(refused.op, refused.reason(offers))
+        raise Refused(refused.op, refused.reason(offers))
     tiles = dict(program.axes.tiles(sizes))
     cut = {value.type for value in tiles}
     for op in program.lengths:
         if op.matrix_type in cut:
-            return Refusal(op, why_whole(op, op.matrix_type, device))
+            raise Refused(op, why_whole(op, op.matrix_type, device))
     return Tiling(tiles, dict(_prefetches(program, offers)))
 
 
-def _too_large(root: Operation) -> Refusal | None:
+def _refuse_large(root: Operation) -> None:
     """Refuse matrices that would be too many tiles."""
     for op in root.walk():
         for value in op.results:
             if not (isinstance(type := value.type, MatrixType) and is_known(type)):
                 continue
             if reason := why_too_large(type):
-                return Refusal(op, reason)
-    return None
+                raise Refused(op, reason)
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """What there is to decide on in a program."""
+class TilingProblem:
+    """The matrices of a program, and the operations that want sizes of them."""
 
     axes: MatrixAxes
     products: list[coopmatrix.MulAddOp]
@@ -716,8 +477,7 @@ class Program:
     """Operations with matrices of theirs that they need whole."""
 
     @classmethod
-    def of(cls, root: Operation) -> Program:
-        """Look at each operation once."""
+    def of(cls, root: Operation) -> TilingProblem:
         known = functions(root)
         program = cls(MatrixAxes(), [], [], [], {}, [])
         inner = _inside_apply(root)
@@ -730,7 +490,6 @@ class Program:
         return program
 
     def _note(self, op: Operation, matrices: list[SSAValue]) -> None:
-        """Note an operation that is to be decided on."""
         match op:
             case coopmatrix.MulAddOp():
                 self.products.append(op)
@@ -754,7 +513,6 @@ def is_cut(op: Operation, known: Functions) -> bool:
 
 
 def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
-    """Return why an operation needs a matrix whole."""
     rows, cols = type.shape
     why = "there is no rule for it"
     if isinstance(op, (*SLOTS, coopmatrix.LengthOp)):
@@ -765,7 +523,6 @@ def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
 
 
 def _inside_apply(root: Operation) -> set[Operation]:
-    """Return the operations in the bodies of `coopmatrix.apply`."""
     return {
         inner
         for op in root.walk()
@@ -774,7 +531,7 @@ def _inside_apply(root: Operation) -> set[Operation]:
     }
 
 
-def _products(program: Program, offers: Offers) -> Iterator[Demand]:
+def _products(program: TilingProblem, offers: Offers) -> Iterator[Demand]:
     """Yield what the multiplications want: sizes that the device multiplies."""
     axes = program.axes
     for op in program.products:
@@ -807,7 +564,7 @@ def _product(
     return Constraint(axes, fitting, weight)
 
 
-def _held(program: Program, offers: Offers) -> Iterator[Demand]:
+def _held(program: TilingProblem, offers: Offers) -> Iterator[Demand]:
     """Yield what the matrices want: sizes that the device holds."""
     for value, pair in program.axes.values.items():
         if not program.axes.free.isdisjoint(pair):
@@ -820,7 +577,7 @@ def _held(program: Program, offers: Offers) -> Iterator[Demand]:
             yield Demand(Want.HELD, op, type, Constraint(pair, tiles), layouts)
 
 
-def _wholes(program: Program) -> Iterator[Demand]:
+def _wholes(program: TilingProblem) -> Iterator[Demand]:
     """Yield what operations want that have no rule, or that address slots."""
     for op, value in program.wholes:
         if is_known(type := matrix_type(value)):
@@ -837,7 +594,7 @@ def _op_of(value: SSAValue) -> Operation:
 
 
 def _prefetches(
-    program: Program, offers: Offers
+    program: TilingProblem, offers: Offers
 ) -> Iterator[tuple[coopmatrix.PrefetchOp, Tile]]:
     """Yield the prefetches that are cut; what the device has no use for stays."""
     for op in program.prefetches:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import BFloat16Type, ModuleOp
+from xdsl.ir import Attribute, Operation
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
@@ -20,9 +20,11 @@ from coopc.dialects.coopmatrix import (
     matrix_type,
 )
 from coopc.dialects.narrow import is_integer
-from coopc.ir.uniformity import Uniformity, Variation, constant_of
+from coopc.ir.facts import constant_number
+from coopc.ir.uniformity import Uniformity, Variation
+from coopc.passes.coopmatrix.elementwise import is_zero
 from coopc.passes.coopmatrix.split_coopmatrix.tiling import Product, element_name
-from coopc.passes.khr.legalize_coopmatrix_khr.scratch import DEVICE_USES
+from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import DEVICE_USES
 from coopc.passes.khr.legalize_coopmatrix_khr.spilled_matrices import CONTROL
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_memory import why_no_units
 from coopc.plan.atomics import Access, atomic_form
@@ -51,7 +53,7 @@ def decide(module: ModuleOp, device: Device) -> list[Decision]:
     """What is done with operations on matrices in a module, in order."""
 
     def held(type: Attribute) -> bool:
-        return isinstance(type, MatrixType) and is_held(type, device)
+        return isinstance(type, MatrixType) and is_spilled(type, device)
 
     found: list[Decision] = []
     for op in module.walk():
@@ -99,7 +101,7 @@ def _why_slow(decision: Decision, device: Device) -> str:
             "element by element"
         )
     if "not held" in facts:
-        matrix = next(x for x in _matrices(op) if is_held(x, device))
+        matrix = next(x for x in _matrices(op) if is_spilled(x, device))
         return (
             f"{device.name} has no matrices of {matrix}: they stay in work-group "
             "memory, and lanes access them element by element"
@@ -118,7 +120,7 @@ def _why_slow(decision: Decision, device: Device) -> str:
     return ""
 
 
-def is_held(matrix: MatrixType, device: Device) -> bool:
+def is_spilled(matrix: MatrixType, device: Device) -> bool:
     """Whether a device has no matrices of a type, so that memory holds them.
 
     A type with names for sizes or scope is taken to be one that it has.
@@ -142,19 +144,18 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
 
 
 def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
-    """What is true of an operation."""
     matrices = list(_matrices(op))
     found: dict[Fact, bool] = {
         "bf16": any(isinstance(x.element_type, BFloat16Type) for x in matrices),
         "integers": all(is_integer(x.element_type) for x in matrices),
-        "not held": any(is_held(x, device) for x in matrices),
+        "not held": any(is_spilled(x, device) for x in matrices),
     }
     found["inexact"] = not (device.exact_matrices or found["integers"])
     match op:
         case coopmatrix.AccessOp():
             found |= _of_access(op, device)
         case coopmatrix.FillOp():
-            found["fill of 0"] = _is_zero(op.value)
+            found["fill of 0"] = is_zero(op.value)
         case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use
@@ -208,7 +209,7 @@ def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
     steps = [x for x in strides[-2:] if x is not None and x != 1]
     begin = 0
     for position, stride in zip(op.positions, strides, strict=True):
-        number = constant_of(position)
+        number = constant_number(position)
         begin += (number or 0) * (stride or 0)
     return any(x * op.pointee_bits % needed for x in (*steps, begin))
 
@@ -228,19 +229,6 @@ def _is_logical(op: coopmatrix.AtomicOp, device: Device) -> bool:
         access = "add"
     element = str(op.matrix.element_type)
     return atomic_form(element, access, device) != "native"
-
-
-def _is_zero(value: SSAValue) -> bool:
-    """Whether a number is the constant +0."""
-    if not isinstance(value.owner, arith.ConstantOp):
-        return False
-    match value.owner.value:
-        case IntegerAttr(value=number):
-            return number.data == 0
-        case FloatAttr(value=number):
-            return str(number.data) == "0.0"
-        case _:
-            return False
 
 
 def _decision(op: Operation, device: Device) -> Decision:
@@ -317,7 +305,6 @@ def _together(decision: Decision, uniformity: Uniformity) -> Decision:
 
 
 def _types(op: Operation) -> Iterator[Attribute]:
-    """The types of what an operation takes and gives."""
     for value in (*op.operands, *op.results):
         yield value.type
 

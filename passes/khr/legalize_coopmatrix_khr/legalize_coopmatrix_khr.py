@@ -5,15 +5,10 @@ After:   those that are instructions there; loops over elements, and work-group 
          with barriers, for the rest, as `coopc.plan.khr_table` says
 Fails:   where the table refuses an operation on the device, by name and with the
          reason; for unknown devices.  Nothing is changed then
-
-Rewrites operations of one module as was decided, and holds what they share.
-
-Each function has its work-group memory, made when something first goes there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -21,123 +16,111 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType
-from coopc.ir.control_flow import functions, why_not_structured
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.ir.builder import Builder, Values
+from coopc.ir.control_flow import (
+    block_arguments,
+    function_around,
+    functions,
+    why_not_structured,
+)
 from coopc.ir.device_option import device_of
 from coopc.ir.split_values import Parts, Splitter, split_values
-from coopc.passes.khr.legalize_coopmatrix_khr.code import Code
+from coopc.passes.coopmatrix.elementwise import (
+    elementwise,
+    fill_value,
+    filled,
+    over_slots,
+)
 from coopc.passes.khr.legalize_coopmatrix_khr.decisions import (
     Decision,
     decide,
     decide_products,
-    is_held,
+    is_spilled,
     slow_ways,
 )
-from coopc.passes.khr.legalize_coopmatrix_khr.scratch import Coordinates, Scratch
+from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import (
+    CoordinateMatrices,
+    SharedMemory,
+)
 from coopc.passes.khr.legalize_coopmatrix_khr.spilled_matrices import SpilledMatrices
-from coopc.passes.khr.legalize_coopmatrix_khr.staged_elements import (
-    element_loop,
-    fill_loop,
-    staged_apply,
-    staged_conversion,
-)
-from coopc.passes.khr.legalize_coopmatrix_khr.staged_memory import (
-    staged_load,
-    staged_store,
-)
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_memory import where_inside
 from coopc.remarks import remark
 
 
 @dataclass(slots=True)
 class Legalizer:
-    """The rewriting of one module."""
+    """The rewriting of one module; a function has its work-group memory when needed."""
 
     module: ModuleOp
     device: devices.Device
-    holds: bool = True
+    spills: bool = True
     """Whether matrices of types that the device lacks stay in memory."""
-    _held: dict[FuncOp, SpilledMatrices] = field(
+    _spilled: dict[FuncOp, SpilledMatrices] = field(
         default_factory=dict[FuncOp, SpilledMatrices]
     )
-    _coordinates: dict[FuncOp, Coordinates] = field(
-        default_factory=dict[FuncOp, Coordinates]
+    _coordinates: dict[FuncOp, CoordinateMatrices] = field(
+        default_factory=dict[FuncOp, CoordinateMatrices]
     )
 
-    def is_held(self, type: Attribute) -> bool:
+    def is_spilled(self, type: Attribute) -> bool:
         """Whether values of a type stay in memory."""
         is_matrix = isinstance(type, MatrixType)
-        return self.holds and is_matrix and is_held(type, self.device)
+        return self.spills and is_matrix and is_spilled(type, self.device)
 
     def rewrite(self, decision: Decision) -> None:
         """Insert what an operation becomes before it."""
-        op = decision.op
-        code = Code(InsertPoint.before(op))
+        op, b = decision.op, Builder.at(decision.op)
         result: SSAValue | None
         match decision.form:
             case "elements" if isinstance(op, coopmatrix.FillOp):
-                result = fill_loop(op, code)
+                result = filled(b, matrix_type(op.result), fill_value(b, op))
             case "elements":
-                result = element_loop(op, code)
+                result = _by_slots(b, op)
             case "staged":
-                result = self._staged(op, code)
+                result = self._staged(b, op)
             case "memory":
-                result = self._held_of(op).lower(op, code)
+                result = self._spilled_of(op).lower(b, op)
             case _:
                 return
         if result is not None:
             result.name_hint = op.results[0].name_hint
             op.results[0].replace_all_uses_with(result)
 
-    def _staged(self, op: Operation, code: Code) -> SSAValue | None:
-        scratch = self._held_of(op).scratch
+    def _staged(self, b: Builder, op: Operation) -> SSAValue | None:
+        spilled = self._spilled_of(op)
         match op:
-            case coopmatrix.LoadOp():
-                return staged_load(op, code, scratch)
-            case coopmatrix.StoreOp():
-                staged_store(op, code, scratch)
-                return None
-            case coopmatrix.ApplyOp():
-                return staged_apply(op, code, scratch)
-            case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
-                return staged_conversion(op, code, scratch)
-            case (
-                coopmatrix.AtomicOp()
-                | coopmatrix.MulAddOp()
-                | coopmatrix.ExtractRowSliceOp()
-                | coopmatrix.InsertRowSliceOp()
-            ):
-                return self._held_of(op).lower(op, code)
+            case coopmatrix.LoadOp() | coopmatrix.StoreOp():
+
+                def staged() -> Values:
+                    found = spilled.lower(b, op)
+                    return () if found is None else (found,)
+
+                return next(iter(where_inside(b, op, spilled.shared, staged)), None)
             case coopmatrix.CoordOp():
-                func = scratch.func
-                known = self._coordinates
-                known.setdefault(func, Coordinates(scratch)).lower(op, code)
+                matrices = CoordinateMatrices(spilled.shared)
+                func = spilled.shared.func
+                self._coordinates.setdefault(func, matrices).lower(b, op)
                 return None
             case _:
-                raise AssertionError(f"{op.name} has no staged form")
+                return spilled.lower(b, op)
 
-    def _held_of(self, op: Operation) -> SpilledMatrices:
+    def _spilled_of(self, op: Operation) -> SpilledMatrices:
         """What the function of an operation has in work-group memory."""
-        around: Operation | None = op
-        while not isinstance(around, FuncOp):
-            assert around is not None, op
-            around = around.parent_op()
-        if (found := self._held.get(around)) is None:
-            lanes, subgroups = self._sizes()
-            found = self._held[around] = SpilledMatrices(
-                Scratch(around, self.device, lanes, subgroups),
-                self.is_held,
-            )
+        func = function_around(op)
+        if (found := self._spilled.get(func)) is None:
+            shared = SharedMemory(func, self.device, *self._sizes())
+            found = self._spilled[func] = SpilledMatrices(shared, self.is_spilled)
         return found
 
     def _sizes(self) -> tuple[int, int]:
         """Lanes of a subgroup, and subgroups of the largest work-group."""
-        kernels = list(simt.kernels(self.module))
-        for kernel in kernels:
+        for kernel in list(simt.kernels(self.module)):
             if kernel.subgroup_size is None:
                 _settle(kernel, self.device)
         kernels = list(simt.kernels(self.module))
@@ -150,6 +133,24 @@ class Legalizer:
             self.module.emit_error(message, PassFailedException(message))
         size = next(iter(lanes), None) or self.device.subgroup_size
         return size, max((kernel.subgroups for kernel in kernels), default=1)
+
+
+def _by_slots(b: Builder, op: Operation) -> SSAValue:
+    """Return what an operation of matrices of one type makes, element by element.
+
+    Which elements a work-item owns does not matter: all matrices have them alike.
+    """
+
+    def one(slot: SSAValue, made: SSAValue) -> SSAValue:
+        values = [
+            b.pure(coopmatrix.ExtractOp, value, slot)
+            if isinstance(value.type, MatrixType)
+            else value
+            for value in op.operands
+        ]
+        return b.pure(coopmatrix.InsertOp, elementwise(b, op, values), made, slot)
+
+    return over_slots(b, op.operands[0], one)
 
 
 def _settle(kernel: simt.Kernel, device: devices.Device) -> None:
@@ -182,7 +183,7 @@ def legalize(
     for op, text in slow_ways(decisions, device):
         remark(op, text)
     # Products alone leave matrices, for what comes next to cut them.
-    legalizer = Legalizer(module, device, holds=not products_only)
+    legalizer = Legalizer(module, device, spills=not products_only)
     for each in decisions:
         legalizer.rewrite(each)
     rewritten = [each.op for each in decisions if each.form != "native"]
@@ -195,7 +196,10 @@ def legalize(
 def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
     """Take matrices that memory holds out of control flow, with what made them."""
     values = {
-        value: Parts(()) for value in _values(ops) if legalizer.is_held(value.type)
+        value: Parts(())
+        for op in ops
+        for value in (*op.operands, *op.results, *block_arguments(op))
+        if legalizer.is_spilled(value.type)
     }
 
     def rule(op: Operation, _: Splitter) -> list[tuple[SSAValue, ...]]:
@@ -203,15 +207,6 @@ def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
 
     own = {type(op): rule for op in ops if op.dialect_name() == "coopmatrix"}
     split_values(module, values, own)
-
-
-def _values(ops: list[Operation]) -> Iterator[SSAValue]:
-    """Yield what operations take and give, to their regions too."""
-    for op in ops:
-        yield from (*op.operands, *op.results)
-        for region in op.regions:
-            for block in region.blocks:
-                yield from block.args
 
 
 @dataclass(frozen=True)
@@ -228,5 +223,4 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     `split-coopmatrix`, which cuts what is then loaded and stored."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite."""
         legalize(op, device_of(self.device, op, self.name), self.products_only)

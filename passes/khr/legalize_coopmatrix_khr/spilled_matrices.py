@@ -1,8 +1,8 @@
-"""Operations that the lanes do in work-group memory, and matrices that stay there.
+"""Operations that lanes do in work-group memory, and the matrices that stay there.
 
-Those of types that a device does not have stay there: the M x 1 results of reductions,
-matrices of use `none`, and f64 on most devices.  Each has its own piece.  Others go
-there and come back.  Each operation is a loop of the lanes.
+Spilled are matrices of types that a device does not have: the M x 1 results of
+reductions, matrices of use `none`, and f64 on most devices.  Each has its own buffer,
+through loops and branches.  Others go there and come back.
 """
 
 from __future__ import annotations
@@ -15,20 +15,15 @@ from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Axis, MatrixType, matrix_type
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element
+from coopc.passes.coopmatrix.elementwise import elementwise, fill_value, reduction
 from coopc.passes.khr.legalize_coopmatrix_khr import staged_elements
-from coopc.passes.khr.legalize_coopmatrix_khr.code import Code
-from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import combined, elementwise
-from coopc.passes.khr.legalize_coopmatrix_khr.scratch import Piece, Scratch
-from coopc.passes.khr.legalize_coopmatrix_khr.staged_elements import (
-    copied,
-    extracted,
-    fill_value,
-    inlined,
-    insert_row_slice,
-    multiply,
+from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import (
+    SharedBuffer,
+    SharedMemory,
 )
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_memory import (
-    Access,
     fetch,
     scatter,
     staged_atomic,
@@ -49,260 +44,248 @@ CONTROL = (
 
 @dataclass(slots=True)
 class SpilledMatrices:
-    """The matrices of one function that stay in memory."""
+    """The matrices of one function that are in work-group memory."""
 
-    scratch: Scratch
-    is_held: Callable[[MatrixType], bool]
-    """Whether matrices of a type stay in memory."""
-    pieces: dict[SSAValue, Piece] = field(default_factory=dict[SSAValue, Piece])
+    shared: SharedMemory
+    is_spilled: Callable[[MatrixType], bool]
+    """Whether matrices of a type stay there."""
+    buffers: dict[SSAValue, SharedBuffer] = field(
+        default_factory=dict[SSAValue, SharedBuffer]
+    )
 
-    def lower(self, op: Operation, code: Code) -> SSAValue | None:
-        """Insert an operation of which some matrix stays in memory.
+    def lower(self, b: Builder, op: Operation) -> SSAValue | None:
+        """Do an operation in work-group memory.
 
         Returns:
-            The result, if it is no matrix or one that does not.
+            The result, if it is no matrix or one that does not stay there.
         """
         if isinstance(op, CONTROL):
-            self._pass_on(op, code)
+            self._pass_on(b, op)
             return None
         if not any(isinstance(x.type, MatrixType) for x in op.results):
-            return self._read(op, code)
-        if (piece := self._made(op, code)) is None:
+            return self._read(b, op)
+        if (buffer := self._made(b, op)) is None:
             return None
         (result,) = op.results
         matrix = matrix_type(result)
-        if not self.is_held(matrix):
-            return self.scratch.take(code, piece, matrix)
-        self.scratch.barrier(code)
-        self.pieces[result] = piece
+        if not self.is_spilled(matrix):
+            return self.shared.take(b, buffer, matrix)
+        self.shared.barrier(b)
+        self.buffers[result] = buffer
         return None
 
-    def _read(self, op: Operation, code: Code) -> SSAValue | None:
-        """Insert an operation that makes no matrix; its result, if it has one."""
+    def _read(self, b: Builder, op: Operation) -> SSAValue | None:
+        """Do an operation that makes no matrix; its result, if it has one."""
         match op:
             case coopmatrix.StoreOp():
-                scatter(code, Access(op), self._given(op.value, code), self.scratch)
+                scatter(b, op, self._given(b, op.value), self.shared)
             case coopmatrix.AtomicOp():
-                self._atomic(op, code)
+                self._atomic(b, op)
             case coopmatrix.LengthOp():
-                return code.index(
-                    staged_elements.length(op.matrix_type, self.scratch.lanes)
-                )
+                length = staged_elements.length(op.matrix_type, self.shared.lanes)
+                return b.constant(INDEX, length)
             case coopmatrix.ExtractOp():
-                piece = self._given(op.matrix, code)
-                return staged_elements.extract(op, code, self.scratch, piece)
+                buffer = self._given(b, op.matrix)
+                return staged_elements.extract(b, op, self.shared, buffer)
             case coopmatrix.CoordOp():
-                staged_elements.coord(op, code, self.scratch)
+                staged_elements.coord(b, op, self.shared)
             case coopmatrix.ExtractRowSliceOp():
-                return extracted(op, code, self._given(op.matrix, code))
+                buffer = self._given(b, op.matrix)
+                return staged_elements.extract_row_slice(b, op, buffer)
             case _:
                 raise AssertionError(f"{op.name} makes no matrix")
         return None
 
-    def _made(self, op: Operation, code: Code) -> Piece | None:
-        """Insert an operation; where its matrix is, if anything uses it."""
+    def _made(self, b: Builder, op: Operation) -> SharedBuffer | None:
+        """Do an operation; where its matrix is, if anything uses it."""
         match op:
             case coopmatrix.LoadOp():
-                piece = self._new(op.matrix, 0)
-                fetch(code, op, piece, self.scratch)
+                buffer = self._new(op.matrix)
+                fetch(b, op, buffer, self.shared)
             case coopmatrix.FillOp():
-                piece = self._fill(op, code)
+                buffer = self._fill(b, op)
             case coopmatrix.ReduceOp():
-                piece = self._reduce(op, code)
+                buffer = self._reduce(b, op)
             case coopmatrix.MulAddOp():
-                piece = self._multiply(op, code)
+                buffer = self._multiply(b, op)
             case coopmatrix.InsertOp():
-                piece = self._for_writing(op.matrix, code)
-                staged_elements.insert(op, code, self.scratch, piece)
+                buffer = self._for_writing(b, op.matrix)
+                staged_elements.insert(b, op, self.shared, buffer)
             case coopmatrix.InsertRowSliceOp():
-                piece = self._for_writing(op.matrix, code)
-                insert_row_slice(op, code, self.scratch, piece)
-            case coopmatrix.ApplyOp():
-                piece = self._apply(op, code)
+                buffer = self._for_writing(b, op.matrix)
+                staged_elements.insert_row_slice(b, op, self.shared, buffer)
             case coopmatrix.AtomicOp():
-                return self._atomic(op, code)
+                return self._atomic(b, op)
             case _:
-                piece = self._elementwise(op, code)
-        return piece
+                buffer = self._elementwise(b, op)
+        return buffer
 
-    def _new(self, matrix: MatrixType, number: int) -> Piece:
-        """A piece for a matrix: its own where it stays there."""
-        if self.is_held(matrix):
-            return self.scratch.own(matrix)
-        return self.scratch.of(matrix, number)
+    def _new(self, matrix: MatrixType, number: int = 0) -> SharedBuffer:
+        """A buffer for a matrix: its own where it stays there."""
+        if self.is_spilled(matrix):
+            return self.shared.own(matrix)
+        return self.shared.of(matrix, number)
 
-    def _given(self, value: SSAValue, code: Code, number: int = 0) -> Piece:
+    def _given(self, b: Builder, value: SSAValue, number: int = 0) -> SharedBuffer:
         """Where the elements of an operand are; all lanes see them."""
-        if (found := self.pieces.get(value)) is not None:
+        if (found := self.buffers.get(value)) is not None:
             return found
-        piece = self._new(matrix_type(value), number)
-        return self.scratch.put(code, value, piece)
+        return self.shared.put(b, value, self._new(matrix_type(value), number))
 
-    def _fill(self, op: coopmatrix.FillOp, code: Code) -> Piece:
-        matrix = matrix_type(op.result)
-        value = fill_value(op, matrix.element_type, code)
-        piece = self._new(matrix, 0)
-        self.scratch.barrier(code)
-        self.scratch.each(
-            code, *matrix.shape, lambda code, i, j: piece.store(code, value, i, j)
+    def _fill(self, b: Builder, op: coopmatrix.FillOp) -> SharedBuffer:
+        value, buffer = fill_value(b, op), self._new(matrix_type(op.result))
+        self.shared.barrier(b)
+        self.shared.each(b, buffer.shape, lambda at: buffer.store(b, value, at))
+        return buffer
+
+    def _elementwise(self, b: Builder, op: Operation) -> SharedBuffer:
+        """By elements; what is no matrix is the same for each.
+
+        In the memory of the first operand, if that has the type of the result and
+        leaves: each element is read by the lane that writes it.
+        """
+        matrices = [x for x in op.operands if isinstance(x.type, MatrixType)]
+        given = {
+            value: self._given(b, value, number)
+            for number, value in enumerate(dict.fromkeys(matrices))
+        }
+        buffer = self._new(matrix_type(op.results[0]))
+        is_cast = isinstance(op, coopmatrix.ConvertOp | coopmatrix.BitcastOp)
+        if is_cast and buffer in given.values():
+            return buffer  # of the use alone
+
+        def one(at: Element) -> None:
+            values = [given[x].load(b, at) if x in given else x for x in op.operands]
+            place: Values = ()
+            if isinstance(op, coopmatrix.ApplyOp):
+                place = b.index(at.row), b.index(at.col)
+            buffer.store(b, elementwise(b, op, values, place), at)
+
+        self.shared.barrier(b)
+        self.shared.each(b, buffer.shape, one)
+        return buffer
+
+    def _reduce(self, b: Builder, op: coopmatrix.ReduceOp) -> SharedBuffer:
+        """Each lane reduces whole rows or columns, in order."""
+        source = self._given(b, op.value)
+        buffer = self._new(matrix_type(op.result), 1)
+        by_row = op.axis.data == Axis.ROWS
+        make = reduction(op)
+
+        def one(at: Element) -> None:
+            def step(k: BoundedIndex, now: Values) -> Values:
+                place = Element(at.row, k) if by_row else Element(k, at.col)
+                return (b.pure(make, *now, source.load(b, place)),)
+
+            first = source.load(b, at)
+            (found,) = b.loop(source.shape[by_row], (first,), step, start=1)
+            buffer.store(b, found, at)
+
+        self.shared.barrier(b)
+        self.shared.each(b, buffer.shape, one)
+        return buffer
+
+    def _multiply(self, b: Builder, op: coopmatrix.MulAddOp) -> SharedBuffer:
+        """By the lanes, as the device does not multiply such matrices."""
+        x, y, z = (
+            self._given(b, value, number)
+            for number, value in enumerate((op.a, op.b, op.c))
         )
-        return piece
+        buffer = self._new(matrix_type(op.result), 3)
+        self.shared.barrier(b)
+        staged_elements.multiply(b, op, self.shared, (x, y, z), buffer)
+        return buffer
 
-    def _atomic(self, op: coopmatrix.AtomicOp, code: Code) -> Piece | None:
+    def _atomic(self, b: Builder, op: coopmatrix.AtomicOp) -> SharedBuffer | None:
         """Element by element; where the result is, if anything uses it."""
         given = None
         if isinstance(op, coopmatrix.AtomicUpdateOp | coopmatrix.AtomicStoreOp):
-            given = self._given(op.value, code)
+            given = self._given(b, op.value)
         else:
-            self.scratch.barrier(code)
-        piece = None
+            self.shared.barrier(b)
+        buffer = None
         if op.results and op.results[0].first_use is not None:
-            keeps = given is None or self.is_held(op.matrix)
-            piece = self._new(op.matrix, 0) if keeps else given
-        staged_atomic(op, code, self.scratch, given, piece)
-        return piece
+            keeps = given is None or self.is_spilled(op.matrix)
+            buffer = self._new(op.matrix) if keeps else given
+        staged_atomic(b, op, self.shared, given, buffer)
+        return buffer
 
-    def _for_writing(self, value: SSAValue, code: Code) -> Piece:
+    def _for_writing(self, b: Builder, value: SSAValue) -> SharedBuffer:
         """A copy of a matrix, of which elements can be changed."""
-        source = piece = self._given(value, code)
-        matrix = matrix_type(value)
-        if self.is_held(matrix):
-            piece = self._new(matrix, 0)
-            copied(code, self.scratch, source, piece)
-        return piece
+        source = self._given(b, value)
+        if not self.is_spilled(matrix_type(value)):
+            return source
+        buffer = self._new(matrix_type(value))
+        self._copy(b, source, buffer)
+        return buffer
 
-    def _apply(self, op: coopmatrix.ApplyOp, code: Code) -> Piece:
-        """The body once an element."""
-        source = self._given(op.value, code)
-        piece = self._new(matrix_type(op.result), 1)
-
-        def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-            given = row, col, source.load(code, row, col)
-            piece.store(code, inlined(op, given, code), row, col)
-
-        self.scratch.barrier(code)
-        self.scratch.each(code, source.rows, source.cols, one)
-        return piece
-
-    def _multiply(self, op: coopmatrix.MulAddOp, code: Code) -> Piece:
-        """By the lanes, as the device does not multiply such matrices."""
-        a, b, c = (
-            self._given(value, code, number)
-            for number, value in enumerate((op.a, op.b, op.c))
+    def _copy(self, b: Builder, source: SharedBuffer, target: SharedBuffer) -> None:
+        """Copy a matrix that all lanes see."""
+        self.shared.each(
+            b, source.shape, lambda at: target.store(b, source.load(b, at), at)
         )
-        piece = self._new(matrix_type(op.result), 3)
-        self.scratch.barrier(code)
-        multiply(op, code, self.scratch, (a, b, c), piece)
-        return piece
 
-    # --- control flow ---------------------------------------------------------------
+    # Control flow
 
-    def _pass_on(self, op: Operation, code: Code) -> None:
-        """Insert copies by which matrices go through control flow.
+    def _pass_on(self, b: Builder, op: Operation) -> None:
+        """Copy matrices to where control flow passes them on.
 
-        What a loop carries and what a branch gives has a piece of its own: they are
+        What a loop carries and what a branch gives has a buffer of its own: they are
         copied there before the loop, and where a region ends.
         """
         match op:
             case scf.ForOp():
                 self._share(op.body.block.args[1:], op.results)
-                self._move(op.iter_args, op.results, code)
+                self._move(b, op.iter_args, op.results)
             case scf.WhileOp():
                 before, after = (region.block.args for region in op.regions)
                 self._share(before)
                 self._share(after, op.results)
-                self._move(op.arguments, before, code)
+                self._move(b, op.arguments, before)
             case scf.YieldOp():
                 around = op.parent_op()
                 assert around is not None, op
                 targets: Sequence[SSAValue] = around.results
                 if isinstance(around, scf.WhileOp):
                     targets = around.before_region.block.args
-                self._move(op.operands, targets, code)
+                self._move(b, op.operands, targets)
             case scf.ConditionOp():
                 around = op.parent_op()
                 assert isinstance(around, scf.WhileOp), op
-                self._move(op.args, around.results, code)
+                self._move(b, op.args, around.results)
             case _:
                 self._share(op.results)
 
     def _share(self, *groups: Sequence[SSAValue]) -> None:
-        """Make a piece for what values of several groups have in common, each."""
+        """Make a buffer for what values of several groups have in common, each."""
         for values in zip(*groups, strict=True):
             if self._stays(values[0]):
-                piece = self._new(matrix_type(values[0]), 0)
-                self.pieces |= dict.fromkeys(values, piece)
+                buffer = self._new(matrix_type(values[0]))
+                self.buffers |= dict.fromkeys(values, buffer)
 
     def _stays(self, value: SSAValue) -> bool:
-        return isinstance(value.type, MatrixType) and self.is_held(value.type)
+        return isinstance(value.type, MatrixType) and self.is_spilled(value.type)
 
     def _move(
-        self, values: Sequence[SSAValue], to: Sequence[SSAValue], code: Code
+        self, b: Builder, values: Sequence[SSAValue], to: Sequence[SSAValue]
     ) -> None:
-        """Insert copies of matrices, all at once: one may go where another was."""
+        """Copy matrices, all at once: one may go where another was."""
         moves = [
-            (self._given(value, code), self.pieces[target])
+            (self._given(b, value), self.buffers[target], matrix_type(target))
             for value, target in zip(values, to, strict=True)
             if self._stays(target)
         ]
-        moves = [(source, target) for source, target in moves if source != target]
+        moves = [move for move in moves if move[0] != move[1]]
         if not moves:
             return
-        self.scratch.barrier(code)
-        targets = [target for _, target in moves]
-        for at, (source, target) in enumerate(moves):
+        self.shared.barrier(b)
+        targets = [target for _, target, _ in moves]
+        for at, (source, target, matrix) in enumerate(moves):
             if source in targets:
-                moves[at] = self._aside(source, code), target
-        for source, target in moves:
-            copied(code, self.scratch, source, target)
-        self.scratch.barrier(code)
-
-    def _aside(self, source: Piece, code: Code) -> Piece:
-        """A copy of what will be overwritten; all lanes see it."""
-        rows, cols = source.rows, source.cols
-        piece = self.scratch.new(source.element, rows, cols, source.layout)
-        copied(code, self.scratch, source, piece)
-        self.scratch.barrier(code)
-        return piece
-
-    def _elementwise(self, op: Operation, code: Code) -> Piece:
-        """A loop over all elements; what is no matrix is the same for each."""
-        pieces = {
-            value: self._given(value, code, number)
-            for number, value in enumerate(dict.fromkeys(op.operands))
-            if isinstance(value.type, MatrixType)
-        }
-        matrix = matrix_type(op.results[0])
-        piece = self._new(matrix, len(op.operands))
-
-        def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-            values = [
-                pieces[value].load(code, row, col) if value in pieces else value
-                for value in op.operands
-            ]
-            piece.store(code, elementwise(op, values, code.get), row, col)
-
-        self.scratch.barrier(code)
-        self.scratch.each(code, *matrix.shape, one)
-        return piece
-
-    def _reduce(self, op: coopmatrix.ReduceOp, code: Code) -> Piece:
-        """Each lane reduces whole rows or columns, in order."""
-        source = self._given(op.value, code)
-        matrix = matrix_type(op.result)
-        piece = self._new(matrix, 1)
-        by_row = op.axis.data == Axis.ROWS
-        count = source.cols if by_row else source.rows
-
-        def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-            first = source.load(code, row, col)
-
-            def step(code: Code, at: SSAValue, sum: SSAValue) -> SSAValue:
-                place = (row, at) if by_row else (at, col)
-                return combined(op, sum, source.load(code, *place), code.get)
-
-            piece.store(code, code.fold(count, first, step, start=1), row, col)
-
-        self.scratch.barrier(code)
-        self.scratch.each(code, *matrix.shape, one)
-        return piece
+                aside = self.shared.own(matrix)
+                self._copy(b, source, aside)
+                self.shared.barrier(b)
+                moves[at] = aside, target, matrix
+        for source, target, _ in moves:
+            self._copy(b, source, target)
+        self.shared.barrier(b)

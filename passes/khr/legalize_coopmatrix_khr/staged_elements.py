@@ -1,54 +1,37 @@
-"""Operations on matrices as loops over the elements that a work-item owns.
-
-    %n = coopmatrix.length M
-    %r = scf.for %i = 0 to %n step 1 iter_args(%m = %x) {
-      %e = coopmatrix.extract %x[%i], ...
-      %f = ...
-      %p = coopmatrix.insert %f, %m[%i]
-      scf.yield %p
-    }
-
-Which elements those are does not matter: all matrices are of one type.
-
-Single elements where a device has no access to them: those of memory.
+"""What lanes do with matrices in work-group memory: slots, slices, products.
 
 A matrix in work-group memory is spread over the S lanes in row-major order, so slot i
 of a lane is element i S + lane; the length is ceil(M N / S), and what is beyond the
 matrix is padding.
 
-    %n = coopmatrix.length M      ->  a constant
+    %n = coopmatrix.length M        ->  a constant
     %e = coopmatrix.extract %m[%i]  ->  memref.load %m_in_memory[row, col]
 
-Multiplications of types that a device does not multiply, by its lanes.
-
-Each lane computes whole elements of the result, from operands in work-group memory.
-
-Row slices: read from and written to a matrix in work-group memory.
-
-All lanes agree on a slice: each reads all of it, and one writes it.
+All lanes agree on a row slice: each reads all of it, and one writes it.
 
     %v = extract_row_slice %m[%k]    ->  element j: load [(k + j) / N, (k + j) % N]
     %n = insert_row_slice %v, %m[%k] ->  one lane stores each element that is inside
 
-Conversions of the use and `apply`, through work-group memory.
+Of a multiplication of types that the device does not multiply, each lane computes whole
+elements of the result: floats in f32 or f64, integers in the type of the result.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IndexType, f32, f64, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import f32, f64, i1, i64
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
-from coopc.dialects.narrow import is_integer, is_memref, is_vector
-from coopc.passes.khr.legalize_coopmatrix_khr.code import Code
-from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import (
-    constant,
-    converted,
-    elementwise,
+from coopc.dialects.narrow import is_integer, is_vector
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element
+from coopc.passes.coopmatrix.elementwise import converted
+from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import (
+    SharedBuffer,
+    SharedMemory,
 )
-from coopc.passes.khr.legalize_coopmatrix_khr.scratch import Piece, Scratch
 
 
 def length(matrix: MatrixType, lanes: int) -> int:
@@ -58,282 +41,179 @@ def length(matrix: MatrixType, lanes: int) -> int:
 
 
 def extract(
-    op: coopmatrix.ExtractOp, code: Code, scratch: Scratch, piece: Piece
+    b: Builder, op: coopmatrix.ExtractOp, shared: SharedMemory, buffer: SharedBuffer
 ) -> SSAValue:
-    """Insert the load of an element; 0 where the slot holds none."""
-    row, col, inside = _place(op.index, code, scratch, matrix_type(op.matrix))
-    if inside is None:
-        return piece.load(code, row, col)
-    return code.choose(
-        inside,
-        piece.element,
-        lambda code: piece.load(code, row, col),
-        lambda code: constant(piece.element, 0, code.get),
-    )
+    """Return an element; 0 where the slot holds none."""
+    at, inside = _element_of(b, op.index, shared, matrix_type(op.matrix))
+    zero = b.constant(buffer.element, 0)
+    return b.branch(inside, lambda: (buffer.load(b, at),), (zero,))[0]
 
 
-def insert(op: coopmatrix.InsertOp, code: Code, scratch: Scratch, piece: Piece) -> None:
-    """Insert the store of an element, if the slot holds one."""
-    row, col, inside = _place(op.index, code, scratch, matrix_type(op.matrix))
-    scratch.barrier(code)
-    code.when(inside, lambda code: piece.store(code, op.value, row, col))
+def insert(
+    b: Builder, op: coopmatrix.InsertOp, shared: SharedMemory, buffer: SharedBuffer
+) -> None:
+    """Set an element, if the slot holds one."""
+    at, inside = _element_of(b, op.index, shared, matrix_type(op.matrix))
+    shared.barrier(b)
+    _store_where(b, inside, buffer, op.value, at)
 
 
-def coord(op: coopmatrix.CoordOp, code: Code, scratch: Scratch) -> None:
-    """Insert where an element is; (rows, columns) of the matrix where there is none."""
+def coord(b: Builder, op: coopmatrix.CoordOp, shared: SharedMemory) -> None:
+    """Replace where an element is; (M, N) where the slot holds none."""
     matrix = matrix_type(op.matrix)
-    row, col, inside = _place(op.index, code, scratch, matrix)
-    found = zip(op.results, (row, col), matrix.shape, strict=True)
-    for result, place, size in found:
-        if inside is not None:
-            place = code.get(arith.SelectOp(inside, place, code.index(size)))
+    at, inside = _element_of(b, op.index, shared, matrix)
+    found = zip(op.results, (at.row, at.col), matrix.shape, strict=True)
+    for result, number, size in found:
+        place = b.select(inside, b.index(number), b.constant(INDEX, size))
         place.name_hint = result.name_hint
         result.replace_all_uses_with(place)
 
 
-def _place(
-    slot: SSAValue, code: Code, scratch: Scratch, matrix: MatrixType
-) -> tuple[SSAValue, SSAValue, SSAValue | None]:
-    """Row and column of a slot, and whether it holds an element, unless all do."""
+def _element_of(
+    b: Builder, slot: SSAValue, shared: SharedMemory, matrix: MatrixType
+) -> tuple[Element, SSAValue | bool]:
+    """Return the element in a slot, and whether there is one."""
     rows, cols = matrix.shape
-    number = code.add(code.mul(slot, scratch.lanes), scratch.lane)
-    full = rows * cols % scratch.lanes == 0
-    inside = None if full else code.less(number, rows * cols)
-    return *code.div_mod(number, cols), inside
+    most = length(matrix, shared.lanes) - 1
+    number = b.add(
+        b.times(BoundedIndex(0, slot, most, varies=True), shared.lanes), shared.lane
+    )
+    inside = b.below(number, rows * cols)
+    return Element(b.divided(number, cols), b.remainder(number, cols)), inside
+
+
+def _store_where(
+    b: Builder,
+    condition: SSAValue | bool,
+    buffer: SharedBuffer,
+    value: SSAValue,
+    at: Element,
+) -> None:
+    def store() -> Values:
+        buffer.store(b, value, at)
+        return ()
+
+    b.branch(condition, store)
+
+
+def extract_row_slice(
+    b: Builder, op: coopmatrix.ExtractRowSliceOp, buffer: SharedBuffer
+) -> SSAValue:
+    """Return a slice of a matrix that all lanes see."""
+    type = op.result.type
+    assert is_vector(type), type
+    zero = b.constant(buffer.element, 0)
+    found = b.pure(vector.BroadcastOp, zero, type)
+    for number in range(type.element_count()):
+        at, inside = _slice_element(b, op.offset, number, buffer)
+        (value,) = b.branch(inside, lambda at=at: (buffer.load(b, at),), (zero,))
+        found = b.effect(vector.InsertOp(value, found, [number])).results[0]
+    return found
+
+
+def insert_row_slice(
+    b: Builder,
+    op: coopmatrix.InsertRowSliceOp,
+    shared: SharedMemory,
+    buffer: SharedBuffer,
+) -> None:
+    """Write a slice to a matrix that all lanes have read or written."""
+
+    def write() -> Values:
+        type = op.value.type
+        assert is_vector(type), type
+        for number in range(type.element_count()):
+            at, wanted = _slice_element(b, op.offset, number, buffer)
+            if op.mask is not None:
+                bit = b.effect(vector.ExtractOp(op.mask, [number], i1)).results[0]
+                wanted = b.pure(arith.AndIOp, wanted, bit)
+
+            def store(number: int = number, at: Element = at) -> Values:
+                value = vector.ExtractOp(op.value, [number], buffer.element)
+                buffer.store(b, b.effect(value).results[0], at)
+                return ()
+
+            b.branch(wanted, store)
+        return ()
+
+    shared.barrier(b)
+    b.branch(b.equal(shared.lane, 0), write)
+
+
+def _slice_element(
+    b: Builder, offset: SSAValue, number: int, buffer: SharedBuffer
+) -> tuple[Element, SSAValue]:
+    """Return an element of a slice, and whether the matrix has it."""
+    rows, cols = buffer.shape
+    if number:
+        offset = b.pure(arith.AddiOp, offset, b.constant(INDEX, number))
+    # A negative number is a great one without sign.
+    inside = b.compare("ult", offset, b.constant(INDEX, rows * cols))
+    place = BoundedIndex(0, offset, rows * cols - 1)
+    return Element(b.divided(place, cols), b.remainder(place, cols)), inside
 
 
 def multiply(
+    b: Builder,
     op: coopmatrix.MulAddOp,
-    code: Code,
-    scratch: Scratch,
-    given: tuple[Piece, Piece, Piece],
-    target: Piece,
+    shared: SharedMemory,
+    given: tuple[SharedBuffer, SharedBuffer, SharedBuffer],
+    target: SharedBuffer,
 ) -> None:
-    """Insert a multiplication, element by element of the result.
+    """Multiply, element by element of the result.
 
     Args:
+        b: the builder.
         op: the multiplication.
-        code: where.
-        scratch: the work-group memory of the function.
+        shared: the work-group memory of the function.
         given: the elements of the operands, which all lanes see.
         target: where those of the result go.
     """
-    a, b, c = given
-    result = matrix_type(op.result)
-    wide = _wide(result.element_type)
+    x, y, z = given
+    element = target.element
+    wide = element if is_integer(element) or element == f64 else f32
 
-    def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-        def step(code: Code, at: SSAValue, sum: SSAValue) -> SSAValue:
-            x = _as(op, Operand.A, a.load(code, row, at), wide, code)
-            y = _as(op, Operand.B, b.load(code, at, col), wide, code)
+    def one(at: Element) -> None:
+        def step(k: BoundedIndex, now: Values) -> Values:
+            p = _extended(b, op, Operand.A, x.load(b, Element(at.row, k)), wide)
+            q = _extended(b, op, Operand.B, y.load(b, Element(k, at.col)), wide)
             if is_integer(wide):
-                product = code.get(arith.MuliOp(x, y))
-                return code.get(arith.AddiOp(sum, product))
-            return code.get(arith.AddfOp(sum, code.get(arith.MulfOp(x, y))))
+                return (b.pure(arith.AddiOp, now[0], b.pure(arith.MuliOp, p, q)),)
+            return (b.pure(arith.AddfOp, now[0], b.pure(arith.MulfOp, p, q)),)
 
-        first = c.load(code, row, col)
+        c = z.load(b, at)
+        start = b.constant(wide, 0)
+        if not is_integer(wide):
+            start = _extended(b, op, Operand.C, c, wide)
+        (total,) = b.loop(x.shape[1], (start,), step)
         if is_integer(wide):
-            zero = constant(wide, 0, code.get)
-            product = code.fold(a.cols, zero, step)
-            found = _sum(op, product, first, code)
-        else:
-            start = _as(op, Operand.C, first, wide, code)
-            sum = code.fold(a.cols, start, step)
-            found = converted(sum, result.element_type, False, code.get)
-        target.store(code, found, row, col)
+            total = _sum(b, op, total, c)
+        target.store(b, converted(b, total, element, signed=False), at)
 
-    scratch.each(code, *result.shape, one)
+    shared.each(b, target.shape, one)
 
 
-def _wide(type: Attribute) -> Attribute:
-    """What sums are computed in."""
-    if is_integer(type) or type == f64:
-        return type
-    return f32
-
-
-def _as(
-    op: coopmatrix.MulAddOp, operand: Operand, x: SSAValue, to: Attribute, code: Code
+def _extended(
+    b: Builder, op: coopmatrix.MulAddOp, operand: Operand, x: SSAValue, to: Attribute
 ) -> SSAValue:
-    """An element of an operand, extended by the sign of the operand."""
-    return converted(x, to, op.is_signed(operand), code.get)
+    """Return an element of an operand, extended by the sign of the operand."""
+    return converted(b, x, to, op.is_signed(operand))
 
 
 def _sum(
-    op: coopmatrix.MulAddOp, product: SSAValue, c: SSAValue, code: Code
+    b: Builder, op: coopmatrix.MulAddOp, product: SSAValue, c: SSAValue
 ) -> SSAValue:
-    """The addition of c, which may saturate: then it is done in 64 bits."""
+    """Return the sum with c, which may saturate: then it is done in 64 bits."""
     type = product.type
     if op.saturating is None:
-        return code.get(arith.AddiOp(product, _as(op, Operand.C, c, type, code)))
+        return b.pure(arith.AddiOp, product, _extended(b, op, Operand.C, c, type))
     assert is_integer(type)
     signed = op.is_signed(Operand.RESULT)
     bits: int = type.bitwidth
     low = -(1 << (bits - 1)) if signed else 0
     high = (1 << (bits - signed)) - 1
-    wide = converted(product, i64, signed, code.get)
-    sum = code.get(arith.AddiOp(wide, _as(op, Operand.C, c, i64, code)))
-    sum = code.get(arith.MaxSIOp(sum, constant(i64, low, code.get)))
-    sum = code.get(arith.MinSIOp(sum, constant(i64, high, code.get)))
-    return converted(sum, type, False, code.get)
-
-
-Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
-
-
-def extracted(op: coopmatrix.ExtractRowSliceOp, code: Code, piece: Piece) -> SSAValue:
-    """Insert the reading of a slice from a matrix that all lanes see."""
-    type = op.result.type
-    assert is_vector(type), type
-    element = piece.element
-    zero = constant(element, 0, code.get)
-    found = code.get(vector.BroadcastOp(zero, type))
-    for at in range(type.element_count()):
-        row, col, inside = _slice_place(op, at, code, piece)
-
-        def read(code: Code, row: SSAValue = row, col: SSAValue = col) -> SSAValue:
-            return piece.load(code, row, col)
-
-        value = code.choose(
-            inside, element, read, lambda c: constant(element, 0, c.get)
-        )
-        found = code.get(vector.InsertOp(value, found, [at]))
-    return found
-
-
-def insert_row_slice(
-    op: coopmatrix.InsertRowSliceOp, code: Code, scratch: Scratch, piece: Piece
-) -> None:
-    """Insert the writing of a slice to a matrix that all lanes have read or written."""
-    first = code.get(arith.CmpiOp(scratch.lane, code.index(0), "eq"))
-
-    def write(code: Code) -> None:
-        type = op.value.type
-        assert is_vector(type), type
-        for at in range(type.element_count()):
-            row, col, wanted = _slice_place(op, at, code, piece)
-            if op.mask is not None:
-                bit = code.get(vector.ExtractOp(op.mask, [at], i1))
-                wanted = code.get(arith.AndIOp(wanted, bit))
-
-            def store(
-                code: Code, at: int = at, row: SSAValue = row, col: SSAValue = col
-            ) -> None:
-                value = code.get(vector.ExtractOp(op.value, [at], piece.element))
-                piece.store(code, value, row, col)
-
-            code.when(wanted, store)
-
-    scratch.barrier(code)
-    code.when(first, write)
-
-
-def copied(code: Code, scratch: Scratch, source: Piece, target: Piece) -> None:
-    """Insert the copy of a matrix that all lanes see, for other elements to come."""
-
-    def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-        target.store(code, source.load(code, row, col), row, col)
-
-    scratch.each(code, source.rows, source.cols, one)
-
-
-def _slice_place(
-    op: Slice, at: int, code: Code, piece: Piece
-) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """Row and column of an element of a slice, and whether the matrix has it."""
-    number = code.add(op.offset, at)
-    count = code.index(piece.rows * piece.cols)
-    # A negative number is a great one without sign.
-    inside = code.get(arith.CmpiOp(number, count, "ult"))
-    row, col = code.div_mod(number, piece.cols)
-    return row, col, inside
-
-
-def staged_conversion(
-    op: coopmatrix.ConvertOp | coopmatrix.BitcastOp, code: Code, scratch: Scratch
-) -> SSAValue:
-    """Insert a conversion; of the use alone, only the way to memory and back."""
-    result = matrix_type(op.result)
-    piece = scratch.put(code, op.value)
-    target = scratch.of(result)
-    if target is piece:
-        return scratch.take(code, piece, result)
-
-    def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-        value = elementwise(op, [piece.load(code, row, col)], code.get)
-        target.store(code, value, row, col)
-
-    scratch.each(code, piece.rows, piece.cols, one)
-    return scratch.take(code, target, result)
-
-
-def staged_apply(op: coopmatrix.ApplyOp, code: Code, scratch: Scratch) -> SSAValue:
-    """Insert the body once an element, by the lane that its turn is."""
-    matrix = matrix_type(op.result)
-    piece = scratch.put(code, op.value)
-
-    def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-        given = row, col, piece.load(code, row, col)
-        piece.store(code, inlined(op, given, code), row, col)
-
-    scratch.each(code, piece.rows, piece.cols, one)
-    return scratch.take(code, piece, matrix)
-
-
-def inlined(
-    op: coopmatrix.ApplyOp, given: tuple[SSAValue, SSAValue, SSAValue], code: Code
-) -> SSAValue:
-    """Insert the body of `apply`; what it yields."""
-    values = dict(zip(op.body.block.args, given, strict=True))
-    mapping: dict[SSAValue, SSAValue] = {**values}
-    last: Operation | None = None
-    for inner in op.body.block.ops:
-        if isinstance(inner, coopmatrix.YieldOp):
-            last = inner
-            break
-        code.do(inner.clone(value_mapper=mapping))
-    assert isinstance(last, coopmatrix.YieldOp), op
-    return mapping.get(last.value, last.value)
-
-
-def element_loop(op: Operation, code: Code) -> SSAValue:
-    """Insert the loop for an operation of which all matrices have one type."""
-    matrix = matrix_type(op.results[0])
-    first = op.operands[0]
-
-    def one(code: Code, i: SSAValue, made: SSAValue) -> SSAValue:
-        values = [
-            code.get(coopmatrix.ExtractOp(value, i))
-            if isinstance(value.type, MatrixType)
-            else value
-            for value in op.operands
-        ]
-        found = elementwise(op, values, code.get)
-        return code.get(coopmatrix.InsertOp(found, made, i))
-
-    length = code.get(coopmatrix.LengthOp(matrix))
-    return code.fold(length, first, one)
-
-
-def fill_loop(op: coopmatrix.FillOp, code: Code) -> SSAValue:
-    """Insert zeros, and a loop that writes the value over them."""
-    matrix = matrix_type(op.result)
-    value = fill_value(op, matrix.element_type, code)
-    zero = constant(matrix.element_type, 0, code.get)
-    first = code.get(coopmatrix.FillOp(zero, matrix))
-    length = code.get(coopmatrix.LengthOp(matrix))
-    return code.fold(
-        length,
-        first,
-        lambda code, i, made: code.get(coopmatrix.InsertOp(value, made, i)),
-    )
-
-
-def fill_value(op: coopmatrix.FillOp, type: Attribute, code: Code) -> SSAValue:
-    """Insert the number that a matrix is filled with."""
-    value = op.value
-    if is_memref(value.type):
-        value = code.get(memref.LoadOp.get(value, []))
-    if isinstance(value.type, IndexType):
-        value = code.get(arith.IndexCastOp(value, i64))
-    return converted(value, type, True, code.get)
+    wide = converted(b, product, i64, signed)
+    total = b.pure(arith.AddiOp, wide, _extended(b, op, Operand.C, c, i64))
+    total = b.pure(arith.MaxSIOp, total, b.constant(i64, low))
+    total = b.pure(arith.MinSIOp, total, b.constant(i64, high))
+    return converted(b, total, type, signed=False)

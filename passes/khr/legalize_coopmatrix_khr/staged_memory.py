@@ -1,175 +1,161 @@
-"""Accesses to memory by the lanes, element by element, and matrices staged by them.
+"""Loads, stores and atomic accesses by lanes, which take turns at the elements.
 
-A checked load whose matrix is inside of memory is a plain load; at the edge the lanes
-bring what is there to work-group memory, and zeros for the rest:
-
-    %r = scf.if %inside -> M { load } else { barrier; lanes write; barrier; load }
-
-Atomic accesses: element by element, each by the lane that its turn is.
+Between memory and a matrix in work-group memory.  Where a memref holds other numbers
+than the matrix, or vectors of numbers, lanes access units: the wider of an element and
+of what the memref holds, whose bits are cast.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
-from coopc.dialects.coopmatrix import Axis, Layout, matrix_type
+from coopc.dialects.coopmatrix import Layout
 from coopc.dialects.narrow import is_vector
 from coopc.ir import element_access
-from coopc.passes.khr.legalize_coopmatrix_khr.code import Code
-from coopc.passes.khr.legalize_coopmatrix_khr.scalar_forms import constant
-from coopc.passes.khr.legalize_coopmatrix_khr.scratch import (
-    Piece,
-    Scratch,
+from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element, checks_of, moved, positions_of
+from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import (
+    SharedBuffer,
+    SharedMemory,
     layouts_of,
-    memory_shape,
-    places,
 )
 
-Step: TypeAlias = int | SSAValue
 
-"""How far something is from a position."""
+def where_inside(
+    b: Builder,
+    op: coopmatrix.LoadOp | coopmatrix.StoreOp,
+    shared: SharedMemory,
+    staged: Callable[[], Values],
+) -> Values:
+    """Access a matrix as a whole where no check fails, and through `staged` elsewhere.
 
-Pair: TypeAlias = tuple[Step, Step]
-
-"""The same along two dimensions of memory."""
-
-
-class Access:
-    """Where in memory the elements of the matrix of an access are.
-
-    In the packed layout w rows share a place of the first dimension, w elements in a
-    channel, and a column is w places of the second.
+    Always through `staged` where the device has no access in such a layout, and loads
+    where it has no matrices that control flow chooses.
     """
+    device = shared.device
+    is_load = isinstance(op, coopmatrix.LoadOp)
+    if (
+        op.checked is None
+        or op.layout_in_memory not in layouts_of(op.matrix, device)
+        or (is_load and not device.branched_matrices)
+    ):
+        return staged()
 
-    def __init__(self, op: coopmatrix.AccessOp) -> None:
-        """Read what an access says."""
-        self.op = op
-        self.memory = op.memory
-        self.rank = op.memory_type.get_num_dims()
-        *self.lead, self.first, self.second = op.positions
-        self.rows, self.cols = op.matrix.shape
-        self.layout = op.layout.data
-        self.bits = op.matrix.element_bits
-        checked = () if op.checked is None else op.checked.data
-        self.checked_rows = Axis.ROWS in checked
-        self.checked_cols = Axis.COLS in checked
+    def whole() -> Values:
+        new = op.clone()
+        new.properties.pop("checked")
+        return tuple(b.effect(new).results)
 
-    @property
-    def is_checked(self) -> bool:
-        """Whether some axis is."""
-        return self.checked_rows or self.checked_cols
-
-    def _axes(self, steps: Pair) -> Iterator[tuple[SSAValue, Step, int, bool]]:
-        """Position, step, dimension and check of the last two dimensions."""
-        checks = [self.checked_rows, self.checked_cols]
-        if self.layout is Layout.COL_MAJOR:
-            checks.reverse()
-        for at, start, step, checked in zip(
-            (self.rank - 2, self.rank - 1),
-            (self.first, self.second),
-            steps,
-            checks,
-            strict=True,
-        ):
-            yield start, step, at, checked
-
-    def inside(self, code: Code) -> SSAValue:
-        """Insert whether no check fails."""
-        conditions: list[SSAValue] = []
-        extent = memory_shape(self.layout, self.bits, self.rows, self.cols)
-        for start, size, at, checked in self._axes(extent):
-            if not checked:
-                continue
-            end = code.add(start, size)
-            size_in_memory = self._size(code, at)
-            conditions.append(code.less(code.index(-1), start))
-            conditions.append(code.less(end, code.add(size_in_memory, 1)))
-        found = code.every(conditions)
-        assert found is not None, "an access without checks"
-        return found
-
-    def _size(self, code: Code, at: int) -> SSAValue:
-        return code.get(memref.DimOp(self.memory, code.index(at)))
-
-    def at(
-        self, code: Code, row: SSAValue, col: SSAValue
-    ) -> tuple[list[SSAValue], SSAValue | None]:
-        """Insert the positions of an element, and whether its checks hold."""
-        found: list[SSAValue] = [*self.lead]
-        conditions: list[SSAValue] = []
-        steps = places(code, self.layout, self.bits, row, col)
-        for start, step, at, checked in self._axes(steps):
-            place = code.add(start, step)
-            found.append(place)
-            if checked:
-                conditions.append(code.less(code.index(-1), place))
-                conditions.append(code.less(place, self._size(code, at)))
-        return found, code.every(conditions)
+    # All elements are inside if the first and the last one are.
+    conditions: list[SSAValue] = []
+    for row, col in ((0, 0), (x - 1 for x in op.matrix.shape)):
+        at = Element(BoundedIndex(row), BoundedIndex(col))
+        conditions += checks_of(b, op, positions_of(b, op, at))
+    inside = b.both(*conditions)
+    assert isinstance(inside, SSAValue), op
+    return b.either(inside, [x.type for x in op.results], whole, staged)
 
 
-def gather(
-    code: Code, access: Access, element: Attribute, row: SSAValue, col: SSAValue
-) -> SSAValue:
-    """Insert the load of one element from memory, 0 where a check fails."""
-    at, ok = access.at(code, row, col)
-
-    def found(code: Code) -> SSAValue:
-        return code.get(element_access.load(access.op, at))
-
-    if ok is None:
-        return found(code)
-    return code.choose(ok, element, found, lambda c: constant(element, 0, c.get))
+def gather(b: Builder, op: coopmatrix.LoadOp, at: Element) -> SSAValue:
+    """Return an element in memory, 0 where a check fails."""
+    positions = positions_of(b, op, at)
+    return b.effect_where(
+        b.both(*checks_of(b, op, positions)),
+        partial(element_access.load, op, positions),
+        (b.constant(op.matrix.element_type, 0),),
+    )[0]
 
 
-def scatter(code: Code, access: Access, piece: Piece, scratch: Scratch) -> None:
-    """Insert what brings a matrix in work-group memory to memory."""
-    if (units := units_of(access.op)) is not None:
-        _scatter_units(code, access, units, piece, scratch)
+def fetch(
+    b: Builder, op: coopmatrix.LoadOp, buffer: SharedBuffer, shared: SharedMemory
+) -> None:
+    """Bring a matrix from memory to work-group memory, behind a barrier."""
+    shared.barrier(b)
+    if (units := units_of(op)) is not None:
+        _fetch_units(b, op, units, buffer, shared)
+        return
+    shared.each(b, buffer.shape, lambda at: buffer.store(b, gather(b, op, at), at))
+
+
+def scatter(
+    b: Builder, op: coopmatrix.StoreOp, buffer: SharedBuffer, shared: SharedMemory
+) -> None:
+    """Bring a matrix from work-group memory to memory."""
+    if (units := units_of(op)) is not None:
+        _scatter_units(b, op, units, buffer, shared)
         return
 
-    def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-        at, ok = access.at(code, row, col)
+    def one(at: Element) -> None:
+        positions = positions_of(b, op, at)
 
-        def store(code: Code) -> None:
-            value = piece.load(code, row, col)
-            code.do(element_access.store(access.op, value, at))
+        def store() -> Values:
+            b.effect(element_access.store(op, buffer.load(b, at), positions))
+            return ()
 
-        code.when(ok, store)
+        b.branch(b.both(*checks_of(b, op, positions)), store)
 
-    scratch.each(code, access.rows, access.cols, one)
-
-
-def fetch(code: Code, op: coopmatrix.LoadOp, piece: Piece, scratch: Scratch) -> None:
-    """Insert what brings a matrix from memory to work-group memory, with a barrier."""
-    access = Access(op)
-
-    def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-        value = gather(code, access, op.matrix.element_type, row, col)
-        piece.store(code, value, row, col)
-
-    scratch.barrier(code)
-    if (units := units_of(op)) is not None:
-        _fetch_units(code, access, units, piece, scratch)
-    else:
-        scratch.each(code, access.rows, access.cols, one)
+    shared.each(b, buffer.shape, one)
 
 
-# --- memory of other numbers, or of vectors -----------------------------------------
+def staged_atomic(
+    b: Builder,
+    op: coopmatrix.AtomicOp,
+    shared: SharedMemory,
+    given: SharedBuffer | None,
+    result: SharedBuffer | None,
+) -> None:
+    """Access memory atomically, element by element.
+
+    Args:
+        b: the builder.
+        op: the access.
+        shared: the work-group memory of the function.
+        given: the elements of the operand, which all lanes see; None of a load.
+        result: where those of the result go; may be `given`; None if nothing uses it.
+    """
+
+    def one(at: Element) -> None:
+        positions = positions_of(b, op, at)
+
+        def access() -> Values:
+            value = None if given is None else given.load(b, at)
+            return tuple(b.effect(_access(op, positions, value)).results)
+
+        zero = b.constant(op.matrix.element_type, 0)
+        otherwise = () if result is None else (zero,)
+        old = b.branch(b.both(*checks_of(b, op, positions)), access, otherwise)
+        if result is not None:
+            result.store(b, old[0], at)
+
+    shared.each(b, op.matrix.shape, one)
+
+
+def _access(
+    op: coopmatrix.AtomicOp, positions: Values, value: SSAValue | None
+) -> Operation:
+    """One element's access, as ordered as the whole."""
+    if value is None:
+        return element_access.load(op, positions)
+    if isinstance(op, coopmatrix.AtomicUpdateOp):
+        return element_access.update(op, value, positions)
+    return element_access.store(op, value, positions)
+
+
+# Memory of other numbers, or of vectors
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
     """What is accessed at a time where a memref holds something else than elements.
 
-    A unit is the wider of an element and of what the memref holds.  A line of the
-    matrix, which lies without gaps in memory, is whole units.
+    A line of the matrix, which lies without gaps in memory, is whole units.
     """
 
     lines: int
@@ -186,13 +172,11 @@ class Units:
     """Of those in a unit."""
 
 
-def units_of(op: coopmatrix.AccessOp) -> Units | None:
+def units_of(op: coopmatrix.PlainAccessOp) -> Units | None:
     """Return how memory is accessed in which there are no elements of the matrix.
 
     None where there are.  `why_no_units` must have no objection.
     """
-    if not isinstance(op, coopmatrix.PlainAccessOp):
-        return None
     pointee, bits = op.memory_type.element_type, op.matrix.element_bits
     if pointee == op.matrix.element_type:
         return None
@@ -234,188 +218,93 @@ def why_no_units(op: coopmatrix.AccessOp) -> str:
     return ""
 
 
-def _unit_at(
-    code: Code, access: Access, units: Units, line: SSAValue, unit: SSAValue
-) -> Iterator[list[SSAValue]]:
-    """Insert the positions of what the memref holds in a unit, in order."""
-    first = code.add(access.first, line)
-    start = code.add(access.second, code.mul(unit, units.pointees))
+def _unit_positions(
+    b: Builder, op: coopmatrix.PlainAccessOp, units: Units, at: Element
+) -> Iterator[Values]:
+    """Yield the positions of what the memref holds in a unit, in order."""
+    *leading, first, second = op.positions
+    line, start = moved(b, first, at.row), b.times(at.col, units.pointees)
     for step in range(units.pointees):
-        yield [*access.lead, first, code.add(start, step)]
+        along = b.add(start, BoundedIndex(step))
+        yield (*leading, line, moved(b, second, along))
 
 
-def _places(
-    code: Code, access: Access, units: Units, line: SSAValue, unit: SSAValue
-) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """Insert the row and the column of each element of a unit, in order."""
-    start = code.mul(unit, units.elements)
+def _unit_elements(
+    b: Builder, op: coopmatrix.PlainAccessOp, units: Units, at: Element
+) -> Iterator[Element]:
+    """Yield the elements of a unit, in order; `at` is its line and number."""
+    start = b.times(at.col, units.elements)
     for step in range(units.elements):
-        along = code.add(start, step)
-        by_rows = access.layout is not Layout.COL_MAJOR
-        yield (line, along) if by_rows else (along, line)
+        along = b.add(start, BoundedIndex(step))
+        by_rows = op.layout.data is not Layout.COL_MAJOR
+        yield Element(at.row, along) if by_rows else Element(along, at.row)
 
 
 def _fetch_units(
-    code: Code, access: Access, units: Units, piece: Piece, scratch: Scratch
+    b: Builder,
+    op: coopmatrix.LoadOp,
+    units: Units,
+    buffer: SharedBuffer,
+    shared: SharedMemory,
 ) -> None:
-    """Insert what brings a matrix from such memory to work-group memory."""
-
-    def one(code: Code, line: SSAValue, unit: SSAValue) -> None:
+    def one(unit: Element) -> None:
         found: list[SSAValue] = []
-        for at in _unit_at(code, access, units, line, unit):
-            found += _components(code, code.get(element_access.load(access.op, at)))
-        elements = _cast(code, found, piece.element, units.elements)
-        places = _places(code, access, units, line, unit)
-        for value, place in zip(elements, places, strict=True):
-            piece.store(code, value, *place)
+        for positions in _unit_positions(b, op, units, unit):
+            load = b.effect(element_access.load(op, positions))
+            found += _components(b, load.results[0])
+        elements = _cast(b, found, buffer.element, units.elements)
+        places = _unit_elements(b, op, units, unit)
+        for value, at in zip(elements, places, strict=True):
+            buffer.store(b, value, at)
 
-    scratch.each(code, units.lines, units.per_line, one)
+    shared.each(b, (units.lines, units.per_line), one)
 
 
 def _scatter_units(
-    code: Code, access: Access, units: Units, piece: Piece, scratch: Scratch
+    b: Builder,
+    op: coopmatrix.StoreOp,
+    units: Units,
+    buffer: SharedBuffer,
+    shared: SharedMemory,
 ) -> None:
-    """Insert what brings a matrix from work-group memory to such memory."""
-    pointee = access.op.memory_type.element_type
+    width = units.numbers // units.pointees
 
-    def one(code: Code, line: SSAValue, unit: SSAValue) -> None:
-        places = _places(code, access, units, line, unit)
-        found = [piece.load(code, *place) for place in places]
-        numbers = _cast(code, found, units.number, units.numbers)
-        width = units.numbers // units.pointees
-        for step, at in enumerate(_unit_at(code, access, units, line, unit)):
+    def one(unit: Element) -> None:
+        found = [buffer.load(b, at) for at in _unit_elements(b, op, units, unit)]
+        numbers = _cast(b, found, units.number, units.numbers)
+        for step, positions in enumerate(_unit_positions(b, op, units, unit)):
             some = numbers[step * width : (step + 1) * width]
-            value = _vector(code, some) if is_vector(pointee) else some[0]
-            code.do(element_access.store(access.op, value, at))
+            is_whole = is_vector(op.memory_type.element_type)
+            value = _vector(b, some) if is_whole else some[0]
+            b.effect(element_access.store(op, value, positions))
 
-    scratch.each(code, units.lines, units.per_line, one)
+    shared.each(b, (units.lines, units.per_line), one)
 
 
-def _components(code: Code, value: SSAValue) -> list[SSAValue]:
-    """Insert the components of a vector; a number is its own."""
+def _components(b: Builder, value: SSAValue) -> list[SSAValue]:
+    """Return the components of a vector; a number is its own."""
     if not is_vector(value.type):
         return [value]
     element = value.type.get_element_type()
     return [
-        code.get(vector.ExtractOp(value, [at], element))
+        b.effect(vector.ExtractOp(value, [at], element)).results[0]
         for at in range(value.type.element_count())
     ]
 
 
-def _vector(code: Code, numbers: list[SSAValue]) -> SSAValue:
-    """Insert a vector of numbers."""
+def _vector(b: Builder, numbers: Sequence[SSAValue]) -> SSAValue:
     type = VectorType(numbers[0].type, [len(numbers)])
-    found = code.get(vector.BroadcastOp(numbers[0], type))
+    found = b.pure(vector.BroadcastOp, numbers[0], type)
     for at, number in enumerate(numbers[1:], 1):
-        found = code.get(vector.InsertOp(number, found, [at]))
+        found = b.effect(vector.InsertOp(number, found, [at])).results[0]
     return found
 
 
 def _cast(
-    code: Code, numbers: list[SSAValue], to: Attribute, count: int
+    b: Builder, numbers: list[SSAValue], to: Attribute, count: int
 ) -> list[SSAValue]:
-    """Insert the bits of some numbers, in order, as so many of another type."""
+    """Return the bits of some numbers, in order, as so many of another type."""
     if numbers[0].type == to:
         return numbers
     type = VectorType(to, [count])
-    return _components(code, code.get(vector.BitcastOp(_vector(code, numbers), type)))
-
-
-def staged_load(op: coopmatrix.LoadOp, code: Code, scratch: Scratch) -> SSAValue:
-    """Insert a load through work-group memory; a plain one where nothing is amiss."""
-    matrix = matrix_type(op.result)
-
-    def slow(code: Code) -> SSAValue:
-        piece = scratch.of(matrix)
-        fetch(code, op, piece, scratch)
-        return scratch.take(code, piece, matrix)
-
-    def fast(code: Code) -> SSAValue:
-        new = op.clone()
-        new.properties.pop("checked")
-        return code.get(new)
-
-    access = Access(op)
-    device = scratch.device
-    known = op.layout_in_memory in layouts_of(matrix, device)
-    if not (access.is_checked and known and device.branched_matrices):
-        return slow(code)
-    return code.choose(access.inside(code), matrix, fast, slow)
-
-
-def staged_store(op: coopmatrix.StoreOp, code: Code, scratch: Scratch) -> None:
-    """Insert a store through work-group memory; a plain one where nothing is amiss."""
-    access = Access(op)
-
-    def slow(code: Code) -> None:
-        scatter(code, access, scratch.put(code, op.value), scratch)
-
-    def fast(code: Code) -> None:
-        new = op.clone()
-        new.properties.pop("checked")
-        code.do(new)
-
-    known = op.layout_in_memory in layouts_of(op.matrix, scratch.device)
-    if not access.is_checked or not known:
-        slow(code)
-        return
-    code.branch(access.inside(code), fast, slow)
-
-
-def _access(
-    op: coopmatrix.AtomicOp, places: list[SSAValue], value: SSAValue
-) -> Operation:
-    """One element's access, as ordered as the whole."""
-    match op:
-        case coopmatrix.AtomicUpdateOp():
-            return element_access.update(op, value, places)
-        case coopmatrix.AtomicStoreOp():
-            return element_access.store(op, value, places)
-        case _:
-            return element_access.load(op, places)
-
-
-def staged_atomic(
-    op: coopmatrix.AtomicOp,
-    code: Code,
-    scratch: Scratch,
-    given: Piece | None,
-    result: Piece | None,
-) -> None:
-    """Insert an atomic access.
-
-    Args:
-        op: the access.
-        code: where.
-        scratch: the work-group memory of the function.
-        given: the elements of the operand, which all lanes see; None of a load.
-        result: where those of the result go; may be `given`; None if nothing uses it.
-    """
-    access = Access(op)
-    element = op.matrix.element_type
-
-    def zero(code: Code) -> SSAValue:
-        return constant(element, 0, code.get)
-
-    def one(code: Code, row: SSAValue, col: SSAValue) -> None:
-        places, ok = access.at(code, row, col)
-
-        def update(code: Code) -> Operation:
-            value = zero(code) if given is None else given.load(code, row, col)
-            new = _access(op, places, value)
-            code.do(new)
-            return new
-
-        if result is None:
-            code.when(ok, lambda code: _ignore(update(code)))
-        elif ok is None:
-            result.store(code, update(code).results[0], row, col)
-        else:
-            old = code.choose(ok, element, lambda c: update(c).results[0], zero)
-            result.store(code, old, row, col)
-
-    scratch.each(code, access.rows, access.cols, one)
-
-
-def _ignore(_: Operation) -> None:
-    return
+    return _components(b, b.pure(vector.BitcastOp, _vector(b, numbers), type))

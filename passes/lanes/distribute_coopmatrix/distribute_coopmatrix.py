@@ -6,11 +6,6 @@ After:   each matrix is the vectors that a lane holds of it, through loops, bran
 Fails:   for specialisation constants as sizes, other scopes, elements of other than 8,
          16, 32 or 64 bits, other distributions, subgroup sizes that kernels contradict
          or that the target's device has not.  Nothing is changed then
-
-How each operation of `coopmatrix` is done by lanes that hold parts of matrices.
-
-Rules for `coopc.ir.split_values`, which does the rest; `Distributor.rules` is the
-table.  `refusal` refuses before it what lanes cannot do.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, VectorType, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -33,17 +28,23 @@ from coopc.dialects import coopmatrix, layout, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import CoopmatrixAttr
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import is_integer
 from coopc.ir.builder import Builder, Built, Values
-from coopc.ir.control_flow import free_name, functions, has_matrices
+from coopc.ir.control_flow import (
+    block_arguments,
+    free_name,
+    functions,
+    has_matrices,
+)
 from coopc.ir.element_access import view_elements
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.family import CoopmatrixFamily
-from coopc.passes.lanes.distribute_coopmatrix import arithmetic, elements, memory
+from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_value
+from coopc.passes.lanes.distribute_coopmatrix import elements, memory
 from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
-    Product,
+    LaneProduct,
     multiply_add,
     reduced,
 )
@@ -70,10 +71,9 @@ class Distributor:
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
     )
-    products: dict[Product, str] = field(default_factory=dict[Product, str])
+    products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
 
     def held(self, type: MatrixType) -> LaneFragment:
-        """Return what a lane holds of matrices of a type."""
         if (found := self.held_by_type.get(type)) is None:
             layout = CoopmatrixFamily().distribution(matrix_of(type), self.lanes)
             found = LaneFragment.of(layout, type.element_type, self.max_vector)
@@ -81,31 +81,21 @@ class Distributor:
         return found
 
     def of(self, value: SSAValue) -> LaneFragment:
-        """Return what a lane holds of a matrix."""
         return self.held(matrix_type(value))
 
     def parts(self) -> dict[SSAValue, Parts]:
-        """Return what each matrix of the module becomes."""
         found: dict[SSAValue, Parts] = {}
         for op in self.module.walk():
-            arguments = [
-                x
-                for region in op.regions
-                for block in region.blocks
-                for x in block.args
-            ]
-            for value in (*op.results, *arguments):
+            for value in (*op.results, *block_arguments(op)):
                 if isinstance(value.type, MatrixType):
                     found[value] = self.held(value.type).parts
         return found
 
     def builder(self, op: Operation) -> Builder:
-        """Return a builder in front of an operation."""
         return Builder.at(op, self.built, self.unroll)
 
     @property
     def rules(self) -> dict[type[Operation], Rule]:
-        """The rule for each operation."""
         table: dict[type[Operation], Callable[[Any, Splitter], Results]] = {
             coopmatrix.LoadOp: self.load,
             coopmatrix.AtomicLoadOp: self.load,
@@ -116,9 +106,8 @@ class Distributor:
             coopmatrix.AtomicMinOp: self.update,
             coopmatrix.FillOp: self.fill,
             coopmatrix.MulAddOp: self.mul_add,
-            coopmatrix.ScaleOp: self.scale,
             coopmatrix.ConvertOp: self.convert,
-            coopmatrix.BitcastOp: self.bitcast,
+            coopmatrix.BitcastOp: self.elementwise,
             coopmatrix.ReduceOp: self.reduce,
             coopmatrix.ApplyOp: self.apply,
             coopmatrix.ExtractOp: self.extract,
@@ -128,12 +117,8 @@ class Distributor:
             coopmatrix.InsertRowSliceOp: self.insert_row_slice,
         }
         for op in coopmatrix.OPERATIONS:
-            if op in table:
-                continue
-            if issubclass(op, coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp):
-                table[op] = self.binary
-            elif issubclass(op, coopmatrix.UnaryOp):
-                table[op] = self.unary
+            if issubclass(op, coopmatrix.ElementwiseOp):
+                table[op] = self.elementwise
         return dict(table)
 
     def load(
@@ -153,21 +138,17 @@ class Distributor:
         return []
 
     def update(self, op: coopmatrix.AtomicUpdateOp, splitter: Splitter) -> Results:
-        """Update memory by each component."""
         values, held = splitter.parts(op.value), self.of(op.value)
         return [memory.update(self.builder(op), op, held, values)]
 
     def fill(self, op: coopmatrix.FillOp, splitter: Splitter) -> Results:
         """The number, converted, in every component."""
-        b, held, value = self.builder(op), self.of(op.result), op.value
-        if is_memref(value.type):
-            value = b.effect(memref.LoadOp.get(value, [])).results[0]
-        scalar = arithmetic.converted(b, value, held.element, signed=True)
-        return [(arithmetic.splat(b, held, scalar),) * held.count]
+        b = self.builder(op)
+        return [self.of(op.result).splat(b, fill_value(b, op))]
 
     def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Results:
         """Call the function of such products."""
-        product = Product(
+        product = LaneProduct(
             self.of(op.a),
             self.of(op.b),
             self.of(op.c),
@@ -183,7 +164,7 @@ class Distributor:
         call = splitter.insert(CallOp(self._function(op, product), arguments, results))
         return [tuple(call.results)]
 
-    def _function(self, op: coopmatrix.MulAddOp, product: Product) -> str:
+    def _function(self, op: coopmatrix.MulAddOp, product: LaneProduct) -> str:
         """Return the name of the function of a product, which is made once."""
         if (name := self.products.get(product)) is not None:
             return name
@@ -203,22 +184,18 @@ class Distributor:
         Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
         return name
 
-    def binary(
-        self, op: coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp, splitter: Splitter
-    ) -> Results:
-        """The same on vectors."""
-        pair = splitter.parts(op.lhs), splitter.parts(op.rhs)
-        return [arithmetic.binary(self.builder(op), op, self.of(op.result), *pair)]
-
-    def unary(self, op: coopmatrix.UnaryOp, splitter: Splitter) -> Results:
-        """The same on vectors."""
-        values, held = splitter.parts(op.value), self.of(op.result)
-        return [arithmetic.unary(self.builder(op), op, held, values)]
-
-    def scale(self, op: coopmatrix.ScaleOp, splitter: Splitter) -> Results:
-        """Vectors times a vector of the scalar."""
-        b, held = self.builder(op), self.of(op.result)
-        return [arithmetic.scale(b, held, splitter.parts(op.value), op.scalar)]
+    def elementwise(self, op: Operation, splitter: Splitter) -> Results:
+        """The same on vectors; of a bit cast, too: the layout is the same."""
+        b, held = self.builder(op), self.of(op.results[0])
+        operands = [
+            splitter.parts(x) if isinstance(x.type, MatrixType) else held.splat(b, x)
+            for x in op.operands
+        ]
+        is_division = isinstance(op, coopmatrix.DivOp | coopmatrix.RemOp)
+        if is_division and is_integer(held.element):
+            operands[1] = elements.divisors(b, held, operands[1])
+        vectors = zip(*operands, strict=True)
+        return [tuple(elementwise(b, op, each) for each in vectors)]
 
     def convert(self, op: coopmatrix.ConvertOp, splitter: Splitter) -> Results:
         """Convert the elements and change the layout, what is narrower by lane."""
@@ -230,9 +207,7 @@ class Distributor:
         steps = [False, True] if is_wider else [True, False]
         for is_element in steps:
             if is_element:
-                values = tuple(
-                    arithmetic.converted(b, x, target.element, signed) for x in values
-                )
+                values = tuple(converted(b, x, target.element, signed) for x in values)
                 source = LaneFragment(
                     source.layout, target.element, source.width, source.count
                 )
@@ -243,12 +218,6 @@ class Distributor:
                 values = _exchanged(splitter, source, values, to)
                 source = to
         return [values]
-
-    def bitcast(self, op: coopmatrix.BitcastOp, splitter: Splitter) -> Results:
-        """The same bits: width and use are the same, and so is the layout."""
-        element = self.of(op.result).element
-        values = splitter.parts(op.value)
-        return [arithmetic.bits_as(self.builder(op), values, element)]
 
     def reduce(self, op: coopmatrix.ReduceOp, splitter: Splitter) -> Results:
         """In each lane, then between lanes."""
@@ -284,7 +253,6 @@ class Distributor:
         return [(elements.extract(b, held, values, op.index),)]
 
     def insert(self, op: coopmatrix.InsertOp, splitter: Splitter) -> Results:
-        """The component replaced."""
         values, held = splitter.parts(op.matrix), self.of(op.matrix)
         b = self.builder(op)
         return [elements.insert(b, held, values, op.index, op.value)]
@@ -369,7 +337,6 @@ class DistributeCoopmatrixPass(ModulePass):
             )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decide on all of `op`, then rewrite it."""
         lanes, longest = self._lanes(op), self._longest(op)
         if (found := refusal(op, lanes, longest)) is not None:
             where, reason = found
@@ -416,7 +383,6 @@ class DistributeCoopmatrixPass(ModulePass):
         )
 
     def _longest(self, module: ModuleOp) -> int:
-        """Return the components of the longest vector."""
         if self.max_vector is not None:
             return self.max_vector
         target = simt.target_of(module)
@@ -459,6 +425,5 @@ class DistributeCoopmatrixPass(ModulePass):
 
 
 def _say(func: FuncOp, lanes: int) -> None:
-    """Say on a kernel what was decided."""
     func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
     func.attributes[coopmatrix.DISTRIBUTION] = layout.CoopmatrixAttr(CoopmatrixFamily())

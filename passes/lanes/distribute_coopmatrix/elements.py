@@ -1,27 +1,50 @@
-"""What lanes do with single elements: slots, coordinates, row slices, apply."""
+"""What lanes do with single elements: slots, coordinates, slices, apply, divisors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
-    Element,
     LaneFragment,
     digits,
     element,
+    extracted,
     for_components,
     get,
+    inserted,
     inside,
+    made,
     owner,
     put,
     shuffled,
 )
+
+
+def divisors(b: Builder, held: LaneFragment, values: Values) -> Values:
+    """Return divisors that are 1 where they are no elements.
+
+    Padding takes part in all arithmetic, as nothing reads it later; but a padding zero
+    would divide.
+    """
+    x = held.layout
+    is_full = x.components == held.width * held.count
+    if is_full and not (x.needs_mask or x.needs_row_mask):
+        return values
+    one = b.constant(held.element, 1)
+
+    def divisor(at: BoundedIndex) -> SSAValue:
+        place = element(b, x, digits(b, x, at))
+        return b.select(inside(b, x, place), get(b, held, values, at), one)
+
+    ones = (b.constant(held.type, 1),) * held.count
+    return made(b, held, divisor, ones)
 
 
 def slot(b: Builder, held: LaneFragment, index: SSAValue) -> BoundedIndex:
@@ -79,7 +102,7 @@ def extract_row_slice(
         value = shuffled(b, get(b, held, values, number), lane)
         value = b.select(wanted, value, zero)
         position = t.constant if t.part is None else b.index(t)
-        return (b.pure(_inserted, value, now[0], position),)
+        return (b.pure(inserted, value, now[0], position),)
 
     return b.loop(length, (b.constant(result, 0),), body)[0]
 
@@ -107,22 +130,13 @@ def insert_row_slice(
             wanted = b.both(within, inside(b, x, place))
             number = b.select(within, number, zero)
             if mask is not None:
-                allowed = b.pure(_extracted, mask, number)
+                allowed = b.pure(extracted, mask, number, i1)
                 wanted = b.both(wanted, allowed)
-            new = b.pure(_extracted, slice, number)
+            new = b.pure(extracted, slice, number, held.element)
             now = put(b, held, now, at, b.select(wanted, new, get(b, held, now, at)))
         return now
 
     return for_components(b, held, values, body)
-
-
-def _inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> Operation:
-    return vector.InsertOp(new, value, [at])
-
-
-def _extracted(value: SSAValue, at: SSAValue) -> Operation:
-    assert isinstance(value.type, VectorType)
-    return vector.ExtractOp(value, [at], value.type.element_type)  # pyright: ignore
 
 
 def apply(

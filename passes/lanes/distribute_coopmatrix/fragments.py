@@ -13,10 +13,8 @@ run-time mixes up the lanes' where functions that are not inlined take or return
 | 7  | vector<8>     | 2 x vector<4>  |
 | 20 | 2 x vector<16> | 5 x vector<4> |
 
-The coopmatrix layout in code: where a component is, and who has an element.
-
-The formulas of `coopc.layout.coopmatrix` on numbers that are known in part, so that
-most of them cost no operation.
+Where a component is, and who has an element, is computed by the formulas of
+`coopc.layout.coopmatrix` on bounded indices, so that most of them cost no operation.
 
 Laws (test/unit/passes/lanes/test_lane_places.py): `element` and `owner` are those of
 the layout for every lane and component; `component` undoes `digits`; `inside` is False
@@ -35,6 +33,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element
 from coopc.ir.split_values import Parts
 from coopc.layout.coopmatrix import CoopmatrixLayout
 
@@ -52,7 +51,6 @@ class Digits:
 
 
 def digits(b: Builder, x: CoopmatrixLayout, component: BoundedIndex) -> Digits:
-    """Return the digits of a component."""
     channel = b.remainder(component, x.channels)
     rest = b.divided(component, x.channels)
     w1, rest = b.remainder(rest, x.k1), b.divided(rest, x.k1)
@@ -61,19 +59,10 @@ def digits(b: Builder, x: CoopmatrixLayout, component: BoundedIndex) -> Digits:
 
 
 def component(b: Builder, x: CoopmatrixLayout, at: Digits) -> BoundedIndex:
-    """Return the component of some digits."""
     w1, w2 = b.remainder(at.block, x.k1), b.divided(at.block, x.k1)
     packed = b.add(at.step, b.times(w2, x.steps))
     packed = b.add(b.times(packed, x.k1), w1)
     return b.add(b.times(packed, x.channels), at.channel)
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A place in a matrix, maybe beyond it."""
-
-    row: BoundedIndex
-    col: BoundedIndex
 
 
 def element(b: Builder, x: CoopmatrixLayout, at: Digits) -> Element:
@@ -136,17 +125,17 @@ class LaneFragment:
 
     @property
     def type(self) -> VectorType:
-        """Of each vector."""
         return VectorType(self.element, [self.width])
 
     @property
     def parts(self) -> Parts:
-        """What a matrix becomes."""
         return Parts((self.type,) * self.count)
 
     def nothing(self, b: Builder) -> Values:
-        """Return vectors of zeros."""
         return (b.constant(self.type, 0),) * self.count
+
+    def splat(self, b: Builder, scalar: SSAValue) -> Values:
+        return (b.pure(vector.BroadcastOp, scalar, self.type),) * self.count
 
 
 def get(
@@ -201,22 +190,22 @@ def _position(b: Builder, held: LaneFragment, at: BoundedIndex) -> SSAValue | in
 def _extract(
     b: Builder, held: LaneFragment, value: SSAValue, at: BoundedIndex
 ) -> SSAValue:
-    return b.pure(_extracted, value, _position(b, held, at), held.element)
+    return b.pure(extracted, value, _position(b, held, at), held.element)
 
 
 def _insert(
     b: Builder, held: LaneFragment, value: SSAValue, at: BoundedIndex, new: SSAValue
 ) -> SSAValue:
-    return b.pure(_inserted, new, value, _position(b, held, at))
+    return b.pure(inserted, new, value, _position(b, held, at))
 
 
-def _extracted(
-    value: SSAValue, at: SSAValue | int, element: Attribute
-) -> vector.ExtractOp:
+def extracted(value: SSAValue, at: SSAValue | int, element: Attribute) -> Operation:
+    """Return the operation that reads a component of a vector."""
     return vector.ExtractOp(value, [at], element)
 
 
-def _inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> vector.InsertOp:
+def inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> Operation:
+    """Return the operation that replaces a component of a vector."""
     return vector.InsertOp(new, value, [at])
 
 

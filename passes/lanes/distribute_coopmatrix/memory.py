@@ -1,18 +1,14 @@
-"""Accesses to memory by lanes: each loads and stores what it holds of a matrix.
+"""Accesses to memory by lanes: each its own elements, or all together by blocks.
 
     %x = memref.load %memory[%p0 + row, %p1 + column]
 
 Padding is masked by the size of the matrix, never by the memref's; `checked` axes by
 the memref's.  What is not accessed is 0.
 
-Where the elements of a matrix are in memory, in code.
-
-Accesses to memory by blocks: messages that all lanes send together, as planned.
-
     %m = simt.block_read %memory[%p0, %p1] : memref<8x32xf32> -> vector<2xf32>
     %v = vector.shuffle %now, %m [0, 8, 2, 3, 4, 9, 6, 7]
 
-A message of the plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
+A message of a plan (`coopc.plan.lane_access`) starts at the element of lane 0.  Its
 components are moved to where lanes have them, by one shuffle a vector where their
 numbers are known, and one by one in loops.
 """
@@ -25,7 +21,6 @@ from functools import partial
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     MemRefType,
     StridedLayoutAttr,
@@ -35,18 +30,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
 from coopc.ir import element_access
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element, checks_of, positions_of
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
-    Element,
     LaneFragment,
     component,
     digits,
     element,
+    extracted,
     for_components,
     get,
+    inserted,
     inside,
     made,
     put,
@@ -55,7 +51,7 @@ from coopc.plan.lane_access import BlockAccess
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LaneAccess:
     """Where the elements of one matrix are in memory."""
 
     b: Builder
@@ -66,57 +62,9 @@ class Access:
         """Return whether a component is to be accessed, and its positions."""
         b, x = self.b, self.held.layout
         place = element(b, x, digits(b, x, at))
-        positions = self.positions(place)
-        return b.both(inside(b, x, place), *self.checks(positions)), positions
-
-    def positions(self, place: Element) -> Values:
-        """Return where an element is, in the coordinates of the memref."""
-        *leading, first, second = self.op.positions
-        rows, cols = self._steps(place)
-        return (*leading, self._moved(first, rows), self._moved(second, cols))
-
-    def _steps(self, place: Element) -> tuple[BoundedIndex, BoundedIndex]:
-        b = self.b
-        match self.op.layout.data:
-            case Layout.ROW_MAJOR:
-                return place.row, place.col
-            case Layout.COL_MAJOR:
-                return place.col, place.row
-            case Layout.PACKED:
-                packed = CHANNEL_BITS // self.op.matrix.element_bits
-                channel = b.remainder(place.row, packed)
-                return b.divided(place.row, packed), b.add(
-                    b.times(place.col, packed), channel
-                )
-
-    def _moved(self, position: SSAValue, by: BoundedIndex) -> SSAValue:
-        b = self.b
-        if by.constant:
-            step = b.constant(INDEX, by.constant)
-            position = b.pure(arith.AddiOp, position, step)
-        return position if by.part is None else b.pure(arith.AddiOp, position, by.part)
-
-    def checks(self, positions: Sequence[SSAValue]) -> list[SSAValue]:
-        """Return what has to hold of the positions along the axes that are checked."""
-        checked = () if self.op.checked is None else self.op.checked.data
-        axes = [Axis.ROWS, Axis.COLS]
-        if self.op.layout.data == Layout.COL_MAJOR:
-            axes.reverse()
-        rank = self.op.memory_type.get_num_dims()
-        return [
-            # A negative position is a great number without sign.
-            self.b.compare("ult", positions[dimension], self.size(dimension))
-            for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
-            if axis in checked
-        ]
-
-    def size(self, dimension: int) -> SSAValue:
-        """Return a size of the memref."""
-        size = self.op.memory_type.get_shape()[dimension]
-        if size != DYNAMIC_INDEX:
-            return self.b.constant(INDEX, size)
-        number = self.b.constant(INDEX, dimension)
-        return self.b.pure(memref.DimOp, self.op.memory, number)
+        positions = positions_of(b, self.op, place)
+        checks = checks_of(b, self.op, positions)
+        return b.both(inside(b, x, place), *checks), positions
 
 
 WRITTEN_OUT = 8
@@ -125,7 +73,7 @@ WRITTEN_OUT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class BlockMessage:
     """One block, that lanes access together."""
 
     memory: SSAValue
@@ -139,8 +87,7 @@ class Message:
     """Where lanes have the components."""
 
 
-def read_blocks(access: Access, plan: BlockAccess) -> Values:
-    """Return what a lane holds of a matrix in memory."""
+def read_blocks(access: LaneAccess, plan: BlockAccess) -> Values:
     b, held = access.b, access.held
 
     def body(run: BoundedIndex, now: Values) -> Values:
@@ -155,8 +102,7 @@ def read_blocks(access: Access, plan: BlockAccess) -> Values:
     return _for_runs(b, held, plan, held.nothing(b), body)
 
 
-def write_blocks(access: Access, plan: BlockAccess, values: Values) -> None:
-    """Write what a lane holds of a matrix to memory."""
+def write_blocks(access: LaneAccess, plan: BlockAccess, values: Values) -> None:
     b, held = access.b, access.held
 
     def body(run: BoundedIndex, now: Values) -> Values:
@@ -200,8 +146,8 @@ def _for_runs(
 
 
 def _messages(
-    access: Access, plan: BlockAccess, run: BoundedIndex
-) -> Iterator[Message]:
+    access: LaneAccess, plan: BlockAccess, run: BoundedIndex
+) -> Iterator[BlockMessage]:
     """Yield the messages of a run."""
     b, held, x = access.b, access.held, access.held.layout
     places = list(plan.places(x))
@@ -209,12 +155,12 @@ def _messages(
     for start, length in zip(plan.starts, plan.lengths, strict=True):
         block, step = places[start]
         column = b.times(b.add(run, BoundedIndex(step)), x.lanes_per_row)
-        positions = access.positions(
-            Element(BoundedIndex(block * x.block_rows), column)
+        positions = positions_of(
+            b, access.op, Element(BoundedIndex(block * x.block_rows), column)
         )
-        wanted = b.both(*access.checks(positions))
+        wanted = b.both(*checks_of(b, access.op, positions))
         if plan.joined:
-            first = access.positions(Element(BoundedIndex(), BoundedIndex()))
+            first = positions_of(b, access.op, Element(BoundedIndex(), BoundedIndex()))
             positions = (_linear(access, first, start * x.lanes),)
         numbers = [
             component(
@@ -227,10 +173,10 @@ def _messages(
             for block, step in places[start : start + length]
         ]
         type = held.element if length == 1 else VectorType(held.element, [length])
-        yield Message(memory, positions, wanted, type, numbers)
+        yield BlockMessage(memory, positions, wanted, type, numbers)
 
 
-def _joined(access: Access) -> SSAValue:
+def _joined(access: LaneAccess) -> SSAValue:
     """Return a memref as one dimension; all of it is known."""
     type = access.op.memory_type
     offset, strides = type.get_offset(), type.get_strides()
@@ -247,7 +193,7 @@ def _flattened(memory: SSAValue, offset: int, size: int, type: Attribute) -> Ope
     return memref.ReinterpretCastOp.from_dynamic(memory, [offset], [size], [1], type)
 
 
-def _linear(access: Access, positions: Values, more: int) -> SSAValue:
+def _linear(access: LaneAccess, positions: Values, more: int) -> SSAValue:
     """Return where an element is, counted in one dimension."""
     b, strides = access.b, access.op.memory_type.get_strides()
     assert strides is not None
@@ -276,7 +222,7 @@ def _put_all(
     known = [number.known for number in numbers]
     if None in known:
         for at, number in enumerate(numbers):
-            now = put(b, held, now, number, b.pure(_extracted, value, at, held.element))
+            now = put(b, held, now, number, b.pure(extracted, value, at, held.element))
         return now
     found = list(now)
     for each in range(held.count):
@@ -300,7 +246,7 @@ def _get_all(
     if None in known or len(vectors) > 2:
         found = b.constant(VectorType(held.element, [len(numbers)]), 0)
         for at, number in enumerate(numbers):
-            found = b.pure(_inserted, get(b, held, values, number), found, at)
+            found = b.pure(inserted, get(b, held, values, number), found, at)
         return found
     mask = [
         held.width * vectors.index(n // held.width) + n % held.width
@@ -330,22 +276,13 @@ def _shuffle(
     return vector.ShuffleOp(one, other, numbers, result_type=type)
 
 
-def _extracted(value: SSAValue, at: int, element: Attribute) -> Operation:
-    return vector.ExtractOp(value, [at], element)
-
-
-def _inserted(new: SSAValue, value: SSAValue, at: int) -> Operation:
-    return vector.InsertOp(new, value, [at])
-
-
 def load(
     b: Builder,
     op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp,
     held: LaneFragment,
     block: BlockAccess | None,
 ) -> Values:
-    """Return what a lane holds of a matrix in memory."""
-    access = Access(b, op, held)
+    access = LaneAccess(b, op, held)
     zero = b.constant(held.element, 0)
     if block is not None:
         return read_blocks(access, block)
@@ -366,8 +303,7 @@ def store(
     values: Values,
     block: BlockAccess | None,
 ) -> None:
-    """Write what a lane holds of a matrix to memory."""
-    access = Access(b, op, held)
+    access = LaneAccess(b, op, held)
     if block is not None:
         write_blocks(access, block, values)
         return
@@ -386,7 +322,7 @@ def update(
     b: Builder, op: coopmatrix.AtomicUpdateOp, held: LaneFragment, values: Values
 ) -> Values:
     """Update memory by what a lane holds of a matrix; return what was there."""
-    access = Access(b, op, held)
+    access = LaneAccess(b, op, held)
     zero = b.constant(held.element, 0)
 
     def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:

@@ -1,4 +1,4 @@
-"""`mul_add` by lanes: each computes what it holds of the result, from broadcasts.
+"""Products and reductions by lanes: each computes what it holds of the result.
 
 For M >= S lanes are rows.  Lane p has row p of a, so that the step k of
 
@@ -12,9 +12,8 @@ Floats are added up in f32, in f64 if any of the four types is f64, by ascending
 c on, and rounded at the end.  Integers are added up in the type of the result; then c
 is added, and only this may saturate.
 
-Reductions of matrices: in each lane, then between lanes by butterflies.
-
-Lane reads lane xor 1, 2, 4, ..: those that have elements of the same row or column.
+A reduction is done in each lane, then between lanes by butterflies: a lane reads lane
+xor 1, 2, 4, ..., those that have elements of the same row or column.
 """
 
 from __future__ import annotations
@@ -35,12 +34,7 @@ from coopc.dialects.narrow import is_integer
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.passes.lanes.distribute_coopmatrix.arithmetic import (
-    Make,
-    converted,
-    neutral,
-    reduction,
-)
+from coopc.passes.coopmatrix.elementwise import Make, converted, neutral, reduction
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
@@ -63,10 +57,8 @@ def reduced(
     target: LaneFragment,
 ) -> Values:
     """Return each row, or each column, of a matrix reduced to one element."""
-    signed, kind = op.signed is not None, op.kind.data
-    make = reduction(kind, held.element, signed)
-    nothing = b.constant(held.element, neutral(kind, held.element, signed))
-    x = held.layout
+    make, x = reduction(op), held.layout
+    nothing = b.constant(held.element, neutral(op))
 
     def own(at: Digits) -> SSAValue:
         """A component of this lane; what changes nothing where it is padding."""
@@ -170,7 +162,7 @@ def _chosen(
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class LaneProduct:
     """A multiplication: what decides on its function."""
 
     a: LaneFragment
@@ -204,7 +196,7 @@ class Product:
 
 
 def multiply_add(
-    b: Builder, product: Product, x: Values, y: Values, z: Values
+    b: Builder, product: LaneProduct, x: Values, y: Values, z: Values
 ) -> Values:
     """Return x y + z."""
     held = product.result
@@ -232,14 +224,14 @@ def multiply_add(
     return for_components(b, held, held.nothing(b), body)
 
 
-def _start(b: Builder, product: Product, z: Values, at: BoundedIndex) -> SSAValue:
+def _start(b: Builder, product: LaneProduct, z: Values, at: BoundedIndex) -> SSAValue:
     if is_integer(product.result.element):
         return b.constant(product.sum_type, 0)
     return converted(b, get(b, product.c, z, at), product.sum_type, signed=True)
 
 
 def _added(
-    b: Builder, product: Product, total: SSAValue, x: SSAValue, y: SSAValue
+    b: Builder, product: LaneProduct, total: SSAValue, x: SSAValue, y: SSAValue
 ) -> SSAValue:
     if is_integer(product.sum_type):
         return b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, x, y))
@@ -258,7 +250,7 @@ _CONTRACT = FastMathFlag.ALLOW_CONTRACT
 
 
 def _a(
-    b: Builder, product: Product, x: Values, at: BoundedIndex, k: BoundedIndex
+    b: Builder, product: LaneProduct, x: Values, at: BoundedIndex, k: BoundedIndex
 ) -> SSAValue:
     """Return a(row, k), row that of a component of the result."""
     held, layout = product.a, product.a.layout
@@ -279,7 +271,7 @@ def _a(
 
 
 def _b(
-    b: Builder, product: Product, y: Values, at: BoundedIndex, k: BoundedIndex
+    b: Builder, product: LaneProduct, y: Values, at: BoundedIndex, k: BoundedIndex
 ) -> SSAValue:
     """Return b(k, column), column that of a component of the result."""
     held, layout, result = product.b, product.b.layout, product.result.layout
@@ -322,7 +314,7 @@ def _at_most(b: Builder, number: BoundedIndex, end: int) -> BoundedIndex:
 
 
 def _end(
-    b: Builder, product: Product, total: SSAValue, z: Values, at: BoundedIndex
+    b: Builder, product: LaneProduct, total: SSAValue, z: Values, at: BoundedIndex
 ) -> SSAValue:
     """Return a sum as an element of the result; of integers with c added."""
     type = product.result.element

@@ -1,6 +1,6 @@
 """What is known of a program before its matrices are spread over lanes.
 
-Who holds them: how many lanes, and why not; what is known of each access to memory.
+Which operations lanes cannot do, and why; what is known of each access to memory.
 Nothing is changed here.
 """
 
@@ -23,7 +23,7 @@ from coopc.dialects.coopmatrix import Axis, Layout, MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_memref
-from coopc.ir.control_flow import has_matrices, why_not_structured
+from coopc.ir.control_flow import block_arguments, has_matrices, why_not_structured
 from coopc.ir.element_access import why_no_view
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.matrix_size import why_too_large
@@ -48,8 +48,8 @@ def refusal(module: ModuleOp, lanes: int, longest: int) -> tuple[Operation, str]
     for op in module.walk():
         if isinstance(op, FuncOp) and (reason := _why_not_kernel(op, lanes)):
             return op, reason
-        types = [value.type for value in (*op.operands, *op.results)]
-        types += [x.type for r in op.regions for block in r.blocks for x in block.args]
+        values = (*op.operands, *op.results, *block_arguments(op))
+        types = [value.type for value in values]
         for attr in (*types, *op.properties.values()):
             if isinstance(attr, MatrixType) and (
                 reason := _why_not_type(attr) or _why_not_held(attr, lanes, longest)
@@ -61,7 +61,6 @@ def refusal(module: ModuleOp, lanes: int, longest: int) -> tuple[Operation, str]
 
 
 def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
-    """Say why a function does not fit."""
     if has_matrices(func, {}) and (reason := why_not_structured(func)):
         return reason
     found = func.attributes.get(coopmatrix.DISTRIBUTION)
@@ -87,7 +86,6 @@ def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
 
 
 def _why_not_type(type: MatrixType) -> str | None:
-    """Say why lanes cannot hold matrices of a type."""
     if not type.is_static:
         names = ", ".join(f"@{name}" for name in type.names)
         return (
@@ -114,7 +112,6 @@ def _why_not_held(type: MatrixType, lanes: int, longest: int) -> str | None:
 
 
 def _why_not_op(op: Operation) -> str | None:
-    """Say why an operation has no form for lanes."""
     if isinstance(op, coopmatrix.SpecConstantOp):
         return None
     if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
@@ -135,7 +132,6 @@ def _why_not_op(op: Operation) -> str | None:
 
 
 def _why_no_slot(op: Operation, lanes: int) -> str | None:
-    """Say why a lane has no such slot of a matrix."""
     if not isinstance(op, coopmatrix.ExtractOp | coopmatrix.InsertOp):
         return None
     slot, type = constant_number(op.index), coopmatrix.matrix_type(op.matrix)

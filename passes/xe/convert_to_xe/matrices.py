@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import repeat
 from typing import Any, TypeAlias
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Operation, SSAValue
 
 from coopc.device import Device
@@ -25,9 +26,7 @@ from coopc.ir import element_access
 from coopc.ir.builder import Builder, Built
 from coopc.ir.split_values import Rule, Splitter
 from coopc.ir.transaction import Refused
-from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.passes.lanes.distribute_coopmatrix import arithmetic
-from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
+from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_value
 from coopc.passes.xe.channel_plans import ChannelPlan
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMessages,
@@ -46,11 +45,9 @@ from coopc.passes.xe.convert_to_xe.matrix_memory import (
 )
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.vectors import gathered, packed, unpacked
-from coopc.passes.xe.register_layout import precision_of, sources
+from coopc.passes.xe.register_layout import RegisterLayout, precision_of, sources
 
 Results: TypeAlias = Sequence[Sequence[SSAValue]]
-Change: TypeAlias = Callable[[Builder, LaneFragment, tuple[SSAValue, ...]], Any]
-"""From vectors of elements to those of a result of the same type."""
 
 CACHES = {
     1: xe.CacheAttr.of(xe.CacheControl.CACHED, xe.CacheControl.CACHED),
@@ -58,14 +55,6 @@ CACHES = {
 }
 """What is filled by a prefetch for a level: from there on outwards.  There is no third
 level, and a hint for it is ignored."""
-
-
-def held_of(tiling: DpasTiling) -> LaneFragment:
-    """Return what a lane holds, as lanes' arithmetic knows it: no padding."""
-    registers = tiling.registers
-    full = CoopmatrixLayout.of(tiling.lanes, registers.run, 32, "acc", tiling.lanes)
-    count = registers.run // registers.length
-    return LaneFragment(full, registers.element, registers.length, count)
 
 
 def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
@@ -76,6 +65,12 @@ def precision(tiling: DpasTiling, signed: bool) -> xe.Precision | None:
     if found is xe.Precision.S8 and not signed:
         return xe.Precision.U8
     return found
+
+
+def splat(b: Builder, registers: RegisterLayout, scalar: SSAValue) -> SSAValue:
+    """Return a vector of one number, as lanes hold vectors of elements."""
+    type = VectorType(registers.element, [registers.length])
+    return b.pure(BroadcastOp, scalar, type)
 
 
 @dataclass(slots=True)
@@ -105,15 +100,12 @@ class MatrixRules:
             coopmatrix.AtomicMinOp: self.update,
             coopmatrix.FillOp: self.fill,
             coopmatrix.MulAddOp: self.mul_add,
-            coopmatrix.ScaleOp: self.scale,
             coopmatrix.ConvertOp: self.convert,
             coopmatrix.BitcastOp: self.bitcast,
         }
         for op in coopmatrix.OPERATIONS:
-            if issubclass(op, coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp):
-                table[op] = self.binary
-            elif issubclass(op, coopmatrix.UnaryOp):
-                table[op] = self.unary
+            if issubclass(op, coopmatrix.ElementwiseOp):
+                table[op] = self.elementwise
         return dict(table)
 
     def tiling(self, type: MatrixType, op: Operation) -> DpasTiling:
@@ -198,16 +190,14 @@ class MatrixRules:
 
     def fill(self, op: coopmatrix.FillOp, s: Splitter) -> Results:
         """The number, converted, in every component."""
-        b, tiling, value = self.builder(op), self.of(op.result), op.value
-        if is_memref(value.type):
-            value = b.effect(memref.LoadOp.get(value, [])).results[0]
-        elif op.is_pointer:
-            raise Refused(op, f"expected a memref to fill from, got {value.type}")
-        held = held_of(tiling)
-        scalar = arithmetic.converted(b, value, held.element, signed=True)
-        vector = arithmetic.splat(b, held, scalar)
-        (tile,) = packed(b, tiling.registers, [vector] * held.count)
-        return [(tile,) * tiling.registers.pieces]
+        if op.is_pointer and not is_memref(op.value.type):
+            what = f"expected a memref to fill from, got {op.value.type}"
+            raise Refused(op, what)
+        b, registers = self.builder(op), self.of(op.result).registers
+        vector = splat(b, registers, fill_value(b, op))
+        count = registers.run // registers.length
+        (tile,) = packed(b, registers, [vector] * count)
+        return [(tile,) * registers.pieces]
 
     def mul_add(self, op: coopmatrix.MulAddOp, s: Splitter) -> Results:
         """A run of DPAS."""
@@ -251,33 +241,17 @@ class MatrixRules:
             raise Refused(op, f"expected a c of {names}, which DPAS adds to, got {c}")
         return x, y
 
-    def _elementwise(self, value: SSAValue, s: Splitter, change: Change) -> Results:
-        """Change the elements of a matrix, vector by vector."""
-        tiling, b = self.of(value), self.builder(s.op)
-        vectors = tuple(unpacked(b, tiling.registers, s.parts(value)))
-        return [packed(b, tiling.registers, change(b, held_of(tiling), vectors))]
-
-    def binary(
-        self, op: coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp, s: Splitter
-    ) -> Results:
-        """The same on vectors."""
-        registers, b = self.of(op.rhs).registers, self.builder(op)
-        other = tuple(unpacked(b, registers, s.parts(op.rhs)))
-        return self._elementwise(
-            op.lhs, s, lambda b, held, x: arithmetic.binary(b, op, held, x, other)
+    def elementwise(self, op: Operation, s: Splitter) -> Results:
+        """The same on vectors of elements."""
+        b, registers = self.builder(op), self.of(op.results[0]).registers
+        operands = (
+            unpacked(b, registers, s.parts(x))
+            if isinstance(x.type, MatrixType)
+            else repeat(splat(b, registers, x))
+            for x in op.operands
         )
-
-    def unary(self, op: coopmatrix.UnaryOp, s: Splitter) -> Results:
-        """The same on vectors."""
-        return self._elementwise(
-            op.value, s, lambda b, held, x: arithmetic.unary(b, op, held, x)
-        )
-
-    def scale(self, op: coopmatrix.ScaleOp, s: Splitter) -> Results:
-        """Vectors times a vector of the scalar."""
-        return self._elementwise(
-            op.value, s, lambda b, held, x: arithmetic.scale(b, held, x, op.scalar)
-        )
+        vectors = zip(*operands, strict=False)
+        return [packed(b, registers, [elementwise(b, op, each) for each in vectors])]
 
     def convert(self, op: coopmatrix.ConvertOp, s: Splitter) -> Results:
         """Convert the elements, then put them where the other use has them."""
@@ -292,7 +266,7 @@ class MatrixRules:
             )
         b, signed = self.builder(op), op.signed is not None
         vectors = [
-            arithmetic.converted(b, x, target.element, signed)
+            converted(b, x, target.element, signed)
             for x in unpacked(b, source, s.parts(op.value))
         ]
         return [packed(b, target, gathered(b, vectors, wanted, target.length))]
@@ -302,6 +276,4 @@ class MatrixRules:
         source, target = self.of(op.value).registers, self.of(op.result).registers
         b = self.builder(op)
         vectors = unpacked(b, source, s.parts(op.value))
-        found = arithmetic.bits_as(b, vectors, target.element)
-        assert all(isinstance(x.type, VectorType) for x in found), op
-        return [packed(b, target, found)]
+        return [packed(b, target, [elementwise(b, op, (x,)) for x in vectors])]

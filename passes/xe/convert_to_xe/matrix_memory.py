@@ -13,12 +13,11 @@ where a matrix lies in tiles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
-from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     MemRefType,
@@ -31,10 +30,11 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from coopc.device import BlockIO, Device
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout, MatrixType
+from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.element_access import Element, checks_of, positions_of
 from coopc.ir.facts import ValueFacts
 from coopc.layout.linear import LinearLayout
 from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
@@ -415,46 +415,6 @@ def strides_of(b: Builder, memory: SSAValue) -> list[Polynomial]:
     return found
 
 
-def positions_of(
-    b: Builder, op: coopmatrix.AccessOp, row: BoundedIndex, col: BoundedIndex
-) -> Values:
-    """Return where an element is, in the coordinates of the memref."""
-    *leading, first, second = op.positions
-    match op.layout.data:
-        case Layout.ROW_MAJOR:
-            outer, inner = row, col
-        case Layout.COL_MAJOR:
-            outer, inner = col, row
-        case Layout.PACKED:
-            count = CHANNEL_BITS // op.matrix.element_bits
-            outer = b.divided(row, count)
-            inner = b.add(b.times(col, count), b.remainder(row, count))
-    return (*leading, _moved(b, first, outer), _moved(b, second, inner))
-
-
-def _moved(b: Builder, position: SSAValue, by: BoundedIndex) -> SSAValue:
-    if by.constant:
-        position = b.pure(AddiOp, position, b.constant(INDEX, by.constant))
-    return position if by.part is None else b.pure(AddiOp, position, by.part)
-
-
-def checks(
-    b: Builder, op: coopmatrix.AccessOp, positions: Sequence[SSAValue]
-) -> list[SSAValue]:
-    """Return what has to hold of the positions along the axes that are checked."""
-    checked = () if op.checked is None else op.checked.data
-    axes = [Axis.ROWS, Axis.COLS]
-    if op.layout.data == Layout.COL_MAJOR:
-        axes.reverse()
-    rank = op.memory_type.get_num_dims()
-    return [
-        # A negative position is a great number without sign.
-        b.compare("ult", positions[dimension], size_of(b, op.memory, dimension))
-        for axis, dimension in zip(axes, (rank - 2, rank - 1), strict=True)
-        if axis in checked
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class MatrixPlaces:
     """Where the elements of a matrix are, each at an address of its own.
@@ -481,8 +441,8 @@ class MatrixPlaces:
             self._coordinate(b, dimension, start)
             for dimension, start in enumerate(registers.coordinates[number])
         ]
-        positions = positions_of(b, self.op, *place)
-        return b.both(*checks(b, self.op, positions)), positions
+        positions = positions_of(b, self.op, Element(*place))
+        return b.both(*checks_of(b, self.op, positions)), positions
 
     def _coordinate(self, b: Builder, dimension: int, start: int) -> BoundedIndex:
         found = BoundedIndex(start)

@@ -7,8 +7,7 @@ func.func @element_loop(%x: !coopmatrix.matrix<8x8xf32, acc>) -> !coopmatrix.mat
   // CHECK:      coopmatrix.length !coopmatrix.matrix<8x8xf32, acc> : index
   // CHECK:      scf.for %{{.*}} iter_args(%[[M:.*]] = %x) -> (!coopmatrix.matrix<8x8xf32, acc>) {
   // CHECK-NEXT:   %[[A:.*]] = coopmatrix.extract %x[%[[I:.*]]]
-  // CHECK-NEXT:   %[[B:.*]] = coopmatrix.extract %x[%[[I]]]
-  // CHECK-NEXT:   %[[C:.*]] = arith.maxnumf %[[A]], %[[B]]
+  // CHECK-NEXT:   %[[C:.*]] = arith.maxnumf %[[A]], %[[A]]
   // CHECK-NEXT:   coopmatrix.insert %[[C]], %[[M]][%[[I]]]
   %y = coopmatrix.max %x, %x : !coopmatrix.matrix<8x8xf32, acc>
   func.return %y : !coopmatrix.matrix<8x8xf32, acc>
@@ -123,8 +122,9 @@ func.func @row_slices(%x: !coopmatrix.matrix<8x8xf32, acc>, %i: index, %mask: ve
   // CHECK:         vector.insert {{.*}} [0]
   // CHECK:         vector.insert {{.*}} [1]
   %v = coopmatrix.extract_row_slice %x[%i] : !coopmatrix.matrix<8x8xf32, acc> -> vector<2xf32>
-  // CHECK:         %[[FIRST:.*]] = arith.cmpi eq, %[[LANE]]
-  // CHECK:         simt.barrier subgroup
+  // CHECK:         coopmatrix.store %x, %[[S]]
+  // CHECK-NEXT:    simt.barrier subgroup
+  // CHECK-NEXT:    %[[FIRST:.*]] = arith.cmpi eq, %[[LANE]]
   // CHECK-NEXT:    scf.if %[[FIRST]] {
   // CHECK:           %[[BIT:.*]] = vector.extract %mask[0]
   // CHECK-NEXT:      arith.andi %{{.*}}, %[[BIT]] : i1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.passes.coopmatrix.split_coopmatrix.tiling import (
+from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
     Constraint,
     UnionFind,
     choose,

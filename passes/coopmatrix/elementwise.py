@@ -1,0 +1,274 @@
+"""What operations on matrices do to elements: the one table, for every engine.
+
+    coopmatrix.max %x, %y signed      arith.maxsi %e, %f
+
+An engine takes matrices apart, gives an element of each (or a vector of elements) to
+`elementwise`, and puts the results together.  Where the elements are is its own matter.
+
+| operation                | of floats           | of integers                       |
+|--------------------------|---------------------|-----------------------------------|
+| add, sub, mul, scale     | that of `arith`     | that of `arith`                   |
+| div, rem                 | `divf`, `llvm.frem` | of signed or of unsigned numbers  |
+| min, max                 | take the number of a number and a NaN | the same        |
+| neg, abs, not            | `negf`, `absf`      | 0 - x, `absi`, x xor -1           |
+| and, or, xor, shl, shr   |                     | `shr` of signed numbers or not    |
+| convert                  | f16 to bf16 and back by way of f32 | extended by the sign |
+| apply                    | its body            | its body                          |
+
+`rem` has the sign of the dividend, as in `coopc.sim`.
+"""
+
+from __future__ import annotations
+
+import math as numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import arith, math, memref
+from xdsl.dialects.arith import SelectOp
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    f32,
+    i64,
+)
+from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType, Reduction, matrix_type
+from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.shaped_arith import element_of, shaped
+from coopc.ir.builder import INDEX, Builder, Values
+
+Make = Callable[..., Operation]
+
+_BINARY: dict[type[Operation], tuple[Make | None, Make, Make]] = {
+    # of floats, of signed integers, of unsigned ones
+    coopmatrix.AddOp: (arith.AddfOp, arith.AddiOp, arith.AddiOp),
+    coopmatrix.SubOp: (arith.SubfOp, arith.SubiOp, arith.SubiOp),
+    coopmatrix.MulOp: (arith.MulfOp, arith.MuliOp, arith.MuliOp),
+    coopmatrix.ScaleOp: (arith.MulfOp, arith.MuliOp, arith.MuliOp),
+    coopmatrix.DivOp: (arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
+    coopmatrix.RemOp: (None, arith.RemSIOp, arith.RemUIOp),
+    coopmatrix.MinOp: (arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
+    coopmatrix.MaxOp: (arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
+    coopmatrix.AndOp: (None, arith.AndIOp, arith.AndIOp),
+    coopmatrix.OrOp: (None, arith.OrIOp, arith.OrIOp),
+    coopmatrix.XorOp: (None, arith.XOrIOp, arith.XOrIOp),
+    coopmatrix.ShlOp: (None, arith.ShLIOp, arith.ShLIOp),
+    coopmatrix.ShrOp: (None, arith.ShRSIOp, arith.ShRUIOp),
+}
+
+_REDUCTIONS: dict[Reduction, type[Operation]] = {
+    Reduction.ADD: coopmatrix.AddOp,
+    Reduction.MAX: coopmatrix.MaxOp,
+    Reduction.MIN: coopmatrix.MinOp,
+}
+
+
+def elementwise(
+    b: Builder, op: Operation, values: Sequence[SSAValue], place: Values = ()
+) -> SSAValue:
+    """Return what an operation does to an element.
+
+    Args:
+        b: the builder.
+        op: an operation of the table, or `arith.select` of matrices.
+        values: for each operand an element, or a vector of elements; a scalar operand
+            as it is, or a vector of it.
+        place: row and column of the element, for `apply`, whose body is copied.
+    """
+    match op:
+        case coopmatrix.ApplyOp():
+            return _copied(b, op.body.block, (*place, *values))
+        case coopmatrix.ConvertOp():
+            target = matrix_type(op.result).element_type
+            return converted(b, values[0], target, op.signed is not None)
+        case coopmatrix.BitcastOp():
+            type = shaped(values[0].type, matrix_type(op.result).element_type)
+            same = values[0].type == type
+            return values[0] if same else b.pure(arith.BitcastOp, values[0], type)
+        case SelectOp():
+            return b.pure(SelectOp, *values)
+        case coopmatrix.UnaryOp():
+            return _unary(b, op, values[0])
+        case _:
+            signed = isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
+            element = element_of(values[0].type)
+            return b.pure(_binary(op.__class__, element, signed), *values)
+
+
+def _binary(op: type[Operation], element: Attribute, signed: bool) -> Make:
+    of_floats, of_signed, of_unsigned = _BINARY[op]
+    if is_integer(element):
+        return of_signed if signed else of_unsigned
+    if op is coopmatrix.RemOp:
+        # `arith.remf` is not in xDSL 0.74.  Imported where it is needed: it is large.
+        from xdsl.dialects.llvm import FRemOp
+
+        return FRemOp
+    assert of_floats is not None, op
+    return of_floats
+
+
+def _unary(b: Builder, op: coopmatrix.UnaryOp, x: SSAValue) -> SSAValue:
+    whole = is_integer(element_of(x.type))
+    match op:
+        case coopmatrix.NegOp() if whole:
+            return b.pure(arith.SubiOp, b.constant(x.type, 0), x)
+        case coopmatrix.NegOp():
+            return b.pure(arith.NegfOp, x)
+        case coopmatrix.AbsOp():
+            return b.pure(math.AbsIOp if whole else math.AbsFOp, x)
+        case _:
+            assert isinstance(op, coopmatrix.NotOp), op
+            return b.pure(arith.XOrIOp, x, b.constant(x.type, -1))
+
+
+def _copied(b: Builder, body: Block, arguments: Sequence[SSAValue]) -> SSAValue:
+    """Copy the body of an `apply`, and return what it yields."""
+    found: dict[SSAValue, SSAValue] = dict(zip(body.args, arguments, strict=True))
+    for inner in body.ops:
+        if isinstance(inner, coopmatrix.YieldOp):
+            return found.get(inner.value, inner.value)
+        b.effect(inner.clone(found)).location = inner.location
+    raise AssertionError(body)
+
+
+# Reductions
+
+
+def reduction(op: coopmatrix.ReduceOp) -> Make:
+    element = matrix_type(op.value).element_type
+    return _binary(_REDUCTIONS[op.kind.data], element, op.signed is not None)
+
+
+def neutral(op: coopmatrix.ReduceOp) -> float:
+    """Return the number that changes no other one in a reduction."""
+    element, kind = matrix_type(op.value).element_type, op.kind.data
+    if not is_integer(element):
+        # -0 + -0 is -0; of a number and a NaN, the extremes take the number.
+        return -0.0 if kind == Reduction.ADD else float("nan")
+    bits, signed = element.width.data, op.signed is not None
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, -1)
+    return {Reduction.ADD: 0, Reduction.MAX: low, Reduction.MIN: high}[kind]
+
+
+# Conversions
+
+
+def converted(b: Builder, value: SSAValue, target: Attribute, signed: bool) -> SSAValue:
+    """Return a number, or a vector of numbers, as one of another type.
+
+    Args:
+        b: the builder.
+        value: numbers; an index counts as i64.
+        target: the type of one of them.
+        signed: whether integers are, those of the value or else of the target.
+    """
+    source = element_of(value.type)
+    if isinstance(source, IndexType):
+        value = b.pure(arith.IndexCastOp, value, shaped(value.type, i64))
+        source = i64
+    if source == target:
+        return value
+    for to, make in _conversions(source, target, signed):
+        value = b.pure(make, value, shaped(value.type, to))
+    return value
+
+
+def _conversions(
+    source: Attribute, target: Attribute, signed: bool
+) -> list[tuple[Attribute, Make]]:
+    """Return the conversions on the way from a type to another."""
+    match is_integer(source), is_integer(target):
+        case True, False:
+            return [(target, arith.SIToFPOp if signed else arith.UIToFPOp)]
+        case False, True:
+            return [(target, arith.FPToSIOp if signed else arith.FPToUIOp)]
+        case False, False if _is_half(source) and _is_half(target):
+            return [(f32, arith.ExtFOp), (target, arith.TruncFOp)]
+        case is_whole, _:
+            longer: Make = arith.ExtSIOp if signed else arith.ExtUIOp
+            if not is_whole:
+                longer = arith.ExtFOp
+            shorter: Make = arith.TruncIOp if is_whole else arith.TruncFOp
+            return [(target, longer if _bits(target) > _bits(source) else shorter)]
+
+
+def _is_half(type: Attribute) -> bool:
+    return isinstance(type, Float16Type | BFloat16Type)
+
+
+def _bits(type: Any) -> int:
+    return type.bitwidth
+
+
+# Fills, and the elements that a work-item owns
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Whether a value is a constant +0, of any type; -0.0 is none.
+
+    >>> is_zero(arith.ConstantOp(FloatAttr(0.0, f32)).result)
+    True
+    >>> is_zero(arith.ConstantOp(FloatAttr(-0.0, f32)).result)
+    False
+    """
+    if not isinstance(owner := value.owner, arith.ConstantOp):
+        return False
+    match owner.value:
+        case IntegerAttr(value=number):
+            return number.data == 0
+        case FloatAttr(value=number):
+            return number.data == 0 and numbers.copysign(1.0, number.data) > 0
+        case _:
+            return False
+
+
+def fill_value(b: Builder, op: coopmatrix.FillOp) -> SSAValue:
+    """Return the number that a matrix is filled with; what a memref points to."""
+    value = op.value
+    if is_memref(value.type):
+        value = b.effect(memref.LoadOp.get(value, [])).results[0]
+    return converted(b, value, matrix_type(op.result).element_type, signed=True)
+
+
+def filled(b: Builder, type: MatrixType, value: SSAValue) -> SSAValue:
+    """Return a matrix of a number in every slot, over zeros: any distribution has it.
+
+    %n = coopmatrix.length M
+    %m = scf.for %i = 0 to %n step 1 iter_args(%it = %zero) {
+      scf.yield (coopmatrix.insert %value, %it[%i]) }
+    """
+    zero = b.constant(type.element_type, 0)
+    start = b.effect(coopmatrix.FillOp(zero, type)).results[0]
+    start.name_hint = "zero"
+    return over_slots(b, start, lambda i, it: b.pure(coopmatrix.InsertOp, value, it, i))
+
+
+def over_slots(
+    b: Builder, start: SSAValue, body: Callable[[SSAValue, SSAValue], SSAValue]
+) -> SSAValue:
+    """Return a matrix that a loop over the slots of a work-item makes of another.
+
+    Args:
+        b: the builder.
+        start: the matrix that the loop begins with.
+        body: from a slot and the matrix so far to the matrix with that slot replaced.
+    """
+    type = start.type
+    first, step = b.constant(INDEX, 0), b.constant(INDEX, 1)
+    length = b.pure(coopmatrix.LengthOp, type)
+    length.name_hint = "length"
+    block = Block(arg_types=[INDEX, type])
+    loop = b.effect(ForOp(first, length, step, [start], block))
+    index, carried = block.args
+    index.name_hint, carried.name_hint = "i", "it"
+    with b.inside(block):
+        b.effect(YieldOp(body(index, carried)))
+    return loop.results[0]
