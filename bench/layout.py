@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from bench.harness import Row, command, seconds
-from coopc.layout.algebra import invert
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encodings import DotOperandEncoding
-from coopc.layout.linear import LinearLayout
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
+from coopc.layout.linear import LinearLayout, invert
 
 A = DotOperandEncoding(0, DpasEncoding(8, 8, 16, 2, 16, (8, 4), (4, 2)), 1)
 """Of 256 x 32 elements over 32 subgroups of 16 lanes, in 64 registers."""

@@ -28,13 +28,14 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from coopc.diagnostic import near_match
 from coopc.dialects.layout import list_text, parse_basis, parse_list
 from coopc.dialects.tt.types import encoding_in, linear
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encoding import Bases, Encoding, cga_bases
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import (
+    Bases,
     BlockedEncoding,
-    DotOperandEncoding,
+    Encoding,
     LinearEncoding,
     SliceEncoding,
+    cga_bases,
 )
 from coopc.layout.linear import LinearLayout
 

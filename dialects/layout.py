@@ -31,6 +31,7 @@ from xdsl.printer import Printer
 from coopc.diagnostic import near_match
 from coopc.dialects.definitions import dialect_of
 from coopc.layout.coopmatrix import CoopmatrixLayout
+from coopc.layout.distribution import RowSlices
 from coopc.layout.family import (
     RULES,
     CoopmatrixFamily,
@@ -40,7 +41,6 @@ from coopc.layout.family import (
     Rule,
 )
 from coopc.layout.linear import LinearLayout
-from coopc.layout.row_slice import RowSlices
 from coopc.layout.strided import Digit, StridedLayout
 
 Item = TypeVar("Item")

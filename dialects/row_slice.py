@@ -1,7 +1,7 @@
 """The `row_slice` dialect: matrices as slices of as many elements as there are lanes.
 
 Row slice i of a matrix is elements i * S .. i * S + S - 1 in row-major order, S the
-lanes that share the matrix; it belongs to all of them: see `coopc.layout.row_slice`.
+lanes that share the matrix; it belongs to all of them: see `coopc.layout.distribution`.
 A *token* stands for one row slice.  The operations have two forms:
 
 | form    | who runs them                 | an element is                         |

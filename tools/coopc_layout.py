@@ -24,10 +24,10 @@ from xdsl.ir import Attribute
 from coopc import device as devices
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
-from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
-from coopc.layout.encoding import Encoding
-from coopc.layout.encodings import DotOperandEncoding
+from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
+from coopc.layout.encodings import Encoding
 from coopc.layout.linear import LinearLayout
+from coopc.layout.show import Comparison, comparison_text
 from coopc.source import read_source
 from coopc.tools.driver import (
     ArgumentParser,
@@ -329,8 +329,6 @@ class Show:
             return subject_of(layout, shape, lanes, name)
 
     def compare(self, subjects: Sequence[Subject]) -> None:
-        from coopc.layout.comparison import Comparison, comparison_text
-
         a, b = subjects
         if self.format in ("svg", "png"):
             write_output(self.args.output, self.drawn(subjects, self.format))

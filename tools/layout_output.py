@@ -32,16 +32,18 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from coopc.layout.draw import hardware_view, tensor_view, work_item_table
-from coopc.layout.exchange import ABSENT, Shuffle
+from coopc.layout.exchange import ABSENT, ExchangePlan, Shuffle, Step
+from coopc.layout.family import linear_of
 from coopc.layout.linear import LinearLayout
+from coopc.layout.show import (
+    Comparison,
+    hardware_view,
+    tensor_view,
+    work_item_table,
+)
 from coopc.tools.layout_subjects import Subject
-
-if TYPE_CHECKING:
-    from coopc.layout.comparison import Comparison
-    from coopc.layout.exchange import ExchangePlan, Step
 
 Format: TypeAlias = Literal["table", "json", "bases", "svg", "png"]
 FORMATS: tuple[Format, ...] = ("table", "json", "bases", "svg", "png")
@@ -79,8 +81,6 @@ def bases(subject: Subject) -> str:
 def _linear(subject: Subject) -> LinearLayout:
     if isinstance(subject.layout, LinearLayout):
         return subject.layout
-    from coopc.layout.family import linear_of
-
     return linear_of(subject.layout)
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from typing_extensions import TypeIs
 from xdsl.context import Context
@@ -18,19 +17,15 @@ from coopc.diagnostic import CompileError, Diagnostic, Kind, Place, near_match
 from coopc.dialects.layout import rule_in
 from coopc.explain import of_parser
 from coopc.layout.distribution import Distribution
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encoding import Encoding
-from coopc.layout.encodings import DotOperandEncoding
-from coopc.layout.family import Family, Matrix, Rule, check_channel, distribution
-from coopc.layout.linear import LinearLayout
-from coopc.layout.linear_distribution import LinearDistribution
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
+from coopc.layout.encodings import Encoding
+from coopc.layout.family import Family, MatrixSpec, Rule, check_channel, distribution
+from coopc.layout.linear import LinearDistribution, LinearLayout
+from coopc.layout.show import Placement
 from coopc.layout.strided import StridedDistribution, StridedLayout
 from coopc.parsing import LocatedParser
 from coopc.source import Source
 from coopc.universe import COOPC_UNIVERSE
-
-if TYPE_CHECKING:
-    from coopc.layout.placement import Placement
 
 DEFAULT_LANES = 16
 """The lanes of a subgroup where neither the layout nor the user says."""
@@ -66,8 +61,6 @@ class Subject:
         return lanes_of(self.layout)
 
     def placement(self) -> Placement:
-        from coopc.layout.placement import Placement
-
         if isinstance(self.layout, LinearLayout):
             return Placement.of_linear(self.layout)
         return Placement.of_distribution(self.layout)
@@ -228,7 +221,7 @@ def _laid_out(
             return _of_tensor(rule, shape, bits, lanes)
         if len(shape) != 2:
             raise ValueError(f"expected a tensor of rank 2, got {len(shape)} in {type}")
-        matrix = Matrix(*shape, bits or 32, "none")
+        matrix = MatrixSpec(*shape, bits or 32, "none")
     else:
         matrix = _matrix(type)
     if isinstance(rule, Family):
@@ -279,7 +272,7 @@ def _check_lanes(layout: LinearLayout | Distribution, lanes: int | None) -> None
         raise ValueError(f"expected {has} lanes, as the layout has, got {lanes}")
 
 
-def _matrix(type: Attribute) -> Matrix:
+def _matrix(type: Attribute) -> MatrixSpec:
     from coopc.dialects.coopmatrix.elements import matrix_of
     from coopc.dialects.coopmatrix.types import MatrixType
 

@@ -24,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.syntax_printer import SyntaxPrinter
 from xdsl.targets.mlir import MLIRTarget
 
-from coopc.layout.encoding import Encoding
+from coopc.layout.encodings import Encoding
 
 ALIASED_DIALECTS = ("layout", "ttg", "ttig")
 """The dialects whose attributes may be long, and are then printed as aliases."""

@@ -172,7 +172,6 @@ class CoopmatrixLayout(Distribution):
         return self.padded_rows > self.rows
 
     def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
-        """See `Distribution`."""
         channel, rest = component % self.channels, component // self.channels
         w1, rest = rest % self.k1, rest // self.k1
         u, w2 = rest % self.steps, rest // self.steps

@@ -26,6 +26,9 @@ A tensor is made of such tiles: `rep_cluster` of them per subgroup, then the sub
 (A and B along K first, C along N first), then the batch.  A cluster or a grid of
 subgroups larger than the tensor broadcasts.
 
+`ttg.dot_op` is operand A or B of a dot, by the layout of its result: of DPAS as above;
+of a blocked parent, every lane holds all of K.
+
 Source: intel/intel-xpu-backend-for-triton, DPAStoLinearLayout, for N = 16.  Its p is
 "o = 4 ? 2 : 1" for N = 8 too, which leaves half of A's columns without a lane; that is
 corrected here after cl_intel_subgroup_matrix_multiply_accumulate, where a lane of 8
@@ -38,20 +41,24 @@ Laws (test/unit/layout/test_dpas.py checks each by its name):
     shared      subgroups along N hold the same A, subgroups along M the same B
     channel     o consecutive registers of B are the rows that one 32-bit channel packs
     multiplies  C += A B over what the lanes hold, tile by tile, is the matrix product
+    dot_op      a lane that holds an element of the result holds its row of A and its
+                column of B
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from coopc.layout.algebra import product
-from coopc.layout.encoding import Encoding, check_shape, dims, fit
-from coopc.layout.linear import LinearLayout, log2
-from coopc.layout.linear_distribution import LinearDistribution
-
-Operand: TypeAlias = Literal["a", "b", "c"]
+from coopc.layout.encodings import (
+    BlockedEncoding,
+    Encoding,
+    Operand,
+    check_shape,
+    dims,
+    fit,
+)
+from coopc.layout.linear import LinearDistribution, LinearLayout, log2, product
 
 SYSTOLIC_DEPTH = 8
 CHANNEL_BITS = 32
@@ -178,7 +185,6 @@ class DpasEncoding(Encoding):
         )
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """Return the layout of C."""
         return self.operand_linear("c", shape)
 
     def operand_linear(self, operand: Operand, shape: Sequence[int]) -> LinearLayout:
@@ -267,6 +273,41 @@ class DpasEncoding(Encoding):
             yield kind(warps[d], "warp", names[d])
         if self.rank == 3:
             yield LinearLayout.identity(warps[0], "warp", names[0])
+
+
+@dataclass(frozen=True, slots=True)
+class DotOperandEncoding(Encoding):
+    """`#ttg.dot_op`: operand A (0) or B (1) of a dot, by the layout of its result."""
+
+    op_idx: int
+    """0 for A, 1 for B."""
+    parent: DpasEncoding | BlockedEncoding
+    k_width: int = 0
+    """Neighbours along K in a register; 0 for a blocked parent. Without effect."""
+
+    def __post_init__(self) -> None:
+        if self.op_idx not in (0, 1):
+            raise ValueError(f"expected opIdx 0 or 1, got {self.op_idx}")
+        wanted = 0
+        if isinstance(self.parent, DpasEncoding):
+            ops = self.parent.ops_per_chan
+            wanted = ops if self.op_idx == 1 else max(1, ops // 2)
+        if self.k_width != wanted:
+            raise ValueError(
+                f"expected kWidth = {wanted}, as the parent of opIdx {self.op_idx} has "
+                f"it, got {self.k_width}"
+            )
+
+    @property
+    def operand(self) -> Operand:
+        return "a" if self.op_idx == 0 else "b"
+
+    @property
+    def rank(self) -> int:
+        return self.parent.rank
+
+    def linear(self, shape: Sequence[int]) -> LinearLayout:
+        return self.parent.operand_linear(self.operand, shape)
 
 
 def _expect(condition: bool, wanted: str, found: object) -> None:

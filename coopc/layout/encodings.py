@@ -1,15 +1,32 @@
-r"""Triton's generic encodings: blocked, slice, linear, and the operands of a dot.
+r"""Encodings: what gives a tensor of any shape a linear layout, as in Triton.
+
+An encoding describes one tile of hardware; `linear(shape)` fits it to a tensor.  The
+inputs are `register`, `lane`, `warp` and `block`; the outputs are `dim0`, `dim1`, ...,
+as large as the tensor, powers of two.  In each dimension a tile may be
+
+    too small   it grows: further registers walk over the rest of the tensor
+    too large   it shrinks: coordinates lose the bits beyond the shape, so places that
+                would be outside hold copies (a broadcast)
+
+For example a tile of 4 registers along dim0 and 4 lanes along dim1,
+
+    register -> (1,0) (2,0)    lane -> (0,1) (0,2)    of 4 x 4
+
+fitted to 2 x 8 is
+
+    register -> (1,0) (0,0) (0,4)    lane -> (0,1) (0,2)
+
+Blocks (work-groups that share a tensor) are outermost: the tensor is first cut among
+them, by bases in units of one block's part.  The encodings are
 
     blocked   registers, then lanes, then subgroups walk over the tensor, each over its
               shape, dimension order[0] fastest
     slice     what is left of the parent's layout without one dimension; registers that
               then hold copies are dropped
     linear    the bases themselves
-    dot_op    the operand of a dot whose result has the parent's layout: of DPAS, see
-              `dpas`; of a blocked parent, every lane holds all of K
 
-For example blocked with sizePerThread [1, 2], threadsPerWarp [2, 2], warpsPerCTA [1, 1]
-and order [1, 0], on 2 x 8:
+and those of `dpas`.  For example blocked with sizePerThread [1, 2], threadsPerWarp
+[2, 2], warpsPerCTA [1, 1] and order [1, 0], on 2 x 8:
 
     register -> (0,1) (0,4)    lane -> (0,2) (1,0)
 
@@ -23,32 +40,180 @@ Source: triton-lang/triton, LinearLayoutConversions.cpp and Attributes' toLinear
 
 Laws (test/unit/layout/test_encodings.py checks each by its name):
 
-    blocked   places are in the order of order, register in lane in warp
-    slice     a slice holds the coordinates of its parent, without one dimension
-    linear    linear(layout.linear(shape)) on that shape is the same layout
-    dot_op    a lane that holds an element of the result holds its row of A and its
-              column of B
+    fit        the fitted layout reaches every element of the tensor, and no other
+    unchanged  a layout of the right size that is fitted stays what it is
+    blocks     places in different blocks hold different parts, or the same one
+    blocked    places are in the order of order, register in lane in warp
+    slice      a slice holds the coordinates of its parent, without one dimension
+    linear     linear(layout.linear(shape)) on that shape is the same layout
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from coopc.layout.algebra import product, rename_outs, sublayout, transpose_outs
-from coopc.layout.dpas import DpasEncoding, Operand
-from coopc.layout.encoding import (
-    INPUTS,
-    Bases,
-    Encoding,
-    check_shape,
-    dims,
-    fit,
-    grow,
-    identity_nd,
-    shrink,
+from coopc.layout.linear import (
+    LinearLayout,
+    log2,
+    product,
+    rename_outs,
+    sublayout,
+    transpose_outs,
 )
-from coopc.layout.linear import LinearLayout, log2
+
+Bases: TypeAlias = tuple[tuple[int, ...], ...]
+
+Operand: TypeAlias = Literal["a", "b", "c"]
+"""Which operand of a product a tensor is: C += A B."""
+
+INPUTS = ("register", "lane", "warp", "block")
+
+
+class Encoding(ABC):
+    """How a tensor is kept, apart from its shape; subclasses are frozen values."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """The number of dimensions of the tensors that it fits."""
+
+    @abstractmethod
+    def linear(self, shape: Sequence[int]) -> LinearLayout:
+        """Return the layout of a tensor.
+
+        Raises:
+            ValueError: the rank differs, or a size is no power of two.
+        """
+
+
+def dims(rank: int) -> tuple[str, ...]:
+    """Return the names of a tensor's dimensions.
+
+    >>> dims(2)
+    ('dim0', 'dim1')
+    """
+    return tuple(f"dim{index}" for index in range(rank))
+
+
+def check_shape(shape: Sequence[int], rank: int) -> None:
+    """Check that an encoding of this rank fits a tensor.
+
+    Raises:
+        ValueError: the rank differs, or a size is no power of two.
+    """
+    if len(shape) != rank:
+        raise ValueError(
+            f"expected a tensor of rank {rank}, got {len(shape)} in "
+            f"{'x'.join(map(str, shape))}"
+        )
+    for name, size in zip(dims(rank), shape, strict=True):
+        log2(size, name)
+
+
+def identity_nd(name: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
+    """Return the input walking over a shape, dimension `order[0]` fastest."""
+    names = dims(len(shape))
+    return product(*(LinearLayout.identity(shape[d], name, names[d]) for d in order))
+
+
+def cga_bases(
+    ctas_per_cga: Sequence[int], cta_split_num: Sequence[int], order: Sequence[int]
+) -> Bases:
+    """Return the bases of `block` for the older spelling of how blocks share a tensor.
+
+    Args:
+        ctas_per_cga: blocks along each dimension.
+        cta_split_num: parts that the tensor is cut into along each dimension; the
+            other blocks hold copies.
+        order: dimensions, fastest first.
+
+    Raises:
+        ValueError: a dimension is left out, a number is no power of two, or the blocks
+            do not divide evenly over the parts.
+
+    >>> cga_bases([2, 2], [2, 1], [1, 0])
+    ((0, 0), (1, 0))
+    """
+    if sorted(order) != list(range(len(order))):
+        raise ValueError(f"expected an order of all dimensions, got {list(order)}")
+    for numbers in (ctas_per_cga, cta_split_num):
+        if len(numbers) != len(order) or min(numbers, default=1) < 1:
+            raise ValueError(
+                f"expected a power of two for each of {len(order)} dimensions, "
+                f"got {list(numbers)}"
+            )
+    names = dims(len(order))
+    factors: list[LinearLayout] = []
+    for d in order:
+        ctas, split = ctas_per_cga[d], cta_split_num[d]
+        if ctas % split:
+            raise ValueError(
+                f"expected the {ctas} blocks along {names[d]} to divide evenly over "
+                f"{split} parts"
+            )
+        factors.append(LinearLayout.identity(split, "block", names[d]))
+        factors.append(LinearLayout.zeros(ctas // split, "block", names[d]))
+    return transpose_outs(product(*factors), names).bases("block")
+
+
+def grow(layout: LinearLayout, sizes: dict[str, int]) -> LinearLayout:
+    """Return the layout with registers appended until it is as large as the sizes."""
+    present = layout.out_sizes
+    rest = [
+        LinearLayout.identity(sizes[name] // size, "register", name)
+        for name, size in present.items()
+        if size < sizes[name]
+    ]
+    return product(layout, *rest)
+
+
+def shrink(layout: LinearLayout, sizes: dict[str, int]) -> LinearLayout:
+    """Return the layout modulo the sizes: a basis beyond them becomes 0."""
+    if all(size <= sizes[name] for name, size in layout.out_sizes.items()):
+        return layout
+    masks = [sizes[name] - 1 for name in layout.out_names]
+    bases = {
+        name: [
+            [coordinate & mask for coordinate, mask in zip(basis, masks, strict=True)]
+            for basis in layout.bases(name)
+        ]
+        for name in layout.in_names
+    }
+    outs = {name: min(size, sizes[name]) for name, size in layout.out_sizes.items()}
+    return LinearLayout.of(bases, outs)
+
+
+def fit(tile: LinearLayout, shape: Sequence[int], cga: Bases = ()) -> LinearLayout:
+    """Return the tile fitted to a tensor that blocks share.
+
+    Args:
+        tile: a block's layout; it grows along its outputs in their order.
+        shape: the sizes of the tensor, powers of two.
+        cga: bases of `block`, in units of a block's part of the tensor.
+    """
+    names = dims(len(shape))
+    sizes = dict(zip(names, shape, strict=True))
+    parts = {
+        name: 1 << max((b[d] for b in cga), default=0).bit_length()
+        for d, name in enumerate(names)
+    }
+    blocks = shrink(LinearLayout.of({"block": cga}, parts), sizes)
+    own = {name: size // blocks.out_sizes[name] for name, size in sizes.items()}
+    fitted = product(shrink(grow(tile, own), own), blocks)
+    return with_inputs(transpose_outs(fitted, names))
+
+
+def with_inputs(layout: LinearLayout) -> LinearLayout:
+    """Return the layout with all of `INPUTS`, in this order; new ones are of size 1."""
+    ins = dict(layout.ins)
+    return LinearLayout(
+        tuple((name, ins.get(name, ())) for name in INPUTS), layout.outs
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +234,7 @@ class BlockedEncoding(Encoding):
     order: tuple[int, ...]
     """The dimensions, fastest first."""
     cga: Bases = ()
-    """Bases of `block`, in units of a block's part; see `encoding.cga_bases`."""
+    """Bases of `block`, in units of a block's part; see `cga_bases`."""
 
     def __post_init__(self) -> None:
         rank = self.rank
@@ -91,11 +256,9 @@ class BlockedEncoding(Encoding):
 
     @property
     def rank(self) -> int:
-        """The number of dimensions."""
         return len(self.order)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """See `Encoding`."""
         check_shape(shape, self.rank)
         tile = product(
             identity_nd("register", self.size_per_thread, self.order),
@@ -150,11 +313,9 @@ class SliceEncoding(Encoding):
 
     @property
     def rank(self) -> int:
-        """One less than the parent's."""
         return self.parent.rank - 1
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """See `Encoding`."""
         check_shape(shape, self.rank)
         whole = self.parent.linear([*shape[: self.dim], 1, *shape[self.dim :]])
         kept = [name for d, name in enumerate(dims(self.rank + 1)) if d != self.dim]
@@ -170,7 +331,7 @@ class LinearEncoding(Encoding):
     """`#ttg.linear`: bases for `register`, `lane`, `warp` and `block`."""
 
     layout: LinearLayout
-    """Its inputs are `encoding.INPUTS`, its outputs dim0, dim1, ...; surjective."""
+    """Its inputs are `INPUTS`, its outputs dim0, dim1, ...; surjective."""
 
     def __post_init__(self) -> None:
         if self.layout.in_names != INPUTS:
@@ -211,7 +372,6 @@ class LinearEncoding(Encoding):
 
     @property
     def rank(self) -> int:
-        """The number of dimensions."""
         return len(self.layout.outs)
 
     @property
@@ -237,41 +397,3 @@ class LinearEncoding(Encoding):
         registers = tuple(new for new, old in pairs if new or not old)
         ins = ((INPUTS[0], registers), *fitted.ins[1:])
         return transpose_outs(LinearLayout(ins, fitted.outs), names)
-
-
-@dataclass(frozen=True, slots=True)
-class DotOperandEncoding(Encoding):
-    """`#ttg.dot_op`: operand A (0) or B (1) of a dot, by the layout of its result."""
-
-    op_idx: int
-    """0 for A, 1 for B."""
-    parent: DpasEncoding | BlockedEncoding
-    k_width: int = 0
-    """Neighbours along K in a register; 0 for a blocked parent. Without effect."""
-
-    def __post_init__(self) -> None:
-        if self.op_idx not in (0, 1):
-            raise ValueError(f"expected opIdx 0 or 1, got {self.op_idx}")
-        wanted = 0
-        if isinstance(self.parent, DpasEncoding):
-            ops = self.parent.ops_per_chan
-            wanted = ops if self.op_idx == 1 else max(1, ops // 2)
-        if self.k_width != wanted:
-            raise ValueError(
-                f"expected kWidth = {wanted}, as the parent of opIdx {self.op_idx} has "
-                f"it, got {self.k_width}"
-            )
-
-    @property
-    def operand(self) -> Operand:
-        """Which operand of the product it is."""
-        return "a" if self.op_idx == 0 else "b"
-
-    @property
-    def rank(self) -> int:
-        """The parent's."""
-        return self.parent.rank
-
-    def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """See `Encoding`."""
-        return self.parent.operand_linear(self.operand, shape)

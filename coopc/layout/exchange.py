@@ -50,9 +50,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from coopc.layout.algebra import transpose_outs
 from coopc.layout.distribution import Distribution
-from coopc.layout.linear import Echelon, LinearLayout, image, spread
+from coopc.layout.linear import Echelon, LinearLayout, image, spread, transpose_outs
 
 if TYPE_CHECKING:
     from coopc.layout.distribution import BoolArray, IntArray

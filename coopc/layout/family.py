@@ -32,15 +32,23 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from coopc.layout.algebra import rename_outs, reshape_outs, transpose_outs
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
-from coopc.layout.distribution import Distribution
-from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding, Operand
-from coopc.layout.encoding import Encoding
-from coopc.layout.encodings import DotOperandEncoding
-from coopc.layout.linear import LinearLayout, log2
-from coopc.layout.linear_distribution import LinearDistribution
-from coopc.layout.row_slice import RowSlices
+from coopc.layout.distribution import Distribution, RowSlices
+from coopc.layout.dpas import (
+    CHANNEL_BITS,
+    SYSTOLIC_DEPTH,
+    DotOperandEncoding,
+    DpasEncoding,
+)
+from coopc.layout.encodings import Encoding, Operand
+from coopc.layout.linear import (
+    LinearDistribution,
+    LinearLayout,
+    log2,
+    rename_outs,
+    reshape_outs,
+    transpose_outs,
+)
 from coopc.layout.strided import StridedDistribution, StridedLayout
 
 NAMES = ("dim0", "dim1")
@@ -107,7 +115,7 @@ DPAS_BITS = (8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class MatrixSpec:
     """What of a matrix's type decides where its elements are."""
 
     rows: int
@@ -136,7 +144,7 @@ class Family(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def distribution(self, matrix: Matrix, lanes: int) -> Distribution:
+    def distribution(self, matrix: MatrixSpec, lanes: int) -> Distribution:
         """Return how the lanes hold a matrix.
 
         Raises:
@@ -148,7 +156,7 @@ class Family(ABC):
 class CoopmatrixFamily(Family):
     """The coopmatrix layout of each matrix's type."""
 
-    def distribution(self, matrix: Matrix, lanes: int) -> CoopmatrixLayout:
+    def distribution(self, matrix: MatrixSpec, lanes: int) -> CoopmatrixLayout:
         """See `Family`."""
         return CoopmatrixLayout.of(
             matrix.rows, matrix.cols, matrix.element_bits, matrix.use, lanes
@@ -159,7 +167,7 @@ class CoopmatrixFamily(Family):
 class RowSliceFamily(Family):
     """The row slices of each matrix."""
 
-    def distribution(self, matrix: Matrix, lanes: int) -> RowSlices:
+    def distribution(self, matrix: MatrixSpec, lanes: int) -> RowSlices:
         """See `Family`."""
         return RowSlices(matrix.rows, matrix.cols, lanes)
 
@@ -168,7 +176,7 @@ class RowSliceFamily(Family):
 class DpasFamily(Family):
     """Operands of DPAS; a matrix larger than one operand is made of several.
 
-    >>> DpasFamily().distribution(Matrix(8, 16, 16, "a"), 16).element(3, 2)
+    >>> DpasFamily().distribution(MatrixSpec(8, 16, 16, "a"), 16).element(3, 2)
     (2, 3)
     """
 
@@ -187,7 +195,7 @@ class DpasFamily(Family):
                 f"expected an execution size of 8 or 16, got {self.execution_size}"
             )
 
-    def distribution(self, matrix: Matrix, lanes: int) -> LinearDistribution:
+    def distribution(self, matrix: MatrixSpec, lanes: int) -> LinearDistribution:
         """See `Family`."""
         if matrix.element_bits not in DPAS_BITS:
             raise ValueError(
@@ -212,7 +220,7 @@ Rule: TypeAlias = Family | Encoding | LinearLayout | StridedLayout | Distributio
 RULES = (Family, Encoding, LinearLayout, StridedLayout, Distribution)
 
 
-def distribution(rule: Rule, matrix: Matrix, lanes: int | None) -> Distribution:
+def distribution(rule: Rule, matrix: MatrixSpec, lanes: int | None) -> Distribution:
     """Return how the lanes hold a matrix by a rule.
 
     Args:
@@ -249,7 +257,7 @@ def distribution(rule: Rule, matrix: Matrix, lanes: int | None) -> Distribution:
     return found
 
 
-def _of_encoding(encoding: Encoding, matrix: Matrix) -> Distribution:
+def _of_encoding(encoding: Encoding, matrix: MatrixSpec) -> Distribution:
     match encoding:
         case DpasEncoding():
             check_channel(encoding, matrix.operand, matrix.element_bits)

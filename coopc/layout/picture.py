@@ -12,13 +12,7 @@ from math import cos, prod, radians, sin
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from coopc.layout.placement import Placement
-
-if TYPE_CHECKING:
-    from coopc.layout.distribution import IntArray
-
-if TYPE_CHECKING:
-    from coopc.layout.distribution import BoolArray, IntArray
+from coopc.layout.show import Placement
 
 if TYPE_CHECKING:
     from coopc.layout.distribution import BoolArray, IntArray
@@ -47,12 +41,11 @@ class Box:
 
     @property
     def area(self) -> int:
-        """How many cells there are."""
         return self.rows * self.cols
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class CellLabel:
     """A text for all cells of a box."""
 
     box: Box
@@ -70,7 +63,7 @@ class Summary:
     """Whether the cells are one lane's, or in one line."""
 
 
-class Grid(Protocol):
+class CellGrid(Protocol):
     """Cells that can be summarised."""
 
     @property
@@ -83,7 +76,7 @@ class Grid(Protocol):
         ...
 
 
-def labels(grid: Grid, cell: tuple[float, float]) -> tuple[Label, ...]:
+def labels(grid: CellGrid, cell: tuple[float, float]) -> tuple[CellLabel, ...]:
     """Return the labels of a grid.
 
     Args:
@@ -134,7 +127,7 @@ def ranges(values: IntArray) -> tuple[str, int]:
     return f"{low}..{high}", 0
 
 
-def _boxes(grid: Grid, height: int, width: int) -> list[tuple[Box, Summary]]:
+def _boxes(grid: CellGrid, height: int, width: int) -> list[tuple[Box, Summary]]:
     rows, cols = grid.shape
     found: list[tuple[Box, Summary]] = []
     for row, col in product(range(0, rows, height), range(0, cols, width)):
@@ -159,8 +152,8 @@ def _all_complete(found: Sequence[Sequence[tuple[Box, Summary]]]) -> bool:
     return any(all(summary.complete for _, summary in boxes) for boxes in found)
 
 
-def _texts(found: Sequence[tuple[Box, Summary]]) -> tuple[Label, ...]:
-    return tuple(Label(box, summary.text) for box, summary in found)
+def _texts(found: Sequence[tuple[Box, Summary]]) -> tuple[CellLabel, ...]:
+    return tuple(CellLabel(box, summary.text) for box, summary in found)
 
 
 def _steps(size: int) -> Iterator[int]:
@@ -185,13 +178,12 @@ def _steps(size: int) -> Iterator[int]:
 #     chroma     0.10
 #
 # so the hue shows the order of the lanes, and the lightness tells neighbours apart,
-# also
-# for who does not see the hue.  More than 32 lanes repeat the colours of 32.
+# also for who does not see the hue.  More than 32 lanes repeat the colours of 32.
 #
 # Source of the matrices: Ottosson, "A perceptual color space for image processing",
 # 2020.
 #
-# Laws (test/unit/layout/test_palette.py checks each by its name):
+# Laws (test/unit/layout/test_picture.py checks each by its name):
 #
 #     different   the colours of up to 32 lanes are all different, neighbours clearly
 #     readable    black on each of them has a contrast of at least 4.5 (WCAG AA)
@@ -267,12 +259,11 @@ def _encoded(linear: float) -> float:
 
 # Grids of cells for pictures: who owns each element, and what each place points to.
 #
-#     Owners         by row and column of a tensor: the first owner, and how many others
-#     Coordinates    by register and lane of a subgroup: the coordinates
+#     OwnerGrid    by row and column of a tensor: the first owner, and how many others
+#     PlaceGrid    by register and lane of a subgroup: the coordinates
 #
 # Both can summarise the cells of a box, as labels need it.  The first owner is the one
-# of
-# the least block, subgroup, lane and register.
+# of the least block, subgroup, lane and register.
 
 NOTHING = -1
 """In a grid: there is no place for this cell."""
@@ -281,7 +272,7 @@ FOLDED = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Owners:
+class OwnerGrid:
     """The grid of a tensor: the first owner of each cell."""
 
     lane: IntArray
@@ -294,12 +285,10 @@ class Owners:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See `Grid`."""
         rows, cols = self.lane.shape
         return rows, cols
 
     def summary(self, box: Box) -> Summary:
-        """See `Grid`."""
         cut = _cut(box)
         held = self.lane[cut] != NOTHING
         if not held.any():
@@ -317,7 +306,7 @@ class Owners:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coordinates:
+class PlaceGrid:
     """The grid of a subgroup: the coordinates of each place, registers by lanes."""
 
     values: IntArray
@@ -326,12 +315,10 @@ class Coordinates:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See `Grid`."""
         rows, cols = self.padding.shape
         return rows, cols
 
     def summary(self, box: Box) -> Summary:
-        """See `Grid`."""
         cut = _cut(box)
         if self.padding[cut].all():
             return Summary("-", True, True)
@@ -343,7 +330,7 @@ class Coordinates:
         return Summary(_loose(text, complete), complete, lines <= 1)
 
 
-def owners_of(x: Placement, extent: Sequence[int]) -> tuple[Owners, list[IntArray]]:
+def owners_of(x: Placement, extent: Sequence[int]) -> tuple[OwnerGrid, list[IntArray]]:
     """Return the grid of a tensor, and the subgroups of each group."""
     import numpy as np
 
@@ -369,7 +356,7 @@ def owners_of(x: Placement, extent: Sequence[int]) -> tuple[Owners, list[IntArra
         flat[cells] = values
         return _folded(flat, extent)
 
-    owners = Owners(
+    owners = OwnerGrid(
         grid(place // registers),
         grid(place % registers),
         grid(counts // holders - 1),
@@ -440,14 +427,12 @@ def _alike(values: IntArray | BoolArray) -> bool:
 
 # Pictures of layouts as data: the colour, text, outline and hatching of each cell.
 #
-#     tensor_picture     a cell for each element, in the colour of the lane that holds
-# it
+#     tensor_picture     a cell for each element, in the colour of its lane
 #     hardware_picture   a cell for each place of a subgroup, with its coordinates
 #
 # `render` draws them; everything worth a test is in the value.  For example 2 x 3
 # elements as row slices over 4 lanes, in the tensor picture (`lane:register`) and in
-# the
-# hardware picture, with padding hatched (###):
+# the hardware picture, with padding hatched (###):
 #
 #     cells       0      1      2             cells         0      1      2      3
 #     row 0       0:0    1:0    2:0           register 0    0,0    0,1    0,2    1,0
@@ -473,7 +458,7 @@ AXES = {1: ("index", "offset"), 2: ("row", "column")}
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class SubgroupRegion:
     """Elements that the same subgroups hold."""
 
     box: Box
@@ -493,8 +478,8 @@ class Picture:
     """The lane whose colour each cell has, or NOTHING."""
     padding: BoolArray
     """Which cells are hatched."""
-    labels: tuple[Label, ...]
-    regions: tuple[Region, ...]
+    labels: tuple[CellLabel, ...]
+    regions: tuple[SubgroupRegion, ...]
     """In the order of rows; empty where there is one subgroup."""
     lane_count: int
     cell: tuple[float, float]
@@ -547,7 +532,7 @@ def hardware_picture(x: Placement, title: str, warp: int = 0) -> Picture:
 
     values, inside = x.coordinates[0, warp], x.inside[0, warp]
     registers, lanes = inside.shape
-    grid = Coordinates(values, ~inside)
+    grid = PlaceGrid(values, ~inside)
     cell = _cell(grid.shape)
     return Picture(
         title,
@@ -564,11 +549,13 @@ def hardware_picture(x: Placement, title: str, warp: int = 0) -> Picture:
     )
 
 
-def _drawn(grid: Grid, cell: tuple[float, float]) -> tuple[Label, ...]:
+def _drawn(grid: CellGrid, cell: tuple[float, float]) -> tuple[CellLabel, ...]:
     return tuple(label for label in labels(grid, cell) if label.text)
 
 
-def _regions(group: IntArray, groups: list[IntArray], warps: int) -> tuple[Region, ...]:
+def _regions(
+    group: IntArray, groups: list[IntArray], warps: int
+) -> tuple[SubgroupRegion, ...]:
     """Return the boxes between the lines at which groups change."""
     import numpy as np
 
@@ -578,13 +565,13 @@ def _regions(group: IntArray, groups: list[IntArray], warps: int) -> tuple[Regio
 
     rows = edges(np.any(group[1:] != group[:-1], axis=1))
     cols = edges(np.any(group[:, 1:] != group[:, :-1], axis=0))
-    found: list[Region] = []
+    found: list[SubgroupRegion] = []
     for top, bottom in pairwise(rows):
         for left, right in pairwise(cols):
             number = int(group[top, left])
             if number != NOTHING:
                 box = Box(top, left, bottom - top, right - left)
-                found.append(Region(box, subgroups(groups[number], warps)))
+                found.append(SubgroupRegion(box, subgroups(groups[number], warps)))
     return tuple(found)
 
 
@@ -728,7 +715,7 @@ class _Pen:
             else:
                 self.tag(region, below=box.rows == rows)
 
-    def tag(self, region: Region, below: bool) -> None:
+    def tag(self, region: SubgroupRegion, below: bool) -> None:
         """Write the name of a region below it, or on it if there is room."""
         box = region.box
         width, height = self.picture.cell
@@ -833,11 +820,8 @@ def _strips(picture: Picture) -> list[tuple[Box, int]]:
 
 def _is_plain(picture: Picture, box: Box) -> bool:
     """Whether all cells of a box have the same colour, and none is hatched."""
-    rows = slice(box.row, box.row + box.rows)
-    cols = slice(box.col, box.col + box.cols)
-    lanes = picture.lanes[rows, cols]
-    alike = bool((lanes == lanes[0, 0]).all())
-    return alike and not picture.padding[rows, cols].any()
+    cut = _cut(box)
+    return _alike(picture.lanes[cut]) and not picture.padding[cut].any()
 
 
 def _padding(picture: Picture) -> list[Box]:

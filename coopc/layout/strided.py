@@ -24,8 +24,6 @@ Laws (test/unit/layout/test_strided.py checks each by its name):
 
     digits      the coordinates are those of the digits, added
     linear      to_linear and from_linear agree with the layout wherever both exist
-    merged      merging digits that continue each other changes no coordinate
-    product     the second factor walks over copies of the first, scaled by its sizes
     coopmatrix  the coopmatrix layout is strided, row slices are after flattening
 """
 
@@ -42,10 +40,6 @@ from coopc.layout.linear import LinearLayout, log2
 if TYPE_CHECKING:
     from coopc.layout.coopmatrix import CoopmatrixLayout
     from coopc.layout.distribution import IntArray, Ints
-
-if TYPE_CHECKING:
-    from coopc.layout.distribution import IntArray
-
 
 Digit: TypeAlias = tuple[int, tuple[int, ...]]
 """(size, stride in each output)."""
@@ -158,25 +152,6 @@ class StridedLayout:
         StridedLayout.from_linear(layout)  # raises where a sum would carry
         return layout
 
-    def merged(self) -> StridedLayout:
-        """Return the layout with the fewest digits.
-
-        A digit that starts where the one before ends continues it; digits of size 1
-        are left out.
-        """
-        ins: dict[str, list[Digit]] = {}
-        for name, digits in self.ins:
-            kept: list[Digit] = []
-            for size, strides in digits:
-                if size == 1:
-                    continue
-                if kept and strides == tuple(s * kept[-1][0] for s in kept[-1][1]):
-                    kept[-1] = kept[-1][0] * size, kept[-1][1]
-                else:
-                    kept.append((size, strides))
-            ins[name] = kept
-        return StridedLayout.of(ins, self.out_sizes)
-
     def at(self, **place: int) -> dict[str, int]:
         """Return the coordinates of one place; inputs that are left out are 0."""
         return {name: int(value) for name, value in self.apply(place).items()}
@@ -204,28 +179,6 @@ class StridedLayout:
                 digit, rest = rest % size, rest // size
                 sums = [s + digit * k for s, k in zip(sums, strides, strict=True)]
         return dict(zip(self.out_sizes, sums, strict=True))
-
-
-def product(minor: StridedLayout, major: StridedLayout) -> StridedLayout:
-    """Return `minor` for the minor digits, `major` over copies of it.
-
-    Dimensions keep the order in which they first appear; as for linear layouts, the
-    strides of `major` are scaled by the sizes of `minor`.
-    """
-    sizes = minor.out_sizes
-    scaled = {name: size * sizes.get(name, 1) for name, size in major.outs}
-    outs = {**sizes, **scaled}
-    names = list(outs)
-    ins: dict[str, list[Digit]] = {}
-    for factor, scale in ((minor, {}), (major, sizes)):
-        own = list(factor.out_sizes)
-        for name, digits in factor.ins:
-            for size, strides in digits:
-                by_name = dict(zip(own, strides, strict=True))
-                wide = tuple(by_name.get(n, 0) * scale.get(n, 1) for n in names)
-                ins.setdefault(name, []).append((size, wide))
-            ins.setdefault(name, [])
-    return StridedLayout.of(ins, outs)
 
 
 # Strided layouts as distributions: mixed-radix digits over lanes and components.
@@ -314,13 +267,11 @@ class StridedDistribution(Distribution):
         return np.where(rows < self.rows, rows * self.cols + cols, PADDING).ravel()
 
     def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
-        """See `Distribution`."""
         places = {"lane": lane, "component": component}
         row, col = self.layout.apply(places).values()
         return row, col
 
     def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
-        """See `Distribution`."""
         import numpy as np
 
         elements, first = np.unique(self._numbers(), return_index=True)

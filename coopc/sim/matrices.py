@@ -28,8 +28,7 @@ from coopc.dialects.coopmatrix import (
     Use,
 )
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
-from coopc.layout.distribution import Distribution
-from coopc.layout.row_slice import RowSlices
+from coopc.layout.distribution import Distribution, RowSlices
 from coopc.sim.errors import SimulationError
 from coopc.sim.values import Array
 

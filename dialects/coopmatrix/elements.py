@@ -55,7 +55,7 @@ from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective
 from coopc.layout.distribution import Distribution
-from coopc.layout.family import Matrix, distribution
+from coopc.layout.family import MatrixSpec, distribution
 
 _MATRIX = VarConstraint("M", OfType(MatrixType))
 _SAME = Inferred("M", lambda matrix: matrix)
@@ -191,11 +191,11 @@ def verify_same_type(result: SSAValue, operand: SSAValue) -> None:
 # Where the elements of a matrix type are, by the attribute of its kernel.
 
 
-def matrix_of(type: MatrixType) -> Matrix:
+def matrix_of(type: MatrixType) -> MatrixSpec:
     """Return what of a type decides where its elements are; its sizes are numbers."""
     use = type.use.data.value
     assert use in ("a", "b", "acc", "none"), use
-    return Matrix(*type.shape, type.element_bits, use)
+    return MatrixSpec(*type.shape, type.element_bits, use)
 
 
 def distribution_of(attr: Attribute, type: MatrixType, lanes: int) -> Distribution:

@@ -72,8 +72,8 @@ from coopc.dialects.tt.types import (
     sizes,
     spelled,
 )
-from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
-from coopc.layout.encodings import BlockedEncoding, DotOperandEncoding
+from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
+from coopc.layout.encodings import BlockedEncoding
 
 POINTER_BITS = 64
 

@@ -56,8 +56,7 @@ from coopc.dialects.tt.types import (
     spelled,
     transposed,
 )
-from coopc.layout.encoding import Encoding
-from coopc.layout.encodings import SliceEncoding
+from coopc.layout.encodings import Encoding, SliceEncoding
 from coopc.layout.linear import LinearLayout
 
 AS_SRC = "as src"

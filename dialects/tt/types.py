@@ -44,11 +44,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of, shaped
-from coopc.layout.algebra import rename_outs, reshape_outs, transpose_outs
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encoding import Encoding, dims
-from coopc.layout.encodings import DotOperandEncoding
-from coopc.layout.linear import LinearLayout
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
+from coopc.layout.encodings import Encoding, dims
+from coopc.layout.linear import LinearLayout, rename_outs, reshape_outs, transpose_outs
 
 
 class TritonEnum(IntEnum):
@@ -581,7 +579,7 @@ class ElidedBlockPtr(CustomDirective):
 
 # Where the elements of Triton's tensors are: from types to linear layouts.
 #
-# A tensor's encoding is an attribute that holds a `coopc.layout.encoding.Encoding`:
+# A tensor's encoding is an attribute that holds a `coopc.layout.encodings.Encoding`:
 #
 #     tensor<64x32xf16, #ttg.dot_op<..>>
 #         -> encoding_of     DotOperandEncoding(0, DpasEncoding(..), 1)

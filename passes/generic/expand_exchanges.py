@@ -35,13 +35,7 @@ from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import INDEX, Builder, Built
-from coopc.layout.exchange import (
-    ABSENT,
-    ExchangePlan,
-    Select,
-    Shuffle,
-    plan_exchange,
-)
+from coopc.layout.exchange import ABSENT, ExchangePlan, Select, Shuffle, plan_exchange
 
 MAX_COMPONENTS = 16
 """SPIR-V's longest vector."""

@@ -39,9 +39,8 @@ from coopc.dialects.tt.types import (
     is_tensor,
     layout_of,
 )
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encoding import Encoding
-from coopc.layout.encodings import DotOperandEncoding, SliceEncoding
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
+from coopc.layout.encodings import Encoding, SliceEncoding
 from coopc.layout.linear import LinearLayout
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -8,7 +8,8 @@ from itertools import product
 from typing import Literal, TypeAlias
 
 from coopc.device import BMG, Device
-from coopc.layout.dpas import DpasEncoding, Operand
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encodings import Operand
 from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.search import Request, plan

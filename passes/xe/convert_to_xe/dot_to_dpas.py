@@ -23,7 +23,8 @@ from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.ir.builder import Builder
 from coopc.ir.split_values import Splitter
 from coopc.ir.transaction import Refused
-from coopc.layout.dpas import DpasEncoding, Operand
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encodings import Operand
 from coopc.passes.xe.register_layout import RegisterLayout, precision_of, registers_of
 
 Tile = tuple[tuple[int, ...], int, int]

@@ -28,7 +28,8 @@ from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.ir.matrix_size import why_too_large
 from coopc.ir.split_values import Parts
-from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding, Operand
+from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding
+from coopc.layout.encodings import Operand
 from coopc.passes.xe.register_layout import RegisterLayout, precision_of
 
 MOST_ROWS = 8

@@ -12,11 +12,10 @@ from coopc.dialects import layout
 from coopc.dialects.coopmatrix.elements import distribution_of
 from coopc.dialects.coopmatrix.types import MatrixType, Use
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.layout.distribution import Distribution
+from coopc.layout.distribution import Distribution, RowSlices
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.family import CoopmatrixFamily, DpasFamily, RowSliceFamily, Rule
 from coopc.layout.linear import LinearLayout
-from coopc.layout.row_slice import RowSlices
 from coopc.layout.strided import StridedLayout
 
 SIZES = st.integers(1, 40)

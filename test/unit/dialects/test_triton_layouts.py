@@ -20,11 +20,10 @@ from coopc.dialects.tt.types import (
     transposed,
     wrong_layout,
 )
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encoding import Encoding
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import (
     BlockedEncoding,
-    DotOperandEncoding,
+    Encoding,
     LinearEncoding,
     SliceEncoding,
 )

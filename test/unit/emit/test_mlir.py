@@ -10,10 +10,9 @@ from coopc.compiler import new_context
 from coopc.dialects.encodings import attribute_of
 from coopc.dialects.layout import LinearAttr, RowSliceAttr
 from coopc.emit.mlir import LONGEST_INLINE, AliasPrinter, AliasTarget
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encodings import DotOperandEncoding
+from coopc.layout.distribution import RowSlices
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
 from coopc.layout.linear import LinearLayout
-from coopc.layout.row_slice import RowSlices
 from coopc.parsing import parse
 from coopc.source import Source
 from coopc.universe import everything

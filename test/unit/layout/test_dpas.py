@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout.algebra import sublayout
-from coopc.layout.dpas import DpasEncoding, Operand
-from coopc.layout.encoding import Bases
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encodings import Bases, Operand
+from coopc.layout.linear import sublayout
 
 SEED = DpasEncoding(8, 8, 16, 2, 16, (8, 4), (4, 2))
 OPERANDS: tuple[Operand, ...] = ("a", "b", "c")

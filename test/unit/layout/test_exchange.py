@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout, Use
-from coopc.layout.distribution import Distribution
+from coopc.layout.distribution import Distribution, RowSlices
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encodings import BlockedEncoding
 from coopc.layout.exchange import (
@@ -21,9 +21,7 @@ from coopc.layout.exchange import (
     candidates,
     plan_exchange,
 )
-from coopc.layout.linear import LinearLayout
-from coopc.layout.linear_distribution import LinearDistribution
-from coopc.layout.row_slice import RowSlices
+from coopc.layout.linear import LinearDistribution, LinearLayout
 
 USES: list[Use] = ["a", "b", "acc", "none"]
 

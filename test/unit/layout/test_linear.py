@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout.algebra import (
-    is_zero,
-    rename_ins,
+from coopc.layout.linear import (
+    Echelon,
+    LinearLayout,
+    compose,
+    image,
+    invert,
+    product,
+    pseudo_invert,
     rename_outs,
     reshape_ins,
     reshape_outs,
@@ -17,7 +22,6 @@ from coopc.layout.algebra import (
     transpose_ins,
     transpose_outs,
 )
-from coopc.layout.linear import LinearLayout
 
 INS = ("register", "lane", "warp")
 OUTS = ("dim0", "dim1")
@@ -99,7 +103,6 @@ def test_sublayout(x: LinearLayout, data: st.DataObject) -> None:
     of_rest = rest.at(lane=place["lane"])
     assert x.at(**place) == {name: of_part[name] ^ of_rest[name] for name in OUTS}
     assert sublayout(x, outs=["dim1"]).at(**place) == {"dim1": x.at(**place)["dim1"]}
-    assert is_zero(x) == (not any(x.columns))
 
 
 @given(layouts(), st.data())
@@ -147,8 +150,8 @@ def test_identity_and_zeros() -> None:
 
 def test_rename() -> None:
     x = LinearLayout.identity(8, "lane", "dim1")
-    y = rename_outs(rename_ins(x, {"lane": "offset"}), {"dim1": "dim0"})
-    assert y == LinearLayout.identity(8, "offset", "dim0")
+    y = rename_outs(x, {"dim1": "dim0"})
+    assert y == LinearLayout.identity(8, "lane", "dim0")
 
 
 def test_text() -> None:
@@ -185,3 +188,143 @@ def test_wrong_calls() -> None:
         transpose_ins(x, ["warp"])
     with pytest.raises(ValueError, match=r"outputs of \['dim1'\], got \['dim0'\]"):
         sublayout(x, outs=["dim0"])
+
+
+@st.composite
+def layouts_of(
+    draw: st.DrawFn,
+    ins: tuple[str, ...] = ("register", "lane"),
+    outs: tuple[tuple[str, int], ...] | None = None,
+    in_bits: tuple[int, ...] | None = None,
+) -> LinearLayout:
+    """Any bases; sizes drawn unless they are given."""
+    if outs is None:
+        outs = tuple((name, draw(st.integers(0, 3))) for name in ("dim0", "dim1"))
+    basis = st.integers(0, (1 << sum(bits for _, bits in outs)) - 1)
+    sizes = in_bits or tuple(draw(st.integers(0, 3)) for _ in ins)
+    return LinearLayout(
+        tuple(
+            (name, tuple(draw(basis) for _ in range(bits)))
+            for name, bits in zip(ins, sizes, strict=True)
+        ),
+        outs,
+    )
+
+
+@st.composite
+def bijections(draw: st.DrawFn) -> LinearLayout:
+    """Any invertible layout of 6 bits: columns are drawn until they are independent."""
+    columns: list[int] = []
+    while len(columns) < 6:
+        free = [v for v in range(1, 64) if not Echelon.of(columns).spans(v)]
+        columns.append(draw(st.sampled_from(free)))
+    ins = (("register", tuple(columns[:2])), ("lane", tuple(columns[2:])))
+    return LinearLayout(ins, (("dim0", 3), ("dim1", 3)))
+
+
+def identity_of(x: LinearLayout) -> LinearLayout:
+    """The identity on the coordinates of x."""
+    return product(*(LinearLayout.identity(s, n, n) for n, s in x.out_sizes.items()))
+
+
+@given(layouts_of(), layouts_of(), st.data())
+def test_product(f: LinearLayout, g: LinearLayout, data: st.DataObject) -> None:
+    h = product(f, g)
+    low = {n: data.draw(st.integers(0, s - 1)) for n, s in f.in_sizes.items()}
+    high = {n: data.draw(st.integers(0, s - 1)) for n, s in g.in_sizes.items()}
+    place = {n: low[n] + f.in_sizes[n] * high[n] for n in low}
+    at_f, at_g = f.at(**low), g.at(**high)
+    assert h.at(**place) == {n: at_f[n] + f.out_sizes[n] * at_g[n] for n in at_f}
+
+
+@given(
+    layouts_of(("register", "lane"), (("dim0", 2),)),
+    layouts_of(("lane", "warp"), (("dim1", 2), ("dim0", 1))),
+    layouts_of(("warp", "register"), (("dim0", 1), ("dim2", 2))),
+)
+def test_associativity_of_product(
+    f: LinearLayout, g: LinearLayout, h: LinearLayout
+) -> None:
+    assert product(product(f, g), h) == product(f, product(g, h)) == product(f, g, h)
+
+
+MIDDLE = (("x", 2), ("y", 1))
+OUTER = (("u", 1), ("v", 3))
+
+
+@given(
+    layouts_of(("u", "v"), in_bits=(1, 3)),
+    layouts_of(("x", "y"), OUTER, (2, 1)),
+    layouts_of(outs=MIDDLE),
+)
+def test_associativity_of_compose(
+    f: LinearLayout, g: LinearLayout, h: LinearLayout
+) -> None:
+    assert compose(compose(f, g), h) == compose(f, compose(g, h))
+
+
+@given(layouts_of(("y", "x"), in_bits=(2, 2)), layouts_of(outs=MIDDLE), st.data())
+def test_compose(f: LinearLayout, g: LinearLayout, data: st.DataObject) -> None:
+    """The outer inputs may come in another order, and may be larger."""
+    place = {n: data.draw(st.integers(0, s - 1)) for n, s in g.in_sizes.items()}
+    assert compose(f, g).at(**place) == f.at(**g.at(**place))
+
+
+@given(bijections())
+def test_invert(f: LinearLayout) -> None:
+    back = invert(f)
+    assert invert(back) == f
+    assert compose(f, back) == identity_of(f)
+    assert compose(back, f) == identity_of(back)
+
+
+@given(layouts_of())
+def test_pseudo_invert(f: LinearLayout) -> None:
+    back = pseudo_invert(f)
+    assert compose(f, compose(back, f)) == f
+    assert compose(back, compose(f, back)) == back
+    free = f.free_masks()
+    for place in back.table().items():
+        name, values = place
+        assert not (values & free[name]).any()
+
+
+def test_wrong_operands() -> None:
+    x = LinearLayout.identity(8, "lane", "dim0")
+    flat = LinearLayout.of({"lane": [(1,), (0,)]}, {"dim0": 2})
+    with pytest.raises(ValueError, match="2 bits to 1 of rank 1"):
+        invert(flat)
+    with pytest.raises(ValueError, match=r"inputs \['lane'\], got \['dim0'\]"):
+        compose(x, x)
+    with pytest.raises(ValueError, match="at most 4 values, got 8"):
+        compose(LinearLayout.identity(4, "dim0", "out"), x)
+
+
+columns_of_9_bits = st.lists(st.integers(0, 511), max_size=7)
+vectors = st.integers(0, 511)
+
+
+@given(columns_of_9_bits)
+def test_solution(columns: list[int]) -> None:
+    echelon = Echelon.of(columns)
+    for value in range(1 << len(columns)):
+        vector = image(columns, value)
+        solution = echelon.solve(vector)
+        assert echelon.spans(vector)
+        assert image(columns, solution) == vector
+        assert not solution & echelon.dependent
+
+
+@given(columns_of_9_bits, vectors, vectors)
+def test_projection(columns: list[int], x: int, y: int) -> None:
+    echelon = Echelon.of(columns)
+    assert echelon.solve(x ^ y) == echelon.solve(x) ^ echelon.solve(y)
+
+
+@given(columns_of_9_bits, vectors)
+def test_rank(columns: list[int], vector: int) -> None:
+    echelon = Echelon.of(columns)
+    images = {image(columns, value) for value in range(1 << len(columns))}
+    assert len(images) == 1 << echelon.rank
+    assert echelon.rank + echelon.dependent.bit_count() == len(columns)
+    assert echelon.spans(vector) == (vector in images)

@@ -1,7 +1,10 @@
 """The laws that coopc/layout/picture.py states, golden pictures, and their files."""
 
+import re
 import struct
 import sys
+from dataclasses import dataclass
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -9,26 +12,152 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.encoding import cga_bases
-from coopc.layout.encodings import BlockedEncoding, DotOperandEncoding, SliceEncoding
+from coopc.layout.distribution import Distribution, RowSlices
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
+from coopc.layout.encodings import BlockedEncoding, SliceEncoding, cga_bases
 from coopc.layout.picture import (
+    CHARACTER,
+    LINE,
+    MOST,
     NOTHING,
     Box,
+    CellLabel,
     Picture,
-    Region,
+    SubgroupRegion,
+    Summary,
+    colours,
     hardware_picture,
+    hexadecimal,
+    labels,
+    luminance,
     render,
     subgroups,
     tensor_picture,
 )
-from coopc.layout.placement import Placement
-from coopc.layout.row_slice import RowSlices
+from coopc.layout.show import Placement
+
+SIZES = st.integers(1, 40)
+CELLS = st.tuples(st.floats(5, 60), st.floats(5, 30))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A grid of lane = column, register = row."""
+
+    rows: int
+    cols: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, self.cols
+
+    def summary(self, box: Box) -> Summary:
+        lanes = span(box.col, box.cols)
+        return Summary(f"{lanes}:{span(box.row, box.rows)}", True, box.cols == 1)
+
+
+def span(first: int, count: int) -> str:
+    return str(first) if count == 1 else f"{first}-{first + count - 1}"
+
+
+def cells(box: Box) -> list[tuple[int, int]]:
+    rows, cols = range(box.row, box.row + box.rows), range(box.col, box.col + box.cols)
+    return list(product(rows, cols))
+
+
+grids = st.builds(Numbers, SIZES, SIZES)
+
+
+@given(grids, CELLS)
+def test_cover(grid: Numbers, cell: tuple[float, float]) -> None:
+    covered = [place for x in labels(grid, cell) for place in cells(x.box)]
+    assert sorted(covered) == list(product(range(grid.rows), range(grid.cols)))
+
+
+@given(grids, CELLS)
+def test_room(grid: Numbers, cell: tuple[float, float]) -> None:
+    found = labels(grid, cell)
+    if len(found) > 1:
+        for x in found:
+            assert x.box.cols * cell[0] >= CHARACTER * len(x.text)
+            assert x.box.rows * cell[1] >= LINE
+
+
+@given(
+    st.one_of(
+        st.builds(RowSlices, SIZES, SIZES, st.sampled_from([4, 16])),
+        st.builds(
+            CoopmatrixLayout.of,
+            SIZES,
+            SIZES,
+            st.sampled_from([8, 32]),
+            st.sampled_from(["a", "b", "acc"]),
+            st.sampled_from([4, 16]),
+        ),
+    ),
+    CELLS,
+)
+def test_complete(x: Distribution, cell: tuple[float, float]) -> None:
+    """On layouts: what a label lists is what the lanes of its cells hold."""
+    rows, cols = x.unclipped_table()
+    place_of = {
+        (int(rows[v, p]), int(cols[v, p])): (p, v)
+        for v, p in product(range(x.components), range(x.lanes))
+    }
+    picture = tensor_picture(Placement.of_distribution(x), "", cell)
+    for label in picture.labels:
+        held = {place_of[at] for at in cells(label.box) if at in place_of}
+        if ".." not in label.text:
+            lanes, registers = map(numbers, label.text.split(":"))
+            assert held == set(product(lanes, registers))
+
+
+def numbers(text: str) -> range:
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    assert match is not None, text
+    return range(int(match[1]), int(match[2] or match[1]) + 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "cell", "first", "count"),
+    [
+        (4, 4, (60, 30), CellLabel(Box(0, 0, 1, 1), "0:0"), 16),
+        (32, 2, (40, 5), CellLabel(Box(0, 0, 32, 1), "0:0-31"), 2),
+        # A column is too narrow: the smallest box with room.
+        (32, 64, (6.25, 30), CellLabel(Box(0, 0, 1, 16), "0-15:0"), 128),
+        # Nothing has room: one label.
+        (1, 2, (5, 5), CellLabel(Box(0, 0, 1, 2), "0-1:0"), 1),
+    ],
+)
+def test_choice(
+    rows: int, cols: int, cell: tuple[float, float], first: CellLabel, count: int
+) -> None:
+    found = labels(Numbers(rows, cols), cell)
+    assert (found[0], len(found)) == (first, count)
+
+
+LANES = (1, 2, 4, 8, 16, 32, 64)
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_different(lanes: int) -> None:
+    found = colours(lanes)
+    assert len(found) == lanes
+    assert len({hexadecimal(colour) for colour in found}) == min(lanes, MOST)
+    for one, other in pairwise(found):
+        lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+        assert (lighter + 0.05) / (darker + 0.05) > 1.35
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_readable(lanes: int) -> None:
+    assert min((luminance(colour) + 0.05) / 0.05 for colour in colours(lanes)) >= 4.5
+
 
 SEED = DpasEncoding(8, 8, 16, 2, 16, (8, 4), (4, 2))
 POWERS = st.sampled_from([1, 2, 4])
 PAIRS = st.tuples(POWERS, POWERS)
-SIZES = st.integers(1, 20)
+SHAPES = st.integers(1, 20)
 CGA = cga_bases([2, 2], [1, 2], [1, 0])
 
 
@@ -48,7 +177,7 @@ blocked = st.builds(
     ),
     st.tuples(POWERS, st.sampled_from([2, 8])),
 )
-slices = st.builds(RowSlices, SIZES, SIZES, st.sampled_from([4, 16])).map(
+slices = st.builds(RowSlices, SHAPES, SHAPES, st.sampled_from([4, 16])).map(
     Placement.of_distribution
 )
 placements = st.one_of(blocked, slices)
@@ -143,7 +272,8 @@ def test_seed_a() -> None:
         [f"{p}:0-31" for p in range(16)] + [f"{p}:32-63" for p in range(16)]
     )
     assert picture.regions == tuple(
-        Region(Box(32 * n, 0, 32, 32), f"warps {4 * n}-{4 * n + 3}") for n in range(8)
+        SubgroupRegion(Box(32 * n, 0, 32, 32), f"warps {4 * n}-{4 * n + 3}")
+        for n in range(8)
     )
 
 

@@ -1,6 +1,5 @@
 """The laws that coopc/layout/strided.py states, on digits of any size and stride."""
 
-from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -8,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout import algebra
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout, Use
+from coopc.layout.distribution import RowSlices
 from coopc.layout.linear import LinearLayout
-from coopc.layout.row_slice import RowSlices
-from coopc.layout.strided import Digit, StridedLayout, product
+from coopc.layout.strided import Digit, StridedLayout
 
 INS = ("component", "lane")
 
@@ -56,10 +54,6 @@ def table(x: StridedLayout) -> list[np.ndarray]:
     return [np.broadcast_to(v, grid[0].shape) for v in values]
 
 
-def same(x: StridedLayout, y: StridedLayout) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(table(x), table(y), strict=True))
-
-
 @given(layouts(), st.data())
 def test_digits(x: StridedLayout, data: st.DataObject) -> None:
     total = [0, 0]
@@ -81,35 +75,6 @@ def test_linear(x: LinearLayout) -> None:
     for found, expected in zip(table(strided), x.table().values(), strict=True):
         assert np.array_equal(found, expected)
     assert strided.to_linear() == x
-    assert strided.merged().to_linear() == x
-
-
-@given(layouts())
-def test_merged(x: StridedLayout) -> None:
-    merged = x.merged()
-    assert same(x, merged)
-    for (_, digits), (_, before) in zip(merged.ins, x.ins, strict=True):
-        assert len(digits) <= len(before)
-        for (size, strides), (_, following) in pairwise(digits):
-            assert size > 1
-            assert following != tuple(s * size for s in strides)
-
-
-@given(layouts(), layouts())
-def test_product(x: StridedLayout, y: StridedLayout) -> None:
-    z = product(x, y)
-    for axis in range(2):
-        minor, major = table(x)[axis], table(y)[axis]
-        scaled = major * list(x.out_sizes.values())[axis]
-        shape = [a * b for a, b in zip(minor.shape, major.shape, strict=True)]
-        expected = (scaled[:, None, :, None] + minor[None, :, None, :]).reshape(shape)
-        assert np.array_equal(table(z)[axis], expected)
-
-
-@given(disjoint(), disjoint())
-def test_product_agrees_with_linear(x: LinearLayout, y: LinearLayout) -> None:
-    both = product(StridedLayout.from_linear(x), StridedLayout.from_linear(y))
-    assert both.to_linear() == algebra.product(x, y)
 
 
 USES: list[Use] = ["a", "b", "acc", "none"]

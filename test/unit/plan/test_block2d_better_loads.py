@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
 from coopc.device import BMG
-from coopc.layout.dpas import DpasEncoding, Operand
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encodings import Operand
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes

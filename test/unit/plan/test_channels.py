@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding, Operand
+from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
+from coopc.layout.encodings import Operand
 from coopc.plan.channels import (
     Array,
     ChannelReason,

@@ -5,7 +5,8 @@ from itertools import product
 import pytest
 
 from coopc.device import BMG
-from coopc.layout.dpas import DpasEncoding, Operand
+from coopc.layout.dpas import DpasEncoding
+from coopc.layout.encodings import Operand
 from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_shape import BlockMode

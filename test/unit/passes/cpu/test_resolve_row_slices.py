@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.compiler import new_context
-from coopc.layout.row_slice import RowSlices
+from coopc.layout.distribution import RowSlices
 from coopc.parsing import parse
 from coopc.passes.cpu.resolve_matrix_fill import ResolveMatrixFillPass
 from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass

@@ -18,9 +18,9 @@ from coopc.dialects.narrow import is_memref
 from coopc.generate.programs import module_of
 from coopc.interface_call import Call, pack
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
+from coopc.layout.distribution import RowSlices
 from coopc.layout.exchange import ABSENT, Layout, components, plan_exchange
 from coopc.layout.linear import LinearLayout
-from coopc.layout.row_slice import RowSlices
 from coopc.passes.generic.expand_exchanges import ExpandExchangesPass
 from coopc.run import execute, opencl, toolchain, vulkan
 from coopc.sim.simulate import simulate

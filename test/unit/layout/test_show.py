@@ -1,21 +1,71 @@
-"""The laws that coopc/layout/draw.py states, and the views of its sources."""
+"""The laws that coopc/layout/show.py states, and the views of their sources."""
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.layout.dpas import DpasEncoding
-from coopc.layout.draw import hardware_view, tensor_view, work_item_table
-from coopc.layout.encoding import cga_bases
-from coopc.layout.encodings import BlockedEncoding, DotOperandEncoding
+from coopc.layout.distribution import Distribution, RowSlices
+from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
+from coopc.layout.encodings import BlockedEncoding, cga_bases
+from coopc.layout.exchange import plan_exchange
 from coopc.layout.linear import LinearLayout
-from coopc.layout.row_slice import RowSlices
+from coopc.layout.show import (
+    Comparison,
+    Fate,
+    Placement,
+    comparison_text,
+    hardware_view,
+    tensor_view,
+    work_item_table,
+)
+
+POWERS = st.sampled_from([1, 2, 4])
+PAIRS = st.tuples(POWERS, POWERS)
+NUMBERS = st.integers(1, 30)
+LANES = st.sampled_from([4, 8, 16])
+
+
+@given(st.builds(BlockedEncoding, PAIRS, PAIRS, PAIRS, st.just((1, 0))), PAIRS)
+def test_linear(encoding: BlockedEncoding, shape: tuple[int, int]) -> None:
+    layout = encoding.linear(shape)
+    x = Placement.of_linear(layout)
+    assert x.shape == x.extent == shape
+    assert x.sizes == layout.in_sizes
+    assert x.inside.all()
+    for block, warp, register, lane in np.ndindex(x.coordinates.shape[:4]):
+        place = layout.at(register=register, lane=lane, warp=warp, block=block)
+        found = x.coordinates[block, warp, register, lane]
+        assert tuple(found.tolist()) == tuple(place.values())
+
+
+@given(
+    st.one_of(
+        st.builds(RowSlices, NUMBERS, NUMBERS, LANES),
+        st.builds(
+            CoopmatrixLayout.of,
+            NUMBERS,
+            NUMBERS,
+            st.sampled_from([8, 16, 32]),
+            st.sampled_from(["a", "b", "acc"]),
+            LANES,
+        ),
+    )
+)
+def test_distribution(x: Distribution) -> None:
+    placement = Placement.of_distribution(x)
+    ((registers,),) = placement.lists()
+    for component, row in enumerate(registers):
+        for lane, found in enumerate(row):
+            row_col = x.element(lane, component)
+            assert found == (None if row_col == x.shape else list(row_col))
+    assert placement.extent >= x.shape
+
 
 SEED = DpasEncoding(8, 8, 16, 2, 16, (8, 4), (4, 2))
-POWERS = st.sampled_from([1, 2, 4])
 
 TABLE_4X15 = """\
 == ==== ==== ==== ==== ==== ==== ==== ==== ==== ==== ==== ==== ==== ==== ==== ====
@@ -173,3 +223,75 @@ def test_elements_without_owner() -> None:
     with pytest.raises(ValueError, match="rank 1 for 2 bits"):
         tensor_view(x)
     assert hardware_view(x) == "Warp0:\n(0), (2)\n"
+
+
+SMALL_SIZES = st.integers(1, 12)
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[Distribution, Distribution]:
+    rows, cols = draw(SMALL_SIZES), draw(SMALL_SIZES)
+    lanes = draw(st.sampled_from([4, 8]))
+    kinds: list[Distribution] = [
+        RowSlices(rows, cols, lanes),
+        CoopmatrixLayout.of(rows, cols, 16, "a", lanes),
+        CoopmatrixLayout.of(rows, cols, 32, "acc", lanes),
+    ]
+    return draw(st.sampled_from(kinds)), draw(st.sampled_from(kinds))
+
+
+@given(pairs())
+def test_counts(pair: tuple[Distribution, Distribution]) -> None:
+    x = Comparison.of(*pair)
+    a, b = pair
+    for row, fates in enumerate(x.fates()):
+        for col, fate in enumerate(fates):
+            (lane, register), (other, place) = a.owner(row, col), b.owner(row, col)
+            assert (fate is Fate.MOVED) == (lane != other)
+            assert (fate is Fate.KEPT) == ((lane, register) == (other, place))
+    assert sum(x.counts().values()) == a.rows * a.cols
+
+
+@given(pairs())
+def test_itself(pair: tuple[Distribution, Distribution]) -> None:
+    x = Comparison.of(pair[0], pair[0])
+    assert x.counts()[Fate.KEPT] == x.source.rows * x.source.cols
+    assert [found.kind for found in x.plans] == ["none"]
+
+
+@given(pairs(), st.sampled_from([8, 16, 32]))
+def test_first_plan_is_followed(
+    pair: tuple[Distribution, Distribution], bits: int
+) -> None:
+    x = Comparison.of(*pair, element_bits=bits)
+    assert x.plans[0] == plan_exchange(*pair, element_bits=bits)
+
+
+@given(pairs())
+def test_back(pair: tuple[Distribution, Distribution]) -> None:
+    there, back = Comparison.of(*pair), Comparison.of(pair[1], pair[0])
+    assert there.fates() == back.fates()
+
+
+def test_text() -> None:
+    """The example of the docstring."""
+    rows = RowSlices(2, 2, 2)
+    by_rows = CoopmatrixLayout(2, 2, 2)
+    assert comparison_text(Comparison.of(by_rows, rows)) == (
+        "2 x 2 elements over 2 lanes, 2 registers in A, 2 in B\n"
+        "2 kept, 0 renamed, 2 moved; a cell is lane:register in A > in B, = if kept\n"
+        "\n"
+        "=       0:1>1:0\n"
+        "1:0>0:1 =\n"
+        "\n"
+        "exchange: shuffle, 1 word, 4 selects, cost 8\n"
+        "    also: memory, cost 64\n"
+        "step 0: select\n"
+        "  0 1 <- 1 0 if lane & 1, else 0 1\n"
+        "step 1: shuffle\n"
+        "  1 <- 1 of lane xor 1\n"
+        "  0 <- 0\n"
+        "step 2: select\n"
+        "  0 1 <- 1 0 if lane & 1, else 0 1\n"
+        "registers of B: 0 1\n"
+    )
