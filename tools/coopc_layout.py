@@ -405,8 +405,7 @@ def planned(
         ValueError: it is no tensor of rank 2, or no message gives its lanes what they
             hold.
     """
-    from coopc.plan.block2d import BlockPlan
-    from coopc.plan.display import display_of
+    from coopc.plan.block2d import BlockPlan, display_of
     from coopc.plan.search import Request, plan
 
     if not isinstance(subject.layout, LinearLayout):

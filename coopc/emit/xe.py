@@ -43,8 +43,7 @@ from coopc.emit.xe_rules import (
     piece_of,
     split_name,
 )
-from coopc.plan.block_message import LOAD_KINDS
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_message import LOAD_KINDS, BlockMode, BlockShape
 
 E = TypeVar("E", bound=AnyEmission)
 

@@ -12,8 +12,7 @@ from coopc.device import BlockKind, Device
 from coopc.dialects import xe
 from coopc.dialects.xe import CacheControl, Precision
 from coopc.emit.walker import Refusal, count_of, element_of
-from coopc.plan.block_message import why_not, why_not_slots
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_message import BlockMode, BlockShape, why_not, why_not_slots
 
 MAX_PAYLOAD_SLOTS = 16
 """Slots that a builtin of payloads returns to a lane: components of SPIR-V's longest

@@ -58,21 +58,10 @@ from coopc.layout.encodings import (
     dims,
     fit,
 )
-from coopc.layout.linear import LinearDistribution, LinearLayout, log2, product
+from coopc.layout.linear import LinearDistribution, LinearLayout, log2, powers, product
 
 SYSTOLIC_DEPTH = 8
 CHANNEL_BITS = 32
-
-
-def powers(start: int, stop: int) -> Iterator[int]:
-    """Return start, 2 start, 4 start, ... below stop.
-
-    >>> list(powers(2, 16))
-    [2, 4, 8]
-    """
-    while start < stop:
-        yield start
-        start *= 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ Its laws:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
@@ -157,6 +157,17 @@ def log2(size: int, what: str) -> int:
             f"expected the size of {what} to be a power of two, got {size}"
         )
     return size.bit_length() - 1
+
+
+def powers(start: int, stop: int) -> Iterator[int]:
+    """Yield start, 2 start, 4 start, ... below stop.
+
+    >>> list(powers(2, 16))
+    [2, 4, 8]
+    """
+    while start < stop:
+        yield start
+        start *= 2
 
 
 def spread(columns: Sequence[int]) -> IntArray:

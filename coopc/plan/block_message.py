@@ -1,7 +1,30 @@
-"""Block messages: whether a device takes a block shape, and in which slots it arrives.
+r"""2D block messages: what one moves, which slots it fills, which surfaces it reads.
 
-A load gives each lane a vector of slots.  How wide a slot is, the compiler decides, not
-the program: with bits b and width w of a block and S lanes,
+A subgroup moves `count` blocks of `height` rows and `width` elements that lie side by
+side in memory: element (r, c) of the message is at row y + r and column x + c of the
+surface, c counted over all blocks.  What a load returns is one sequence G of elements,
+spread over registers and lanes: with slots of s elements, register k of lane l holds
+G[(k * lanes + l) * s ... + s - 1].  Three modes fill G:
+
+    plain       block after block, row after row                 for b: for r: for c
+    transform   f = 32 / bits rows together (VNNI)      for b: for r / f: for c: f rows
+    transpose   column after column                              for c: for r
+
+For example 16-bit elements, 2 rows and 4 columns over 4 lanes, 32-bit slots:
+
+    mode        lane 0       lane 1       lane 2       lane 3
+    plain       (0,0)(0,1)   (0,2)(0,3)   (1,0)(1,1)   (1,2)(1,3)
+    transform   (0,0)(1,0)   (0,1)(1,1)   (0,2)(1,2)   (0,3)(1,3)
+
+and 32-bit elements, 4 rows and 2 columns, transposed, over 4 lanes:
+
+    register 0  (0,0)        (1,0)        (2,0)        (3,0)
+    register 1  (0,1)        (1,1)        (2,1)        (3,1)
+
+Elements outside the surface are 0 in a load and not written by a store.
+
+How wide a slot is, the compiler decides, not the program: with bits b and width w of a
+block and S lanes,
 
     mode                  slot bits
     plain, transpose      b * max(1, w / S)
@@ -14,15 +37,173 @@ elements: nobody can reinterpret one as the other without moving them between la
 A block of less than a register, 64 bytes, is padded to one.  `BlockShape.slots` knows
 no padding, so a message of several such blocks is refused.
 
-Sources: Intel's graphics compiler, Subgroup2DBlockIoResolution.cpp
-(`getOverloadedType`), and 2.40.14 tried on every block that BMG and PVC load, by 16
-and by 32 lanes: in these slots none goes through memory.
+Laws (test/unit/plan/test_block_message.py checks each by its name):
+
+    cover       G holds each element of the message once
+    slots       the slots of all lanes, in order, are G
+    element     an element of G by its number is the one that is there
+    pairs       a 32-bit slot of a transform holds one column, of f rows from r on
+
+Sources: Intel's SPV_INTEL_2d_block_io; for what is placed where, the layouts that
+Triton's Intel back end and Intel's compiler agree on for every DPAS operand; for slots
+Intel's graphics compiler, Subgroup2DBlockIoResolution.cpp (`getOverloadedType`), and
+2.40.14 tried on every block that BMG and PVC load, by 16 and by 32 lanes: in these
+slots none goes through memory.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from math import gcd
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from coopc.device import BlockIO, BlockKind, BlockShapes, Device
-from coopc.plan.block_shape import CHANNEL_BITS, GRF_BYTES, BlockMode, BlockShape
+from coopc.plan.refusal import Reason, Refusal
+
+CHANNEL_BITS = 32
+ROW_BYTES = 64
+"""The most bytes that a message reads of one row, all blocks together."""
+BITS = (8, 16, 32, 64)
+GRF_BYTES = 64
+"""A register of the devices that have 2D block messages."""
+
+
+class BlockMode(Enum):
+    """How a load fills the registers."""
+
+    PLAIN = "plain"
+    TRANSFORM = "transform"
+    """Rows are interleaved so that 32 bits hold neighbours along a column (VNNI)."""
+    TRANSPOSE = "transpose"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """What one 2D block message moves.
+
+    >>> str(BlockShape(16, 32, 16, 2, BlockMode.TRANSFORM))
+    '16 bits, 32x16x2, transform'
+    """
+
+    bits: int
+    """Width of an element: 8, 16, 32 or 64."""
+    height: int
+    """Rows of a block, a power of two."""
+    width: int
+    """Elements of a row of one block, a power of two."""
+    count: int = 1
+    """Blocks side by side: 1, 2 or 4."""
+    mode: BlockMode = BlockMode.PLAIN
+
+    def __post_init__(self) -> None:
+        if self.bits not in BITS:
+            raise ValueError(f"expected elements of {BITS} bits, got {self.bits}")
+        for name in ("height", "width", "count"):
+            size: int = getattr(self, name)
+            if size < 1 or size & (size - 1):
+                raise ValueError(
+                    f"expected a {name} that is a power of two, got {size}"
+                )
+        if self.mode is BlockMode.TRANSFORM:
+            factor = CHANNEL_BITS // self.bits
+            if factor not in (2, 4) or self.height % factor:
+                raise ValueError(
+                    "expected 8-bit elements in rows of 4, or 16-bit ones in rows of "
+                    f"2, which a transform packs, got {self.height} rows of "
+                    f"{self.bits} bits"
+                )
+        if self.mode is BlockMode.TRANSPOSE and self.count != 1:
+            raise ValueError(f"expected one block to transpose, got {self.count}")
+
+    def __str__(self) -> str:
+        size = f"{self.bits} bits, {self.height}x{self.width}x{self.count}"
+        return size if self.mode is BlockMode.PLAIN else f"{size}, {self.mode.value}"
+
+    @property
+    def columns(self) -> int:
+        """Elements of a row, all blocks together."""
+        return self.width * self.count
+
+    @property
+    def elements(self) -> int:
+        return self.height * self.columns
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row, all blocks together."""
+        return self.columns * self.bits // 8
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * self.bits // 8
+
+    @property
+    def slot_bits(self) -> int:
+        """Width of the slots that a load fills in one go: 32 where it packs."""
+        return CHANNEL_BITS if self.mode is BlockMode.TRANSFORM else self.bits
+
+    def element(self, index: int) -> tuple[int, int]:
+        """Return the (row, column) of an element of G, by its number.
+
+        >>> BlockShape(16, 2, 4, 1, BlockMode.TRANSFORM).element(3)
+        (1, 1)
+        """
+        if self.mode is BlockMode.TRANSPOSE:
+            col, row = divmod(index, self.height)
+            return row, col
+        transformed = self.mode is BlockMode.TRANSFORM
+        factor = CHANNEL_BITS // self.bits if transformed else 1
+        index, part = divmod(index, factor)
+        index, col = divmod(index, self.width)
+        block, row = divmod(index, self.height // factor)
+        return row * factor + part, block * self.width + col
+
+    def slots(self, lanes: int, slot_bits: int) -> NDArray[np.int64]:
+        """Return which elements each slot holds.
+
+        Args:
+            lanes: the subgroup size.
+            slot_bits: width of a slot, a multiple of `bits`.
+
+        Returns:
+            An array of shape (registers, lanes, elements of a slot, 2); the last axis
+            is (row, column) in the message.
+
+        Raises:
+            ValueError: the slots of all lanes are not filled evenly.
+        """
+        per_slot = slot_bits // self.bits
+        if slot_bits % self.bits or self.elements % (lanes * per_slot):
+            raise ValueError(
+                f"{self.elements} elements of {self.bits} bits do not fill slots of "
+                f"{slot_bits} bits in {lanes} lanes evenly"
+            )
+        return _sequence(self).reshape(-1, lanes, per_slot, 2)
+
+
+@cache
+def _sequence(shape: BlockShape) -> NDArray[np.int64]:
+    """Return G: the (row, column) of each element, in the order of the registers."""
+    rows, columns = np.indices((shape.height, shape.columns))
+    tags = np.stack([rows, columns], axis=-1)
+    if shape.mode is BlockMode.TRANSPOSE:
+        ordered = tags.transpose(1, 0, 2)
+    else:
+        factor = 1
+        if shape.mode is BlockMode.TRANSFORM:
+            factor = CHANNEL_BITS // shape.bits
+        split = tags.reshape(-1, factor, shape.count, shape.width, 2)
+        ordered = split.transpose(2, 0, 3, 1, 4)
+    sequence = np.ascontiguousarray(ordered.reshape(-1, 2)).astype(np.int64)
+    sequence.flags.writeable = False
+    return sequence
+
 
 LOAD_KINDS: dict[BlockMode, BlockKind] = {
     BlockMode.PLAIN: "load",
@@ -150,3 +331,84 @@ def _any_of(numbers: Sequence[int]) -> str:
     """Return numbers as a phrase."""
     *most, last = map(str, numbers)
     return f"{', '.join(most)} or {last}" if most else last
+
+
+# Surfaces: what memory must be like for messages to be right.  What a kernel knows when
+# it is compiled is checked then; what it is told when it is called becomes a condition,
+# for the host to check.
+
+Part: TypeAlias = Literal["base", "width", "height", "pitch"]
+
+_REASONS: dict[Part, Reason] = {
+    "base": Reason.BASE,
+    "width": Reason.WIDTH,
+    "height": Reason.WIDTH,
+    "pitch": Reason.PITCH,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one number of a surface must be."""
+
+    part: Part
+    """Which; all are in bytes, but the height, in rows."""
+    multiple_of: int = 1
+    at_least: int = 0
+    less_than: int | None = None
+
+    def violated(self, value: int) -> str | None:
+        """Return why a number is not allowed, or None.
+
+        >>> Rule("pitch", 16, 64).violated(100)
+        'expected a pitch that is a multiple of 16, got 100'
+        """
+        if value % self.multiple_of:
+            wanted = f"a multiple of {self.multiple_of}"
+        elif value < self.at_least:
+            wanted = f"at least {self.at_least}"
+        elif self.less_than is not None and value >= self.less_than:
+            wanted = f"less than {self.less_than}"
+        else:
+            return None
+        return f"expected a {self.part} that is {wanted}, got {value}"
+
+    def in_units(self, size: int) -> Rule:
+        """Return the rule for the number in units of some bytes.
+
+        >>> Rule("pitch", 16, 64, 1 << 24).in_units(4)
+        Rule(part='pitch', multiple_of=4, at_least=16, less_than=4194304)
+        """
+        return Rule(
+            self.part,
+            self.multiple_of // gcd(self.multiple_of, size),
+            -(-self.at_least // size),
+            None if self.less_than is None else -(-self.less_than // size),
+        )
+
+
+def rules(io: BlockIO, step: int = 1) -> Iterator[Rule]:
+    """Yield the rules of a device.
+
+    Args:
+        io: its messages.
+        step: rows from one row of a message to the next: the pitch is so many times
+            that of the matrix.
+    """
+    most = io.max_bytes + 1
+    yield Rule("base", io.base_alignment)
+    yield Rule("width", io.width_alignment, io.min_width_bytes, most)
+    yield Rule("height", 1, 0, most)
+    yield Rule("pitch", io.pitch_alignment, io.min_width_bytes, most // step)
+
+
+def refuse_surface(io: BlockIO, known: dict[Part, int]) -> Refusal | None:
+    """Return why a surface of which some numbers are known is none, or None."""
+    for rule in rules(io):
+        if rule.part in known and (reason := rule.violated(known[rule.part])):
+            return Refusal(_REASONS[rule.part], reason)
+    width, pitch = known.get("width"), known.get("pitch")
+    if width is not None and pitch is not None and pitch < width:
+        detail = f"expected a pitch of at least the width, {width} bytes, got {pitch}"
+        return Refusal(Reason.PITCH, detail)
+    return None

@@ -21,13 +21,13 @@ tiles side by side is one message of 2 slots.
 >>> import numpy as np
 >>> row, col = np.indices((2, 4))
 >>> elements = np.stack([row, col], -1).reshape(2, 2, 2, 2)  # 2 lanes, pairs of columns
->>> for message in plan_slots(elements, Lines(None, across=0, element_bytes=2)):
+>>> for message in plan_slots(elements, MemoryLines(None, across=0, element_bytes=2)):
 ...     print(message)
-Message(registers=(0,), line=0, byte=0)
-Message(registers=(1,), line=1, byte=0)
->>> plan_slots(elements, Lines(row_bytes=8, across=0, element_bytes=2))
-(Message(registers=(0, 1), line=0, byte=0),)
->>> print(plan_slots(elements, Lines(None, across=1, element_bytes=2)))
+SlotLoad(registers=(0,), line=0, byte=0)
+SlotLoad(registers=(1,), line=1, byte=0)
+>>> plan_slots(elements, MemoryLines(row_bytes=8, across=0, element_bytes=2))
+(SlotLoad(registers=(0, 1), line=0, byte=0),)
+>>> print(plan_slots(elements, MemoryLines(None, across=1, element_bytes=2)))
 the elements of a slot do not follow each other in memory: (0, 0) and (0, 1)
 
 Law (`test_channels.py`): the bytes that messages bring are those of the elements.
@@ -68,7 +68,7 @@ class ChannelReason(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class MemoryLines:
     """How a matrix lies in memory, from its first element on."""
 
     row_bytes: int | None
@@ -92,7 +92,7 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SlotLoad:
     """One load."""
 
     registers: tuple[int, ...]
@@ -103,7 +103,7 @@ class Message:
     """How many bytes further on, in the line."""
 
 
-def plan_slots(elements: Array, lines: Lines) -> tuple[Message, ...] | Refusal:
+def plan_slots(elements: Array, lines: MemoryLines) -> tuple[SlotLoad, ...] | Refusal:
     """Return the loads of what lanes hold of a matrix, or why there are none.
 
     Args:
@@ -142,7 +142,7 @@ def _refused(reason: ChannelReason, pair: Array) -> Refusal:
     return Refusal(reason, f"{tuple(one)} and {tuple(other)}")
 
 
-def _messages(line: Array, byte: Array, step: int) -> Iterator[Message]:
+def _messages(line: Array, byte: Array, step: int) -> Iterator[SlotLoad]:
     """Yield the longest messages there are, in the order of memory."""
     places = sorted(
         (int(line[register]), int(byte[register]), register)
@@ -159,5 +159,5 @@ def _messages(line: Array, byte: Array, step: int) -> Iterator[Message]:
             run += 1
         length = next(length for length in LENGTHS if length <= run)
         registers = tuple(place[2] for place in places[start : start + length])
-        yield Message(registers, first[0], first[1])
+        yield SlotLoad(registers, first[0], first[1])
         start += length

@@ -18,11 +18,11 @@ A run is cut into messages of 8, 4, 2 and 1 components, of 16 too if they are by
 plan is `BlockAccess`, or a `Refusal` with the reason against one.
 
 >>> x = CoopmatrixLayout.of(32, 8, 32, "acc", lanes=16)
->>> plan_block(x, Memory(rows_last=True, strides=(64, 1), element_bytes=4))
+>>> plan_block(x, AccessFacts(rows_last=True, strides=(64, 1), element_bytes=4))
 BlockAccess(runs=8, lengths=(2,), checked_across=False, joined=False)
->>> plan_block(x, Memory(True, (32, 1), 4, is_placed=True))
+>>> plan_block(x, AccessFacts(True, (32, 1), 4, is_placed=True))
 BlockAccess(runs=1, lengths=(8, 8), checked_across=False, joined=True)
->>> print(plan_block(x, Memory(rows_last=False, strides=(64, 1), element_bytes=4)))
+>>> print(plan_block(x, AccessFacts(rows_last=False, strides=(64, 1), element_bytes=4)))
 lanes are not along the contiguous dimension: lanes hold 16 rows, columns are contiguous
 
 Laws (test/unit/plan/test_lane_access.py): the components of the messages are all of the
@@ -94,7 +94,7 @@ class BlockAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class AccessFacts:
     """What is known of an access when compiling."""
 
     rows_last: bool
@@ -122,7 +122,7 @@ class Memory:
 
 
 def plan_block(
-    x: CoopmatrixLayout, memory: Memory, max_vector: int = 16
+    x: CoopmatrixLayout, memory: AccessFacts, max_vector: int = 16
 ) -> BlockAccess | Refusal:
     """Return how lanes access a matrix by blocks, or why they do not.
 
@@ -141,7 +141,7 @@ def plan_block(
     )
 
 
-def _cut(x: CoopmatrixLayout, memory: Memory, max_vector: int) -> BlockAccess:
+def _cut(x: CoopmatrixLayout, memory: AccessFacts, max_vector: int) -> BlockAccess:
     """Return the messages, whatever is known of the address."""
     longest = LONGEST_OF_BYTES if memory.element_bytes == 1 else LONGEST
     follows = memory.strides[0] == x.lanes * x.blocks and memory.is_placed
@@ -158,7 +158,7 @@ def _cut(x: CoopmatrixLayout, memory: Memory, max_vector: int) -> BlockAccess:
     return BlockAccess(runs, tuple(lengths), memory.checked_across, joined)
 
 
-def _refused_kind(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
+def _refused_kind(x: CoopmatrixLayout, memory: AccessFacts) -> Refusal | None:
     if not memory.is_global:
         return Refusal(BlockReason.SPACE, "the memref is not in global memory")
     if memory.is_atomic:
@@ -172,7 +172,7 @@ def _refused_kind(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
     return None
 
 
-def _refused_lanes(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
+def _refused_lanes(x: CoopmatrixLayout, memory: AccessFacts) -> Refusal | None:
     if memory.strides[1] != 1:
         return Refusal(
             BlockReason.STRIDE, f"the last stride is {memory.strides[1] or '?'}"
@@ -186,7 +186,7 @@ def _refused_lanes(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
     return None
 
 
-def _refused_mask(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
+def _refused_mask(x: CoopmatrixLayout, memory: AccessFacts) -> Refusal | None:
     if x.needs_mask or x.needs_row_mask:
         padded = f"{x.padded_rows} x {x.padded_cols}"
         return Refusal(BlockReason.PADDING, f"{x.rows} x {x.cols} is held as {padded}")
@@ -196,7 +196,7 @@ def _refused_mask(x: CoopmatrixLayout, memory: Memory) -> Refusal | None:
 
 
 def _refused_alignment(
-    x: CoopmatrixLayout, memory: Memory, plan: BlockAccess
+    x: CoopmatrixLayout, memory: AccessFacts, plan: BlockAccess
 ) -> Refusal | None:
     wanted = WRITE_BYTES if memory.is_write else READ_BYTES
     size = memory.element_bytes

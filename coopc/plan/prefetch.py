@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from coopc.device.block_io import BlockIO
-from coopc.layout.linear import LinearLayout
-from coopc.plan.block_shape import ROW_BYTES, BlockShape
+from coopc.layout.linear import LinearLayout, powers
+from coopc.plan.block_message import ROW_BYTES, BlockShape
 from coopc.plan.refusal import Reason, Refusal
 
 MOST_ROWS = 32
@@ -73,12 +73,12 @@ def plan_prefetch(
     shape = _shape(element_bits, height, width, io)
     if shape is None:
         return Refusal(Reason.ELEMENT, f"rows of {width} of {element_bits} bits")
-    warp = [(0, col) for col in _powers(width, width * across)]
-    warp += [(row, 0) for row in _powers(down, rows)]
+    warp = [(0, col) for col in powers(width, width * across)]
+    warp += [(row, 0) for row in powers(down, rows)]
     missing = warps.bit_length() - 1 - len(warp)
     warp += [(0, 0)] * missing
-    register = [(row, 0) for row in _powers(height, down)]
-    register += [(0, col) for col in _powers(width * across, cols)]
+    register = [(row, 0) for row in powers(height, down)]
+    register += [(0, col) for col in powers(width * across, cols)]
     ins = {"register": register, "warp": warp}
     return PrefetchPlan(LinearLayout.of(ins, {"dim0": rows, "dim1": cols}), shape)
 
@@ -91,12 +91,3 @@ def _shape(bits: int, height: int, width: int, io: BlockIO) -> BlockShape | None
         ):
             return BlockShape(bits, height, width // count, count)
     return None
-
-
-def _powers(start: int, stop: int) -> list[int]:
-    """Return start, 2 start, 4 start, ... below a power of two."""
-    found: list[int] = []
-    while start < stop:
-        found.append(start)
-        start *= 2
-    return found

@@ -24,10 +24,9 @@ from functools import lru_cache
 from itertools import product
 
 from coopc.device.block_io import BlockIO, BlockShapes
-from coopc.layout.linear import LinearLayout
+from coopc.layout.linear import LinearLayout, powers
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_message import slot_bits
-from coopc.plan.block_shape import GRF_BYTES, BlockMode, BlockShape
+from coopc.plan.block_message import GRF_BYTES, BlockMode, BlockShape, slot_bits
 from coopc.plan.refusal import Reason, Refusal
 
 Basis = tuple[int, int]
@@ -204,10 +203,10 @@ def message_bases(
         return row * row_step, col * packed
 
     # The elements packed in one, the elements of a slot, the slots of a lane.
-    values = [(0, x) for x in _powers(packed)]
-    values += [at(x) for x in _powers(per_slot)]
-    values += [at(first * x) for x in _powers(end // first)]
-    return tuple(at(x * per_slot) for x in _powers(lanes)), tuple(values)
+    values = [(0, x) for x in powers(1, packed)]
+    values += [at(x) for x in powers(1, per_slot)]
+    values += [at(first * x) for x in powers(1, end // first)]
+    return tuple(at(x * per_slot) for x in powers(1, lanes)), tuple(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +255,7 @@ def fit(request: Request, shape: BlockShape, row_step: int) -> Fit | Refusal | N
         values[value_bit] = found[0][lane_bit]
     missing = [basis for basis in values if basis not in registers]
     # The steps between rows are messages of their own: they must be registers.
-    missing += [(x, 0) for x in _powers(row_step) if (x, 0) not in registers]
+    missing += [(x, 0) for x in powers(1, row_step) if (x, 0) not in registers]
     if missing:
         return Refusal(Reason.REGISTERS, f"{shape} needs {_show(missing)}")
     bits = tuple(registers[basis] for basis in values)
@@ -343,11 +342,6 @@ def estimate(found: Fit, request: Request, io: BlockIO) -> float:
     ):
         cost += registers
     return cost + 2 * registers * len(found.swaps)
-
-
-def _powers(stop: int) -> list[int]:
-    """Return 1, 2, 4, ... below a power of two."""
-    return [1 << bit for bit in range(stop.bit_length() - 1)]
 
 
 def _show(bases: list[Basis | None] | list[Basis]) -> str:

@@ -19,7 +19,7 @@ from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe import ALIGNMENT
 from coopc.layout.dpas import CHANNEL_BITS, SYSTOLIC_DEPTH, DpasEncoding
 from coopc.layout.encodings import Operand
-from coopc.plan.block_shape import BlockShape
+from coopc.plan.block_message import BlockShape
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements, nothing
 from coopc.sim.machine import Machine

@@ -68,7 +68,7 @@ from coopc.dialects.xe.plans import (
     PlanAttr as PlanAttr,
     ShapeAttr as ShapeAttr,
 )
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_message import BlockMode, BlockShape
 
 CHANNEL_BITS = 32
 SYSTOLIC_DEPTH = 8
@@ -199,7 +199,7 @@ class CacheAttr(ParametrizedAttribute):
 # A surface is a base, a width and a pitch in bytes and a height in rows, all of them
 # the same in every lane, as are x (in elements of the block) and y (in rows), which are
 # signed.  Elements outside the surface are 0 in a load and not written by a store.
-# What is placed where is `coopc.plan.block_shape`'s to say.
+# What is placed where is `coopc.plan.block_message`'s to say.
 
 MAX_COMPONENTS = 16
 """SPIR-V's longest vector."""

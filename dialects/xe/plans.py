@@ -27,7 +27,7 @@ from coopc.dialects.layout import (
 )
 from coopc.layout.linear import LinearLayout
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_message import BlockMode, BlockShape
 from coopc.plan.prefetch import PrefetchPlan
 
 PLAN = "xe.plan"

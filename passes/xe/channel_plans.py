@@ -33,15 +33,15 @@ from coopc.passes.xe.conditions import (
     numbers_of,
 )
 from coopc.passes.xe.register_layout import Array, RegisterLayout, registers_of
+from coopc.plan.block_message import Rule
 from coopc.plan.channels import (
     ALIGNMENT,
     ChannelReason,
-    Lines,
-    Message,
+    MemoryLines,
+    SlotLoad,
     plan_slots,
 )
 from coopc.plan.refusal import Refusal
-from coopc.plan.surface import Rule
 
 MOST_BYTES = 1 << 32
 """Of memory that offsets of 32 bits reach."""
@@ -51,7 +51,7 @@ MOST_BYTES = 1 << 32
 class ChannelPlan:
     """How a tensor or a matrix is loaded."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[SlotLoad, ...]
     """Their registers are counted through all pieces."""
     slot_bits: int
     slots: int
@@ -60,7 +60,7 @@ class ChannelPlan:
     def __str__(self) -> str:
         """Return in one line which messages there are.
 
-        >>> str(ChannelPlan((Message((0, 1), 0, 0),), 32, 2))
+        >>> str(ChannelPlan((SlotLoad((0, 1), 0, 0),), 32, 2))
         '1 block load of 2 x 32 bits a lane'
         """
         sizes = sorted({len(x.registers) for x in self.messages}, reverse=True)
@@ -70,7 +70,7 @@ class ChannelPlan:
 
 
 def plan_channels(
-    registers: RegisterLayout, bits: int, lines: Lines
+    registers: RegisterLayout, bits: int, lines: MemoryLines
 ) -> ChannelPlan | Refusal:
     """Return how what lanes hold is loaded, or why not as slots that follow each other.
 
@@ -94,11 +94,11 @@ def plan_channels(
 
 
 def _by_pieces(
-    elements: Array, run: int, per: int, lines: Lines
+    elements: Array, run: int, per: int, lines: MemoryLines
 ) -> ChannelPlan | Refusal:
     """Return how channels of so many elements are loaded, piece by piece."""
     whole, slots = _slots(elements, per), run // per
-    found: list[Message] = []
+    found: list[SlotLoad] = []
     for start in range(0, len(whole), slots):
         messages = plan_slots(whole[start : start + slots], lines)
         if isinstance(messages, Refusal):
@@ -124,7 +124,7 @@ def decide_channels(op: tt.DescriptorLoadOp) -> ChannelPlan | Refusal:
         return Refusal(ChannelReason.WIDTH, f"lanes hold elements of {width} bits")
     if block_io(op) == "column_major" or len(op.indices) != 2:
         return Refusal(ChannelReason.STRIDE, "rows are not")
-    found = plan_channels(registers, width, Lines(None, 0, width // 8))
+    found = plan_channels(registers, width, MemoryLines(None, 0, width // 8))
     if isinstance(found, Refusal):
         return found
     return _refuse_edges(op, found, registers) or found

@@ -34,8 +34,8 @@ from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
 from coopc.passes.triton.origins import origin_of
 from coopc.plan.block2d import BlockPlan
+from coopc.plan.block_message import Part, Rule, rules
 from coopc.plan.refusal import Reason, Refusal
-from coopc.plan.surface import Part, Rule, rules
 
 AccessOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp | ttig.DescriptorPrefetchOp
 

@@ -52,11 +52,10 @@ from coopc.passes.xe.conditions import (
 )
 from coopc.passes.xe.register_layout import channel_bits
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_shape import CHANNEL_BITS
+from coopc.plan.block_message import CHANNEL_BITS, refuse_surface
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
-from coopc.plan.surface import refuse_surface
 from coopc.remarks import remark
 
 LoadOp: TypeAlias = tt.DescriptorLoadOp | tt.LoadOp

@@ -29,7 +29,7 @@ from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.matrix_size import why_too_large
 from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.family import CoopmatrixFamily
-from coopc.plan.lane_access import Memory
+from coopc.plan.lane_access import AccessFacts
 
 MOST_VECTORS = 1024
 
@@ -149,12 +149,12 @@ def memory_of(
     | coopmatrix.StoreOp
     | coopmatrix.AtomicLoadOp
     | coopmatrix.AtomicStoreOp,
-) -> Memory:
+) -> AccessFacts:
     """Return what is known of the memory of an access."""
     space = op.memory_type.memory_space
     checked = () if op.checked is None else op.checked.data
     is_plain = isinstance(op, coopmatrix.PlainAccessOp)
-    return Memory(
+    return AccessFacts(
         rows_last=op.layout.data == Layout.COL_MAJOR,
         strides=op.matrix_strides,
         element_bytes=op.matrix.element_bits // 8,

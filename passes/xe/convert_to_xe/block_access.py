@@ -75,8 +75,8 @@ from coopc.passes.xe.convert_to_xe.vectors import (
 )
 from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_shape import CHANNEL_BITS, BlockShape
-from coopc.plan.channels import Message
+from coopc.plan.block_message import CHANNEL_BITS, BlockShape
+from coopc.plan.channels import SlotLoad
 from coopc.plan.prefetch import PrefetchPlan
 
 Payload: TypeAlias = Literal["none", "prefetch", "all"]
@@ -527,7 +527,7 @@ def make_payload(
 
 Slot: TypeAlias = tuple[SSAValue, int]
 """A component of what a message gave."""
-ChannelPlace: TypeAlias = Callable[[Message], tuple[SSAValue, SSAValue | None]]
+ChannelPlace: TypeAlias = Callable[[SlotLoad], tuple[SSAValue, SSAValue | None]]
 """From a message to its offset from the base, in bytes, and whether it is inside."""
 
 

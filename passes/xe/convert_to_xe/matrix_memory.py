@@ -56,11 +56,11 @@ from coopc.passes.xe.convert_to_xe.layout_to_arith import (
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
 from coopc.passes.xe.register_layout import RegisterLayout
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.channels import ALIGNMENT, ChannelReason, Lines, Message
+from coopc.plan.block_message import Part, Rule, refuse_surface, rules
+from coopc.plan.channels import ALIGNMENT, ChannelReason, MemoryLines, SlotLoad
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
-from coopc.plan.surface import Part, Rule, refuse_surface, rules
 
 Pair: TypeAlias = tuple[int, int]
 Moves: TypeAlias = tuple[BlockMove, ...]
@@ -315,11 +315,11 @@ def decide_matrix_channels(
     return plan_channels(tiling.registers, tiling.type.element_bits, lines_of(op))
 
 
-def lines_of(op: coopmatrix.LoadOp) -> Lines:
+def lines_of(op: coopmatrix.LoadOp) -> MemoryLines:
     """Return how the matrix of a load lies in memory."""
     size, outer = op.matrix.element_bits // 8, op.matrix_strides[0]
     order = op.layout.data
-    return Lines(
+    return MemoryLines(
         row_bytes=None if outer in (None, DYNAMIC_INDEX) else outer * size,
         across=1 if order is Layout.COL_MAJOR else 0,
         element_bytes=size,
@@ -393,7 +393,7 @@ def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     for position, stride in zip(op.positions, strides, strict=True):
         start += Polynomial.of(position) * stride
 
-    def place(message: Message) -> tuple[SSAValue, None]:
+    def place(message: SlotLoad) -> tuple[SSAValue, None]:
         at = start + strides[-2] * Polynomial.constant(message.line)
         return (at * size + Polynomial.constant(message.byte)).build(b), None
 

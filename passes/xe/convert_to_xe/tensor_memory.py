@@ -61,7 +61,7 @@ from coopc.passes.xe.convert_to_xe.vectors import (
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.channels import Message
+from coopc.plan.channels import SlotLoad
 
 MOST_BYTES = 1 << 31
 """Of a row of a matrix, and from one to the next: as i32."""
@@ -328,7 +328,7 @@ def _channel_place(
         starts.append(Polynomial.of(index) + of_warp)
     y, x = starts
 
-    def place(message: Message) -> tuple[SSAValue, SSAValue]:
+    def place(message: SlotLoad) -> tuple[SSAValue, SSAValue]:
         row = y + Polynomial.constant(message.line)
         byte = x * size + Polynomial.constant(message.byte)
         offset = (row * Polynomial.of(surface.pitch) + byte).build(b)

@@ -1,8 +1,8 @@
 """Emulate 2D block messages: each lane reads and writes what it holds, one by one.
 
 Register k of lane l holds the elements s (k S + l) ... of the sequence G of
-`coopc.plan.block_shape`, s elements a slot and S lanes.  Where they are in the block is
-read from their number, by shifts and masks, as all sizes are powers of two:
+`coopc.plan.block_message`, s elements a slot and S lanes.  Where they are in the block
+is read from their number, by shifts and masks, as all sizes are powers of two:
 
     plain       b H W + r W + c                        row r, column b W + c
     transform   (b (H / f) + r) W f + c f + q          row r f + q, column b W + c
@@ -39,7 +39,7 @@ from coopc.passes.xe.emulate.values import (
     resized,
     shifted_down,
 )
-from coopc.plan.block_shape import CHANNEL_BITS, BlockMode, BlockShape
+from coopc.plan.block_message import CHANNEL_BITS, BlockMode, BlockShape
 
 Condition = SSAValue | bool
 

@@ -46,8 +46,7 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.xe.emulate.blocks import BlockPiece, load_piece, store_piece
 from coopc.passes.xe.emulate.dpas import DpasShape, gathered, multiply, scratch_type
-from coopc.plan.block_message import why_not_slots
-from coopc.plan.block_shape import BlockShape
+from coopc.plan.block_message import BlockShape, why_not_slots
 
 LANES = (8, 16, 32)
 PAIR = 2

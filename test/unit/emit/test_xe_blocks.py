@@ -8,8 +8,15 @@ import pytest
 import coopc
 from coopc.device import BMG, DG2, PVC, BlockIO, BlockKind, BlockShapes, Device
 from coopc.plan import search
-from coopc.plan.block_message import LOAD_KINDS, slot_bits, why_not, why_not_slots
-from coopc.plan.block_shape import BITS, BlockMode, BlockShape
+from coopc.plan.block_message import (
+    BITS,
+    LOAD_KINDS,
+    BlockMode,
+    BlockShape,
+    slot_bits,
+    why_not,
+    why_not_slots,
+)
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
 

@@ -18,7 +18,7 @@ from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_message import BlockMode, BlockShape
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.search import Fit, Request, built, estimate, fit, plan
 from coopc.source import Source

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from support.block_cases import CASES, Case, messages
 
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_message import BlockMode, BlockShape
 
 
 def sequence(shape: BlockShape) -> list[tuple[int, int]]:

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from coopc.layout.dpas import CHANNEL_BITS, DpasEncoding
 from coopc.layout.encodings import Operand
-from coopc.plan.channels import (
-    Array,
-    ChannelReason,
-    Lines,
-    Message,
-    plan_slots,
-)
+from coopc.plan.channels import Array, ChannelReason, MemoryLines, SlotLoad, plan_slots
 from coopc.plan.refusal import Refusal
 
 PITCH = 160
@@ -31,7 +25,7 @@ def held(bits: int, lanes: int, rows: int, operand: Operand, slot: int = 32) -> 
     return tags.reshape(-1, per, lanes, 2).transpose(0, 2, 1, 3)
 
 
-def check(elements: Array, lines: Lines, messages: tuple[Message, ...]) -> None:
+def check(elements: Array, lines: MemoryLines, messages: tuple[SlotLoad, ...]) -> None:
     """Check the law: place by place, as `xe.block_load` loads."""
     line, byte = lines.places(elements)
     wanted = line * PITCH + byte
@@ -82,14 +76,14 @@ def test_bytes_are_those_of_the_elements(
     shape = elements.max(axis=(0, 1, 2)) + 1
     packed = CHANNEL_BITS // bits if is_packed and operand == "b" else 1
     size = 4 if operand == "c" else bits // 8
-    lines = Lines(row_bytes, 0 if packed > 1 else across, size, packed)
+    lines = MemoryLines(row_bytes, 0 if packed > 1 else across, size, packed)
     elements = elements + np.array(tile) * shape
     found = plan_slots(elements, lines)
     if isinstance(found, tuple):
         check(elements, lines, found)
 
 
-def lengths(found: tuple[Message, ...] | Refusal) -> list[int]:
+def lengths(found: tuple[SlotLoad, ...] | Refusal) -> list[int]:
     assert isinstance(found, tuple), found
     return [len(message.registers) for message in found]
 
@@ -97,47 +91,47 @@ def lengths(found: tuple[Message, ...] | Refusal) -> list[int]:
 @pytest.mark.parametrize(("rows", "expected"), [(8, [8]), (4, [4]), (2, [2]), (1, [1])])
 def test_tiles_of_a(rows: int, expected: list[int]) -> None:
     elements = held(16, 8, rows, "a")
-    assert lengths(plan_slots(elements, Lines(32, 0, 2))) == expected
+    assert lengths(plan_slots(elements, MemoryLines(32, 0, 2))) == expected
     # Row by row, where the pitch is longer, or not known.
-    assert lengths(plan_slots(elements, Lines(64, 0, 2))) == [1] * rows
-    assert lengths(plan_slots(elements, Lines(None, 0, 2))) == [1] * rows
+    assert lengths(plan_slots(elements, MemoryLines(64, 0, 2))) == [1] * rows
+    assert lengths(plan_slots(elements, MemoryLines(None, 0, 2))) == [1] * rows
 
 
 @pytest.mark.parametrize("bits", [8, 16])
 def test_packed_b(bits: int) -> None:
     elements, w = held(bits, 8, 8, "b"), CHANNEL_BITS // bits
-    assert lengths(plan_slots(elements, Lines(32, 0, bits // 8, w))) == [8]
-    assert lengths(plan_slots(elements, Lines(None, 0, bits // 8, w))) == [1] * 8
+    assert lengths(plan_slots(elements, MemoryLines(32, 0, bits // 8, w))) == [8]
+    assert lengths(plan_slots(elements, MemoryLines(None, 0, bits // 8, w))) == [1] * 8
 
 
 @pytest.mark.parametrize("bits", [8, 16])
 def test_rows_of_two_tiles_of_b_are_messages(bits: int) -> None:
     one, w = held(bits, 8, 8, "b", bits), CHANNEL_BITS // bits
     both = np.concatenate([one, one + np.array((0, 8))])
-    found = plan_slots(both, Lines(None, 0, bits // 8))
+    found = plan_slots(both, MemoryLines(None, 0, bits // 8))
     assert lengths(found) == [2] * 8 * w
     assert isinstance(found, tuple)
-    assert found[3] == Message((3, 8 * w + 3), line=3, byte=0)
+    assert found[3] == SlotLoad((3, 8 * w + 3), line=3, byte=0)
     # Their last rows are the next tile's first, where lines follow each other.
-    assert lengths(plan_slots(both, Lines(2 * bits, 0, bits // 8))) == [8] * 2 * w
+    assert lengths(plan_slots(both, MemoryLines(2 * bits, 0, bits // 8))) == [8] * 2 * w
 
 
-def reason(found: tuple[Message, ...] | Refusal) -> Enum:
+def reason(found: tuple[SlotLoad, ...] | Refusal) -> Enum:
     assert isinstance(found, Refusal), found
     return found.reason
 
 
 def test_refused() -> None:
     a, b = held(16, 8, 8, "a"), held(16, 8, 8, "b")
-    assert reason(plan_slots(a, Lines(None, 1, 2))) is ChannelReason.SLOT
-    assert reason(plan_slots(b, Lines(None, 0, 2))) is ChannelReason.SLOT
+    assert reason(plan_slots(a, MemoryLines(None, 1, 2))) is ChannelReason.SLOT
+    assert reason(plan_slots(b, MemoryLines(None, 0, 2))) is ChannelReason.SLOT
     # Columns of B: its channels are rows 2 r and 2 r + 1, but lanes are a line apart.
-    assert reason(plan_slots(b, Lines(None, 1, 2))) is ChannelReason.LANES
-    assert reason(plan_slots(a + 1, Lines(None, 0, 2))) is ChannelReason.ALIGNMENT
+    assert reason(plan_slots(b, MemoryLines(None, 1, 2))) is ChannelReason.LANES
+    assert reason(plan_slots(a + 1, MemoryLines(None, 0, 2))) is ChannelReason.ALIGNMENT
 
 
 def test_accumulator_by_rows() -> None:
     c = held(16, 8, 8, "c")
-    assert lengths(plan_slots(c, Lines(None, 0, 4))) == [1] * 8
-    assert lengths(plan_slots(c, Lines(32, 0, 4))) == [8]
-    assert reason(plan_slots(c, Lines(None, 1, 4))) is ChannelReason.LANES
+    assert lengths(plan_slots(c, MemoryLines(None, 0, 4))) == [1] * 8
+    assert lengths(plan_slots(c, MemoryLines(32, 0, 4))) == [8]
+    assert reason(plan_slots(c, MemoryLines(None, 1, 4))) is ChannelReason.LANES

@@ -8,15 +8,10 @@ from typing import Any
 import pytest
 
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.plan.lane_access import (
-    BlockAccess,
-    BlockReason,
-    Memory,
-    plan_block,
-)
+from coopc.plan.lane_access import AccessFacts, BlockAccess, BlockReason, plan_block
 from coopc.plan.refusal import Refusal
 
-BLOCK = Memory(rows_last=True, strides=(64, 1), element_bytes=4)
+BLOCK = AccessFacts(rows_last=True, strides=(64, 1), element_bytes=4)
 ROWS = CoopmatrixLayout.of(16, 8, 32, "acc", lanes=16)
 LAYOUTS = [
     CoopmatrixLayout.of(m, n, 8 * size, use, lanes)
@@ -30,7 +25,7 @@ def planned(x: CoopmatrixLayout, size: int, **known: Any) -> BlockAccess | None:
     """The plan for a matrix in aligned memory, if there is one."""
     rows_last = x.block_rows == x.lanes
     pitch = known.pop("pitch", 1024)
-    memory = Memory(rows_last, (pitch, 1), size, alignment=1024, **known)
+    memory = AccessFacts(rows_last, (pitch, 1), size, alignment=1024, **known)
     found = plan_block(x, memory)
     return found if isinstance(found, BlockAccess) else None
 
@@ -131,7 +126,7 @@ def test_short_vectors() -> None:
 
 def test_long_messages_are_aligned() -> None:
     """8 bytes of 8 lanes are no block that can be written; 16 of two blocks are."""
-    memory = Memory(True, (1024, 1), 1, alignment=64, is_write=True)
+    memory = AccessFacts(True, (1024, 1), 1, alignment=64, is_write=True)
     one = plan_block(CoopmatrixLayout.of(8, 2, 8, "acc", 8), memory)
     two = plan_block(CoopmatrixLayout.of(16, 2, 8, "acc", 8), memory)
     assert one == BlockAccess(2, (1,), False, False)
@@ -139,7 +134,7 @@ def test_long_messages_are_aligned() -> None:
     odd = replace(memory, strides=(1032, 1))
     assert isinstance(plan_block(CoopmatrixLayout.of(16, 2, 8, "acc", 8), odd), Refusal)
     # Of 3 blocks the message of 1 comes last, 16 bytes on.
-    row = Memory(False, (1024, 1), 1, alignment=16, is_write=True)
+    row = AccessFacts(False, (1024, 1), 1, alignment=16, is_write=True)
     plan = plan_block(CoopmatrixLayout.of(1, 24, 8, "acc", 8), row)
     assert plan == BlockAccess(1, (2, 1), False, False)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from coopc.device import device
 from coopc.layout.linear import LinearLayout
-from coopc.plan.block_shape import BlockShape
+from coopc.plan.block_message import BlockShape
 from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 

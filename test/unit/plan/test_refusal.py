@@ -13,9 +13,9 @@ from coopc.parsing import parse
 from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling, tiling_of
 from coopc.passes.xe.convert_to_xe.matrix_memory import decide_matrix_blocks
 from coopc.passes.xe.plan_block_io import access_of, request_of
+from coopc.plan.block_message import Part, refuse_surface
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
-from coopc.plan.surface import Part, refuse_surface
 from coopc.source import Source
 from coopc.universe import everything
 

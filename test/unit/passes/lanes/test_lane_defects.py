@@ -23,7 +23,7 @@ from coopc.ir import facts
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.passes.lanes.distribute_coopmatrix import fragments, multiply, refusal
 from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import Distributor
-from coopc.plan.lane_access import Memory
+from coopc.plan.lane_access import AccessFacts
 from coopc.run import toolchain
 from coopc.sim.simulate import simulate
 
@@ -283,7 +283,7 @@ def no_offset(patch: pytest.MonkeyPatch) -> None:
     """7.10: alignments know no offset."""
     memory_of = refusal.memory_of
 
-    def wrong(op: Any) -> Memory:
+    def wrong(op: Any) -> AccessFacts:
         return replace(memory_of(op), alignment=64)
 
     patch.setattr(

@@ -26,7 +26,7 @@ from coopc.passes.xe.convert_to_xe import tensor_memory
 from coopc.passes.xe.convert_to_xe.layout_to_arith import plus
 from coopc.plan import search
 from coopc.plan.block2d import BlockPlan
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_message import BlockMode, BlockShape
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
 

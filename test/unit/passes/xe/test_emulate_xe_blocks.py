@@ -10,8 +10,7 @@ import pytest
 import coopc
 from coopc.compiler import new_context
 from coopc.parsing import parse
-from coopc.plan.block_message import slot_bits
-from coopc.plan.block_shape import BlockMode, BlockShape
+from coopc.plan.block_message import BlockMode, BlockShape, slot_bits
 from coopc.run import opencl
 from coopc.sim.simulate import simulate
 from coopc.source import Source
