@@ -73,7 +73,7 @@ def of_parser(error: Exception, source: Source, position: int) -> Diagnostic:
             position = error.__dict__.get("position", position)
             return Diagnostic(Kind.VERIFY, str(error), source.place(position))
         case RecursionError():
-            message = "expected fewer brackets inside each other"
+            message = "brackets are nested too deeply"
         case _ if author_of(error) == "xdsl":
             # xDSL meets some malformed text with other exceptions.
             what = error.__dict__.get("operation", "text")
@@ -145,10 +145,10 @@ def of_step(
         case ParseError():
             return replace(of_parser(error, source, 0), notes=notes)
         case RecursionError():
-            message = f"{name}expected fewer operations inside each other"
+            message = f"{name}operations are nested too deeply"
             return Diagnostic(kind, message, place, notes)
         case MemoryError():
-            return Diagnostic(kind, "expected more memory than there is", place, notes)
+            return Diagnostic(kind, "out of memory", place, notes)
         case _:
             kind, note = blame_for(error, step)
             notes = (*notes, Note(f"in {what}; {note}"))

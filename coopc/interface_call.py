@@ -98,7 +98,7 @@ def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> byte
         if field.type.startswith("i") and field.type != "i1":
             bits = 8 * struct.calcsize(_FORMATS[field.type])
             if number != int(number):
-                raise ValueError("it is no whole number")
+                raise ValueError("it is not an integer")
             if not -(1 << (bits - 1)) <= number < 1 << bits:
                 raise ValueError(f"it has more than {bits} bits")
             return int(number % (1 << bits)).to_bytes(bits // 8, "little")
@@ -281,8 +281,9 @@ def groups_of(interface: Interface, arguments: Sequence[Given]) -> tuple[int, in
     x, y, z = (*(each.of(sizes) for each in interface.grid), 1, 1)[:3]
     if min(x, y, z) < 0:
         raise ValueError(
-            f"expected no negative number of work-groups along an axis of "
-            f"{interface.name}, got {x} x {y} x {z} for sizes {sizes}"
+            f"the number of work-groups of {interface.name} must not be "
+            f"negative along any axis, got {x} x {y} x {z} for sizes "
+            f"{sizes}"
         )
     return x, y, z
 

@@ -133,7 +133,9 @@ class CoopcXePass(Pipeline):
         )
         from coopc.passes.triton.expand_tt_math import ExpandTtMathPass
         from coopc.passes.triton.inline_tt_calls import InlineTtCallsPass
-        from coopc.passes.triton.settle_tt_descriptors import SettleTtDescriptorsPass
+        from coopc.passes.triton.normalize_tt_descriptors import (
+            NormalizeTtDescriptorsPass,
+        )
         from coopc.passes.triton.unwrap_tt_offsets import UnwrapTtOffsetsPass
         from coopc.passes.xe.convert_to_xe.convert_coopmatrix_to_xe import (
             ConvertCoopmatrixToXePass,
@@ -160,7 +162,7 @@ class CoopcXePass(Pipeline):
             UnwrapTtOffsetsPass(),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
             ConvertTtPointersToDescriptorsPass(),  # not of `.fallback`
-            SettleTtDescriptorsPass(),
+            NormalizeTtDescriptorsPass(),
             *ahead,  # they are planned, too
             PlanBlockIoPass(explain=self.explain),  # for the target
             ConvertTtgirToXePass(self.payload),

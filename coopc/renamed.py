@@ -11,6 +11,7 @@ RENAMED = {
     "ttg.shared": "ttg.swizzled_shared",
     "add-any-entry": "add-fallback-entry",
     "settle-kernels": "infer-kernel-sizes",
+    "settle-tt-descriptors": "normalize-tt-descriptors",
 }
 """From the old name to the new one.  What belongs to a dialect, or to a pass as its
 options do, follows the new name of that and a dot."""

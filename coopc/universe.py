@@ -53,7 +53,7 @@ PASS_FOLDERS: dict[str, str] = {
     "unwrap-tt-offsets": "triton",
     "add-fallback-entry": "triton",
     "convert-tt-pointers-to-descriptors": "triton",
-    "settle-tt-descriptors": "triton",
+    "normalize-tt-descriptors": "triton",
     "prefetch-block-io": "xe",
     "plan-block-io": "xe",
     "convert-ttgir-to-xe": "xe.convert_to_xe",

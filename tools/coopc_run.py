@@ -344,8 +344,8 @@ def check_grid(args: argparse.Namespace, module: ModuleOp, name: str) -> None:
     if args.grid and isinstance(func, FuncOp) and KERNEL not in func.attributes:
         raise wrong_call(
             TOOL,
-            f"expected no --grid for {name}, which is no kernel in the source: coopc "
-            f"chooses its work-groups, got {args.grid}",
+            f"--grid is not allowed for {name}, got {args.grid}: coopc "
+            "made this kernel and chooses its work-groups",
         )
 
 

@@ -173,7 +173,7 @@ def run_tool(tool: str, body: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except MemoryError:
-        message = "expected more memory than there is"
+        message = "out of memory"
         return report(Diagnostic(Kind.INPUT, message, Place(tool)))
     except Exception as error:
         notes = (Note(REPORT),)

@@ -280,8 +280,9 @@ def _of_vectors(
 def _scalar(type: Attribute) -> str:
     if isinstance(type, coopmatrix.MatrixType):
         raise Refusal(
-            "expected no matrix in memory: SPV_KHR_cooperative_matrix has matrices in "
-            "the storage classes Function and Private only"
+            "a matrix cannot be stored in memory as a whole: "
+            "SPV_KHR_cooperative_matrix allows matrices only in the "
+            "storage classes Function and Private"
         )
     if (name := str(type)) not in SCALAR_BYTES:
         raise Refusal(

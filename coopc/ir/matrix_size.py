@@ -30,6 +30,6 @@ be loops over such'
     if rows * cols <= MOST_ELEMENTS:
         return None
     return (
-        f"expected a matrix of at most {MOST_ELEMENTS} elements, got {rows}x{cols}: "
-        "larger ones are to be loops over such"
+        f"expected a matrix of at most {MOST_ELEMENTS} elements, got "
+        f"{rows}x{cols}: write a loop over smaller matrices"
     )

@@ -158,7 +158,10 @@ def why_staged(
     if is_checked:
         return "elements out of bounds are left out"
     if packed > 1 and layout != "packed":
-        return f"a tile has {packed} rows of the matrix in a row, memory has not"
+        return (
+            f"each row of a tile holds {packed} rows of the matrix, but "
+            "memory is not packed"
+        )
     if any(cut.is_padded for cut in cuts):
-        return f"rows are no multiples of {CHANNEL_BYTES} bytes"
+        return f"rows are not multiples of {CHANNEL_BYTES} bytes"
     return None

@@ -44,8 +44,8 @@ WORD = 32
 """Bits of what stands for elements that are too narrow."""
 
 LOGICAL = (
-    "its memory cannot be seen as integers: under Vulkan only buffers can, which are "
-    "bound to several variables"
+    "its memory cannot be accessed as integers: under Vulkan "
+    "only a buffer can be bound to variables of several types"
 )
 """Why there is no access through an integer to work-group memory under Vulkan."""
 

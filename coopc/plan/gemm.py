@@ -561,7 +561,7 @@ def plan_amx(
     if not all(x.contiguous for x in operands):
         return "elements of a row are not consecutive"
     if problem.fill == "value":
-        return "C is filled with what is not constant"
+        return "C is filled with a value that is not constant"
     rows, cols, steps = block or block_of(*problem.c.shape, threads)
     size = problem.a.element_bytes
     depth = STEP_BYTES // size

@@ -117,7 +117,7 @@ TABLE: tuple[Row, ...] = (
         "mul_add",
         "refused",
         "not held",
-        reason="no multiplication of it has matrices of such a type",
+        reason=("none of its multiplications has this type"),
     ),
     _row("reduce", "memory"),
     # Memory.

@@ -65,7 +65,7 @@ def plan_prefetch(
         io: the messages of the device.
     """
     if io is None:
-        return Refusal(Reason.NO_BLOCK_IO, "it fetches nothing into its caches")
+        return Refusal(Reason.NO_BLOCK_IO, "the device has no prefetch messages")
     width = min(cols, ROW_BYTES * 8 // element_bits)
     across = min(cols // width, warps)
     down = max(1, rows * across // warps)

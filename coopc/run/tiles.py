@@ -100,8 +100,8 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
                 raise ValueError(f"the emulator has no {', '.join(missing)}")
             if "amx_tile" in cpu_flags():
                 raise ValueError(
-                    "expected a processor without AMX, whose instructions trap, to "
-                    "emulate tiles, got one with tiles of its own"
+                    "tiles can be emulated only where their instructions trap, "
+                    "but this processor has AMX"
                 )
             emulation().amxemu_install()
         case Tiles.NONE:

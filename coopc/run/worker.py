@@ -201,7 +201,7 @@ class Worker:
             return _too_long(seconds)
         end = f"status {status}" if status >= 0 else signal.Signals(-status).name
         if status == -signal.SIGKILL:
-            end += ", as where the system has no memory left"
+            end += ", for example because the system is out of memory"
         elif status < 0 and self.driver:
             end += (
                 f", by a fault of {self.driver}: other code of the same kernel "

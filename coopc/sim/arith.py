@@ -507,7 +507,9 @@ def select(
 @implements(math.IPowIOp)
 def ipowi(machine: Machine, op: math.IPowIOp, *args: Array) -> Array:
     base, exponent = (signed(arg) for arg in args)
-    machine.refuse((base == 0) & (exponent < 0), "expected no negative power of 0")
+    machine.refuse(
+        (base == 0) & (exponent < 0), "0 cannot be raised to a negative power"
+    )
     return wrapped(power(base, exponent), element_type(op.result))
 
 
@@ -529,7 +531,7 @@ def count_zeros(machine: Machine, op: Operation, value: Array) -> Array:
 @implements(AssumeOp)
 def assume(machine: Machine, op: AssumeOp, holds: Array) -> None:
     """Check a promise, wherever somebody makes it."""
-    machine.refuse(~holds, "expected what is assumed to be true, got false")
+    machine.refuse(~holds, "expected the assumption to be true, got false")
 
 
 @implements(ub.PoisonOp)

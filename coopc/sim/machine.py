@@ -245,7 +245,7 @@ class Machine:
         """
         if self.in_element:
             raise UndefinedBehaviour(
-                "expected no exchange between lanes in the body of coopmatrix.apply"
+                "lanes cannot exchange data in the body of coopmatrix.apply"
             )
 
     def allocate(

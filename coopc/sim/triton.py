@@ -24,7 +24,7 @@ from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import ModuleFacts, in_memory
-from coopc.passes.triton.settle_tt_descriptors import make_host_descriptors
+from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 from coopc.sim.launch import Argument
 from coopc.sim.simulate import SimulatedRun, simulate
 

@@ -341,8 +341,8 @@ def block(
         within = (place >= 0) & (place < trailing(tensor.shape[axis], rank))
         if checked is not None and axis not in checked and not within.all():
             raise UndefinedBehaviour(
-                f"expected a block that is inside of its tensor along dimension "
-                f"{axis}, which boundaryCheck does not have"
+                f"expected a block inside its tensor along dimension {axis}, "
+                "which boundaryCheck does not list"
             )
         inside = inside & within
         offset = offset + place * trailing(tensor.strides[axis], rank)

@@ -244,7 +244,7 @@ def form_of(
     if (staged := Stages.of(module).get(name)) is not None:
         return _staged(origin, module, staged, kernels)
     if (func := known.get(name)) is None:
-        return "there is none after"
+        return "it does not exist after the pass"
     wanted = origin.function_type
     if func.function_type == wanted:
         # After `convert-simt-to-loops` has run, the origin may be of its form already.

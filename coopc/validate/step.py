@@ -172,7 +172,7 @@ class Validator:
                 self.forms[name] = self.forms[base]
                 names.add(name)
             else:
-                report(f"@{name} is not compared: there is none before")
+                report(f"@{name} is not compared: it does not exist before the pass")
                 self._begin(name, func, _kernels(self.before))
         return names
 

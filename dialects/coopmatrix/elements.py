@@ -213,7 +213,7 @@ def distribution_of(attr: Attribute, type: MatrixType, lanes: int) -> Distributi
     rule = rule_in(attr)
     if rule is None:
         raise ValueError(
-            f"expected a distribution, as #layout.coopmatrix is one, got {attr}"
+            f"expected a distribution such as #layout.coopmatrix, got {attr}"
         )
     return distribution(rule, matrix_of(type), lanes)
 
@@ -519,8 +519,8 @@ class ApplyOp(IRDLOperation):
         for op in self.body.walk():
             if op.has_trait(Collective):
                 raise VerifyException(
-                    f"expected a body that each work-item runs by itself, got "
-                    f"{op.name}, which all run together"
+                    f"{op.name} is collective and cannot be in a body that each "
+                    "work-item runs by itself"
                 )
 
 

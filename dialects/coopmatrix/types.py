@@ -502,8 +502,7 @@ class SpecConstantOp(IRDLOperation):
         while before is not None:
             if isinstance(before, SpecConstantOp) and before.id == self.id:
                 raise VerifyException(
-                    f"expected an id of its own, got {id}, the id of "
-                    f"@{before.sym_name.data}"
+                    f"id {id} is already used by @{before.sym_name.data}"
                 )
             before = before.prev_op
 

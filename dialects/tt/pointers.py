@@ -445,7 +445,8 @@ def verify_access(
     dims, rank = checks.get_values(), len(shape_of(accessed))
     if dims and not is_block:
         raise VerifyException(
-            f"expected no boundaryCheck, as ptr is no block pointer, got {list(dims)}"
+            f"boundaryCheck requires a block pointer, got {list(dims)} "
+            "for an ordinary pointer"
         )
     if any(not 0 <= dim < rank for dim in dims):
         raise VerifyException(

@@ -50,10 +50,7 @@ OF_KERNELS = (
 )
 
 
-CALLED = (
-    "expected a function that is no kernel to be called: here a kernel is a loop over "
-    "all work-groups"
-)
+CALLED = "a kernel cannot be called here: it becomes a loop over all work-groups"
 
 
 def is_of_work_items(op: Operation) -> bool:
@@ -91,7 +88,11 @@ OF_ONE_LANE = (simt.LaneIdOp, simt.LaneOp, simt.SubgroupSizeOp)
 def _replace_outside(op: Operation) -> None:
     """Replace what is known of the only lane of a subgroup, outside of kernels."""
     if not isinstance(op, OF_ONE_LANE):
-        raise Refused(op, "expected it in a kernel, which knows where it runs")
+        raise Refused(
+            op,
+            "only a kernel has a position in the grid: expected this "
+            "operation in a kernel",
+        )
     if isinstance(op, simt.LaneOp):
         Rewriter.replace_op(op, [], [op.value])
     else:
@@ -116,9 +117,9 @@ def _check(kernel: simt.Kernel) -> None:
             case simt.WaitingOp() if kernel.work_items > 1 and is_for_all(op):
                 raise Refused(
                     op,
-                    f"expected no {op.name} between the {kernel.work_items} subgroups "
-                    "of a work-group, which one core runs one after the other: "
-                    "expected work-groups of one subgroup",
+                    f"{op.name} is not supported between subgroups: one core runs "
+                    f"the {kernel.work_items} subgroups of a work-group one after "
+                    "the other; use work-groups of one subgroup",
                 )
             case simt.BlockReadOp() | simt.BlockWriteOp():
                 raise Refused(op, "expected vectors, as vectorize-subgroup makes them")

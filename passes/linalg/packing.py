@@ -196,7 +196,7 @@ def packable(
             )
     for use in memory.uses:
         if use.operation not in loads and not isinstance(use.operation, others):
-            reason = "expected nothing but loads of B, which is packed before"
+            reason = "B is packed in advance, so only loads of it are supported"
             raise Refused(use.operation, reason)
     return found
 

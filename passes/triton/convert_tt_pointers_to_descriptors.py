@@ -237,7 +237,7 @@ def sized(
     is_argument = len(size.terms) == 1 and all(map(is_kernels, size.values))
     if known is None and not (is_argument and set(size.terms.values()) == {1}):
         part = ("height", "width")[number]
-        what = f"the {part} is computed in the kernel, nobody can check it before"
+        what = f"the {part} is computed in the kernel, so the caller cannot check it"
         raise NoMatrix(Reason.WIDTH, what)
     return size
 

@@ -52,8 +52,7 @@ class Inliner:
             raise Refused(op, f"expected a function of one block, got {got}")
         name = func.sym_name.data
         if name in self.started and name not in self.finished:
-            got = f"{op.callee}, which calls itself"
-            raise Refused(op, f"expected no recursion, got {got}")
+            raise Refused(op, f"recursion is not supported: {op.callee} calls itself")
         return func
 
 

@@ -159,22 +159,24 @@ def _refuse_edges(
         columns += [basis[1] for basis in registers.layout.bases("warp")]
     if any(column % span for column in columns):
         return Refusal(
-            ChannelReason.CHECKED, f"columns that are no multiples of {span}"
+            ChannelReason.CHECKED, f"columns that are not multiples of {span}"
         )
     made = descriptor_of(op)
     if made is None:
         return Refusal(ChannelReason.ALIGNMENT, "there are several descriptors")
     if not isinstance(made.base.owner, Block):
-        return Refusal(ChannelReason.ALIGNMENT, "the base is no argument")
+        return Refusal(ChannelReason.ALIGNMENT, "the base is not a kernel argument")
     numbers = numbers_of(made)
     for rule in _rules(op, plan):
         value = numbers[rule.part]
         known = constant_number(value)
         if known is not None and known % rule.multiple_of:
-            what = f"a {rule.part} of {known}, no multiple of {rule.multiple_of}"
+            what = f"a {rule.part} of {known}, not a multiple of {rule.multiple_of}"
             return Refusal(ChannelReason.CHECKED, what)
         if known is None and not isinstance(value.owner, Block):
-            return Refusal(ChannelReason.ALIGNMENT, f"the {rule.part} is no argument")
+            return Refusal(
+                ChannelReason.ALIGNMENT, f"the {rule.part} is not a kernel argument"
+            )
     return None
 
 

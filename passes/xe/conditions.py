@@ -262,10 +262,10 @@ def refuse_steps(plan: BlockPlan, y: SSAValue, x: SSAValue) -> Refusal | None:
     if step == 1:
         return None
     if (known := ValueFacts().divisor(y)) % step:
-        what = f"a row that is a multiple of {known}, as far as is known, of every"
-        return Refusal(Reason.POSITION, f"{what} {step}nd row")
+        what = f"cannot prove that the row is a multiple of {step}:"
+        return Refusal(Reason.POSITION, f"{what} it is known to be one of {known}")
     if not ValueFacts().is_known_nonnegative(x):
-        return Refusal(Reason.POSITION, f"a column that may be negative, of {plan}")
+        return Refusal(Reason.POSITION, f"the column may be negative, for {plan}")
     return None
 
 

@@ -55,7 +55,7 @@ func.func @nibbles(%m: memref<8x8xi4>) attributes {simt.kernel} {
 
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @not_held(%n: f16) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.fill: lavapipe has no 16 x 16 matrices of f16 as a: split-coopmatrix cuts what divides into such as it has, legalize-coopmatrix-khr leaves others in memory
+  // CHECK: error: coopmatrix.fill: lavapipe has no 16 x 16 matrices of f16 as a: split-coopmatrix splits matrices into sizes that the device has, and legalize-coopmatrix-khr keeps others in memory
   %a = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<16x16xf16, a>
   %b = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<16x16xf16, b>
   %c = coopmatrix.fill %n : f16 -> !coopmatrix.matrix<16x16xf16, acc>

@@ -130,7 +130,7 @@ func.func @recursion(%n: i32) attributes {simt.kernel} {
   func.return
 }
 func.func @again(%n: i32) {
-  // CHECK: :{{[0-9]+}}:3: error: func.call: expected no recursion, which SPIR-V has not, got @again
+  // CHECK: :{{[0-9]+}}:3: error: func.call: recursion is not supported by SPIR-V: @again calls itself
   func.call @again(%n) : (i32) -> ()
   func.return
 }

@@ -52,7 +52,7 @@ coopmatrix.store %a, %m[%i, %i] row_major visible = device : !coopmatrix.matrix<
 // -----
 
 // Matrices outside of Function and Private.
-// CHECK: memref.alloca: expected no matrix in memory: SPV_KHR_cooperative_matrix has matrices in the storage classes Function and Private only
+// CHECK: memref.alloca: a matrix cannot be stored in memory as a whole: SPV_KHR_cooperative_matrix allows matrices only in the storage classes Function and Private
 func.func @k() attributes {simt.kernel} {
   %m = memref.alloca() : memref<2x!coopmatrix.matrix<8x8xf32, acc>, #simt.memory<workgroup>>
   func.return

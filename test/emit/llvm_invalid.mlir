@@ -57,7 +57,7 @@ func.func @shared() attributes {simt.kernel} {
 
 // -----
 
-// GPU: error: func.call: expected no recursion, which OpenCL has not, got @again
+// GPU: error: func.call: recursion is not supported by OpenCL: @again calls itself
 func.func @again() {
   func.call @again() : () -> ()
   func.return
@@ -81,7 +81,7 @@ func.func @memory() attributes {simt.kernel} {
 
 // -----
 
-// CHECK: error: func.func: expected another name than @erff, that of a function of a library that the module calls
+// CHECK: error: func.func: @erff is also the name of a library function that the module calls
 func.func @erff(%x: f32) -> f32 {
   %0 = math.erf %x : f32
   func.return %0 : f32
@@ -90,7 +90,7 @@ func.func @erff(%x: f32) -> f32 {
 // -----
 
 // The C library's function is what an intrinsic without an instruction becomes.
-// CHECK: error: func.func: expected another name than @exp, that of a function of a library that the module calls
+// CHECK: error: func.func: @exp is also the name of a library function that the module calls
 func.func @exp(%x: vector<4xf64>) -> vector<4xf64> {
   %0 = math.exp %x : vector<4xf64>
   func.return %0 : vector<4xf64>

@@ -4,7 +4,7 @@
 
 // GPU: expected amx with matrix=true, whose compiler knows llvm.experimental.matrix, got bmg
 
-// CHECK: error: coopmatrix.load: expected an access without checked, which the matrix intrinsics have not
+// CHECK: error: coopmatrix.load: `checked` is not supported by the matrix intrinsics
 func.func @checked(%p: memref<16x24xf32>) {
   %0 = arith.constant 0 : index
   %x = coopmatrix.load %p[%0, %0] row_major checked(rows) : memref<16x24xf32> -> !coopmatrix.matrix<8x16xf32, none>
@@ -23,7 +23,7 @@ func.func @strides(%p: memref<16x24xf32, strided<[48, 2]>>) {
 // -----
 
 // CHECK: error: coopmatrix.load: expected a memref of f32, the matrix's elements, got memref<16x24xi32>
-// TILES: error: coopmatrix.load: expected no matrices, which convert-coopmatrix-to-amx makes tiles of and llvm-ir{matrix=true} prints, got coopmatrix.load
+// TILES: error: coopmatrix.load: coopmatrix.load has no form in plain LLVM IR: lower matrices with convert-coopmatrix-to-amx, or emit calls with llvm-ir{matrix=true}
 func.func @pointee(%p: memref<16x24xi32>) {
   %0 = arith.constant 0 : index
   %x = coopmatrix.load %p[%0, %0] row_major : memref<16x24xi32> -> !coopmatrix.matrix<8x16xf32, none>

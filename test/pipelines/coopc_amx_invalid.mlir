@@ -101,4 +101,4 @@ func.func @between(%m: memref<8x8xf32>) attributes {simt.kernel, simt.subgroup_s
   coopmatrix.store %x, %m[%i, %i] row_major : !coopmatrix.matrix<8x8xf32, acc>, memref<8x8xf32>
   func.return
 }
-// CHECK: expected no simt.barrier between the 2 subgroups of a work-group, which one core runs one after the other: expected work-groups of one subgroup
+// CHECK: simt.barrier is not supported between subgroups: one core runs the 2 subgroups of a work-group one after the other; use work-groups of one subgroup

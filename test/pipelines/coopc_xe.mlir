@@ -15,7 +15,7 @@
 // STEPS-NEXT: expand-tt-math
 // STEPS-NEXT: unwrap-tt-offsets
 // STEPS-NEXT: convert-tt-pointers-to-descriptors
-// STEPS-NEXT: settle-tt-descriptors
+// STEPS-NEXT: normalize-tt-descriptors
 // STEPS-NEXT: plan-block-io
 // STEPS-NEXT: convert-ttgir-to-xe
 // STEPS-NEXT: convert-coopmatrix-to-xe

@@ -7,7 +7,7 @@
 
 // What would be compiled for hours, and spill everywhere, is refused at once.
 
-// CHECK: matrix_size_invalid.mlir:15:3: error: coopmatrix.fill: expected a matrix of at most 65536 elements, got 100000x100000: larger ones are to be loops over such
+// CHECK: matrix_size_invalid.mlir:15:3: error: coopmatrix.fill: expected a matrix of at most 65536 elements, got 100000x100000: write a loop over smaller matrices
 
 func.func @large(%m: memref<8x8xf32>) attributes {simt.kernel} {
   %c0 = arith.constant 0 : index

@@ -141,7 +141,7 @@ def test_refused(text: str, message: str) -> None:
 def test_deep_brackets() -> None:
     with pytest.raises(CompileError) as error:
         read('"test.op"() {a = ' + "[" * 5000)
-    assert "expected fewer brackets inside each other" in str(error.value)
+    assert ("brackets are nested too deeply") in str(error.value)
 
 
 def test_a_wrong_type_is_found_where_it_begins() -> None:

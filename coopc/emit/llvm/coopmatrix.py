@@ -144,9 +144,7 @@ def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Val
     """The arguments that a load and a store share, from the pointer on."""
     type, layout = op.matrix, op.layout.data
     if op.checked is not None:
-        raise Refusal(
-            "expected an access without checked, which the matrix intrinsics have not"
-        )
+        raise Refusal("`checked` is not supported by the matrix intrinsics")
     if op.memory_type.element_type != type.element_type:
         raise Refusal(
             f"expected a memref of {type.element_type}, the matrix's elements, got "

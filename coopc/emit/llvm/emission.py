@@ -611,8 +611,9 @@ def emit(e: Emission, op: Operation) -> None:
         )
     if op.dialect_name() in ONLY_MATRIX and not e.facts.matrix:
         raise Refusal(
-            "expected no matrices, which convert-coopmatrix-to-amx makes tiles of and "
-            f"llvm-ir{{matrix=true}} prints, got {op.name}"
+            f"{op.name} has no form in plain LLVM IR: lower matrices with "
+            "convert-coopmatrix-to-amx, or emit calls with "
+            "llvm-ir{matrix=true}"
         )
     if not expanded(e.walker, op, e.whole.target, e.set):
         handler_of(op)(e, op)

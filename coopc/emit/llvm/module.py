@@ -68,7 +68,7 @@ def call(e: Emission, op: func.CallOp) -> None:
 
 def _check_recursion(e: Emission, name: str, calling: tuple[str, ...]) -> None:
     if name in calling:
-        raise Refusal(f"expected no recursion, which OpenCL has not, got @{name}")
+        raise Refusal(f"recursion is not supported by OpenCL: @{name} calls itself")
     callee = e.whole.functions.get(name)
     for op in callee.walk() if callee is not None else ():
         if isinstance(op, func.CallOp):
@@ -239,7 +239,9 @@ class _Blocks:
     def _reach(self, block: Block, values: Sequence[SSAValue]) -> None:
         """Say that the block being emitted goes to another."""
         if block is self.order[0]:
-            raise Refusal("expected no branch to the entry of a function, as LLVM has")
+            raise Refusal(
+                "LLVM does not allow a branch to the entry block of a function"
+            )
         edge = self.e.flow.here(), self.e.walker.given(values)
         self.edges[block].append(edge)
         for phi, value in zip(self.phis.get(block, ()), edge[1], strict=False):
@@ -324,8 +326,7 @@ def _check_names(whole: ModuleEmission) -> None:
         if (name := function.signature.name) in called:
             _refuse(
                 whole.functions[name],
-                f"expected another name than @{name}, that of a function of a library "
-                "that the module calls",
+                f"@{name} is also the name of a library function that the module calls",
             )
 
 

@@ -207,8 +207,9 @@ class Types:
         """The type of a matrix or of a token of a row slice."""
         if not self.facts.matrix:
             raise Refusal(
-                "expected no matrices, which convert-coopmatrix-to-amx makes tiles of "
-                f"and llvm-ir{{matrix=true}} prints, got {type}"
+                f"{type} has no form in plain LLVM IR: lower matrices with "
+                "convert-coopmatrix-to-amx, or emit calls with "
+                "llvm-ir{matrix=true}"
             )
         if isinstance(type, TokenType):
             return I64

@@ -47,7 +47,7 @@ def call(e: Emission, op: func.CallOp) -> None:
     if len(callee.body.blocks) != 1:
         raise Refusal(f"expected @{name} to have one block")
     if name in e.whole.calling:
-        raise Refusal(f"expected no recursion, which SPIR-V has not, got @{name}")
+        raise Refusal(f"recursion is not supported by SPIR-V: @{name} calls itself")
     gives_memref = any(is_memref(type) for type in op.result_types)
     if e.facts.vulkan or gives_memref:
         _inline(e, op, callee)

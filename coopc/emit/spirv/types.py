@@ -70,9 +70,10 @@ def why_no_matrix(
         rows, cols = default.shape
         by_default = "" if type.is_static else " by default"
         return (
-            f"{facts.device.name} has no {rows} x {cols} matrices{by_default} of "
-            f"{element} as {use}: split-coopmatrix cuts what divides into such as it "
-            "has, legalize-coopmatrix-khr leaves others in memory"
+            f"{facts.device.name} has no {rows} x {cols} "
+            f"matrices{by_default} of {element} as {use}: "
+            "split-coopmatrix splits matrices into sizes that the device "
+            "has, and legalize-coopmatrix-khr keeps others in memory"
         )
     return None
 
@@ -118,8 +119,9 @@ MOST_COMPONENTS = 16_384
 """Of a vector: each is an instruction where SPIR-V's are shorter."""
 
 IN_MEMORY = (
-    "expected no matrix in memory: SPV_KHR_cooperative_matrix has matrices in the "
-    "storage classes Function and Private only"
+    "a matrix cannot be stored in memory as a whole: "
+    "SPV_KHR_cooperative_matrix allows matrices only in the "
+    "storage classes Function and Private"
 )
 
 _FLOAT_BITS = {Float16Type: 16, Float32Type: 32, Float64Type: 64}

@@ -519,7 +519,7 @@ def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
         why = "which elements a work-item owns would change"
     if isinstance(op, coopmatrix.PlainAccessOp):
         why = "where its tiles are in memory is not known until its layout is"
-    return f"cannot cut {rows} x {cols} here, as {device.name} needs it: {why}"
+    return f"cannot split {rows} x {cols} for {device.name}: {why}"
 
 
 def _inside_apply(root: Operation) -> set[Operation]:

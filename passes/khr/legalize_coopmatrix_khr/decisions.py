@@ -108,14 +108,14 @@ def _why_slow(decision: Decision, device: Device) -> str:
         )
     if "misaligned" in facts and isinstance(op, coopmatrix.AccessOp):
         return (
-            f"rows in {op.memory_type} that are not aligned to {ROW_BYTES} bytes, as "
-            f"matrix accesses of {device.name} need them: lanes access them, element "
-            "by element"
+            f"rows of {op.memory_type} are not known to be "
+            f"{ROW_BYTES}-byte aligned, which matrix accesses of "
+            f"{device.name} require: lanes access them element by element"
         )
     if "no unit stride" in facts and isinstance(op, coopmatrix.AccessOp):
         return (
-            "neither rows nor columns are sure to be contiguous in "
-            f"{op.memory_type}: lanes access it, element by element"
+            "neither rows nor columns are known to be contiguous in "
+            f"{op.memory_type}: lanes access it element by element"
         )
     return ""
 
@@ -243,16 +243,16 @@ def why_not_staged(op: Operation) -> str:
     """Why matrices cannot go through memory of a known size; empty if they can."""
     if isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name is not None:
         return (
-            "expected a layout that is known for a matrix that goes through "
+            "expected a known layout for a matrix that goes through "
             f"work-group memory, got {op.layout_name}"
         )
     if isinstance(op, coopmatrix.PlainAccessOp):
         for word, scope in (("available", op.available), ("visible", op.visible)):
             if scope is not None:
                 return (
-                    f"expected no {word} = {scope.data} on an access that goes through "
-                    "work-group memory, element by element: instructions of matrices "
-                    "have it"
+                    f"{word} = {scope.data} is not supported on an access that "
+                    "goes through work-group memory element by element; only "
+                    "matrix instructions have it"
                 )
     for matrix in _matrices(op):
         if not matrix.is_static:
@@ -282,8 +282,8 @@ def _alike(decision: Decision, uniformity: Uniformity) -> Decision:
                 return Decision(
                     op,
                     "refused",
-                    "expected values from outside of the body that are the same for "
-                    "all lanes, as the lanes share the elements anew",
+                    "expected values from outside the body to be uniform: other "
+                    "lanes than before compute the elements",
                 )
     return decision
 
@@ -299,8 +299,9 @@ def _together(decision: Decision, uniformity: Uniformity) -> Decision:
     return Decision(
         op,
         "refused",
-        "expected control flow that is the same for all lanes, which bring the matrix "
-        "to work-group memory together: the device has no access to its elements",
+        "expected uniform control flow: the device cannot access "
+        "elements of a matrix, so all lanes store it to work-group "
+        "memory together",
     )
 
 

@@ -105,9 +105,9 @@ def _why_not_held(type: MatrixType, lanes: int, longest: int) -> str | None:
     if held <= (most := MOST_VECTORS * longest):
         return None
     return (
-        f"expected a matrix of which each of {lanes} lanes holds at most {most} "
-        f"elements, {MOST_VECTORS} vectors of {longest}, got {held} of {type}: larger "
-        "ones are to be loops over such"
+        f"expected each of {lanes} lanes to hold at most {most} "
+        f"elements of a matrix ({MOST_VECTORS} vectors of {longest}), "
+        f"got {held} of {type}: write a loop over smaller matrices"
     )
 
 
@@ -139,8 +139,8 @@ def _why_no_slot(op: Operation, lanes: int) -> str | None:
     if slot is None or 0 <= slot < slots:
         return None
     return (
-        f"expected a slot below {slots}, as many as each of {lanes} lanes has of "
-        f"{type}, got {slot}"
+        f"expected a slot below {slots}, the number of slots of "
+        f"{type} per lane, over {lanes} lanes, got {slot}"
     )
 
 

@@ -256,8 +256,9 @@ def _why_not_kernel(func: FuncOp, lanes: int) -> str | None:
         return reason
     if coopmatrix.DISTRIBUTION in func.attributes:
         return (
-            f"expected no {coopmatrix.DISTRIBUTION}: lanes hold operands of DPAS, got "
-            f"{func.attributes[coopmatrix.DISTRIBUTION]}"
+            f"{coopmatrix.DISTRIBUTION} = "
+            f"{func.attributes[coopmatrix.DISTRIBUTION]} is not "
+            "supported: on xe, lanes hold matrices as DPAS operands"
         )
     if simt.KERNEL not in func.attributes:
         return None

@@ -147,9 +147,9 @@ WIDTHS = (1, 8, 16, 32, 64)
 """Bits of elements."""
 _NUMBERS = "expected a pointer that is moved by elements, not a number of bytes"
 REASONS = {
-    "tt.assert": "expected no assertion: a kernel cannot end with a message",
+    "tt.assert": ("tt.assert is not supported: a kernel cannot stop with a message"),
     "tt.int_to_ptr": _NUMBERS,
-    "tt.print": "expected no printing: a kernel has nowhere to print to",
+    "tt.print": ("tt.print is not supported: a kernel has no output to print to"),
     "tt.ptr_to_int": _NUMBERS,
     **dict.fromkeys(
         (

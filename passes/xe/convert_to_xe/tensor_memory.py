@@ -146,7 +146,7 @@ class TensorMemory:
             return None
         if op in self.padded:
             what = "expected zeros outside of a descriptor, got NaN"
-            raise Refused(op, f"{what}: settle-tt-descriptors")
+            raise Refused(op, f"{what}: normalize-tt-descriptors")
         refusal = refuse_steps(plan, op.indices[-2], op.indices[-1])
         if refusal is not None:
             raise Refused(op, str(refusal))

@@ -39,7 +39,7 @@ coopmatrix.spec_constant @S = 16 : i32
 coopmatrix.spec_constant @M = 16 : i32 id = 2
 coopmatrix.spec_constant @N = 16 : i32
 coopmatrix.spec_constant @K = 16 : i32 id = 2
-// CHECK: coopmatrix.spec_constant: expected an id of its own, got 2, the id of @M
+// CHECK: coopmatrix.spec_constant: id 2 is already used by @M
 
 // -----
 

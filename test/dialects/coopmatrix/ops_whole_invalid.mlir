@@ -107,7 +107,7 @@
   %z = coopmatrix.neg %x : !coopmatrix.matrix<8x4xf32, acc>
   coopmatrix.yield %v : f32
 }
-// CHECK: coopmatrix.apply: expected a body that each work-item runs by itself, got coopmatrix.neg, which all run together
+// CHECK: coopmatrix.apply: coopmatrix.neg is collective and cannot be in a body that each work-item runs by itself
 
 // -----
 
@@ -118,7 +118,7 @@
   }
   coopmatrix.yield %v : f32
 }
-// CHECK: coopmatrix.apply: expected a body that each work-item runs by itself, got simt.barrier, which all run together
+// CHECK: coopmatrix.apply: simt.barrier is collective and cannot be in a body that each work-item runs by itself
 
 // -----
 

@@ -105,7 +105,7 @@
 
 %x = "test.op"() : () -> !tt.ptr<f32>
 %y = tt.load %x {boundaryCheck = array<i32: 0>} : !tt.ptr<f32>
-// CHECK: tt.load: expected no boundaryCheck, as ptr is no block pointer, got [0]
+// CHECK: tt.load: boundaryCheck requires a block pointer, got [0] for an ordinary pointer
 
 // -----
 

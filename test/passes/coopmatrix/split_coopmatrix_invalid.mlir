@@ -93,7 +93,7 @@ func.func @held(%x: !coopmatrix.matrix<32x16xf16, acc>) {
 
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @slot(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
-  // CHECK: error: coopmatrix.extract: cannot cut 16 x 8 here, as lavapipe needs it: which elements a work-item owns would change
+  // CHECK: error: coopmatrix.extract: cannot split 16 x 8 for lavapipe: which elements a work-item owns would change
   %e = coopmatrix.extract %x[%i] : !coopmatrix.matrix<16x8xf16, acc>
   func.return
 }
@@ -103,7 +103,7 @@ func.func @slot(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
 
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @length(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
-  // CHECK: error: coopmatrix.length: cannot cut 16 x 8 here, as lavapipe needs it: which elements a work-item owns would change
+  // CHECK: error: coopmatrix.length: cannot split 16 x 8 for lavapipe: which elements a work-item owns would change
   %e = coopmatrix.length !coopmatrix.matrix<16x8xf16, acc> : index
   func.return
 }
@@ -113,7 +113,7 @@ func.func @length(%x: !coopmatrix.matrix<16x8xf16, acc>, %i: index) {
 
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @no_rule() {
-  // CHECK: error: test.op: cannot cut 16 x 8 here, as lavapipe needs it: there is no rule for it
+  // CHECK: error: test.op: cannot split 16 x 8 for lavapipe: there is no rule for it
   %x = "test.op"() : () -> !coopmatrix.matrix<16x8xf16, acc>
   func.return
 }
@@ -124,7 +124,7 @@ func.func @no_rule() {
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func private @extern(!coopmatrix.matrix<16x8xf16, acc>)
 func.func @no_body(%x: !coopmatrix.matrix<16x8xf16, acc>) {
-  // CHECK: error: func.call: cannot cut 16 x 8 here, as lavapipe needs it: there is no rule for it
+  // CHECK: error: func.call: cannot split 16 x 8 for lavapipe: there is no rule for it
   func.call @extern(%x) : (!coopmatrix.matrix<16x8xf16, acc>) -> ()
   func.return
 }
@@ -135,7 +135,7 @@ func.func @no_body(%x: !coopmatrix.matrix<16x8xf16, acc>) {
 module attributes {simt.target = #simt.target<vulkan, lavapipe>} {
 func.func @inside_apply(%x: !coopmatrix.matrix<16x8xf16, acc>, %t: i1) {
   %y = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<16x8xf16, acc> {
-    // CHECK: error: arith.select: cannot cut 16 x 8 here, as lavapipe needs it: there is no rule for it
+    // CHECK: error: arith.select: cannot split 16 x 8 for lavapipe: there is no rule for it
     %z = arith.select %t, %x, %x : !coopmatrix.matrix<16x8xf16, acc>
     coopmatrix.yield %v : f16
   }

@@ -24,7 +24,7 @@ func.func @where() -> index {
   %x = simt.workgroup_id x : index
   func.return %x : index
 }
-// CHECK: simt.workgroup_id: expected it in a kernel, which knows where it runs
+// CHECK: simt.workgroup_id: only a kernel has a position in the grid: expected this operation in a kernel
 
 // -----
 
@@ -43,4 +43,4 @@ func.func @caller(%m: memref<16xf32>) attributes {simt.kernel} {
   func.call @kernel(%m) : (memref<16xf32>) -> ()
   func.return
 }
-// CHECK: func.call: expected a function that is no kernel to be called: here a kernel is a loop over all work-groups
+// CHECK: func.call: a kernel cannot be called here: it becomes a loop over all work-groups

@@ -12,7 +12,7 @@ func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %r: memref<?xf32>, %i: index
   %lane = simt.lane_id : index
   %odd = arith.cmpi ult, %lane, %i : index
   scf.if %odd {
-    // CHECK: error: coopmatrix.extract: expected control flow that is the same for all lanes, which bring the matrix to work-group memory together: the device has no access to its elements
+    // CHECK: error: coopmatrix.extract: expected uniform control flow: the device cannot access elements of a matrix, so all lanes store it to work-group memory together
     %y = coopmatrix.extract %x[%i] : !coopmatrix.matrix<8x16xf32, acc>
     memref.store %y, %r[%lane] : memref<?xf32>
   }
@@ -25,7 +25,7 @@ func.func @k(%x: !coopmatrix.matrix<8x16xf32, acc>, %r: memref<?xf32>, %i: index
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
 func.func @k(%i: index) attributes {simt.kernel} {
   %m = memref.alloca() : memref<8x8xf16, #simt.memory<workgroup>>
-  // CHECK: error: coopmatrix.atomic_load: lavapipe refuses coopmatrix.atomic_load: its memory cannot be seen as integers: under Vulkan only buffers can, which are bound to several variables
+  // CHECK: error: coopmatrix.atomic_load: lavapipe refuses coopmatrix.atomic_load: its memory cannot be accessed as integers: under Vulkan only a buffer can be bound to variables of several types
   %y = coopmatrix.atomic_load %m[%i, %i] row_major relaxed : memref<8x8xf16, #simt.memory<workgroup>> -> !coopmatrix.matrix<8x8xf16, acc>
   func.return
 }
@@ -70,7 +70,7 @@ func.func @k(%c: i1, %n: f32) attributes {simt.kernel} {
 
 module attributes {simt.target = #simt.target<vulkan, "lavapipe">} {
 func.func @k(%n: f32) attributes {simt.kernel} {
-  // CHECK: error: coopmatrix.apply: expected values from outside of the body that are the same for all lanes, as the lanes share the elements anew
+  // CHECK: error: coopmatrix.apply: expected values from outside the body to be uniform: other lanes than before compute the elements
   %x = coopmatrix.fill %n : f32 -> !coopmatrix.matrix<8x8xf32, acc>
   %lane = simt.lane_id : index
   %y = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<8x8xf32, acc> {

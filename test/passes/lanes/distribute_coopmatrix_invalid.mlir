@@ -72,7 +72,7 @@ func.func @body(%x: !coopmatrix.matrix<8x8xf32, acc>) {
 
 func.func @slot(%x: !coopmatrix.matrix<16x16xf32, acc>) {
   %c16 = arith.constant 16 : index
-  // CHECK: error: coopmatrix.extract: expected a slot below 16, as many as each of 16 lanes has of !coopmatrix.matrix<16x16xf32, acc>, got 16
+  // CHECK: error: coopmatrix.extract: expected a slot below 16, the number of slots of !coopmatrix.matrix<16x16xf32, acc> per lane, over 16 lanes, got 16
   %e = coopmatrix.extract %x[%c16] : !coopmatrix.matrix<16x16xf32, acc>
   func.return
 }

@@ -18,7 +18,7 @@ func.func @k(%b: memref<64x64xf16>, %k: index) attributes {simt.kernel} {
 func.func @k(%b: memref<64x64xf16>) attributes {simt.kernel} {
   %0 = arith.constant 0 : index
   %x = coopmatrix.load %b[%0, %0] row_major : memref<64x64xf16> -> !coopmatrix.matrix<32x16xf16, b>
-  // CHECK: error: memref.load: expected nothing but loads of B, which is packed before
+  // CHECK: error: memref.load: B is packed in advance, so only loads of it are supported
   %y = memref.load %b[%0, %0] : memref<64x64xf16>
   func.return
 }

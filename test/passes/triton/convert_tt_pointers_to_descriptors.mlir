@@ -47,9 +47,9 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 16 : i32}
     // CHECK: tt.load %{{.+}} {ttig.block_io = "row_major", xe.no_matrix = "the memory is not contiguous along either dimension: a stride of 0 along dimension 1"}
     %1 = tt.load %0 {ttig.block_io = "row_major"} : tensor<16x16x!tt.ptr<f32>, #t>
     %2 = tt.addptr %0, %p : tensor<16x16x!tt.ptr<f32>, #t>, tensor<16x16xi32, #t>
-    // CHECK: xe.no_matrix = "nothing says that the addresses are a matrix: indices come from %p of the arguments of tt.func"
+    // CHECK: xe.no_matrix = "the pointers are not known to form a 2D block: indices come from %p of the arguments of tt.func"
     %3 = tt.load %2 {ttig.block_io = "row_major"} : tensor<16x16x!tt.ptr<f32>, #t>
-    // CHECK: xe.no_matrix = "nothing says that the addresses are a matrix: a pointer for each element: indices come from %p of the arguments of tt.func"
+    // CHECK: xe.no_matrix = "the pointers are not known to form a 2D block: a pointer for each element: indices come from %p of the arguments of tt.func"
     %4 = tt.load %2 : tensor<16x16x!tt.ptr<f32>, #t>
     tt.return
   }

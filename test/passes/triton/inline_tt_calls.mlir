@@ -34,7 +34,7 @@ module {
     tt.return %y : i32
   }
   tt.func private @other(%x: i32) -> i32 {
-    // CHECK: tt.call: expected no recursion, got @itself, which calls itself
+    // CHECK: tt.call: recursion is not supported: @itself calls itself
     %y = tt.call @itself(%x) : (i32) -> i32
     tt.return %y : i32
   }

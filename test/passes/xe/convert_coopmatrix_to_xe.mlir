@@ -112,10 +112,10 @@ func.func @lane_by_lane(%a: memref<?x16xf16>, %x: index) attributes {simt.kernel
   // CHECK: [[INSIDE:%.+]] = arith.cmpi ult, %x, [[ROWS]] : index
   // CHECK: scf.if [[INSIDE]] -> (f16) {
   // CHECK-NEXT: memref.load %a[%x, %lane] : memref<?x16xf16>
-  // REMARK: remark: coopmatrix.load: moved lane by lane: the width breaks the rules of surfaces: expected a width that is at least 64, got 32
+  // REMARK: remark: coopmatrix.load: moved lane by lane: the width is not valid for a surface: expected a width that is at least 64, got 32
   %m = coopmatrix.load %a[%x, %c0] row_major checked(rows) : memref<?x16xf16> -> !coopmatrix.matrix<8x16xf16, a>
   // CHECK-COUNT-8: memref.store
-  // REMARK: remark: coopmatrix.store: moved lane by lane: the width breaks the rules of surfaces
+  // REMARK: remark: coopmatrix.store: moved lane by lane: the width is not valid for a surface
   coopmatrix.store %m, %a[%x, %c0] row_major : !coopmatrix.matrix<8x16xf16, a>, memref<?x16xf16>
   func.return
 }

@@ -53,7 +53,7 @@ module attributes {"ttg.threads-per-warp" = 16 : i32} {
 #rows = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
   tt.func public @trap(%x: i1) {
-    // CHECK: tt.assert: expected no assertion: a kernel cannot end with a message
+    // CHECK: tt.assert: tt.assert is not supported: a kernel cannot stop with a message
     tt.assert %x, "no" : i1
     tt.return
   }
@@ -110,7 +110,7 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32}
 
 module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 16 : i32} {
   tt.func public @prints(%x: i32) {
-    // CHECK: tt.print: expected no printing: a kernel has nowhere to print to
+    // CHECK: tt.print: tt.print is not supported: a kernel has no output to print to
     tt.print " x: " {hex = false, isSigned = array<i32: 1>} : %x : i32
     tt.return
   }

@@ -33,13 +33,13 @@ module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 8 : i32} 
     %d = tt.make_tensor_descriptor %a, [%m, %n], [%n_i64, %c1] : <f16>, <8x16xf16>
     // CHECK: remark: tt.descriptor_load: 8 block loads of 1 x 32 bits a lane
     %0 = tt.descriptor_load %d[%x, %c0] {ttig.block_io = "row_major"} : !tt.tensordesc<8x16xf16> -> tensor<8x16xf16, #dot_a>
-    // CHECK: remark: tt.descriptor_load: {{.*}}nor by channels: a block is not checked against the edges of memory: columns that are no multiples of 16
+    // CHECK: remark: tt.descriptor_load: {{.*}}nor by channels: a block is not checked against the edges of memory: columns that are not multiples of 16
     %1 = tt.descriptor_load %d[%c0, %x] {ttig.block_io = "row_major"} : !tt.tensordesc<8x16xf16> -> tensor<8x16xf16, #dot_a>
     %e = tt.make_tensor_descriptor %a, [%m, %twice], [%twice_i64, %c1] : <f16>, <8x16xf16>
-    // CHECK: remark: tt.descriptor_load: {{.*}}nor by channels: addresses are not known to be multiples of 4 bytes: the width is no argument
+    // CHECK: remark: tt.descriptor_load: {{.*}}nor by channels: addresses are not known to be multiples of 4 bytes: the width is not a kernel argument
     %2 = tt.descriptor_load %e[%c0, %c0] {ttig.block_io = "row_major"} : !tt.tensordesc<8x16xf16> -> tensor<8x16xf16, #dot_a>
     %f = tt.make_tensor_descriptor %a, [%m, %c30], [%n_i64, %c1] : <f16>, <8x16xf16>
-    // CHECK: remark: tt.descriptor_load: {{.*}}nor by channels: a block is not checked against the edges of memory: a width of 30, no multiple of 16
+    // CHECK: remark: tt.descriptor_load: {{.*}}nor by channels: a block is not checked against the edges of memory: a width of 30, not a multiple of 16
     %3 = tt.descriptor_load %f[%c0, %c0] {ttig.block_io = "row_major"} : !tt.tensordesc<8x16xf16> -> tensor<8x16xf16, #dot_a>
     // CHECK: remark: tt.descriptor_load: {{.*}}nor by channels: no dimension is known to be contiguous: rows are not
     %t = tt.make_tensor_descriptor %a, [%m, %n], [%n_i64, %c1] : <f16>, <16x8xf16>

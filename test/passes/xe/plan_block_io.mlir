@@ -29,8 +29,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 32 : i32, "ttg.th
     // CHECK: #xe.block_store_plan<<32, 8x16x1>, bits = [0, 1, 2]
     // REMARK: remark: tt.descriptor_store: 16 messages of 32 bits, 8x16x1
     tt.descriptor_store %c[%x, %x], %3 {ttig.block_io = "row_major"} : !tt.tensordesc<256x256xf32>, tensor<256x256xf32, #dpas>
-    // CHECK: xe.no_plan = "nothing says that the addresses are a matrix
-    // REMARK: remark: tt.load: moved lane by lane: nothing says that the addresses are a matrix
+    // CHECK: xe.no_plan = "the pointers are not known to form a 2D block
+    // REMARK: remark: tt.load: moved lane by lane: the pointers are not known to form a 2D block
     %4 = tt.splat %p : !tt.ptr<f16> -> tensor<256x32x!tt.ptr<f16>, #dot_a>
     %5 = tt.load %4 : tensor<256x32x!tt.ptr<f16>, #dot_a>
     // A column that nobody knows is aligned if Triton promises it, one that is amiss is not.
@@ -38,14 +38,14 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 32 : i32, "ttg.th
     // REMARK: remark: tt.descriptor_load: 1 message of 16 bits, 32x16x2
     %6 = tt.descriptor_load %a[%n, %n] {ttig.block_io = "row_major"} : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #dot_a>
     // CHECK: xe.no_plan
-    // REMARK: remark: tt.descriptor_load: moved lane by lane: too little is known of the position: a column that is a multiple of 1 elements, as far as is known, of 16 bits, expected one of 4 bytes
+    // REMARK: remark: tt.descriptor_load: moved lane by lane: the position is not known well enough: a column that is a multiple of 1 elements, as far as is known, of 16 bits, expected one of 4 bytes
     %7 = tt.descriptor_load %a[%n, %n] : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #dot_a>
     %two = arith.constant 2 : i32
     %three = arith.constant 3 : i32
     %even = arith.muli %n, %two : i32
     %odd = arith.addi %even, %three : i32
     // CHECK: xe.no_plan
-    // REMARK: remark: tt.descriptor_load: moved lane by lane: too little is known of the position: a column that is 1 more than a multiple of 2 elements, of 16 bits, expected one of 4 bytes
+    // REMARK: remark: tt.descriptor_load: moved lane by lane: the position is not known well enough: a column that is 1 more than a multiple of 2 elements, of 16 bits, expected one of 4 bytes
     %8 = tt.descriptor_load %a[%n, %odd] {ttig.block_io = "row_major"} : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #dot_a>
     // CHECK: xe.plan
     %9 = tt.descriptor_load %a[%odd, %even] : !tt.tensordesc<256x32xf16> -> tensor<256x32xf16, #dot_a>

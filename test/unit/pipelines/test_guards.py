@@ -89,7 +89,7 @@ VULKAN = "spirv-binary{device=lavapipe}"
         (moves(800), "coopc-cpu", "mlir", WORK),
         (calls(3000, 1), LANES, "mlir", WORK),
         (calls(30, 2), "", VULKAN, "a function of at most 50000 operations"),
-        (large(256, 256), ONE_LANE, "mlir", "each of 1 lanes holds at most 4096"),
+        (large(256, 256), ONE_LANE, "mlir", "each of 1 lanes to hold at most 4096"),
         (large(256, 256), "coopc-cpu", "mlir", "holds at most 16384 elements"),
         (vectors(1_000_000, 1), "", VULKAN, "vector of at most 16384 components"),
         (vectors(16_384, 200), "", VULKAN, "function of at most 150000 instructions"),

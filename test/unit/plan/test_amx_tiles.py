@@ -70,7 +70,7 @@ def test_what_memory_can_be(
 def test_packed_memory_is_read_as_it_is_unless_a_channel_is_not_full():
     assert why_staged(grid(32, 16, 2, True).cuts, "packed", 1, False) is None
     assert why_staged(grid(31, 16, 2, True).cuts, "packed", 1, False) == (
-        "rows are no multiples of 4 bytes"
+        "rows are not multiples of 4 bytes"
     )
 
 

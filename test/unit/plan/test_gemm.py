@@ -447,7 +447,7 @@ def test_an_a_that_is_packed(
     ("change", "reason"),
     [
         ({"c": replace(problem().c, batched=True)}, "there is a batch"),
-        ({"fill": "value"}, "C is filled with what is not constant"),
+        ({"fill": "value"}, ("C is filled with a value that is not constant")),
         ({"a": problem(transposed=(True, False)).a}, "an operand is transposed"),
         (
             {"a": GemmOperand("memref", "f16", (64, 64), (1, 64))},

@@ -94,7 +94,11 @@ def test_process_is_kept(worker: Worker):
     [
         ("crash", 60, "ended with SIGABRT: assertion failed: tile"),
         ("leave", 60, "ended with status 3"),
-        ("killed", 60, "ended with SIGKILL, as where the system has no memory left"),
+        (
+            "killed",
+            60,
+            "ended with SIGKILL, for example because the system is out of memory",
+        ),
         ("hang", 0.1, "no answer within 0.1 s"),
         ("refuse", 60, "^expected K = 16$"),
         ("give", 60, "^expected an index$"),

@@ -241,9 +241,7 @@ def test_a_mistake_of_coopc(capsys: Capture, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_too_little_memory(capsys: Capture) -> None:
     assert driver.run_tool("tool", raising(MemoryError())) == 1
-    assert capsys.readouterr().err == (
-        "tool: error: expected more memory than there is\n"
-    )
+    assert capsys.readouterr().err == ("tool: error: out of memory\n")
 
 
 def test_interrupt(capsys: Capture) -> None:

@@ -240,7 +240,7 @@ def test_what_is_not_compared_is_said() -> None:
     assert found is None
     assert sorted(line.partition(" is not compared: ")[::2] for line in said) == [
         ("@declared", "it has no body"),
-        ("@gone", "there is none after"),
+        ("@gone", ("it does not exist after the pass")),
         ("@matrix", "argument 0 is a !coopmatrix.matrix<8x8xi32, acc>"),
         (
             "@never",

@@ -156,7 +156,7 @@ def test_other_pointees(
 
 
 REFUSED = {
-    "no visible = device on an access that goes through work-group memory": (
+    "visible = device is not supported on an access that goes through": (
         "8x8xf64",
         "memref<8x8xf64>",
     ),

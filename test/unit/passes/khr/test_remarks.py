@@ -46,8 +46,8 @@ RAGGED = (
 )
 STRIDES = "memref<?x?xf32, strided<[?, ?]>>"
 STRIDED = (
-    "coopmatrix.load: neither rows nor columns are sure to be contiguous in "
-    f"{STRIDES}: lanes access it, element by element",
+    "coopmatrix.load: neither rows nor columns are known to be contiguous in "
+    f"{STRIDES}: lanes access it element by element",
 )
 
 REMARKS = (

@@ -153,12 +153,12 @@ def test_without_masks_the_base_moves() -> None:
     [
         (
             COPY.replace('{ttig.block_io = "row_major"} ', ""),
-            "nothing says that the addresses are a matrix: a pointer for each element",
+            "the pointers are not known to form a 2D block: a pointer for each element",
         ),
         (
             COPY.replace("row_major", "column_major"),
             # The stride that is to be 1 is %lda, so rows of m - %first are left.
-            "the height is computed in the kernel, nobody can check it before",
+            "the height is computed in the kernel, so the caller cannot check it",
         ),
         (
             "%eq = arith.cmpi eq, %x, %y : tensor<16x16xi32, #t>\n"
@@ -176,7 +176,7 @@ def test_without_masks_the_base_moves() -> None:
             "%lt = arith.cmpi slt, %j, %hh : tensor<1x16xi32, #t>\n"
             "%hm = tt.broadcast %lt : tensor<1x16xi1, #t> -> tensor<16x16xi1, #t>\n"
             + COPY.replace("%mask", "%hm"),
-            "the width is computed in the kernel, nobody can check it before",
+            "the width is computed in the kernel, so the caller cannot check it",
         ),
     ],
 )
@@ -218,7 +218,7 @@ def test_a_base_that_is_not_aligned(start: int) -> None:
       %v = tt.load %u {BLOCK}
       tt.store %w, %v {BLOCK}"""
     text = DPAS_HEAD + LOOP.format(body=body) + END
-    found = module(text, "convert-tt-pointers-to-descriptors,settle-tt-descriptors")
+    found = module(text, "convert-tt-pointers-to-descriptors,normalize-tt-descriptors")
     assert ("arith.subi" in names(found)) == (start != 0)
     on_bmg = module(text, "coopc-xe{device=bmg}")
     assert {"xe.block_load_2d", "xe.block_store_2d"} <= names(on_bmg)

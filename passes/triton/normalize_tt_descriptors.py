@@ -1,4 +1,4 @@
-"""`settle-tt-descriptors`: descriptors as the hardware has surfaces.
+"""`normalize-tt-descriptors`: descriptors as the hardware has surfaces.
 
 Before: Triton GPU IR with descriptors of any rank and padding.
 After:  those that the host passes are made in the kernel, of a base, sizes and strides
@@ -341,10 +341,10 @@ def block_rank(op: BlockOp) -> int:
 
 
 @dataclass(frozen=True)
-class SettleTtDescriptorsPass(ModulePass):
+class NormalizeTtDescriptorsPass(ModulePass):
     """Make descriptors surfaces."""
 
-    name = "settle-tt-descriptors"
+    name = "normalize-tt-descriptors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.ops:

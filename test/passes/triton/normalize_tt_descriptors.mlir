@@ -1,4 +1,4 @@
-// RUN: coopc-opt %s -p settle-tt-descriptors | filecheck %s
+// RUN: coopc-opt %s -p normalize-tt-descriptors | filecheck %s
 
 // Descriptors as the hardware has surfaces: two dimensions, zeros outside.
 
