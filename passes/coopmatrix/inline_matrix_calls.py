@@ -1,10 +1,10 @@
-"""inline-matrix-calls: put functions on matrices where they are called.
+"""inline-matrix-calls: inlines functions that take or return matrices.
 
-Before:  calls of functions of the module that take or give matrices
-After:   their bodies; such functions are erased, since nobody else can call them.
-         Calls of functions without a body, and of those on other values, stay
-Fails:   for functions on matrices that call themselves, or that have several blocks.
-         Nothing is changed then
+Before:  calls of functions of the module that take or return matrices.
+After:   the bodies of these functions in place of the calls; the functions are erased.
+         Calls of functions without a body, and of functions without matrices, stay.
+Fails:   for recursive functions on matrices, and for those with several blocks. The
+         module is then unchanged.
 
     %n = func.call @twice(%m) : (!M) -> !M      %n = coopmatrix.add %m, %m : !M
 

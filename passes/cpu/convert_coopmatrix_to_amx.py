@@ -1,12 +1,12 @@
-"""convert-coopmatrix-to-amx: matrices become tiles of a processor with AMX.
+"""convert-coopmatrix-to-amx: lowers matrices to AMX tiles.
 
-Before:  coopmatrix operations on matrices of a subgroup, which is one core
-After:   each matrix is tiles of at most 16 rows of 64 bytes, through loops and
-         branches; zero fills, products, loads and stores are operations of amx; what
-         tiles cannot do is done in scratch memory on the stack
-Fails:   for types that AMX does not hold or multiply, saturation, volatile access,
-         other scopes, matrices passed to functions or selected, atomics, reductions,
-         and elements that work-items own.  Nothing is changed then
+Before:  coopmatrix operations on matrices of a subgroup, which is one core.
+After:   tiles of at most 16 rows of 64 bytes in place of each matrix, through loops and
+         branches; zero fills, products, loads and stores are amx operations, and the
+         rest works on a buffer on the stack.
+Fails:   for types that AMX does not hold or multiply, saturation, volatile accesses,
+         other scopes, matrices that functions take or that are selected, atomics,
+         reductions, and elements owned by work-items. The module is then unchanged.
 
 It goes in three steps:
 

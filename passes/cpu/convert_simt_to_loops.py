@@ -1,11 +1,13 @@
-"""convert-simt-to-loops: kernels become functions that loop over work-groups.
+"""convert-simt-to-loops: turns kernels into functions that loop over work-groups.
 
-Before:  kernels whose subgroups are single work-items, as vectorize-subgroup makes them
-After:   functions without simt, with five arguments more: the work-groups of the grid
-         along x, y, z, and the first and the last (exclusive) that this call runs,
-         numbered with x first; work-items of a work-group run one after the other
-Fails:   for subgroups of several lanes, and barriers between the work-items of a
-         work-group; for simt in other functions than kernels; for calls of kernels
+Before:  kernels whose subgroups are single work-items, as vectorize-subgroup leaves
+         them.
+After:   functions without simt that take five more arguments: the number of work-groups
+         along x, y and z, and the first and the last (exclusive) work-group that this
+         call runs, numbered with x fastest. The work-items of a work-group run one
+         after the other.
+Fails:   for subgroups of several lanes, barriers between the work-items of a
+         work-group, simt operations outside kernels, and calls of kernels.
 
     func.func @k(%m: ..)                     func.func @k(%m: .., %groups_x, ..)
       attributes {simt.kernel} {               scf.for %group = %first to %last {

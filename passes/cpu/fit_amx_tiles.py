@@ -1,11 +1,12 @@
-"""fit-amx-tiles: functions need no more registers for tiles than LLVM can give them.
+"""fit-amx-tiles: spills AMX tiles where the register allocator of LLVM could not.
 
-Before:  tiles of any number and of any shapes
-After:   loads of tiles stand in front of their first use; tiles that control flow only
-         chooses among are loaded where they are chosen; a function in which too many
-         tiles of different shapes live at once keeps all in memory on the stack
-Fails:   where such a function passes tiles through other control flow than scf.for and
-         scf.if, or its accesses have strides of their own.  Nothing is changed then
+Before:  any number of tiles of any shapes.
+After:   loads sink to the first use of their tile; tiles that control flow only selects
+         are loaded where they are selected; a function that needs too many tiles of
+         different shapes at once keeps all of its tiles on the stack.
+Fails:   where such a function passes tiles through control flow other than scf.for and
+         scf.if, or its accesses have strides of their own. The module is then
+         unchanged.
 
 It goes in four steps, function by function:
 

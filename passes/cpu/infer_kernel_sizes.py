@@ -1,11 +1,11 @@
-"""infer-kernel-sizes: writes the sizes that kernels leave to the device.
+"""infer-kernel-sizes: sets subgroup and work-group sizes that kernels leave open.
 
-Before:  kernels with or without simt.subgroup_size and simt.work_group_size
-After:   kernels with both: the device's subgroup size, or the one asked for, and one
-         subgroup where anything in them depends on subgroups, else as many lanes as
-         their work-items fill
-Fails:   for a device that coopc does not know, for attributes that are wrong, and for
-         kernels of another subgroup size than is asked for
+Before:  kernels with or without simt.subgroup_size and simt.work_group_size.
+After:   kernels with both: the subgroup size of the device or of the option, and a
+         work-group of one subgroup if anything in the kernel depends on subgroups, else
+         as many lanes as its work-items fill.
+Fails:   for unknown devices, invalid attributes, and kernels whose subgroup size
+         differs from the option.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""resolve-matrix-fill: fills of what a device does not fill natively become loops.
+"""resolve-matrix-fill: expands fills that the device does not support into loops.
 
-Before:  coopmatrix.fill from numbers of any type and from pointers
-After:   fills from +0 alone, where the device fills nothing else; a loop over
-         coopmatrix.length inserts any other value, loaded and converted before
-Fails:   for a device that coopc does not know
+Before:  coopmatrix.fill with numbers of any type and with pointers.
+After:   fills with +0 only, unless the device fills with any value. A loop over
+         coopmatrix.length inserts other values, which are loaded and converted first.
+Fails:   for unknown devices.
 
     %m = coopmatrix.fill %v : i32 -> !M
 

@@ -1,11 +1,11 @@
-"""resolve-matrix-wi-slice: the elements of a work-item become those of row slices.
+"""resolve-matrix-wi-slice: expresses the elements of work-items by row slices.
 
-Before:  coopmatrix.length, extract, insert and coord
-After:   operations of row_slice, and arithmetic in place of coord; kernels with them
-         have the distribution #layout.row_slice
-Fails:   for specialisation constants as sizes or scopes, matrices that neither a
-         subgroup nor a work-group holds, kernels of another distribution.  Nothing is
-         changed then
+Before:  coopmatrix.length, extract, insert and coord.
+After:   row_slice operations, and arithmetic in place of coord. Kernels that contain
+         them get the distribution #layout.row_slice.
+Fails:   for specialization constants as sizes or scopes, for matrices held by neither a
+         subgroup nor a work-group, and for kernels with another distribution. The
+         module is then unchanged.
 
     %e = coopmatrix.extract %m[%i] : !M      %t = row_slice.id %m[%i] : !M
                                              %e = row_slice.extract_element %t : i32

@@ -1,10 +1,10 @@
-"""resolve-subgroup-wi-call: widened operations of row_slice become those on matrices.
+"""resolve-subgroup-wi-call: lowers vectorized row slices to slices of matrices.
 
-Before:  row_slice operations widened to S lanes, as vectorize-subgroup leaves them
-After:   no row_slice operations: lengths are constants, and row slices are extracted
-         from matrices and inserted into them at offset index * S
-Fails:   for operations that are not widened, or for other lanes than S; a token that
-         is used in another block than it is made in.  Nothing is changed then
+Before:  row_slice operations on S lanes, as vectorize-subgroup leaves them.
+After:   constants in place of lengths; row slices are extracted from matrices and
+         inserted into them at offset index * S.
+Fails:   for row_slice operations that are not vectorized, or by another number of
+         lanes, and for a token that is used outside the block that defines it.
 
     %t = row_slice.id %m[%i] : !M
     %v = row_slice.extract_element %t : vector<16xi32>

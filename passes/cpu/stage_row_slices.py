@@ -1,11 +1,11 @@
-"""stage-row-slices: row slices of matrices go through memory on the stack.
+"""stage-row-slices: moves row slices of matrices through memory on the stack.
 
-Before:  coopmatrix.extract_row_slice and coopmatrix.insert_row_slice
-After:   a matrix with row slices is stored once, where it is defined, and slices are
-         vectors of memory; one that a loop only takes slices from and inserts them into
-         is in memory for it; matrices of a work-group that is one work-item are those
-         of its subgroup
-Fails:   for matrices whose sizes are specialisation constants
+Before:  coopmatrix.extract_row_slice and coopmatrix.insert_row_slice.
+After:   a matrix with row slices is stored once, where it is defined, and its slices
+         are vectors in memory. A matrix that a loop only slices and inserts into stays
+         in memory for the whole loop. Matrices of a work-group of one work-item count
+         as those of its subgroup.
+Fails:   for matrices whose sizes are specialization constants.
 
     %r = scf.for .. iter_args(%m = %x) {      store %x, %scratch
       .. extract_row_slice %m[%k]             scf.for .. { .. vector.maskedload %scratch

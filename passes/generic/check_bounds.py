@@ -1,9 +1,9 @@
-"""`check-bounds`: no access is outside its memory whatever the arguments are.
+"""check-bounds: rejects accesses that are out of bounds for all arguments.
 
-Before: any IR that verifies.
-After:  the same.
-Fails:  an access at positions that are constants is outside a memref of known sizes,
-        and it runs whenever its function does.
+Before:  any IR that verifies.
+After:   the same.
+Fails:   where an access at constant positions, which runs whenever its function does,
+         is outside a memref of static shape.
 
 What stands under a condition may never run, and is left to the simulator.  Along a
 dimension that is checked nothing is outside.

@@ -1,8 +1,8 @@
-"""`check-dominance`: definitions come before their uses, which xDSL does not check.
+"""check-dominance: rejects uses that no definition dominates.
 
-Before: any IR that verifies.
-After: the same.
-Fails: a value is used where its definition has not run on every way to the use.
+Before:  any IR that verifies.
+After:   the same.
+Fails:   where a definition does not dominate one of its uses.
 
 The order in the body of a `builtin.module` means nothing, nor does it in regions of
 operations that are not registered, as in MLIR.

@@ -1,9 +1,9 @@
-"""`check-lowered`: what a pipeline is to lower is not there any more.
+"""check-lowered: rejects operations that a pipeline should have lowered.
 
-Before: any IR that verifies.
-After: the same.
-Fails: naming an operation of linalg or of Triton; or one of coopmatrix, or that has a
-matrix, unless `matrices` may be left.
+Before:  any IR that verifies.
+After:   the same.
+Fails:   naming an operation of linalg, of Triton or of coopmatrix, or one with
+         matrices. With `matrices`, those of coopmatrix may stay.
 """
 
 from __future__ import annotations

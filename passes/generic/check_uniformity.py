@@ -1,10 +1,10 @@
-"""`check-uniformity`: who must run an operation together does, with the same operands.
+"""check-uniformity: rejects collective operations in divergent control flow.
 
-Before: any IR that verifies.
-After: the same.
-Fails: an operation of a whole subgroup or work-group stands in control flow that is not
-the same for all of it; or a position, a memref or a scalar is not; or the attributes of
-a kernel are wrong.
+Before:  any IR that verifies.
+After:   the same.
+Fails:   where an operation of a whole subgroup or work-group is in divergent control
+         flow, or has a position, memref or scalar that is not uniform; and for invalid
+         attributes of kernels.
 
 `coopmatrix.extract` and `insert`, and what each work-item does alone, may stand
 anywhere.  What is taken for the same for whom says `coopc.ir.uniformity`.

@@ -1,8 +1,8 @@
-"""`expand-arith`: divisions that round, arithmetic on i1, strict extremes of floats.
+"""expand-arith: expands rounding divisions, i1 arithmetic, strict minima and maxima.
 
-Before: operations of `arith` that targets have no instruction for
-After:  operations of `arith` that they have
-Fails:  never; what has no expansion stays
+Before:  operations of `arith` for which targets have no instruction.
+After:   operations of `arith` that the target has.
+Fails:   never; an operation without an expansion stays.
 
     %c = arith.floordivsi %a, %b : i32      a quotient, corrected by one where the rest
                                             is not 0 and has another sign than %b

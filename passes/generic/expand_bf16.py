@@ -1,9 +1,10 @@
-"""`expand-bf16`: arithmetic on bf16 through f32, and its conversions.
+"""expand-bf16: computes in f32 what targets do not compute in bf16.
 
-Before: operations on bf16, or on vectors of it
-After:  extensions to f32, the same operations on f32, and a rounding to bf16 each;
-        where the target does not convert bf16, the conversions are shifts of its bits
-Fails:  an integer that is rounded to bf16 by way of an f64 that the device lacks
+Before:  operations on bf16, or on vectors of bf16.
+After:   extensions to f32, the operations on f32, and a truncation to bf16 each. Where
+         the target does not convert bf16, conversions become shifts and integer
+         arithmetic.
+Fails:   where an integer is converted to bf16 through f64, on a device without f64.
 
     %c = arith.addf %a, %b : bf16        %x = arith.extf %a : bf16 to f32
                                          %y = arith.extf %b : bf16 to f32

@@ -1,8 +1,8 @@
-"""`expand-math`: functions that GLSL.std.450 or x86-64 lacks, computed from others.
+"""expand-math: expands functions that GLSL.std.450 or x86-64 does not have.
 
-Before: operations of `math`
-After:  operations of `math` and `arith` that the target has
-Fails:  never; what has no expansion stays
+Before:  operations of `math`.
+After:   operations of `math` and `arith` that the target has.
+Fails:   never; an operation without an expansion stays.
 
 GLSL's functions take f16 and f32, its counts of bits 32 bits.  What it lacks is
 computed to the same accuracy where that is known how.  On x86-64 f16 is computed in

@@ -1,9 +1,9 @@
-"""`expand-vector`: reductions of vectors, one component after another.
+"""expand-vector: expands reductions of vectors, in order.
 
-Before: `vector.reduction`
-After:  `vector.extract` and operations of `arith`, from the first component on, after
-        what the reduction starts from; x86-64 keeps those that LLVM has in that order
-Fails:  a combination of integers on floats, or the other way round
+Before:  `vector.reduction`
+After:   `vector.extract` and operations of `arith`, from the first component to the
+         last. x86-64 keeps the reductions that LLVM computes in this order.
+Fails:   for combinations of integers on floats, and of floats on integers.
 """
 
 from __future__ import annotations

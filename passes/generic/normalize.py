@@ -1,4 +1,4 @@
-"""`normalize`: each value computed once, out of the loops that do not change it.
+"""normalize: merges equal operations and hoists loop invariants.
 
 Before:  scf.for %i = .. {
            %0 = arith.muli %n, %c4

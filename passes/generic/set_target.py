@@ -1,9 +1,9 @@
-"""`set-target`: write into a module what it is compiled for.
+"""set-target: sets `simt.target`, the flavour and device to compile for.
 
-Before: any module.
-After: the module has `simt.target`, a flavour of SPIR-V and a device.
-Fails: there is no such device, it does not have the flavour or has several; neither the
-options nor the module name a device.
+Before:  any module.
+After:   the same, with `simt.target`.
+Fails:   for unknown devices, for a flavour that the device does not have, and where
+         neither the options nor the module decide flavour and device.
 """
 
 from __future__ import annotations

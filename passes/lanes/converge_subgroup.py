@@ -1,4 +1,4 @@
-"""converge-subgroup: barriers where a compiler takes the lanes of a subgroup apart.
+"""converge-subgroup: inserts barriers where a compiler runs lanes separately.
 
 Before:  scf.if %in { .. }           scf.for .. {
          %x = func.call @f(%v)         %y = arith.select %in, %a, %b

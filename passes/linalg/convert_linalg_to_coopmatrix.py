@@ -1,10 +1,10 @@
-"""convert-linalg-to-coopmatrix: make a kernel of each function that multiplies.
+"""convert-linalg-to-coopmatrix: lowers products to kernels of one tile per subgroup.
 
-Before:  a func.func of one linalg.matmul (or a linalg.generic that is one) on memrefs
-         that are its arguments, perhaps after a linalg.fill of the output
-After:   a kernel with a grid: a work-group computes a tile of C in a loop over K, by
-         coopmatrix operations; accesses that may leave a memref are checked
-Fails:   where an operation of such a function is not one of them, naming it
+Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
+         arguments, optionally after a linalg.fill of the output.
+After:   a kernel with a grid. Each work-group computes one tile of C in a loop over K
+         by coopmatrix operations; accesses that may be out of bounds are checked.
+Fails:   where such a function has another operation, naming it.
 """
 
 from __future__ import annotations

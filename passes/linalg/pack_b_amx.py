@@ -1,10 +1,11 @@
-"""pack-b-amx: kernels that load B as it is get it packed, once, by a stage before.
+"""pack-b-amx: packs B once, in a stage before the kernel.
 
-Before:  a kernel that loads matrices of use b from one argument, from whole channels
-         on, in loops
-After:   @f.pack, which packs all of B, and @f, which loads it packed from one argument
-         more; the module's `cpu.kernels` says how they are run, see tile-matmul-amx
-Fails:   never: kernels of another kind pack what they load each time
+Before:  a kernel that loads matrices of use b from one argument in loops, beginning at
+         whole channels.
+After:   @f.pack, which packs all of B, and @f, which loads packed B from one more
+         argument. The module attribute `cpu.kernels` tells how to run them, see
+         tile-matmul-amx.
+Fails:   never; other kernels pack what they load each time.
 
 See `coopc.passes.linalg.packing`.  Arguments are taken not to overlap.
 """

@@ -1,10 +1,10 @@
-"""pack-coopmatrix-b: pack B where the device multiplies it packed.
+"""pack-coopmatrix-b: packs B for devices that multiply only packed B.
 
-Before:  loads of matrices of use b by rows or columns
-After:   where the device has such only packed (or by columns, and memory has rows), the
-         lanes bring each to work-group memory as it is packed, and load it from there
-Fails:   for unknown devices; a matrix whose sizes or scope have names.  Nothing is
-         changed then
+Before:  loads of matrices of use b in row-major or column-major order.
+After:   where the device needs another order, lanes pack each matrix into work-group
+         memory and load it from there.
+Fails:   for unknown devices, and for matrices whose sizes or scope are specialization
+         constants. The module is then unchanged.
 
 With `kernel`, a kernel of its own, `<name>.pack_b`, packs the whole of B, once, and the
 kernel takes B packed:

@@ -1,11 +1,11 @@
-"""tile-matmul-amx: multiplications of whole matrices become kernels for tiles of AMX.
+"""tile-matmul-amx: lowers products to packed and blocked AMX kernels.
 
-Before:  a func.func of one linalg.matmul on memrefs that are its arguments, of types
-         that AMX multiplies, perhaps after a linalg.fill of the output with a constant
-After:   two kernels in its place, @f.pack and @f.multiply, which take A and B packed as
-         two more arguments; the module's `cpu.kernels` says how they are run
-Fails:   never: what it does not know, as transposed or batched operands, it leaves; a
-         remark says so where AMX multiplies the types
+Before:  a func.func with one linalg.matmul on memref arguments of types that AMX
+         multiplies, optionally after a linalg.fill of the output with a constant.
+After:   two kernels in its place, @f.pack and @f.multiply. A and B are packed in two
+         more arguments. The module attribute `cpu.kernels` tells how to run them.
+Fails:   never; other multiplications, such as transposed or batched ones, stay, with a
+         remark where AMX multiplies the types.
 
 See `coopc.passes.cpu.stages`.
 """

@@ -1,12 +1,12 @@
-"""tile-matmul-khr: a fast kernel of each function that multiplies.
+"""tile-matmul-khr: lowers products to kernels that stage tiles in work-group memory.
 
-Before:  a func.func of one linalg.matmul (or a linalg.generic that is one) on memrefs
-         that are its arguments, perhaps after a linalg.fill of the output
-After:   a kernel with a grid: a work-group brings tiles of A and B to work-group memory
-         and its subgroups multiply them; at the edges of C, or where a row is no
-         multiple of what is copied at a time, with checks
-Fails:   where an operation of such a function is not one of them, where the tiles do
-         not suit the device, or do not fit its work-group memory; naming the operation
+Before:  a func.func with one linalg.matmul, or an equivalent linalg.generic, on memref
+         arguments, optionally after a linalg.fill of the output.
+After:   a kernel with a grid. Each work-group copies tiles of A and B to work-group
+         memory, and its subgroups multiply them. Edges of C, and rows that are not a
+         multiple of the copied vectors, are checked.
+Fails:   where such a function has another operation, naming it; where the tiles do not
+         suit the device or exceed its work-group memory.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""convert-spirv-calls-to-coopmatrix: read kernels that call SPIR-V's builtins.
+"""convert-spirv-calls-to-coopmatrix: raises calls of SPIR-V's built-ins to coopmatrix.
 
-Before:  functions with calls of __spirv_CooperativeMatrix{Load,Store,MulAdd,Length}KHR,
-         CompositeConstruct, VectorExtractDynamic and VectorInsertDynamic, as SYCL's
-         front end writes them, in the llvm dialect; control flow is scf, or branches
-         whose loops are left at one place
-After:   func.func of coopmatrix operations; functions of the convention spir_kernelcc
-         are kernels, with their sizes from intel_reqd_sub_group_size and
-         reqd_work_group_size
-Fails:   naming an operation that is not read; nothing is changed then
+Before:  functions of the llvm dialect with calls of
+         __spirv_CooperativeMatrix{Load,Store,MulAdd,Length}KHR, CompositeConstruct,
+         VectorExtractDynamic and VectorInsertDynamic, as SYCL's front end emits them;
+         control flow is scf, or branches whose loops have one exit.
+After:   func.func with coopmatrix operations. Functions of the calling convention
+         spir_kernelcc are kernels, with sizes from intel_reqd_sub_group_size and
+         reqd_work_group_size.
+Fails:   naming an operation that cannot be raised. The module is then unchanged.
 
     %m = llvm.call @__spirv_CooperativeMatrixLoadKHR(%p, %row, %stride, %none)
 

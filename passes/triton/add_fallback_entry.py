@@ -1,11 +1,10 @@
-"""`add-fallback-entry`: a second entry point for arguments that 2D blocks cannot take.
+"""add-fallback-entry: adds an entry point for arguments that violate conditions.
 
-Before: kernels of Triton GPU IR.
-After:  each @f has a copy @f.fallback whose tensors are all moved lane by lane,
-        whatever pitch, width and base are; the host calls it where a condition of @f
-        fails.
-        @f itself stays as it is: a second loop in it would ruin its code.
-Fails:  never.
+Before:  kernels of Triton GPU IR.
+After:   each kernel @f has a copy, @f.fallback, that accesses all tensors lane by lane,
+         for any pitch, width and base. The host calls it where a condition of @f fails.
+         It is a copy because a second loop in @f would slow down the first.
+Fails:   never
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""`convert-tt-pointers-to-descriptors`: find the matrices behind pointers.
+"""convert-tt-pointers-to-descriptors: rewrites pointers to tensor descriptors.
 
-Before: loads, stores and prefetches of Triton GPU IR through tensors of pointers that
-        say `ttig.block_io`, and through block pointers; loads of 2D blocks.
-After:  each whose index arithmetic was understood is one of a block of a descriptor,
-        with the masks as the sizes of its matrix; what only it needed is gone.
-Fails:  never; what is not understood stays, with the reason as `xe.no_matrix`, and as a
-        remark with `explain=true`.
+Before:  loads, stores and prefetches of Triton GPU IR through tensors of pointers with
+         `ttig.block_io`, and through block pointers; loads of 2D blocks.
+After:   accesses of descriptor blocks, where the offsets form a 2D block; masks become
+         the sizes of the descriptor. Arithmetic without other uses is removed.
+Fails:   never; other accesses stay, with the reason in `xe.no_matrix`, and in a remark
+         with `explain=true`.
 
 Matrices behind pointers: base, rows, columns and pitch out of index arithmetic.
 

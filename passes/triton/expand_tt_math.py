@@ -1,10 +1,10 @@
-"""`expand-tt-math`: arithmetic that only Triton has, as `arith` and `math`.
+"""expand-tt-math: expands Triton's own arithmetic to `arith` and `math`.
 
-Before: `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
-        `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp` of a scalar
-After:  operations of `arith` and `math`, on tensors of the same encodings
-Fails:  a function of a library that is none of `math`; what is rounded correctly, on a
-        device without f64.  Nothing is changed then.
+Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
+         `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp` of a scalar.
+After:   operations of `arith` and `math` on tensors of the same encodings.
+Fails:   for library functions that `math` does not have, and for correct rounding on
+         devices without f64. The module is then unchanged.
 
 `arith.divf` and `math.sqrt` may be 2.5 and 3 units in the last place off, as OpenCL has
 it, so what is to be rounded correctly is computed in f64.  A quotient of f64 that is

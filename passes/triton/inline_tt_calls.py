@@ -1,8 +1,8 @@
-"""`inline-tt-calls`: Triton's functions where they are called.
+"""inline-tt-calls: inlines Triton's functions.
 
-Before: kernels of Triton GPU IR that call functions of the module.
-After:  kernels with the bodies of what they called; no other functions are left.
-Fails:  a function calls itself, by way of others too, or has several blocks.
+Before:  kernels of Triton GPU IR that call functions of the module.
+After:   kernels with the bodies of the functions they called, and no other functions.
+Fails:   for recursive functions, and for those with several blocks.
 """
 
 from __future__ import annotations

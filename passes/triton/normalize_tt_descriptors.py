@@ -1,13 +1,12 @@
-"""`normalize-tt-descriptors`: descriptors as the hardware has surfaces.
+"""normalize-tt-descriptors: gives descriptors the form of surfaces.
 
-Before: Triton GPU IR with descriptors of any rank and padding.
-After:  those that the host passes are made in the kernel, of a base, sizes and strides
-        that are its arguments instead; blocks of rank 2 are of descriptors of rank 2,
-        the leading dimensions in their base; what is NaN outside is chosen by a mask,
-        after zeros were loaded; numbers of a descriptor that is made in the kernel are
-        those that it is made of; bases are aligned as surfaces want them, where that is
-        known to be possible.
-Fails:  never; what is carried by loops in more than one form stays.
+Before:  Triton GPU IR with descriptors of any rank and padding.
+After:   descriptors that the host passes are built in the kernel, from a base, sizes
+         and strides that become its arguments. Blocks of rank 2 come from descriptors
+         of rank 2, with the leading dimensions in their base. Padding with NaN becomes
+         zeros and a select. Reads of the fields of a descriptor are replaced by the
+         fields. Bases are aligned as surfaces require, where that can be proven.
+Fails:   never; descriptors that loops carry in several forms stay.
 
 Bases that are not aligned: the surface begins at the last address before that is.
 

@@ -1,4 +1,4 @@
-"""`unwrap-tt-offsets`: rows and columns that wrap around, where nobody sees those.
+"""unwrap-tt-offsets: removes remainders from offsets where wrapped rows have no effect.
 
 Before: (pid * 64 + range) % m    rows of a tile in a matrix of m rows; those behind its
                                   end are its first rows again, as in Triton's tutorial

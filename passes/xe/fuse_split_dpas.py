@@ -1,10 +1,10 @@
-"""`fuse-split-dpas`: two subgroups share the rows of A, and load half of them each.
+"""fuse-split-dpas: lets two subgroups share A, each loading half of its rows.
 
-Before: DPAS of a pair of subgroups that multiply the same A, which each of them loads,
-        by their own B.
-After:  the first loads the first half of its rows, the second the rest, and both
-        multiply with split DPAS.  An A that they cannot share is loaded as it was.
-Fails:  the device has no split DPAS, or is not known.
+Before:  DPAS of a pair of subgroups that both load the same A and multiply it by their
+         own B.
+After:   the first subgroup loads the first half of the rows, the second the rest, and
+         both use split DPAS. An A that they cannot share is loaded as before.
+Fails:   for unknown devices and those without split DPAS.
 
 Which two subgroups are a pair is a fact of the device.  Where it is only assumed,
 nothing is fused unless `assumed=true` asks for it.

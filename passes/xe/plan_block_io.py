@@ -1,10 +1,10 @@
-"""`plan-block-io`: decide by which 2D block messages tensors are moved.
+"""plan-block-io: decides which 2D block messages load and store tensors.
 
-Before: loads and stores of Triton's tensors, with their encodings.
-After:  each has `xe.plan`, messages that proved that they give every register of every
-        lane and subgroup its element, or `xe.no_plan`, the reason why there are none;
-        with `explain=true` both are printed too, as remarks.
-Fails:  there is no such device.
+Before:  loads and stores of Triton's tensors, with their encodings.
+After:   each has `xe.plan`, messages that provably give every register of every lane
+         and subgroup its element, or `xe.no_plan`, the reason why there are none; with
+         `explain=true` both are also remarks.
+Fails:   for unknown devices.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""`prefetch-block-io`: fetch the tiles of coming steps of a loop into the caches.
+"""prefetch-block-io: prefetches the tiles of later loop iterations.
 
-Before: loops that load tiles through descriptors, at positions that the loop counts.
-After:  in front of the loop prefetches of the first tiles, in it one of the tile some
-        steps ahead, for each descriptor; nothing where the loop prefetches already.
-        With `barriers`, a split barrier around each step.
-Fails:  never; a number of steps that is not positive is a wrong call.
+Before:  loops that load tiles through descriptors at positions that depend on the
+         induction variable.
+After:   prefetches of the first tiles before the loop, and in the loop a prefetch of
+         the tile some iterations ahead, per descriptor. Loops that already prefetch
+         stay. With `barriers`, a split barrier around each iteration.
+Fails:   never
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""split-coopmatrix: cut matrices into tiles that a device multiplies.
+"""split-coopmatrix: splits matrices into tiles that the device multiplies.
 
-Before:  coopmatrix operations on matrices of any size
-After:   the same on tiles, each of a shape that the device has; what was one matrix is
-         several values, through loops, branches, calls and functions
-Fails:   where no tiles suit an operation and those that it shares matrices with; where
-         elements are addressed by slot; for unknown devices.  Nothing is changed then
+Before:  coopmatrix operations on matrices of any size.
+After:   the same operations on tiles, each of a shape that the device has; a matrix
+         becomes several values, through loops, branches, calls and functions.
+Fails:   where no tiles suit an operation and those that share its matrices; where
+         elements are addressed by slot; for unknown devices. The module is then
+         unchanged.
 """
 
 from __future__ import annotations

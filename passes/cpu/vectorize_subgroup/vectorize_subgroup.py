@@ -1,12 +1,13 @@
-"""vectorize-subgroup: the code of one work-item becomes that of its subgroup.
+"""vectorize-subgroup: vectorizes the code of one work-item over its subgroup.
 
-Before:  kernels of work-items; matrices as resolve-matrix-wi-slice leaves them
-After:   a work-item stands for S lanes: what is the same for them is as before, what
-         differs is a vector with a component for each; kernels have a subgroup size of
-         1 and work-groups of as many work-items as there were subgroups
-Fails:   for operations that have no such form, each by its name: matrices, memrefs and
-         row slices that differ between lanes, collective operations in control flow
-         that does, coopmatrix.extract and its kin
+Before:  kernels of work-items, with matrices as resolve-matrix-wi-slice leaves them.
+After:   one work-item stands for S lanes. Uniform values stay scalars; values that
+         differ between lanes become vectors with one component per lane. Kernels have a
+         subgroup size of 1, and work-groups of as many work-items as they had
+         subgroups.
+Fails:   naming an operation that cannot be vectorized: matrices, memrefs and row slices
+         that differ between lanes, collective operations in divergent control flow, and
+         accesses to single elements of matrices.
 
 Control flow that differs between lanes runs under masks: both sides of a branch, a loop
 until no lane goes on.  A side that no lane takes is not run, so what is uniform there

@@ -1,10 +1,11 @@
-"""legalize-coopmatrix-khr: what SPV_KHR_cooperative_matrix lacks, by other means.
+"""legalize-coopmatrix-khr: expands what SPV_KHR_cooperative_matrix does not have.
 
-Before:  coopmatrix operations on tiles that the device has
-After:   those that are instructions there; loops over elements, and work-group memory
-         with barriers, for the rest, as `coopc.plan.khr_table` says
-Fails:   where the table refuses an operation on the device, by name and with the
-         reason; for unknown devices.  Nothing is changed then
+Before:  coopmatrix operations on tiles that the device has.
+After:   the operations that are instructions on the device; loops over elements, and
+         work-group memory with barriers, for the others, as `coopc.plan.khr_table`
+         decides.
+Fails:   where the table refuses an operation on the device, with the reason; for
+         unknown devices. The module is then unchanged.
 """
 
 from __future__ import annotations

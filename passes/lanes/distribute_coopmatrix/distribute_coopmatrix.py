@@ -1,11 +1,11 @@
-"""distribute-coopmatrix: matrices become vectors of lanes, in the coopmatrix layout.
+"""distribute-coopmatrix: distributes matrices over lanes, as vectors.
 
-Before:  coopmatrix operations on matrices of a subgroup
-After:   each matrix is the vectors that a lane holds of it, through loops, branches,
-         calls and functions; the kernels say subgroup size and distribution
-Fails:   for specialisation constants as sizes, other scopes, elements of other than 8,
-         16, 32 or 64 bits, other distributions, subgroup sizes that kernels contradict
-         or that the target's device has not.  Nothing is changed then
+Before:  coopmatrix operations on matrices of a subgroup.
+After:   the vectors that a lane holds in place of each matrix, through loops, branches,
+         calls and functions. Kernels state subgroup size and distribution.
+Fails:   for specialization constants as sizes, other scopes, elements that do not have
+         8, 16, 32 or 64 bits, other distributions, and subgroup sizes that a kernel or
+         the device contradicts. The module is then unchanged.
 """
 
 from __future__ import annotations

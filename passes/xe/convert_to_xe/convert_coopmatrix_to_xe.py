@@ -1,11 +1,13 @@
-"""`convert-coopmatrix-to-xe`: matrices of a subgroup as operands of DPAS.
+"""convert-coopmatrix-to-xe: lowers matrices to DPAS operands and 2D block messages.
 
-Before: coopmatrix operations on matrices of any multiple of the DPAS of the device.
-After:  each matrix is the vectors that a lane holds of its tiles; loads, stores and
-        prefetches are messages of 2D blocks where there is a plan, else lane by lane;
-        products are `xe.dpas`.  Kernels say subgroup size, and what the host checks;
-        with `fallback` @f.fallback is for arguments that do not pass.
-Fails:  naming the first operation that cannot be converted; nothing is changed then.
+Before:  coopmatrix operations on matrices of any multiple of the DPAS shape of the
+         device.
+After:   the vectors that a lane holds of a matrix's tiles. Loads, stores and prefetches
+         are 2D block messages where a plan exists, and lane by lane otherwise; products
+         are `xe.dpas`. Kernels state their subgroup size and the conditions that the
+         host checks; with `fallback`, @f.fallback is for arguments that violate them.
+Fails:   naming the first operation that cannot be converted. The module is then
+         unchanged.
 """
 
 from __future__ import annotations

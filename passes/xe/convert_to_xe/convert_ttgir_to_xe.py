@@ -1,10 +1,11 @@
-"""`convert-ttgir-to-xe`: Triton's tensors as vectors of each lane, by their plans.
+"""convert-ttgir-to-xe: lowers Triton's tensors to vectors per lane, by their plans.
 
-Before: kernels of Triton GPU IR whose accesses have been planned (`plan-block-io`).
-After:  functions of one lane: loads and stores are `xe.block_load_2d` and
-        `xe.block_store_2d` where there is a plan, per lane where there is none;
-        `tt.dot` is `xe.dpas`.  Nothing of `tt`, `ttg` and `ttig` is left.
-Fails:  naming the first operation that cannot be converted; nothing is changed then.
+Before:  kernels of Triton GPU IR whose accesses plan-block-io has planned.
+After:   functions of one lane. Loads and stores are `xe.block_load_2d` and
+         `xe.block_store_2d` where a plan exists, and per lane otherwise; `tt.dot` is
+         `xe.dpas`. No operation of `tt`, `ttg` and `ttig` is left.
+Fails:   naming the first operation that cannot be converted. The module is then
+         unchanged.
 
 Triton's kernels as functions, and the scalars in them.
 

@@ -1,12 +1,12 @@
-"""emulate-xe: blocks, DPAS and payloads become plain code of lanes, for any device.
+"""emulate-xe: expands block messages, DPAS and payloads into plain code.
 
-Before:  operations of `xe`, split barriers, in kernels of 8, 16 or 32 lanes
+Before:  operations of `xe` and split barriers, in kernels of 8, 16 or 32 lanes.
 After:   calls of private functions of `simt`, `vector`, `arith`, `memref` and `scf`,
-         one for each operation and shape; whole barriers; no hints
-Fails:   where the lanes of a kernel are not known or do not hold the pieces; for
-         surfaces on elements that cannot be written in part; for split DPAS that not
-         all subgroups execute, or an odd one; for payloads through blocks and calls.
-         Nothing is changed then
+         one per operation and shape; whole barriers; no prefetches.
+Fails:   where the lanes of a kernel are unknown or do not hold the blocks; for surfaces
+         whose elements cannot be written in part; for split DPAS that not all subgroups
+         execute, or an odd number of them; for payloads that blocks or calls pass on.
+         The module is then unchanged.
 
 There is one private function for each operation and shape.  A block of several pieces
 is one function too: it gives the piece from a slot on, which is its last argument, and
