@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from coopc.interface import Interface
     from coopc.interface_call import Call
-    from coopc.run.bounds_checks import Access
+    from coopc.run.bounds_checks import CheckedAccess
     from coopc.run.execute import Array, Outcome
     from coopc.run.tiles import Tiles
     from coopc.sim.matrices import Provider
@@ -645,7 +645,7 @@ def on_processor(job: Job) -> Outcome:
     from coopc.run.worker import RunFailed
 
     assert job.tiles is not None, job
-    checks: list[Access] = []
+    checks: list[CheckedAccess] = []
     if job.args.bounds:
         checks = add_bounds_checks(job.program)
     with explaining(Kind.EMIT, job.source, "target 'llvm-ir'"):

@@ -89,7 +89,7 @@ def kind_of(number: int, element: Attribute) -> tuple[str, Access]:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class AtomicElement:
     """An element that is accessed atomically."""
 
     view: View[Any, Any]
@@ -99,7 +99,7 @@ class Element:
     how: Ordered
 
     @classmethod
-    def of(cls, e: AnyEmission, op: AtomicOp, access: Access) -> Element:
+    def of(cls, e: AnyEmission, op: AtomicOp, access: Access) -> AtomicElement:
         """The element that an operation accesses.
 
         Raises:
@@ -119,7 +119,7 @@ class Element:
 
 
 def load(e: AnyEmission, op: memref.LoadOp) -> None:
-    element = Element.of(e, op, "access")
+    element = AtomicElement.of(e, op, "access")
     if e.is_private(element.view):
         e.set(op.res, e.load(element.view, element.at))
     elif element.form == "native":
@@ -133,7 +133,7 @@ def load(e: AnyEmission, op: memref.LoadOp) -> None:
 
 
 def store(e: AnyEmission, op: memref.StoreOp) -> None:
-    element = Element.of(e, op, "access")
+    element = AtomicElement.of(e, op, "access")
     e.writes(element.view)
     if e.is_private(element.view):
         e.store(element.view, element.at, e.scalar(op.value))
@@ -157,7 +157,7 @@ def update(e: AnyEmission, op: memref.AtomicRMWOp) -> None:
 
     number = op.kind.value.data
     kind, access = kind_of(number, e.view(op.memref).element)
-    element = Element.of(e, op, access)
+    element = AtomicElement.of(e, op, access)
     e.writes(element.view)
     if element.form == "native" and not e.is_private(element.view):
         place, value = e.atomic_place(element.view, element.at), e.scalar(op.value)
@@ -193,7 +193,7 @@ class _Word:
     """Bits of it below the element, an i32; None where that is all of it."""
 
     @classmethod
-    def of(cls, e: AnyEmission, code: Code, element: Element) -> _Word:
+    def of(cls, e: AnyEmission, code: Code, element: AtomicElement) -> _Word:
         view = element.view
         integer = IntegerType(8 * e.types.bytes_of(view.element))
         if element.form != "word":

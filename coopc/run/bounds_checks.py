@@ -47,7 +47,7 @@ Extent: TypeAlias = tuple[SSAValue, SSAValue]
 """The first index along a dimension, and how many there are."""
 
 
-class Access(NamedTuple):
+class CheckedAccess(NamedTuple):
     """An access along one dimension of a memref."""
 
     op: Operation
@@ -55,7 +55,7 @@ class Access(NamedTuple):
     memory: SSAValue
 
 
-def add_bounds_checks(module: ModuleOp) -> list[Access]:
+def add_bounds_checks(module: ModuleOp) -> list[CheckedAccess]:
     """Check every access of a module; return what the numbers of checks stand for."""
     checks = _Checks()
     for op in list(module.walk()):
@@ -98,7 +98,7 @@ def _in_rows(
 class _Checks:
     """The checks of a module."""
 
-    found: list[Access] = field(default_factory=list[Access])
+    found: list[CheckedAccess] = field(default_factory=list[CheckedAccess])
 
     def add(
         self,
@@ -122,7 +122,7 @@ class _Checks:
                 number = _constant(len(self.found))
                 size = _size(memory, dimension)
                 CallOp(CHECK, (number, first, count, size), ())
-                self.found.append(Access(op, dimension, memory))
+                self.found.append(CheckedAccess(op, dimension, memory))
         for made in list(block.ops):
             made.detach()
             made.location = op.location

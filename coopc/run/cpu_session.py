@@ -21,7 +21,7 @@ import numpy as np
 
 from coopc.run.arrays import Argument, Array, RunResult
 from coopc.run.cpu import Program, Steps
-from coopc.run.guarded import Memory, catching
+from coopc.run.guarded import GuardedMemory, catching
 from coopc.run.native import define
 from coopc.run.tiles import Tiles
 from coopc.run.toolchain import ToolMissing
@@ -104,7 +104,7 @@ def _run(
         program = Program.of_text(ir, tiles)
     except (ToolMissing, ValueError) as error:
         raise RunFailed(str(error)) from error
-    memory = Memory()
+    memory = GuardedMemory()
     arguments: list[Argument] = []
     arrays: list[tuple[Array, bytes]] = []
     for each in given:

@@ -62,7 +62,7 @@ class Region:
 
 
 @dataclass
-class Memory:
+class GuardedMemory:
     regions: list[Region] = field(default_factory=list[Region])
 
     def allocate(self, size: int, name: str = "memory that its steps share") -> Array:

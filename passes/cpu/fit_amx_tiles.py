@@ -8,11 +8,12 @@ Fails:   where such a function passes tiles through control flow other than scf.
          scf.if, or its accesses have strides of their own. The module is then
          unchanged.
 
-It goes in four steps, function by function:
+Each function goes through four steps:
 
 1. Loads sink to their first use (`sink_loads`), so that fewer tiles live at once.
-2. Tiles that control flow does nothing with but choose among others are loaded where
-   they are chosen, but for one of them (`reload_choices`):
+
+2. Tiles that control flow only selects are loaded where they are selected, except for
+   one of them (`reload_choices`):
 
        %t = scf.if %c {                          %t = scf.if %c {
          scf.yield %x                              scf.yield %x
@@ -22,9 +23,11 @@ It goes in four steps, function by function:
                                                    scf.yield %z
                                                  }
 
-   LLVM makes a selection of such a choice, which x86 has none of for tiles: it aborts.
-   Of what a loop carries, the one that stays is what it begins with.
+   LLVM would turn such a choice into a select, which x86 does not have for tiles, and
+   abort.  Of the values that a loop carries, the initial one stays.
+
 3. `Liveness` counts the tiles of each shape that live at once; `why_spill` decides.
+
 4. `Spill` gives each tile a slot on the stack, as large as a tile can be:
 
        %t = amx.tile_mulf %x, %y, %s     load %x_slot, %y_slot, %s_slot; multiply;

@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint
 
 from coopc.ir.dominators import immediate_dominators
 from coopc.ir.transaction import Refused
-from coopc.passes.spirv_calls.reader import Pointer, Reader, Value
+from coopc.passes.spirv_calls.reader import PointerOperand, Reader, Value
 
 MAX_BLOCKS = 1000
 """Of a function; the time is quadratic in them."""
@@ -40,7 +40,7 @@ def read_blocks(reader: Reader) -> None:
         raise Refused(old, reason)
     branches = Branches(reader, old.body.blocks[0])
     results = branches.run(old.body.blocks[0], None)
-    if any(isinstance(value, Pointer) for value in results):
+    if any(isinstance(value, PointerOperand) for value in results):
         raise Refused(old, "expected a number or a matrix to be returned")
     reader.builder.insert(func.ReturnOp(*branches.parts(results, old, results)))
 
@@ -206,8 +206,8 @@ class Branches:
         """
         found: list[SSAValue] = []
         for value, other in zip(values, like, strict=True):
-            if isinstance(value, Pointer):
-                base = other.base if isinstance(other, Pointer) else None
+            if isinstance(value, PointerOperand):
+                base = other.base if isinstance(other, PointerOperand) else None
                 if value.base is not base:
                     reason = "expected pointers that come from one argument"
                     raise Refused(op, reason)
@@ -254,7 +254,9 @@ class Branches:
 def whole(like: Sequence[Value], parts: Sequence[SSAValue]) -> list[Value]:
     """Values of some parts: pointers where others are pointers."""
     return [
-        Pointer(old.base, old.element, part) if isinstance(old, Pointer) else part
+        PointerOperand(old.base, old.element, part)
+        if isinstance(old, PointerOperand)
+        else part
         for old, part in zip(like, parts, strict=True)
     ]
 

@@ -91,7 +91,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Pointer:
+class PointerOperand:
     """Element `offset` of what an argument points to."""
 
     base: SSAValue
@@ -101,7 +101,7 @@ class Pointer:
     """An index; None for 0."""
 
 
-Value = SSAValue | Pointer
+Value = SSAValue | PointerOperand
 ReadCall = Callable[["Reader", llvm.CallOp], Sequence[Value]]
 
 
@@ -161,7 +161,7 @@ class Reader:
         for arg, new in zip(block.args, self.block.args, strict=True):
             new.name_hint = arg.name_hint
             if is_memref(new.type) and _is_pointer(arg):
-                self.values[arg] = Pointer(new, new.type.element_type, None)
+                self.values[arg] = PointerOperand(new, new.type.element_type, None)
             else:
                 self.values[arg] = new
         self.builder = Builder(InsertPoint.at_end(self.block))
@@ -194,11 +194,13 @@ class Reader:
             Refused: it is a pointer.
         """
         found = self.values[value]
-        if isinstance(found, Pointer):
+        if isinstance(found, PointerOperand):
             raise Refused(op, "expected a number or a matrix, got a pointer")
         return found
 
-    def place(self, value: SSAValue, op: Operation, element: Attribute) -> Pointer:
+    def place(
+        self, value: SSAValue, op: Operation, element: Attribute
+    ) -> PointerOperand:
         """What a pointer became, to elements of a type.
 
         Raises:
@@ -206,7 +208,7 @@ class Reader:
                 others.
         """
         found = self.values[value]
-        if not isinstance(found, Pointer):
+        if not isinstance(found, PointerOperand):
             raise Refused(op, "expected a pointer that comes from an argument")
         if found.element != element:
             raise Refused(
@@ -355,11 +357,11 @@ class Reader:
             return self.add(arith.ConstantOp(value))
         raise Refused(op, f"expected a number, got a constant of {type}")
 
-    def _address(self, op: llvm.GEPOp) -> Pointer:
+    def _address(self, op: llvm.GEPOp) -> PointerOperand:
         """A pointer, some elements, or bytes, further."""
         base = self.values[op.ptr]
         numbers = list(op.rawConstantIndices.iter_values())
-        if not isinstance(base, Pointer) or len(numbers) != 1:
+        if not isinstance(base, PointerOperand) or len(numbers) != 1:
             raise Refused(
                 op, "expected one index, from a pointer that comes from an argument"
             )
@@ -379,7 +381,7 @@ class Reader:
             step = self.add(arith.DivSIOp(step, self.number(size[1])))
         if base.offset is not None:
             step = self.add(arith.AddiOp(base.offset, step))
-        return Pointer(base.base, base.element, step)
+        return PointerOperand(base.base, base.element, step)
 
 
 def constant(value: SSAValue) -> int | None:

@@ -33,18 +33,18 @@ _WIDE = (IndexType(), i32, i64)
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class IndexPolynomial:
     """A sum of products of values, with integer coefficients."""
 
     terms: Mapping[Monomial, int] = field(default_factory=dict[Monomial, int])
 
     @classmethod
-    def constant(cls, number: int) -> Polynomial:
+    def constant(cls, number: int) -> IndexPolynomial:
         """Return a number."""
         return cls({(): number} if number else {})
 
     @classmethod
-    def of(cls, value: SSAValue) -> Polynomial:
+    def of(cls, value: SSAValue) -> IndexPolynomial:
         """Return a value, as far as it is made of sums and products."""
         match value.owner:
             case arith.ConstantOp(value=IntegerAttr(value=number)):
@@ -75,19 +75,19 @@ class Polynomial:
             return 0
         return self.terms[()] if list(self.terms) == [()] else None
 
-    def __add__(self, other: Polynomial) -> Polynomial:
+    def __add__(self, other: IndexPolynomial) -> IndexPolynomial:
         found = dict(self.terms)
         for monomial, factor in other.terms.items():
             found[monomial] = found.get(monomial, 0) + factor
-        return Polynomial({key: factor for key, factor in found.items() if factor})
+        return IndexPolynomial({key: factor for key, factor in found.items() if factor})
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
+    def __mul__(self, other: IndexPolynomial) -> IndexPolynomial:
         found: dict[Monomial, int] = {}
         for one, factor in self.terms.items():
             for two, times in other.terms.items():
                 key = (*one, *two)
                 found[key] = found.get(key, 0) + factor * times
-        return Polynomial({key: factor for key, factor in found.items() if factor})
+        return IndexPolynomial({key: factor for key, factor in found.items() if factor})
 
     def build(self, b: Builder) -> SSAValue:
         """Return its lower 32 bits, an i32; what is known further out comes first."""

@@ -46,7 +46,7 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     Surface,
 )
 from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling
-from coopc.passes.xe.convert_to_xe.index_polynomial import Polynomial
+from coopc.passes.xe.convert_to_xe.index_polynomial import IndexPolynomial
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     IndexSums,
     fields,
@@ -387,30 +387,30 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
 
 def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     """Return where the messages of a load begin; nothing is checked."""
-    size = Polynomial.constant(op.matrix.element_bits // 8)
+    size = IndexPolynomial.constant(op.matrix.element_bits // 8)
     strides = strides_of(b, op.memory)
-    start = Polynomial()
+    start = IndexPolynomial()
     for position, stride in zip(op.positions, strides, strict=True):
-        start += Polynomial.of(position) * stride
+        start += IndexPolynomial.of(position) * stride
 
     def place(message: SlotLoad) -> tuple[SSAValue, None]:
-        at = start + strides[-2] * Polynomial.constant(message.line)
-        return (at * size + Polynomial.constant(message.byte)).build(b), None
+        at = start + strides[-2] * IndexPolynomial.constant(message.line)
+        return (at * size + IndexPolynomial.constant(message.byte)).build(b), None
 
     return place
 
 
-def strides_of(b: Builder, memory: SSAValue) -> list[Polynomial]:
+def strides_of(b: Builder, memory: SSAValue) -> list[IndexPolynomial]:
     """Return the strides of a memref, in elements."""
     type = memory.type
     assert is_memref(type), memory
     if not isinstance(type.layout, NoneAttr):
         known = type.get_strides()
         assert known is not None, type
-        return [Polynomial.constant(x or 0) for x in known]
-    found = [Polynomial.constant(1)]
+        return [IndexPolynomial.constant(x or 0) for x in known]
+    found = [IndexPolynomial.constant(1)]
     for dimension in range(len(type.get_shape()) - 1, 0, -1):
-        size = Polynomial.of(size_of(b, memory, dimension))
+        size = IndexPolynomial.of(size_of(b, memory, dimension))
         found.insert(0, found[0] * size)
     return found
 

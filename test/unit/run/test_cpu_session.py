@@ -142,7 +142,7 @@ def test_what_llvm_does_not_take(session: Session):
 def test_less_room_for_guards(monkeypatch: pytest.MonkeyPatch):
     """Where addresses are limited, guards are smaller; all memory is given back."""
     monkeypatch.setattr(guarded, "GUARDS", (1 << 60, 1 << 24))
-    memory = guarded.Memory()
+    memory = guarded.GuardedMemory()
     array = memory.allocate(6, "a")
     end = array.ctypes.data + 6
     near, far = end + (1 << 24) - 1, end + (1 << 24)
