@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from importlib import import_module
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import MatrixShape
-from coopc.dialects import coopmatrix, simt
+from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType, Ordering, Scope
 from coopc.emit import emission, walker
 from coopc.emit.emission import Ordered
@@ -78,8 +78,8 @@ class ModuleEmission:
         }
         self.synchronises = any(isinstance(op, BARRIERS) for op in source.walk())
         """Whether work-items wait for each other, and see what others wrote."""
-        self.inserts = any(isinstance(op, coopmatrix.InsertOp) for op in source.walk())
-        """Whether single elements of matrices are changed."""
+        self.on_control: tuple[Callable[[Emission, Operation], None], ...] = ()
+        """What is emitted before an operation of `scf`, and after it."""
         self._uniformity: Uniformity | None = None
         self.written: set[Id] = set()
         """The variables of buffers that something writes."""
@@ -235,12 +235,7 @@ class Emission(emission.Emission[Id, View]):
         self.walker = Walker(self.flow, lambda op: leaf(self, op))
         self.spilled: dict[Id, Id] = {}
         """The variables of matrices of which elements are read."""
-        if whole.inserts:
-            elements = import_module("coopc.emit.spirv.coopmatrix")
-            self.flow.on_control = (
-                lambda op: elements.begin_control(self, op),
-                lambda op: elements.end_control(self, op),
-            )
+        self.flow.on_control = tuple(partial(each, self) for each in whole.on_control)
         self._once: dict[object, Id] = {}
         """What `once` emitted."""
         self._entry = function.new_label("entry")

@@ -323,6 +323,10 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
             out of bounds.
     """
     whole = ModuleEmission(source, facts)
+    if any(isinstance(op, coopmatrix.InsertOp) for op in source.walk()):
+        from coopc.emit.spirv.coopmatrix import begin_control, end_control
+
+        whole.on_control = (begin_control, end_control)
     for op in source.ops:
         if not isinstance(op, func.FuncOp | coopmatrix.SpecConstantOp):
             _refuse(op, "expected functions and specialisation constants at the top")
