@@ -23,8 +23,8 @@ def why_too_large(type: MatrixType) -> str | None:
         >>> from coopc.dialects.coopmatrix import Use
         >>> why_too_large(MatrixType.of(256, 256, i8, Use.ACC))
         >>> why_too_large(MatrixType.of(257, 256, i8, Use.ACC))
-        'expected a matrix of at most 65536 elements, got 257x256: larger ones are to \
-be loops over such'
+        'expected a matrix of at most 65536 elements, got 257x256: write a \
+loop over smaller matrices'
     """
     rows, cols = type.shape
     if rows * cols <= MOST_ELEMENTS:

@@ -147,7 +147,7 @@ def why_staged(
 
     >>> why_staged(grid(16, 16, 4, False).cuts, "row_major", 1, False)
     >>> why_staged(grid(32, 16, 2, True).cuts, "row_major", 1, False)
-    'a tile has 2 rows of the matrix in a row, memory has not'
+    'each row of a tile holds 2 rows of the matrix, but memory is not packed'
     """
     packed = cuts[0].packed
     if layout == "col_major":

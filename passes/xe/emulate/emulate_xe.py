@@ -12,17 +12,16 @@ There is one private function for each operation and shape.  A block of several 
 is one function too: it gives the piece from a slot on, which is its last argument, and
 is called for each piece.
 
-| operation                | becomes                                                   |
-|--------------------------|-----------------------------------------------------------|
-| block_load_2d, payload_load | calls, one for each piece                              |
-| block_load               | a call, of a block in a row of all memory                 |
-| block_store_2d           | calls, one for each piece                                 |
-| prefetches               | nothing                                                   |
-| dpas                     | a call                                                    |
-| split_dpas               | a call that gathers a, through work-group memory; a call  |
-| payload_create           | x and y in private memory; the surface is remembered      |
-| payload_set_x, _set_y    | a store to that memory                                    |
-| barrier_arrive, _wait    | nothing, and a whole barrier                              |
+    block_load_2d, payload_load    calls, one for each piece
+    block_load                     a call, of a block in a row of all memory
+    block_store_2d                 calls, one for each piece
+    prefetches                     nothing
+    dpas                           a call
+    split_dpas                     a call that gathers a through work-group memory,
+                                   and one that multiplies
+    payload_create                 x and y in private memory; a known surface
+    payload_set_x, payload_set_y   a store to that memory
+    barrier_arrive, barrier_wait   nothing, and a whole barrier
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ func.func @k(%x: !coopmatrix.matrix<8x8xf32, acc, scope = workgroup>, %i: index)
 module attributes {simt.target = #simt.target<vulkan, "nvidia">} {
 func.func @k(%i: index, %x: !coopmatrix.matrix<16x16xf32, acc>) attributes {simt.kernel} {
   %m = memref.alloca() : memref<16x16xf32, #simt.memory<workgroup>>
-  // CHECK: error: coopmatrix.atomic_max: nvidia refuses coopmatrix.atomic_max: its memory cannot be seen as integers
+  // CHECK: error: coopmatrix.atomic_max: nvidia refuses coopmatrix.atomic_max: its memory cannot be accessed as integers
   %y = coopmatrix.atomic_max %x, %m[%i, %i] row_major relaxed : !coopmatrix.matrix<16x16xf32, acc>, memref<16x16xf32, #simt.memory<workgroup>> -> !coopmatrix.matrix<16x16xf32, acc>
   func.return
 }

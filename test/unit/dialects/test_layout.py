@@ -102,7 +102,7 @@ def test_distribution_of(text: str, type: MatrixType, found: Distribution) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('"coopmatrix"', 'expected a distribution, .* got "coopmatrix"'),
+        ('"coopmatrix"', 'expected a distribution .* got "coopmatrix"'),
         ("#layout.row_slice<4x4, lanes = 16>", "matrix of 4 x 4, .* got 16 x 16"),
         ("#layout.row_slice<16x16, lanes = 8>", "expected 8 lanes, .* got 16"),
     ],

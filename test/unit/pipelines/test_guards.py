@@ -90,7 +90,7 @@ VULKAN = "spirv-binary{device=lavapipe}"
         (calls(3000, 1), LANES, "mlir", WORK),
         (calls(30, 2), "", VULKAN, "a function of at most 50000 operations"),
         (large(256, 256), ONE_LANE, "mlir", "each of 1 lanes to hold at most 4096"),
-        (large(256, 256), "coopc-cpu", "mlir", "holds at most 16384 elements"),
+        (large(256, 256), "coopc-cpu", "mlir", "to hold at most 16384 elements"),
         (vectors(1_000_000, 1), "", VULKAN, "vector of at most 16384 components"),
         (vectors(16_384, 200), "", VULKAN, "function of at most 150000 instructions"),
         (BRANCHES, "", "mlir", "expected at most 1000 blocks in a region, got 3001"),

@@ -24,7 +24,10 @@ DEFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "7.4": (
         "2D blocks are used with a pitch or a width that the device has not",
-        ("test_surface::test_refused", "test_lane_access::test_why_no_blocks"),
+        (
+            "test_block_message::test_refused_surface",
+            "test_lane_access::test_why_no_blocks",
+        ),
     ),
     "7.5": (
         "a of columns that do not fill channels is an invalid module",

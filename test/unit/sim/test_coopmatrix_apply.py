@@ -110,5 +110,5 @@ def test_no_exchange_in_apply() -> None:
         }}
         """
     )
-    with pytest.raises(UndefinedBehaviour, match=r"simt\.reduce.*no exchange"):
+    with pytest.raises(UndefinedBehaviour, match=r"simt\.reduce.*cannot exchange"):
         simulate(module, "f", [1.0])

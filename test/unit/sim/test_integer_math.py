@@ -72,7 +72,7 @@ def test_ipowi_negative() -> None:
     xs = np.array([1, -1, 2, -2] * 8, np.int8)
     found = run(module, [xs, np.full(LANES, -3, np.int8)], np.int8)
     assert found.tolist() == [1, -1, 0, 0] * 8
-    with pytest.raises(UndefinedBehaviour, match="power of 0"):
+    with pytest.raises(UndefinedBehaviour, match="negative power"):
         run(module, [xs * 0, np.full(LANES, -3, np.int8)], np.int8)
 
 

@@ -248,7 +248,7 @@ def test_what_is_not_compared_is_said() -> None:
             "memref.load: undefined behaviour: expected an index in dimension 0 of "
             "argument 0 of 4 elements to be inside, got 9",
         ),
-        ("@new", "there is none before"),
+        ("@new", "it does not exist before the pass"),
         ("@other", "its type changed from (i32) -> () to (i64) -> ()"),
     ]
 

@@ -255,8 +255,8 @@ def test_an_artifact_has_its_plans_and_remarks() -> None:
     assert not told.plans
     assert len(told.remarks) == 3
     assert told.remarks[0] == (
-        "gemm.ttgir:68:7: remark: tt.load: moved lane by lane: nothing says that the "
-        "addresses are a matrix: a pointer for each element"
+        "gemm.ttgir:68:7: remark: tt.load: moved lane by lane: the pointers are not "
+        "known to form a 2D block: a pointer for each element"
     )
 
 

@@ -106,9 +106,9 @@ def test_gemm(
         (
             "%row",
             "%odd",
-            "a row that is a multiple of 1, as far as is known, of every 2nd",
+            "cannot prove that the row is a multiple of 2: it is known to be one of 1",
         ),
-        ("%back", "%step", "a column that may be negative"),
+        ("%back", "%step", "the column may be negative"),
     ],
 )
 def test_refused(row: str, col: str, reason: str) -> None:
