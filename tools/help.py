@@ -35,7 +35,7 @@ MIN_COLUMNS = 40
 
 NO_BREAK = "\u00a0"
 """A space that is in no line's end."""
-HEADING = re.compile(r"(Before|After|Fails): +")
+HEADING = re.compile(r"(Before|After|Fails): +|\d\. ")
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,18 @@ Fails:   for types that AMX does not hold or multiply, saturation, volatile acce
          other scopes, matrices that functions take or that are selected, atomics,
          reductions, and elements owned by work-items. The module is then unchanged.
 
-It goes in three steps:
+It works in three steps:
 
-1. Row slices, and operations on elements, go through memory, as tiles have none:
+1. Row slices, and operations on elements, which tiles do not have, go through memory:
 
        %y = coopmatrix.neg %x    store %x, %scratch; loop over it; %y = load %scratch
 
-   The loops are over the elements that a matrix has: padding stays zero.
+The loops are over the elements of a matrix, so padding stays zero.
+
 2. Each matrix becomes the tiles of its `TileGrid`, through control flow.
-3. A load or a store is one of tiles where memory is as a tile wants it; else each tile
-   goes through scratch memory, element by element: B is packed on the way in.
+
+3. A load or a store accesses tiles where memory has the order of a tile.  Otherwise
+   each tile goes through scratch memory, element by element; B is packed on the way.
 """
 
 from __future__ import annotations

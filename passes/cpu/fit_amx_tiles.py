@@ -23,8 +23,8 @@ Each function goes through four steps:
                                                    scf.yield %z
                                                  }
 
-   LLVM would turn such a choice into a select, which x86 does not have for tiles, and
-   abort.  Of the values that a loop carries, the initial one stays.
+LLVM would turn such a choice into a select, which x86 does not have for tiles, and
+abort.  Of the values that a loop carries, the initial one stays.
 
 3. `Liveness` counts the tiles of each shape that live at once; `why_spill` decides.
 
@@ -33,8 +33,8 @@ Each function goes through four steps:
        %t = amx.tile_mulf %x, %y, %s     load %x_slot, %y_slot, %s_slot; multiply;
                                          store into %t_slot
 
-   All registers then have one shape, 16 rows of 64 bytes, and three are enough.  Beyond
-   the tile a slot is zero: products of zeros add nothing.
+All registers then have one shape, 16 rows of 64 bytes, and three are enough.  Beyond
+the tile a slot is zero: products of zeros add nothing.
 """
 
 from __future__ import annotations
