@@ -76,8 +76,8 @@ class Documentation:
 
 def is_complete(text: str) -> bool:
     """Whether a docstring says what a pass takes, what it gives, and when it fails."""
-    found = {match[1] for line in text.splitlines() if (match := HEADING.match(line))}
-    return found == {"Before", "After", "Fails"}
+    matches = filter(None, map(HEADING.match, text.splitlines()))
+    return {"Before", "After", "Fails"} <= {match[1] for match in matches}
 
 
 def without_name(text: str) -> str:

@@ -216,7 +216,7 @@ def _refused_load(load: xe.BlockLoadOp, uniformity: Uniformity) -> Refusal | Non
 def _refused_memory(load: xe.BlockLoadOp, kernel: FuncOp) -> Refusal | None:
     base = root_of(load.base)
     if base.owner is not kernel.body.blocks[0]:
-        return Refusal(SplitReason.WRITTEN, "it is no argument of the kernel")
+        return Refusal(SplitReason.WRITTEN, "it is not an argument of the kernel")
     for op in kernel.walk():
         if isinstance(op, READS):
             continue

@@ -61,7 +61,7 @@ func.func @k() attributes {simt.kernel} {
 // -----
 
 // The same, in a buffer.
-// CHECK: func.func: expected no matrix in memory
+// CHECK: func.func: a matrix cannot be stored in memory as a whole
 func.func @k(%m: memref<2x!coopmatrix.matrix<8x8xf32, acc>>) attributes {simt.kernel} {
   func.return
 }

@@ -13,7 +13,7 @@ func.func @barrier() attributes {simt.kernel, simt.subgroup_size = 1 : i32, simt
   simt.barrier workgroup
   func.return
 }
-// CHECK: expected no simt.barrier between the 4 subgroups of a work-group
+// CHECK: simt.barrier is not supported between subgroups: one core runs the 4 subgroups of a work-group
 
 // -----
 

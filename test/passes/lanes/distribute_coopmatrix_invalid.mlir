@@ -61,7 +61,7 @@ func.func @full() attributes {simt.kernel, simt.work_group_size = array<i32: 24>
 
 func.func @body(%x: !coopmatrix.matrix<8x8xf32, acc>) {
   %y = coopmatrix.apply (%i, %j, %v) in %x : !coopmatrix.matrix<8x8xf32, acc> {
-    // CHECK: error: coopmatrix.{{.*}}: expected
+    // CHECK: error: coopmatrix.apply: coopmatrix.neg is collective
     %z = coopmatrix.neg %x : !coopmatrix.matrix<8x8xf32, acc>
     coopmatrix.yield %v : f32
   }

@@ -319,7 +319,7 @@ func.func @either(%p: memref<f16>, %q: memref<f16>, %which: i1, %at: i32,
   simt.block_write %d, %out[%to] : vector<8xf32>, memref<?xf32>
   func.return
 }
-// REMARK: remark: xe.dpas: not shared: the kernel may write the memory of A: it is not a kernel argument of the kernel
+// REMARK: remark: xe.dpas: not shared: the kernel may write the memory of A: it is not an argument of the kernel
 // CHECK-LABEL: func.func @either(
 // CHECK-NOT: xe.split_dpas
 // CHECK: xe.dpas
