@@ -8,25 +8,23 @@ After:   descriptors that the host passes are built in the kernel, from a base, 
          fields. Bases are aligned as surfaces require, where that can be proven.
 Fails:   never; descriptors that loops carry in several forms stay.
 
-Bases that are not aligned: the surface begins at the last address before that is.
-
-    base + moved          columns from x on, of width w
-    base + (moved - r)    columns from x + r on, of width w + r
-
-where r is what `moved` is beyond a multiple of 64 bytes.
-
-Only of matrices that are as wide as a tile, which is known: of others nobody could say
-before that they are not wider than their pitch then.
-
-Tensor descriptors that the host makes: the kernel makes them of what it passes.
+A descriptor that the host passes:
 
     tt.func @f(%x: !tt.tensordesc<16x64xf32>)
 
     tt.func @f(%x: !tt.ptr<f32>, %x_shape0: i32, %x_shape1: i32, %x_stride0: i64) {
       tt.make_tensor_descriptor %x, [%x_shape0, %x_shape1], [%x_stride0, %c1]
 
-The last stride of a descriptor is 1, and what is outside of it is read as zeros, as
-descriptors of Triton's hosts have it unless they say otherwise.
+Its last stride is 1, and elements outside are read as zeros, which is the default of
+Triton's host descriptors.
+
+A base that is not aligned moves to the last aligned address before it:
+
+    base + moved          columns from x on, of width w
+    base + (moved - r)    columns from x + r on, of width w + r
+
+where r is `moved` modulo 64 bytes.  This is done only for matrices of the width of a
+tile, as others might then be wider than their pitch.
 """
 
 from __future__ import annotations
