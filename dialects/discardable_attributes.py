@@ -39,7 +39,6 @@ def verify_attributes(op: Operation) -> None:
 
 
 Check = tuple[Callable[[Attribute], bool], str]
-
 """Whether a value is one, and what is wanted."""
 
 
@@ -60,7 +59,6 @@ def is_distribution(value: Attribute) -> bool:
 
 
 OF_KERNEL: Check = (lambda value: True, "")
-
 """What the kernel checks itself."""
 
 KNOWN: dict[str, Check] = {
@@ -88,5 +86,4 @@ KNOWN: dict[str, Check] = {
     ),
     coopmatrix.DISTRIBUTION: (is_distribution, "an attribute of layout"),
 }
-
 """What is known of the attributes, by name."""

@@ -40,14 +40,12 @@ TRANSPARENT: frozenset[type[Operation]] = frozenset(
         YieldOp,
     }
 )
-
 """Operations that only pass values on.
 
 Each has at most one list of operands, after the others: where one value becomes
 several, so do the operand and the result in its place."""
 
 Functions = dict[str, FuncOp]
-
 """The functions of a module, by name."""
 
 

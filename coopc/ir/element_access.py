@@ -153,7 +153,6 @@ _KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
     coopmatrix.AtomicMaxOp: (13, 4, 5),
     coopmatrix.AtomicMinOp: (14, 7, 8),
 }
-
 """The numbers of MLIR's AtomicRMWKind: of floats, of signed and of unsigned integers.
 The extremes of floats are those that take the number of a number and a NaN."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from coopc.dialects.coopmatrix import MatrixType
 
 MOST_ELEMENTS = 1 << 16
-
 """256x256: twice what fits in the largest register file, in elements of one byte."""
 
 

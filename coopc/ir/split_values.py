@@ -91,7 +91,6 @@ class Splitter:
 
 
 Rule: TypeAlias = Callable[[Any, Splitter], Sequence[Sequence[SSAValue]]]
-
 """From an operation to the parts of each of its results.
 
 It inserts what it needs and leaves the operation, which is erased later.  What it

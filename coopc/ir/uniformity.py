@@ -37,7 +37,6 @@ from coopc.dialects import coopmatrix, row_slice, simt
 from coopc.ir.facts import constant_number
 
 MAX_SHIFT = 32
-
 """Ids have fewer bits than this."""
 
 
@@ -288,7 +287,6 @@ SOURCES: dict[str, Variation] = {
     row_slice.ExtractElementOp.name: Variation.LANES,
     memref.AtomicRMWOp.name: Variation.LANES,
 }
-
 """Operations whose results vary whatever the operands are."""
 
 

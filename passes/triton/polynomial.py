@@ -21,7 +21,6 @@ from math import gcd
 from xdsl.ir import SSAValue
 
 Monomial = tuple[SSAValue, ...]
-
 """Factors, in a fixed order; none for the number 1."""
 
 

@@ -269,7 +269,6 @@ ELEMENT_BY_ELEMENT = (
     coopmatrix.ConvertOp,
     coopmatrix.BitcastOp,
 )
-
 """Operations that are done on tiles as on the whole."""
 
 

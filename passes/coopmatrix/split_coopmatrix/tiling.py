@@ -53,7 +53,6 @@ from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
 )
 
 Tile = tuple[int, int]
-
 """The (rows, columns) of a part of a matrix."""
 
 SLOTS = (
@@ -63,7 +62,6 @@ SLOTS = (
     coopmatrix.InsertOp,
     coopmatrix.InsertRowSliceOp,
 )
-
 """Operations that say where elements are: their matrices are not cut."""
 
 SAME_AXES = (
@@ -74,7 +72,6 @@ SAME_AXES = (
     coopmatrix.AtomicUpdateOp,
     *SLOTS,
 )
-
 """Operations whose matrices all have the same axes."""
 
 
@@ -169,7 +166,6 @@ class MatrixAxes:
 
 
 Layouts = frozenset[coopmatrix.Layout]
-
 """The layouts in memory that a matrix is loaded from and stored to."""
 
 
@@ -377,7 +373,6 @@ CUT = (
     coopmatrix.ReduceOp,
     SelectOp,
 )
-
 """Operations whose matrices can be cut; not so those of `SLOTS`."""
 
 

@@ -31,11 +31,9 @@ from coopc.plan.atomics import Access, atomic_form
 from coopc.plan.khr_table import Fact, Form, way
 
 ROW_BYTES = 16
-
 """What rows of matrices in memory are aligned to, if they are as long."""
 
 SINGLE = (coopmatrix.ApplyOp, coopmatrix.ExtractOp, coopmatrix.InsertOp)
-
 """What is refused where lanes do not do the same."""
 
 

@@ -39,7 +39,6 @@ from coopc.ir.element_access import Element, in_layout
 from coopc.passes.coopmatrix.elementwise import converted
 
 DEVICE_USES: dict[Use, DeviceUse] = {Use.A: "a", Use.B: "b", Use.ACC: "acc"}
-
 """The uses that devices have matrices of."""
 
 PREFERRED = (Layout.ROW_MAJOR, Layout.PACKED, Layout.COL_MAJOR)

@@ -38,7 +38,6 @@ CONTROL = (
     scf.WhileOp,
     scf.YieldOp,
 )
-
 """Control flow that passes on matrices which stay in memory."""
 
 

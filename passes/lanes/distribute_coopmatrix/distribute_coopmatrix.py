@@ -296,7 +296,6 @@ def _exchanged(
 
 
 SUBGROUP_SIZES = (1, 2, 4, 8, 16, 32, 64)
-
 """Lanes of the subgroups that devices have."""
 
 PlainAccess = (

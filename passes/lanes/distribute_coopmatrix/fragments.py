@@ -95,11 +95,9 @@ def owner(
 
 
 WIDTHS = (1, 2, 4, 8, 16)
-
 """Components of the vectors that lanes have, and of a scalar."""
 
 WRITTEN_OUT = 4
-
 """So many components, or fewer, are not worth a loop."""
 
 
@@ -210,7 +208,6 @@ def inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> Operation:
 
 
 Body = Callable[[Sequence[BoundedIndex], Values], Sequence[SSAValue]]
-
 """From some components, and what is carried, to what is carried on."""
 
 

@@ -68,7 +68,6 @@ class LaneAccess:
 
 
 WRITTEN_OUT = 8
-
 """So many messages, or fewer, are not worth a loop."""
 
 

@@ -32,7 +32,6 @@ from coopc.layout.family import CoopmatrixFamily
 from coopc.plan.lane_access import AccessFacts
 
 MOST_VECTORS = 1024
-
 """Vectors that a lane holds of a matrix: all are written out, and each element of a
 product chooses among them.  1024 of 4 are sixteen times the registers of a lane."""
 

@@ -22,11 +22,9 @@ from xdsl.ir import SSAValue
 from coopc.ir.builder import Builder
 
 Monomial = tuple[SSAValue, ...]
-
 """The factors, each an index or an integer of 32 or 64 bits; none for a constant."""
 
 MOST_TERMS = 16
-
 """Products of sums that have more terms than this are left as they are."""
 
 _WIDE = (IndexType(), i32, i64)
