@@ -38,6 +38,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_vector
+from coopc.dialects.simt import ShuffleMode
 from coopc.ir.facts import constant_number
 
 Values: TypeAlias = tuple[SSAValue, ...]
@@ -159,6 +160,17 @@ class Builder:
         found = self.pure(simt.LaneIdOp)
         found.name_hint = "lane"
         return BoundedIndex(0, found, lanes - 1, varies=True)
+
+    def shuffle(self, value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> SSAValue:
+        return self.pure(_shuffle, value, lane, mode)
+
+    def from_lane(
+        self, value: SSAValue, lane: BoundedIndex, mode: ShuffleMode = ShuffleMode.IDX
+    ) -> SSAValue:
+        """Return what another lane has; a broadcast where all read the same one."""
+        if mode == ShuffleMode.IDX and not lane.varies:
+            return self.pure(simt.BroadcastOp, value, self.index(lane))
+        return self.shuffle(value, self.index(lane), mode)
 
     def plus(self, value: SSAValue, by: int) -> SSAValue:
         """Return the sum of an index and a number, which may be negative."""
@@ -359,3 +371,7 @@ def constant_attr(
     if isinstance(type, IndexType) or type.name == "integer_type":
         return IntegerAttr(int(value), type)  # pyright: ignore
     return FloatAttr(float(value), type)  # pyright: ignore
+
+
+def _shuffle(value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> Operation:
+    return simt.ShuffleOp(mode, value, lane)

@@ -108,9 +108,7 @@ def why_not_structured(func: FuncOp) -> str | None:
 def defined_by(op: Operation) -> Iterator[SSAValue]:
     """Yield the results of an operation, and the arguments of the blocks in it."""
     yield from op.results
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.args
+    yield from block_arguments(op)
 
 
 def links(op: Operation, known: Functions) -> Iterator[tuple[SSAValue, ...]]:

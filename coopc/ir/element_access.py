@@ -66,6 +66,29 @@ def in_layout(
             return b.divided(at.row, count), b.add(b.times(at.col, count), within)
 
 
+def memory_offset(
+    layout: Layout, row: int, col: int, element_bits: int
+) -> tuple[int, int]:
+    """Return how far element (row, col) of a matrix is from its positions in memory.
+
+    The row of a packed matrix must be the first of a channel.
+
+    >>> memory_offset(Layout.COL_MAJOR, 8, 16, 16)
+    (16, 8)
+    >>> memory_offset(Layout.PACKED, 8, 16, 16)
+    (4, 32)
+    """
+    match layout:
+        case Layout.ROW_MAJOR:
+            return row, col
+        case Layout.COL_MAJOR:
+            return col, row
+        case Layout.PACKED:
+            per_channel = CHANNEL_BITS // element_bits
+            assert row % per_channel == 0, (row, per_channel)
+            return row // per_channel, col * per_channel
+
+
 def positions_of(b: Builder, op: coopmatrix.AccessOp, at: Element) -> Values:
     """Return where an element is, in the coordinates of the memref."""
     *leading, first, second = op.positions

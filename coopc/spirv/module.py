@@ -282,10 +282,6 @@ class Module:
         """The constant vector, array, struct or cooperative matrix of these."""
         return self._global("OpConstantComposite", tuple(ids), type, name)
 
-    def constant_null(self, type: Id) -> Id:
-        """The zero of the type."""
-        return self._global("OpConstantNull", (), type)
-
     def undef(self, type: Id) -> Id:
         """A value of no particular value."""
         return self._global("OpUndef", (), type)

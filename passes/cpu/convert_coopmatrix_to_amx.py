@@ -58,6 +58,7 @@ from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.element_access import (
     Element,
     checks_of,
+    memory_offset,
     positions_of,
     view_elements,
     why_no_view,
@@ -66,7 +67,6 @@ from coopc.ir.matrix_size import why_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import elementwise
-from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin
 from coopc.passes.cpu.stage_row_slices import RowSliceStaging, core_scopes
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged

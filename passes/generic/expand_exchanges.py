@@ -280,7 +280,7 @@ class ExchangeLowering:
         else:
             mode = ShuffleMode.IDX
             lane = self.b.pure(arith.IndexCastOp, self._origin(origins), INDEX)
-        return self.b.pure(_shuffle, value, lane, mode)
+        return self.b.shuffle(value, lane, mode)
 
     def _origin(self, origins: tuple[int, ...]) -> SSAValue:
         """Return the lane that this one reads, an i32: by its bits, else looked up."""
@@ -352,7 +352,3 @@ def _vector_shuffle(one: SSAValue, other: SSAValue, mask: tuple[int, ...]) -> Op
     type = VectorType(_vector(one).get_element_type(), [len(mask)])
     chosen = DenseArrayBase.from_list(i64, list(mask))
     return vector.ShuffleOp(one, other, chosen, result_type=type)
-
-
-def _shuffle(value: SSAValue, offset: SSAValue, mode: ShuffleMode) -> Operation:
-    return simt.ShuffleOp(mode, value, offset)

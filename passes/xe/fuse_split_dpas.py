@@ -413,12 +413,8 @@ def chosen(b: Builder, first: SSAValue, second: SSAValue) -> SSAValue:
         if rests[0] is not None and rests[1] is not None:
             both = sorted((chosen(b, rests[0], rests[1]), common), key=b.depth)
             return b.pure(kind, *both)
-    is_first = b.pure(_is_zero, parity(b), number(b, 0))
+    is_first = b.compare("eq", parity(b), number(b, 0))
     return b.pure(arith.SelectOp, is_first, first, second)
-
-
-def _is_zero(value: SSAValue, zero: SSAValue) -> Operation:
-    return arith.CmpiOp(value, zero, "eq")
 
 
 def _terms(

@@ -17,14 +17,11 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.ir.builder import Builder, Built
+from coopc.ir.element_access import memory_offset
 from coopc.ir.split_values import Parts, Rule, Splitter
 from coopc.ir.transaction import Refused
-from coopc.passes.coopmatrix.split_coopmatrix.tiling import (
-    Tile,
-    element_name,
-    is_matrix,
-    wider,
-)
+from coopc.passes.coopmatrix.split_coopmatrix.tiling import is_matrix
+from coopc.passes.coopmatrix.supported_tiles import Tile, element_name, wider
 
 Values = tuple[SSAValue, ...]
 
@@ -66,29 +63,6 @@ class MatrixTiles:
             tuple(self.tile_type for _ in self.origins),
             tuple(f"_{p}x{q}" for p, q in self.places),
         )
-
-
-def memory_offset(
-    layout: coopmatrix.Layout, row: int, col: int, element_bits: int
-) -> tuple[int, int]:
-    """Return how far element (row, col) of a matrix is from its positions in memory.
-
-    The row of a packed matrix must be the first of a channel.
-
-    >>> memory_offset(coopmatrix.Layout.COL_MAJOR, 8, 16, 16)
-    (16, 8)
-    >>> memory_offset(coopmatrix.Layout.PACKED, 8, 16, 16)
-    (4, 32)
-    """
-    match layout:
-        case coopmatrix.Layout.ROW_MAJOR:
-            return row, col
-        case coopmatrix.Layout.COL_MAJOR:
-            return col, row
-        case coopmatrix.Layout.PACKED:
-            per_channel = coopmatrix.CHANNEL_BITS // element_bits
-            assert row % per_channel == 0, (row, per_channel)
-            return row // per_channel, col * per_channel
 
 
 def alignment_at(

@@ -23,7 +23,7 @@ from coopc.dialects.narrow import is_integer
 from coopc.ir.facts import constant_number
 from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.coopmatrix.elementwise import is_zero
-from coopc.passes.coopmatrix.split_coopmatrix.tiling import Product, element_name
+from coopc.passes.coopmatrix.supported_tiles import Product, element_name
 from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import DEVICE_USES
 from coopc.passes.khr.legalize_coopmatrix_khr.spilled_matrices import CONTROL
 from coopc.passes.khr.legalize_coopmatrix_khr.staged_memory import why_no_units

@@ -25,7 +25,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.ir.builder import Builder, Values
 from coopc.ir.control_flow import (
-    block_arguments,
+    defined_by,
     function_around,
     functions,
     why_not_structured,
@@ -199,7 +199,7 @@ def _drop(module: ModuleOp, ops: list[Operation], legalizer: Legalizer) -> None:
     values = {
         value: Parts(())
         for op in ops
-        for value in (*op.operands, *op.results, *block_arguments(op))
+        for value in (*op.operands, *defined_by(op))
         if legalizer.is_spilled(value.type)
     }
 

@@ -31,7 +31,7 @@ from coopc.dialects.layout import CoopmatrixAttr
 from coopc.dialects.narrow import is_integer
 from coopc.ir.builder import Builder, Built, Values
 from coopc.ir.control_flow import (
-    block_arguments,
+    defined_by,
     free_name,
     functions,
     has_matrices,
@@ -86,7 +86,7 @@ class Distributor:
     def parts(self) -> dict[SSAValue, Parts]:
         found: dict[SSAValue, Parts] = {}
         for op in self.module.walk():
-            for value in (*op.results, *block_arguments(op)):
+            for value in defined_by(op):
                 if isinstance(value.type, MatrixType):
                     found[value] = self.held(value.type).parts
         return found

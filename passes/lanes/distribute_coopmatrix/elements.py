@@ -23,7 +23,6 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     made,
     owner,
     put,
-    shuffled,
 )
 
 
@@ -99,7 +98,7 @@ def extract_row_slice(
         at = BoundedIndex(0, b.select(wanted, flat, nothing), x.rows * x.cols - 1)
         place = Element(b.divided(at, x.cols), b.remainder(at, x.cols))
         lane, number = owner(b, x, place)
-        value = shuffled(b, get(b, held, values, number), lane)
+        value = b.from_lane(get(b, held, values, number), lane)
         value = b.select(wanted, value, zero)
         position = t.constant if t.part is None else b.index(t)
         return (b.pure(inserted, value, now[0], position),)

@@ -30,8 +30,6 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects import simt
-from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import Element
 from coopc.ir.split_values import Parts
@@ -253,16 +251,3 @@ def made(
         return now
 
     return for_components(b, held, start or held.nothing(b), body)
-
-
-def shuffled(
-    b: Builder, value: SSAValue, lane: BoundedIndex, mode: ShuffleMode = ShuffleMode.IDX
-) -> SSAValue:
-    """Return what another lane has; a broadcast where all read the same one."""
-    if mode == ShuffleMode.IDX and not lane.varies:
-        return b.pure(simt.BroadcastOp, value, b.index(lane))
-    return b.pure(_shuffle, value, b.index(lane), mode)
-
-
-def _shuffle(value: SSAValue, offset: SSAValue, mode: ShuffleMode) -> Operation:
-    return simt.ShuffleOp(mode, value, offset)

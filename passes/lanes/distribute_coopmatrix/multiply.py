@@ -45,7 +45,6 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     get,
     inside,
     put,
-    shuffled,
 )
 
 
@@ -78,7 +77,7 @@ def _between(b: Builder, make: Make, value: SSAValue, first: int, end: int) -> S
     """Reduce over the lanes whose numbers differ in the bits of [first, end)."""
     step = first
     while step < end:
-        other = shuffled(b, value, BoundedIndex(step), ShuffleMode.XOR)
+        other = b.from_lane(value, BoundedIndex(step), ShuffleMode.XOR)
         value = b.pure(make, value, other)
         step *= 2
     return value
@@ -141,7 +140,7 @@ def _columns(
     mine = b.remainder(lane, x.block_rows)
     for step, channel in product(range(target.layout.steps), range(x.channels)):
         offered = _chosen(b, sums[channel], mine, step * x.block_rows, x.block_rows)
-        value = offered if x.block_rows == 1 else shuffled(b, offered, source)
+        value = offered if x.block_rows == 1 else b.from_lane(offered, source)
         at = component(
             b,
             target.layout,
@@ -266,7 +265,7 @@ def _a(
         row = b.remainder(b.lane(layout.lanes), layout.block_rows)
         column = b.remainder(packed, layout.lanes_per_row)
         lane = b.add(row, b.times(column, layout.block_rows))
-        value = shuffled(b, get(b, held, x, number), lane)
+        value = b.from_lane(get(b, held, x, number), lane)
     return converted(b, value, product.sum_type, product.signed[0])
 
 
@@ -289,14 +288,14 @@ def _b(
         ratio = per_row // columns
         column = b.add(own, b.times(b.remainder(step, ratio), columns))
         lane = b.add(row, b.times(column, layout.block_rows))
-        value = shuffled(b, offered(b.divided(step, ratio)), lane)
+        value = b.from_lane(offered(b.divided(step, ratio)), lane)
     else:
         ratio = columns // per_row
         lane = b.add(row, b.times(b.remainder(own, per_row), layout.block_rows))
         wanted = b.index(b.divided(own, per_row))
 
         def turn(r: BoundedIndex, now: Values) -> Sequence[SSAValue]:
-            found = shuffled(b, offered(b.add(b.times(step, ratio), r)), lane)
+            found = b.from_lane(offered(b.add(b.times(step, ratio), r)), lane)
             is_wanted = b.compare("eq", wanted, b.index(r))
             return (b.select(is_wanted, found, now[0]),)
 

@@ -23,7 +23,7 @@ from coopc.dialects.coopmatrix import Axis, Layout, MatrixType
 from coopc.dialects.coopmatrix.elements import matrix_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_memref
-from coopc.ir.control_flow import block_arguments, has_matrices, why_not_structured
+from coopc.ir.control_flow import defined_by, has_matrices, why_not_structured
 from coopc.ir.element_access import why_no_view
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.ir.matrix_size import why_too_large
@@ -47,7 +47,7 @@ def refusal(module: ModuleOp, lanes: int, longest: int) -> tuple[Operation, str]
     for op in module.walk():
         if isinstance(op, FuncOp) and (reason := _why_not_kernel(op, lanes)):
             return op, reason
-        values = (*op.operands, *op.results, *block_arguments(op))
+        values = (*op.operands, *defined_by(op))
         types = [value.type for value in values]
         for attr in (*types, *op.properties.values()):
             if isinstance(attr, MatrixType) and (

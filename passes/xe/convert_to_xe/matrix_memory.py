@@ -34,10 +34,9 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.ir.element_access import Element, checks_of, positions_of
+from coopc.ir.element_access import Element, checks_of, memory_offset, positions_of
 from coopc.ir.facts import ValueFacts
 from coopc.layout.linear import LinearLayout
-from coopc.passes.coopmatrix.split_coopmatrix.cutting import memory_offset
 from coopc.passes.xe.channel_plans import MOST_BYTES, ChannelPlan, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (

@@ -32,7 +32,6 @@ from coopc.dialects import simt, xe
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.xe import CHANNEL_BITS, SYSTOLIC_DEPTH
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
-from coopc.passes.lanes.distribute_coopmatrix.fragments import shuffled
 from coopc.passes.xe.emulate.values import (
     element_bits,
     element_of,
@@ -123,7 +122,7 @@ def _left(
     found: SSAValue | None = None
     for part in range(per):
         lane = b.add(within, b.add(b.times(k, per), BoundedIndex(part)))
-        one = shuffled(b, resized(b, value, i32), b.remainder(lane, x.lanes))
+        one = b.from_lane(resized(b, value, i32), b.remainder(lane, x.lanes))
         if found is None:
             found = one
             continue
@@ -140,7 +139,7 @@ def _right(b: Builder, x: DpasShape, other: SSAValue, k: BoundedIndex) -> SSAVal
     if x.lanes == x.n:
         return value
     column = b.remainder(b.lane(x.lanes), x.n)
-    return shuffled(b, value, b.add(b.remainder(start, x.lanes), column))
+    return b.from_lane(value, b.add(b.remainder(start, x.lanes), column))
 
 
 def _number(

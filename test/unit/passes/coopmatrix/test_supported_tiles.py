@@ -14,7 +14,7 @@ from coopc.device import (
     MatrixShape,
 )
 from coopc.dialects import coopmatrix
-from coopc.passes.coopmatrix.split_coopmatrix.tiling import Offers, Product
+from coopc.passes.coopmatrix.supported_tiles import Product, SupportedTiles
 
 
 @st.composite
@@ -39,7 +39,7 @@ def test_the_best_offer_takes_the_fewest_multiplications(case: tuple[Device, Pro
         for x in device.multiplications(*product.elements)
         if product.divides_into(x)
     }
-    offers = Offers(device).product(product)
+    offers = SupportedTiles(device).product(product)
     assert bool(offers) == bool(counts)
     if offers:
         best = offers[0]
@@ -67,7 +67,7 @@ def saturating(a: str, b: str, c: str, result: str) -> Device:
 def test_a_saturating_sum_is_cut_only_where_all_products_are_positive(
     types: tuple[str, str, str, str], k: int, cut: bool
 ):
-    offers = Offers(saturating(*types))
+    offers = SupportedTiles(saturating(*types))
     product = Product(8, 8, k, types, saturating=True)
     assert bool(offers.product(product)) == cut
     if not cut:
@@ -82,15 +82,19 @@ def test_the_sums_between_steps_are_of_the_wider_type():
     both = replace(LAVAPIPE, matrix_shapes=(*LAVAPIPE.matrix_shapes, mixed))
     alone = replace(LAVAPIPE, matrix_shapes=(mixed,))
     product = Product(8, 8, 16, mixed.elements)
-    assert Offers(both).product(product) == (mixed,)
-    assert not Offers(alone).product(product)
-    assert "the sums between them would be f32" in Offers(alone).why_no_product(product)
-    assert Offers(alone).product(replace(product, k=8)) == (mixed,)
+    assert SupportedTiles(both).product(product) == (mixed,)
+    assert not SupportedTiles(alone).product(product)
+    assert "the sums between them would be f32" in SupportedTiles(alone).why_no_product(
+        product
+    )
+    assert SupportedTiles(alone).product(replace(product, k=8)) == (mixed,)
 
 
 def test_channels_of_a_packed_matrix_are_not_split():
     narrow = MatrixShape(8, 8, 1, "f16", "f16", "f32", "f32")
-    offers = Offers(replace(LAVAPIPE, matrix_shapes=(narrow, *LAVAPIPE.matrix_shapes)))
+    offers = SupportedTiles(
+        replace(LAVAPIPE, matrix_shapes=(narrow, *LAVAPIPE.matrix_shapes))
+    )
     b = coopmatrix.MatrixType.of(16, 8, f16, coopmatrix.Use.B)
     layout = coopmatrix.Layout
     assert offers.matrix(b, frozenset({layout.ROW_MAJOR})) == ((8, 8), (1, 8))

@@ -1,0 +1,219 @@
+"""What a device supports of a program's matrices: shapes of products, sizes of tiles.
+
+A product is made up of multiplications of a shape that the device has.  Where it takes
+several steps along K, the sums between them need a type that the device adds up in.  A
+matrix is made up of tiles that the device holds, of the same use and element type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute
+
+from coopc.device import ELEMENT_BITS, Device, MatrixShape, Use
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
+
+Tile = tuple[int, int]
+"""The (rows, columns) of a part of a matrix."""
+
+Layouts = frozenset[coopmatrix.Layout]
+"""The layouts in memory that a matrix is loaded from and stored to."""
+
+
+def element_name(type: Attribute, signed: bool | None = None) -> str:
+    """Return the name of an element type in `coopc.device`.
+
+    >>> from xdsl.dialects.builtin import f16, i8
+    >>> element_name(f16), element_name(i8), element_name(i8, signed=True)
+    ('f16', 'i8', 's8')
+    """
+    if not isinstance(type, IntegerType):
+        return type.name
+    sign = "i" if signed is None else "s" if signed else "u"
+    return f"{sign}{type.bitwidth}"
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A multiplication of matrices of a subgroup, whose sizes are numbers."""
+
+    m: int
+    n: int
+    k: int
+    elements: tuple[str, str, str, str]
+    """The element types of a, b, c and the result, with signs."""
+    saturating: bool = False
+
+    @classmethod
+    def of(cls, op: coopmatrix.MulAddOp) -> Product:
+        a, b, c, result = (
+            element_name(type.element_type, op.is_signed(operand))
+            for operand, type in op.matrices.items()
+        )
+        (m, k), (_, n) = matrix_type(op.a).shape, matrix_type(op.b).shape
+        return cls(m, n, k, (a, b, c, result), op.saturating is not None)
+
+    def __str__(self) -> str:
+        """Return `8 x 16 by 16 x 8`."""
+        return f"{self.m} x {self.k} by {self.k} x {self.n}"
+
+    @property
+    def types(self) -> str:
+        a, b, c, result = self.elements
+        return f"{a} * {b} + {c} -> {result}" + ", saturating" * self.saturating
+
+    def divides_into(self, shape: MatrixShape) -> bool:
+        """Whether multiplications of a shape make up this one."""
+        return not (self.m % shape.m or self.n % shape.n or self.k % shape.k)
+
+
+def wider(c: str, result: str) -> str:
+    """Return the element type for the sums between the steps along K.
+
+    >>> wider("f32", "f16"), wider("s16", "s32")
+    ('f32', 's32')
+    """
+    return c if ELEMENT_BITS[c] > ELEMENT_BITS[result] else result
+
+
+@dataclass(slots=True)
+class SupportedTiles:
+    """What one device supports; each question is answered once."""
+
+    device: Device
+    products: dict[Product, tuple[MatrixShape, ...]] = field(
+        default_factory=dict[Product, tuple[MatrixShape, ...]]
+    )
+    matrices: dict[tuple[MatrixType, Layouts], tuple[Tile, ...] | None] = field(
+        default_factory=dict[tuple[MatrixType, Layouts], "tuple[Tile, ...] | None"]
+    )
+
+    def product(self, product: Product) -> tuple[MatrixShape, ...]:
+        """Return the shapes that a multiplication can be cut into, the largest first.
+
+        The largest takes the fewest multiplications.
+        """
+        if (found := self.products.get(product)) is None:
+            several = {(x.m, x.n, x.k) for x in self._several(product)}
+            shapes = (
+                x
+                for x in self._shapes(product)
+                if product.divides_into(x)
+                and (x.k == product.k or (x.m, x.n, x.k) in several)
+            )
+            found = tuple(sorted(shapes, key=lambda x: -(x.m * x.n * x.k)))
+            self.products[product] = found
+        return found
+
+    def matrix(self, type: MatrixType, layouts: Layouts) -> tuple[Tile, ...] | None:
+        """Return the tiles that a matrix can be cut into, the largest first.
+
+        Those are preferred that the device loads and stores in all of `layouts`.  None
+        where the device holds no matrices of this use and element type that divide it:
+        then it is left whole, for memory to hold it.
+        """
+        key = (type, layouts)
+        if key not in self.matrices:
+            self.matrices[key] = self._matrix(type, layouts)
+        return self.matrices[key]
+
+    def held(self, type: MatrixType) -> list[tuple[Use, Tile]]:
+        """Return the matrices that the device holds of a type's use and elements."""
+        name = element_name(type.element_type)
+        return [(use, x) for use in uses(type) for x in self.device.held(use, name)]
+
+    def _matrix(self, type: MatrixType, layouts: Layouts) -> tuple[Tile, ...] | None:
+        held = self.held(type)
+        rows, cols = type.shape
+        name = element_name(type.element_type)
+        fitting: list[tuple[Use, Tile]] = [
+            (use, tile)
+            for use, tile in held
+            if not (rows % tile[0] or cols % tile[1] or _splits(tile, type, layouts))
+        ]
+        suited = [
+            (use, tile)
+            for use, tile in fitting
+            if layouts <= set(self.device.layouts(use, name, *tile))
+        ]
+        tiles = dict.fromkeys(tile for _, tile in suited or fitting)
+        if not tiles:
+            return None
+        return tuple(sorted(tiles, key=lambda x: -x[0] * x[1]))
+
+    def _shapes(self, product: Product) -> tuple[MatrixShape, ...]:
+        return self.device.multiplications(*product.elements, product.saturating)
+
+    def _several(self, product: Product) -> Iterable[MatrixShape]:
+        """Return the multiplications that can be one of several steps along K.
+
+        The sums between the steps are of the wider of c and the result.  A sum that
+        saturates in steps is the sum that saturates once only where all products have
+        one sign.
+        """
+        a, b, c, result = product.elements
+        shapes = self._shapes(product)
+        if product.saturating and (c != result or "s" in (a[0], b[0])):
+            return ()
+        if c == result:
+            return shapes
+        wide = wider(c, result)
+        between = self.device.multiplications(a, b, wide, wide)
+        sizes = {(x.m, x.n, x.k) for x in between}
+        return (x for x in shapes if (x.m, x.n, x.k) in sizes)
+
+    def why_no_product(self, product: Product) -> str:
+        """Return why a multiplication cannot be done, alone or with its neighbours."""
+        name, shapes = self.device.name, self._shapes(product)
+        if not shapes:
+            types = "; ".join(self.device.types()) or "nothing"
+            return f"{name} does not multiply {product.types}; it multiplies {types}"
+        sizes = ", ".join(dict.fromkeys(f"{x.m}x{x.n}x{x.k}" for x in shapes))
+        has = f"{name} multiplies {sizes} (M x N x K) for {product.types}"
+        if not any(product.divides_into(x) for x in shapes):
+            return f"{has}; {product} does not divide into one of them"
+        if not self.product(product):
+            why = "it would saturate at each"
+            if not product.saturating:
+                _, _, c, result = product.elements
+                why = f"the sums between them would be {wider(c, result)}"
+            return f"{has}; {product} needs several steps along K, and {why}"
+        return (
+            f"{has}; none of them suits {product} together with the operations that "
+            "it shares matrices with"
+        )
+
+    def why_no_matrix(self, type: MatrixType, layouts: Layouts) -> str:
+        """Return why a matrix cannot be cut, alone or with its neighbours."""
+        rows, cols = type.shape
+        tiles = dict.fromkeys(tile for _, tile in self.held(type))
+        sizes = ", ".join(f"{x} x {y}" for x, y in tiles)
+        use = "" if type.use.data == coopmatrix.Use.NONE else f" of use {type.use.data}"
+        return (
+            f"{self.device.name} has {element_name(type.element_type)} matrices{use} "
+            f"of {sizes}; none of them suits {rows} x {cols} together with the "
+            "operations that share it"
+        )
+
+
+def uses(type: MatrixType) -> tuple[Use, ...]:
+    """Return the uses of matrices that a device may hold a matrix as."""
+    match type.use.data:
+        case coopmatrix.Use.A:
+            return ("a",)
+        case coopmatrix.Use.B:
+            return ("b",)
+        case coopmatrix.Use.ACC:
+            return ("acc",)
+        case coopmatrix.Use.NONE:
+            return "acc", "a", "b"
+
+
+def _splits(tile: Tile, type: MatrixType, layouts: Layouts) -> bool:
+    """Whether a tile would split the channels of a packed matrix."""
+    per_channel = coopmatrix.CHANNEL_BITS // type.element_bits
+    return coopmatrix.Layout.PACKED in layouts and tile[0] % per_channel != 0
