@@ -1,4 +1,3 @@
-# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `ttg` dialect: Triton's encodings of tensors, and shared memory."""
 
 from __future__ import annotations
@@ -51,14 +50,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.definitions import dialect_of
-from coopc.dialects.encodings import (
-    BlockedEncodingAttr as BlockedEncodingAttr,
-    DotOperandEncodingAttr as DotOperandEncodingAttr,
-    LinearEncodingAttr as LinearEncodingAttr,
-    SliceEncodingAttr as SliceEncodingAttr,
-    SwizzledShared as SwizzledShared,
-    SwizzledSharedAttr as SwizzledSharedAttr,
-)
+from coopc.dialects.encodings import *
 from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
     Tensor,

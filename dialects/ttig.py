@@ -1,4 +1,3 @@
-# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `ttig` dialect: what Intel's compiler adds to Triton GPU IR."""
 
 from __future__ import annotations
@@ -46,11 +45,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred
 from coopc.dialects.definitions import dialect_of
-from coopc.dialects.encodings import (
-    DpasEncodingAttr as DpasEncodingAttr,
-    Subgroup2DBlockEncodingAttr as Subgroup2DBlockEncodingAttr,
-    WarpEncodingAttr as WarpEncodingAttr,
-)
+from coopc.dialects.encodings import *
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.descriptors import (
@@ -82,7 +77,6 @@ from coopc.dialects.tt.types import (
     pointee_of,
     sizes,
 )
-
 
 # Operations of `ttig` that load by 2D blocks, as Intel's compiler lowers loads to.
 

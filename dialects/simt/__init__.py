@@ -1,4 +1,3 @@
-# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `simt` dialect: kernels of work-items, and what the lanes of a subgroup do."""
 
 from __future__ import annotations
@@ -57,26 +56,8 @@ from xdsl.utils.str_enum import StrEnum
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.simt.kernels import *
 from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
-from coopc.dialects.simt.kernels import (
-    CONDITIONS as CONDITIONS,
-    EQUAL_SIZES as EQUAL_SIZES,
-    GRID as GRID,
-    KERNEL as KERNEL,
-    SUBGROUP_SIZE as SUBGROUP_SIZE,
-    WORK_GROUP_SIZE as WORK_GROUP_SIZE,
-    EqualSizes as EqualSizes,
-    Kernel as Kernel,
-    KernelSize as KernelSize,
-    conditions as conditions,
-    equal_sizes as equal_sizes,
-    equal_sizes_attr as equal_sizes_attr,
-    forget_sizes as forget_sizes,
-    kernel_of as kernel_of,
-    kernel_sizes as kernel_sizes,
-    kernels as kernels,
-    verify_kernel as verify_kernel,
-)
 from coopc.layout.distribution import Distribution
 from coopc.layout.exchange import Layout, components, sources, subgroup_size
 from coopc.layout.linear import LinearLayout

@@ -430,7 +430,7 @@ CONSTANCY = "tt.constancy"
 
 DEFAULT_THREADS_PER_WARP = 32
 
-Order: TypeAlias = Literal["row_major", "column_major"]
+MemoryOrder: TypeAlias = Literal["row_major", "column_major"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,7 +467,7 @@ class ModuleFacts:
         )
 
 
-def block_io(op: Operation) -> Order | None:
+def block_io(op: Operation) -> MemoryOrder | None:
     """Return in which order a matrix is in memory, where an operation says it.
 
     Raises:

@@ -1,4 +1,3 @@
-# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `xe` dialect: what one lane of an Intel Xe subgroup does with its matrix engine.
 
 Operands are vectors, not matrices: the share of one lane.
@@ -59,15 +58,7 @@ from coopc.dialects import simt
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
-from coopc.dialects.xe.plans import (
-    PLAN as PLAN,
-    REFUSAL as REFUSAL,
-    BlockLoadPlanAttr as BlockLoadPlanAttr,
-    BlockPrefetchPlanAttr as BlockPrefetchPlanAttr,
-    BlockStorePlanAttr as BlockStorePlanAttr,
-    PlanAttr as PlanAttr,
-    ShapeAttr as ShapeAttr,
-)
+from coopc.dialects.xe.plans import *
 from coopc.plan.block_message import BlockMode, BlockShape
 
 CHANNEL_BITS = 32
