@@ -7,6 +7,7 @@ multiplication, not which lane holds what: a kernel fixes that with the attribut
 
 from coopc.dialects.coopmatrix.arithmetic import *
 from coopc.dialects.coopmatrix.elements import *
+from coopc.dialects.coopmatrix.fill import *
 from coopc.dialects.coopmatrix.memory import *
 from coopc.dialects.coopmatrix.types import *
 from coopc.dialects.definitions import dialect_of

@@ -1,8 +1,8 @@
 """The types, attributes and traits of `coopmatrix`."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import auto
-from importlib import import_module
 from itertools import count
 from typing import TypeAlias, cast
 
@@ -42,7 +42,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import AttrParser, Parser
-from xdsl.pattern_rewriter import RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import (
     HasCanonicalizationPatternsTrait,
@@ -523,23 +523,44 @@ def spec_ids(module: ModuleOp) -> dict[str, int]:
 
 # Traits of `coopmatrix` operations: canonical forms, and names to be defined.
 
-PATTERNS = "coopc.dialects.coopmatrix.canonicalize"
-"""The module whose `PATTERNS` says which patterns an operation has.
+CanonicalForm: TypeAlias = SSAValue | Operation | Sequence[Operation] | None
+"""What an operation with one result is replaced by: a value that is there, or new
+operations, the last of which has the result; None where it stays."""
 
-It knows the operations, so they import it only when they are canonicalized."""
+
+class ToCanonicalForm(RewritePattern):
+    """Replaces an operation by its canonical form, if it has one."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        assert isinstance(op, CanonicalOp), op
+        match op.canonical_form():
+            case None:
+                pass
+            case SSAValue() as value:
+                rewriter.replace(op, (), (value,))
+            case new:
+                rewriter.replace(op, new)
 
 
 class Canonicalized(HasCanonicalizationPatternsTrait):
-    """The operation has canonical forms: see `canonicalize.PATTERNS`."""
-
-    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        table: dict[type[Operation], tuple[RewritePattern, ...]]
-        table = import_module(PATTERNS).PATTERNS
-        return table[op]
+    """The operation is a `CanonicalOp`."""
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        return ()
+        return (ToCanonicalForm(),)
+
+
+class CanonicalOp(IRDLOperation, ABC):
+    """An operation that `canonicalize` replaces where it knows a simpler one.
+
+    What is known holds whichever work-item owns which element.
+    """
+
+    traits = traits_def(Canonicalized())
+
+    @abstractmethod
+    def canonical_form(self) -> CanonicalForm:
+        """Return what computes the same; it changes nothing."""
 
 
 class NamesConstants(SymbolUserOpInterface):

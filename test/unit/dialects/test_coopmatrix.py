@@ -42,8 +42,8 @@ from coopc.dialects.coopmatrix import (
     Use,
     UseAttr,
 )
-from coopc.dialects.coopmatrix.canonicalize import PATTERNS
-from coopc.dialects.coopmatrix.types import Canonicalized, NamesConstants
+from coopc.dialects.coopmatrix.arithmetic import ALGEBRA, ElementwiseOp
+from coopc.dialects.coopmatrix.types import NamesConstants
 from coopc.dialects.traits import Collective
 from coopc.parsing import parse
 from coopc.source import Source
@@ -276,7 +276,7 @@ def test_traits(op: type[Operation]) -> None:
     assert op.has_trait(Collective) == (op not in own)
 
 
-def test_patterns_of_each_operation_that_has_some() -> None:
-    canonicalized = {op for op in coopmatrix.OPERATIONS if op.has_trait(Canonicalized)}
-    assert canonicalized == set(PATTERNS)
+def test_traits_of_elementwise_operations() -> None:
+    elementwise = {op for op in coopmatrix.OPERATIONS if issubclass(op, ElementwiseOp)}
+    assert elementwise == set(ALGEBRA)
     assert NamesConstants in {type(t) for t in coopmatrix.AddOp.traits}
