@@ -244,16 +244,6 @@ class ReadsUnlessVolatile(MemoryEffect):
         return {read, EffectInstance(MemoryEffectKind.WRITE)}
 
 
-def _memory_operands(
-    volatile: bool, nontemporal: bool, alignment: int | None
-) -> dict[str, Attribute | None]:
-    return {
-        "volatile": UnitAttr() if volatile else None,
-        "nontemporal": UnitAttr() if nontemporal else None,
-        "alignment": None if alignment is None else IntegerAttr(alignment, 64),
-    }
-
-
 @irdl_op_definition
 class LoadOp(PlainAccessOp):
     """Read a matrix from memory.
@@ -287,20 +277,11 @@ class LoadOp(PlainAccessOp):
         positions: Sequence[SSAValue],
         result: Attribute,
         layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        volatile: bool = False,
-        nontemporal: bool = False,
-        alignment: int | None = None,
-        visible: Scope | None = None,
+        **properties: Attribute,
     ) -> None:
         super().__init__(
             operands=[memory, positions],
-            properties={
-                "layout": LayoutAttr(layout),
-                "checked": checked,
-                "visible": None if visible is None else ScopeAttr(visible),
-                **_memory_operands(volatile, nontemporal, alignment),
-            },
+            properties={"layout": LayoutAttr(layout), **properties},
             result_types=[result],
         )
 
@@ -349,20 +330,11 @@ class StoreOp(PlainAccessOp):
         memory: SSAValue,
         positions: Sequence[SSAValue],
         layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        volatile: bool = False,
-        nontemporal: bool = False,
-        alignment: int | None = None,
-        available: Scope | None = None,
+        **properties: Attribute,
     ) -> None:
         super().__init__(
             operands=[value, memory, positions],
-            properties={
-                "layout": LayoutAttr(layout),
-                "checked": checked,
-                "available": None if available is None else ScopeAttr(available),
-                **_memory_operands(volatile, nontemporal, alignment),
-            },
+            properties={"layout": LayoutAttr(layout), **properties},
         )
 
     @property

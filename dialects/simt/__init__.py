@@ -156,36 +156,19 @@ class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_attr_definition
-class MemoryAttr(ParametrizedAttribute):
+class MemoryAttr(EnumAttribute[MemorySpace]):
     """A `MemorySpace`, as in `memref<16xf16, #simt.memory<workgroup>>`."""
 
     name = "simt.memory"
 
-    space: StringAttr
-
     @classmethod
-    def of(cls, space: MemorySpace) -> MemoryAttr:
-        return MemoryAttr(StringAttr(str(space)))
-
-    @property
-    def data(self) -> MemorySpace:
-        return MemorySpace(self.space.data)
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<workgroup>`."""
+    def parse_parameter(cls, parser: AttrParser) -> MemorySpace:
         with parser.in_angle_brackets():
-            return (StringAttr(str(parser.parse_str_enum(MemorySpace))),)
+            return super().parse_parameter(parser)
 
-    def print_parameters(self, printer: Printer) -> None:
+    def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string(self.space.data)
-
-    def verify(self) -> None:
-        if self.space.data not in list(MemorySpace):
-            raise VerifyException(
-                f"expected {', '.join(MemorySpace)}, got {self.space.data}"
-            )
+            super().print_parameter(printer)
 
 
 DEVICE_NAME = re.compile(r"[A-Za-z_][\w$.]*(-[A-Za-z_][\w$.]*)*", re.ASCII)
@@ -456,7 +439,7 @@ class BarrierOp(WaitingOp):
         memory: MemorySpace | None = None,
     ) -> None:
         super().__init__(scope)
-        self.memory = None if memory is None else MemoryAttr.of(memory)
+        self.memory = None if memory is None else MemoryAttr(memory)
 
     def verify_(self) -> None:
         if self.memory is not None and self.memory.data is MemorySpace.PRIVATE:

@@ -220,6 +220,26 @@ class BlockOp(SurfaceOp, ABC):
     block = prop_def(BlockAttr)
     cache = opt_prop_def(CacheAttr)
 
+    def __init__(
+        self,
+        base: SSAValue,
+        position: tuple[SSAValue, SSAValue],
+        surface: tuple[SSAValue, SSAValue, SSAValue],
+        block: BlockAttr,
+        cache: CacheAttr | None = None,
+        *,
+        stored: Sequence[SSAValue] | None = None,
+        loaded: Sequence[Attribute] | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[
+                *([] if stored is None else [stored]),
+                *(base, *position, *surface),
+            ],
+            properties={"block": block, "cache": cache},
+            result_types=[] if loaded is None else [loaded],
+        )
+
     def verify_(self) -> None:
         verify_cache(self.name, self.cache, self.CONTROLS)
 
@@ -253,21 +273,6 @@ class BlockLoad2DOp(BlockOp):
 
     assembly_format = _ACCESS + "attr-dict `:` type($base) `->` type($pieces)"
 
-    def __init__(
-        self,
-        base: SSAValue,
-        position: tuple[SSAValue, SSAValue],
-        surface: tuple[SSAValue, SSAValue, SSAValue],
-        block: BlockAttr,
-        pieces: Sequence[Attribute],
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[base, *position, *surface],
-            properties={"block": block, "cache": cache},
-            result_types=[pieces],
-        )
-
     def verify_(self) -> None:
         super().verify_()
         verify_pieces(self.block.data, self.pieces.types)
@@ -298,20 +303,6 @@ class BlockStore2DOp(BlockOp):
         "$pieces `into` " + _ACCESS + "attr-dict `:` type($pieces) `into` type($base)"
     )
 
-    def __init__(
-        self,
-        pieces: Sequence[SSAValue],
-        base: SSAValue,
-        position: tuple[SSAValue, SSAValue],
-        surface: tuple[SSAValue, SSAValue, SSAValue],
-        block: BlockAttr,
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[pieces, base, *position, *surface],
-            properties={"block": block, "cache": cache},
-        )
-
     def verify_(self) -> None:
         super().verify_()
         if self.block.data.mode is not BlockMode.PLAIN or self.block.data.count != 1:
@@ -339,19 +330,6 @@ class BlockPrefetch2DOp(BlockOp):
     traits = traits_def(Collective(), FillsCache())
 
     assembly_format = _ACCESS + "attr-dict `:` type($base)"
-
-    def __init__(
-        self,
-        base: SSAValue,
-        position: tuple[SSAValue, SSAValue],
-        surface: tuple[SSAValue, SSAValue, SSAValue],
-        block: BlockAttr,
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[base, *position, *surface],
-            properties={"block": block, "cache": cache},
-        )
 
     def verify_(self) -> None:
         super().verify_()
@@ -848,15 +826,6 @@ class PayloadLoadOp(PayloadAccessOp):
         "$payload `[` $dx `,` $dy `]` (`cache` $cache^)? attr-dict "
         "`:` type($payload) `->` type($pieces)"
     )
-
-    def __init__(
-        self,
-        payload: SSAValue,
-        offset: tuple[int, int],
-        pieces: Sequence[Attribute],
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(payload, offset, cache, [pieces])
 
     def verify_(self) -> None:
         super().verify_()

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IndexType,
     IntAttr,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
@@ -112,10 +113,16 @@ def memory_ops() -> list[coopmatrix.AccessOp]:
     m, i, j = value(MEMORY), value(INDEX), value(INDEX)
     rows = CheckedAttr(frozenset([coopmatrix.Axis.ROWS]))
     col_major = coopmatrix.Layout.COL_MAJOR
+    properties: dict[str, Attribute] = {
+        "checked": rows,
+        "volatile": UnitAttr(),
+        "nontemporal": UnitAttr(),
+        "alignment": IntegerAttr(16, 64),
+    }
     parsed = parse(new_context(everything()), Source(ACCESSES))
     return [
-        coopmatrix.LoadOp(m, [i, j], F, col_major, rows, True, True, 16),
-        coopmatrix.StoreOp(value(F), m, [i, j], col_major, rows, True, True, 16),
+        coopmatrix.LoadOp(m, [i, j], F, col_major, **properties),
+        coopmatrix.StoreOp(value(F), m, [i, j], col_major, **properties),
         *(op for op in parsed.ops if isinstance(op, coopmatrix.AccessOp)),
     ]
 
