@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import ConditionallySpeculatableInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryReadEffect, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.coopmatrix.types import (
@@ -47,10 +47,9 @@ class ReadsIfPointer(MemoryEffect):
     """A fill from a pointer reads memory; a fill from a value is pure."""
 
     @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        if isinstance(op, FillOp) and op.is_pointer:
-            return {EffectInstance(MemoryEffectKind.READ)}
-        return set()
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
+        reads = isinstance(op, FillOp) and op.is_pointer
+        return (MemoryReadEffect if reads else NoMemoryEffect).get_effects(op)
 
 
 @irdl_op_definition

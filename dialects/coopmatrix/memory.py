@@ -30,7 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
-    MemoryEffectKind,
+    MemoryReadEffect,
     MemoryWriteEffect,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -65,7 +65,9 @@ class AccessOp(IRDLOperation, ABC):
 
     @property
     def matrix(self) -> MatrixType:
-        raise NotImplementedError
+        """The type of the matrix, which is the first operand or else the result."""
+        first = self.operands[0].type
+        return first if isinstance(first, MatrixType) else matrix_type(self.results[0])
 
     @property
     def memory_type(self) -> MemRefType:
@@ -237,11 +239,9 @@ class ReadsUnlessVolatile(MemoryEffect):
     """A load reads; a volatile one also writes, so that it is never removed."""
 
     @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        read = EffectInstance(MemoryEffectKind.READ)
-        if isinstance(op, LoadOp) and op.volatile is None:
-            return {read}
-        return {read, EffectInstance(MemoryEffectKind.WRITE)}
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
+        is_plain = isinstance(op, LoadOp) and op.volatile is None
+        return (MemoryReadEffect if is_plain else ReadsAndWrites).get_effects(op)
 
 
 @irdl_op_definition
@@ -284,10 +284,6 @@ class LoadOp(PlainAccessOp):
             properties={"layout": LayoutAttr(layout), **properties},
             result_types=[result],
         )
-
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.result)
 
     def verify_(self) -> None:
         super().verify_()
@@ -336,10 +332,6 @@ class StoreOp(PlainAccessOp):
             operands=[value, memory, positions],
             properties={"layout": LayoutAttr(layout), **properties},
         )
-
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.value)
 
     def verify_(self) -> None:
         super().verify_()
@@ -446,10 +438,6 @@ class AtomicLoadOp(AtomicOp):
 
     assembly_format = _ATOMIC + "attr-dict `:` type($memory) `->` type($result)"
 
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.result)
-
     @classmethod
     def refused_orderings(cls) -> tuple[Ordering, ...]:
         """A read releases nothing."""
@@ -478,10 +466,6 @@ class AtomicStoreOp(AtomicOp):
         "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory)"
     )
 
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.value)
-
     @classmethod
     def refused_orderings(cls) -> tuple[Ordering, ...]:
         """A write acquires nothing."""
@@ -502,10 +486,6 @@ class AtomicUpdateOp(AtomicOp, ABC):
     result = result_def(MatrixType)
 
     traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
-
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.value)
 
     def verify_(self) -> None:
         super().verify_()

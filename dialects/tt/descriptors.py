@@ -22,6 +22,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.pointers import CachedOp, Clauses
 from coopc.dialects.tt.types import (
     CacheModifier,
@@ -296,7 +297,7 @@ class DescriptorReduceOp(IRDLOperation):
     src = operand_def(TensorType)
     indices = var_operand_def(eq(i32))
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(ReadsAndWrites())
     custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($kind) `,` $desc `[` $indices `]` `,` $src "

@@ -47,7 +47,6 @@ from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
-    MemoryEffectKind,
     MemoryReadEffect,
     MemoryWriteEffect,
     Pure,
@@ -55,6 +54,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
     CacheModifier,
     ElidedBlockPtr,
@@ -299,12 +299,10 @@ class LoadEffects(MemoryEffect):
     """A load reads; a volatile one stays where it is."""
 
     @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
         assert isinstance(op, LoadOp), op
-        effects = {EffectInstance(MemoryEffectKind.READ)}
-        if op.is_volatile.value.data:
-            effects.add(EffectInstance(MemoryEffectKind.WRITE))
-        return effects
+        is_volatile = bool(op.is_volatile.value.data)
+        return (ReadsAndWrites if is_volatile else MemoryReadEffect).get_effects(op)
 
 
 @irdl_op_definition
@@ -539,7 +537,7 @@ class AtomicRMWOp(IRDLOperation):
     mask = opt_operand_def()
     result = result_def()
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(ReadsAndWrites())
     custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($atomic_rmw_op) `,` custom<Keyword>($sem) `,` "
@@ -603,7 +601,7 @@ class AtomicCASOp(IRDLOperation):
     val = operand_def()
     result = result_def()
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(ReadsAndWrites())
     custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($sem) `,` custom<Keyword>($scope) `,` $ptr `,` "

@@ -414,19 +414,10 @@ def sizes(shape: Sequence[int]) -> str:
 NUM_WARPS = "ttg.num-warps"
 THREADS_PER_WARP = "ttg.threads-per-warp"
 NUM_CTAS = "ttg.num-ctas"
-TARGET = "ttg.target"
-SUPPORT_2D_BLOCK_IO = "ttig.support_2d_block_io"
-MIN_SUBGROUP_SIZE = "ttig.min_sg_size"
-BASE_ALIGNMENT = "ttig.2d_block_io_base_alignment"
 
 BLOCK_IO = "ttig.block_io"
 BLOCK_IO_STRIDE = "ttig.block_io_stride"
-ONE_MATRIX_PER_LOAD = "ttig.one_matrix_per_load"
-DESC_PADDING = "ttig.desc_padding"
 
-DIVISIBILITY = "tt.divisibility"
-CONTIGUITY = "tt.contiguity"
-CONSTANCY = "tt.constancy"
 
 DEFAULT_THREADS_PER_WARP = 32
 
