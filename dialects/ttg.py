@@ -55,6 +55,7 @@ from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
     Tensor,
     expect_element,
+    expect_permutation,
     expect_shape,
     has_encoding,
     is_tensor,
@@ -361,10 +362,7 @@ class MemDescTransOp(IRDLOperation):
     def verify_(self) -> None:
         src, result = memdesc(self.src), memdesc(self.result)
         order, shape = self.order.get_values(), src.shape
-        if sorted(order) != list(range(len(shape))):
-            raise VerifyException(
-                f"expected order to permute {len(shape)} dimensions, got {list(order)}"
-            )
+        expect_permutation(order, len(shape))
         wanted = tuple(shape[int(dim)] for dim in order)
         verify_view(result, wanted, src, f"{sizes(shape)} in the order {list(order)}")
 

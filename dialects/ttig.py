@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     TensorType,
     UnitAttr,
-    i1,
     i32,
     i64,
 )
@@ -70,7 +69,8 @@ from coopc.dialects.tt.types import (
     TritonEnum,
     block_io,
     expect_element,
-    expect_like,
+    expect_mask,
+    expect_type,
     is_tensor,
     mask_of,
     member,
@@ -236,11 +236,8 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
             ("other", self.other, loaded),
             ("the result", self.result, loaded),
         ):
-            if value is not None and value.type != wanted:
-                raise VerifyException(
-                    f"expected {name} to be {wanted}, as ptr points to, "
-                    f"got {value.type}"
-                )
+            if value is not None:
+                expect_type(name, value.type, wanted, "as ptr points to")
 
     @classmethod
     def parse(cls, parser: Parser) -> BlockLoad2DFromPtrOp:
@@ -367,10 +364,7 @@ class PrefetchOp(PointerOp):
         accessed = pointee_of(self.ptr.type)
         if accessed is None:
             raise VerifyException(f"expected ptr to be {ACCESSED}, got {self.ptr.type}")
-        if self.mask is not None:
-            if element_of(self.mask.type) != i1:
-                raise VerifyException(f"expected a mask of i1, got {self.mask.type}")
-            expect_like("mask", self.mask.type, "ptr", accessed)
+        expect_mask(self.mask, accessed)
 
 
 @irdl_op_definition

@@ -180,11 +180,6 @@ class CoordOp(IRDLOperation):
 
     assembly_format = "$matrix `[` $index `]` attr-dict `:` type($matrix)"
 
-    def __init__(self, matrix: SSAValue, index: SSAValue) -> None:
-        super().__init__(
-            operands=[matrix, index], result_types=[IndexType(), IndexType()]
-        )
-
 
 ELEMENTS_OF_LANES = (CoordOp, ExtractOp, InsertOp, LengthOp)
 """The operations on the elements that a work-item owns by a distribution."""

@@ -9,7 +9,6 @@ from coopc.dialects.tt.arithmetic import *
 from coopc.dialects.tt.descriptors import *
 from coopc.dialects.tt.functions import *
 from coopc.dialects.tt.pointers import *
-from coopc.dialects.tt.reductions import *
 from coopc.dialects.tt.shapes import *
 from coopc.dialects.tt.types import *
 

@@ -36,6 +36,7 @@ from coopc.dialects.tt.types import (
     TensorDescType,
     TritonEnum,
     block_io,
+    expect_base,
     expect_element,
     expect_rank,
     expect_shape,
@@ -111,13 +112,7 @@ class MakeTensorDescriptorOp(IRDLOperation):
                 f"expected {rank} sizes and strides, the rank of "
                 f"{sizes(self.type.shape)}, got {len(self.shape)}"
             )
-        base = self.base.type
-        assert isinstance(base, PtrType), base
-        if base.pointee != self.type.element:
-            raise VerifyException(
-                f"expected base to point to {self.type.element}, as the block has, "
-                f"got {base.pointee}"
-            )
+        expect_base(self.base, self.type.element)
 
 
 def descriptor_type(desc: SSAValue) -> TensorDescType:

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
-    i1,
     i32,
     i64,
 )
@@ -66,7 +65,11 @@ from coopc.dialects.tt.types import (
     PtrType,
     TritonEnum,
     block_io,
+    expect_base,
     expect_like,
+    expect_mask,
+    expect_permutation,
+    expect_type,
     is_pointer_like,
     is_tensor,
     mask_of,
@@ -256,6 +259,7 @@ def parse_pointee(parser: Parser, type: Attribute, pointee: Attribute) -> None:
 NO_CHECKS = DenseArrayBase.from_list(i32, [])
 FALSE = IntegerAttr.from_bool(False)
 ACCESSED = "a pointer or a tensor of pointers"
+POINTED = "as ptr points to"
 
 
 @irdl_op_definition
@@ -376,12 +380,9 @@ class LoadOp(CachedOp, PointerOp):
         loaded = verify_access(self.ptr.type, self.mask, self.boundary_check)
         if self.other is not None and self.mask is None:
             raise VerifyException("expected a mask, as there is an other, got none")
-        for name, value in (("other", self.other), ("the result", self.result)):
-            if value is not None and value.type != loaded:
-                raise VerifyException(
-                    f"expected {name} to be {loaded}, as ptr points to, "
-                    f"got {value.type}"
-                )
+        if self.other is not None:
+            expect_type("other", self.other.type, loaded, POINTED)
+        expect_type("the result", self.result.type, loaded, POINTED)
 
 
 @irdl_op_definition
@@ -417,11 +418,7 @@ class StoreOp(CachedOp, PointerOp):
     def verify_(self) -> None:
         block_io(self)
         stored = verify_access(self.ptr.type, self.mask, self.boundary_check)
-        if self.value.type != stored:
-            raise VerifyException(
-                f"expected value to be {stored}, as ptr points to, "
-                f"got {self.value.type}"
-            )
+        expect_type("value", self.value.type, stored, POINTED)
 
 
 def verify_access(
@@ -437,9 +434,7 @@ def verify_access(
             raise VerifyException(
                 "expected boundaryCheck, as ptr is a block pointer, got a mask"
             )
-        if element_of(mask.type) != i1:
-            raise VerifyException(f"expected a mask of i1, got {mask.type}")
-        expect_like("mask", mask.type, "ptr", ptr)
+        expect_mask(mask, accessed)
     dims, rank = checks.get_values(), len(shape_of(accessed))
     if dims and not is_block:
         raise VerifyException(
@@ -501,10 +496,7 @@ def verify_pointee(ptr: SSAValue, values: dict[str, SSAValue]) -> Attribute:
             f"expected pointers to elements to be updated, got {ptr.type}"
         )
     for name, value in values.items():
-        if value.type != pointee:
-            raise VerifyException(
-                f"expected {name} to be {pointee}, as ptr points to, got {value.type}"
-            )
+        expect_type(name, value.type, pointee, POINTED)
     return pointee
 
 
@@ -560,14 +552,8 @@ class AtomicRMWOp(IRDLOperation):
     def verify_(self) -> None:
         values = {"val": self.val, "the result": self.result}
         pointee = verify_pointee(self.ptr, values)
-        if self.mask is not None:
-            if element_of(self.mask.type) != i1:
-                raise VerifyException(f"expected i1 for a mask, got {self.mask.type}")
-            expect_like("mask", self.mask.type, "ptr", self.ptr.type)
-        self._verify_kind(element_of(pointee))
-
-    def _verify_kind(self, element: Attribute) -> None:
-        kind = self.kind
+        expect_mask(self.mask, pointee)
+        kind, element = self.kind, element_of(pointee)
         if kind is Update.EXCH:
             return
         wanted = AnyFloat if kind is Update.FADD else IntegerType
@@ -671,21 +657,8 @@ class MakeTensorPtrOp(IRDLOperation):
                 f"expected {rank} sizes, strides and offsets, the rank of "
                 f"{sizes(self.block.get_shape())}, got {len(self.shape)}"
             )
-        order = list(self.order.get_values())
-        if sorted(order) != list(range(rank)):
-            raise VerifyException(
-                f"expected order to permute {rank} dimensions, got {order}"
-            )
-        self.verify_base(self.block.element_type)
-
-    def verify_base(self, element: Attribute) -> None:
-        base = self.base.type
-        assert isinstance(base, PtrType), base
-        if base.pointee != element:
-            raise VerifyException(
-                f"expected base to point to {element}, as the block has, "
-                f"got {base.pointee}"
-            )
+        expect_permutation(self.order.get_values(), rank)
+        expect_base(self.base, self.block.element_type)
 
 
 @irdl_op_definition

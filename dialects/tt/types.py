@@ -24,7 +24,14 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Data,
+    Operation,
+    ParametrizedAttribute,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AttrConstraint,
     IRDLOperation,
@@ -736,6 +743,47 @@ def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> 
         raise VerifyException(
             f"expected {name} of shape {sizes(shape)}, {why}, "
             f"got {sizes(shape_of(type))}"
+        )
+
+
+def expect_type(name: str, type: Attribute, wanted: Attribute, why: str) -> None:
+    """Check the type of a value."""
+    if type != wanted:
+        raise VerifyException(f"expected {name} to be {wanted}, {why}, got {type}")
+
+
+def expect_mask(mask: SSAValue | None, like: Attribute) -> None:
+    """Check that a mask, if there is one, has a bit for each element accessed."""
+    if mask is None:
+        return
+    if element_of(mask.type) != i1:
+        raise VerifyException(f"expected a mask of i1, got {mask.type}")
+    expect_like("mask", mask.type, "ptr", like)
+
+
+def expect_base(base: SSAValue, element: Attribute) -> None:
+    """Check that a pointer points to the elements of a block."""
+    assert isinstance(base.type, PtrType), base
+    if (found := base.type.pointee) != element:
+        raise VerifyException(
+            f"expected base to point to {element}, as the block has, got {found}"
+        )
+
+
+def expect_permutation(order: Sequence[int], rank: int) -> None:
+    """Check that each dimension is listed once."""
+    if sorted(order) != list(range(rank)):
+        raise VerifyException(
+            f"expected order to permute {rank} dimensions, got {list(order)}"
+        )
+
+
+def expect_encodings(src: Tensor, result: Tensor, why: str) -> None:
+    """Check that both of two tensors have an encoding, or none."""
+    if has_encoding(src) != has_encoding(result):
+        raise VerifyException(
+            f"expected the result to have {'an' if has_encoding(src) else 'no'} "
+            f"encoding, {why}, got {spelled(result.encoding)}"
         )
 
 

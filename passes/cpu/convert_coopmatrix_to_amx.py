@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     ModuleOp,
+    UnitAttr,
     i8,
     i32,
 )
@@ -332,8 +333,9 @@ def _product(
     """Return the product of tiles that is part of one of matrices."""
     if matrix_type(op.a).element_bits == 16:
         return amx.TileMulFOp(*operands)
-    signs = (op.is_signed(Operand.A), op.is_signed(Operand.B))
-    return amx.TileMulIOp(*operands, not signs[0], not signs[1])
+    names = {Operand.A: "isZextLhs", Operand.B: "isZextRhs"}
+    flags = {name: UnitAttr() for x, name in names.items() if not op.is_signed(x)}
+    return amx.TileMulIOp(*operands, **flags)
 
 
 # Accesses to memory

@@ -109,6 +109,15 @@ coopmatrix.prefetch %m[%i, %j] col_major checked(rows) level = 2
 """
 
 
+def spec_constant(
+    name: str, value: int, id: int | None = None
+) -> coopmatrix.SpecConstantOp:
+    properties = {"sym_name": StringAttr(name), "value": IntegerAttr(value, 32)}
+    if id is not None:
+        properties["id"] = IntegerAttr(id, 32)
+    return coopmatrix.SpecConstantOp.build(properties=properties)
+
+
 def memory_ops() -> list[coopmatrix.AccessOp]:
     m, i, j = value(MEMORY), value(INDEX), value(INDEX)
     rows = CheckedAttr(frozenset([coopmatrix.Axis.ROWS]))
@@ -198,7 +207,7 @@ def test_elements_and_slices() -> None:
         slice,
         insert,
         coopmatrix.InsertOp(extract.result, m, i),
-        coopmatrix.CoordOp(m, i),
+        coopmatrix.CoordOp.build(operands=[m, i], result_types=[INDEX, INDEX]),
         coopmatrix.LengthOp(C),
     ):
         op.verify()
@@ -244,12 +253,12 @@ def test_names_are_looked_up_in_a_module_only() -> None:
     type = MatrixType.of("M", 8, f16, Use.A)
     length = coopmatrix.LengthOp(type)
     length.verify()
-    module = ModuleOp([coopmatrix.SpecConstantOp("N", 8), length])
+    module = ModuleOp([spec_constant("N", 8), length])
     with pytest.raises(
         VerifyException, match=r"expected a coopmatrix\.spec_constant @M"
     ):
         module.verify()
-    module.body.block.insert_op_before(coopmatrix.SpecConstantOp("M", 8), length)
+    module.body.block.insert_op_before(spec_constant("M", 8), length)
     module.verify()
 
 
@@ -257,10 +266,10 @@ def test_spec_ids() -> None:
     """Ids that are given are kept; the others are the least ones that are free."""
     module = ModuleOp(
         [
-            coopmatrix.SpecConstantOp("M", 8),
-            coopmatrix.SpecConstantOp("N", 8, id=0),
-            coopmatrix.SpecConstantOp("K", 8),
-            coopmatrix.SpecConstantOp("S", 3, id=7),
+            spec_constant("M", 8),
+            spec_constant("N", 8, 0),
+            spec_constant("K", 8),
+            spec_constant("S", 3, 7),
         ]
     )
     module.verify()
