@@ -85,7 +85,7 @@ Values: TypeAlias = Sequence[SSAValue]
 
 MAX_SLOTS = 16
 """Slots of a lane that a load through a payload returns: one vector."""
-CACHED = xe.CacheAttr.of(xe.CacheControl.CACHED, xe.CacheControl.CACHED)
+CACHED = xe.CacheAttr((xe.CacheControl.CACHED, xe.CacheControl.CACHED))
 
 
 @dataclass(frozen=True, slots=True)
