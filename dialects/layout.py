@@ -330,20 +330,4 @@ def rule_in(attr: Attribute) -> Rule | None:
     return value if isinstance(value, RULES) else None
 
 
-def attribute_of(rule: Rule) -> Attribute | None:
-    match rule:
-        case CoopmatrixFamily() | CoopmatrixLayout():
-            return CoopmatrixAttr(rule)
-        case RowSliceFamily() | RowSlices():
-            return RowSliceAttr(rule)
-        case DpasFamily():
-            return DpasAttr(rule)
-        case LinearLayout():
-            return LinearAttr(rule)
-        case StridedLayout():
-            return StridedAttr(rule)
-        case _:
-            return None
-
-
 Layout = dialect_of("layout", globals())

@@ -37,6 +37,7 @@ from xdsl.traits import Commutative, NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred
+from coopc.dialects.coopmatrix.elements import verify_element
 from coopc.dialects.coopmatrix.fill import (
     Algebra,
     FillOp,
@@ -390,12 +391,7 @@ class ScaleOp(ElementwiseOp):
         return super().canonical_form()
 
     def verify_(self) -> None:
-        expected: Attribute = self.matrix.element_type
-        if self.scalar.type != expected:
-            raise VerifyException(
-                f"expected a scalar of {expected}, the element type of the matrix, "
-                f"got {self.scalar.type}"
-            )
+        verify_element(self.scalar, self.matrix)
 
 
 # Operations of `coopmatrix` on the bits of each element, which is an integer.

@@ -315,12 +315,14 @@ class InsertRowSliceOp(IRDLOperation):
     def verify_(self) -> None:
         slice = verify_row_slice(self.value, matrix_type(self.matrix))
         verify_same_type(self.result, self.matrix)
-        expected = VectorType(i1, slice.get_shape())
-        if self.mask is not None and self.mask.type != expected:
-            raise VerifyException(
-                f"expected a mask of {expected}, a bit for each element, "
-                f"got {self.mask.type}"
-            )
+        verify_mask(self.mask, VectorType(i1, slice.get_shape()))
+
+
+def verify_mask(mask: SSAValue | None, expected: Attribute) -> None:
+    if mask is not None and mask.type != expected:
+        raise VerifyException(
+            f"expected a mask of {expected}, a bit for each element, got {mask.type}"
+        )
 
 
 def verify_row_slice(value: SSAValue, matrix: MatrixType) -> VectorType:

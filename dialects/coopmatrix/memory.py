@@ -3,6 +3,7 @@
 from abc import ABC
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I32,
@@ -35,6 +36,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.diagnostic import either
 from coopc.dialects.coopmatrix.types import (
     CHANNEL_BITS,
     CheckedAttr,
@@ -51,7 +53,7 @@ from coopc.dialects.coopmatrix.types import (
     unsupported_element,
 )
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
-from coopc.dialects.simt import bits_of
+from coopc.dialects.simt import bits_of, verify_positions
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
 
 
@@ -82,11 +84,7 @@ class AccessOp(IRDLOperation, ABC):
                 f"expected a memref of rank 2 or more, got {memory}: "
                 "its last two dimensions hold the matrix"
             )
-        if len(self.positions) != memory.get_num_dims():
-            raise VerifyException(
-                f"expected {memory.get_num_dims()} positions, one for each dimension "
-                f"of the memref, got {len(self.positions)}"
-            )
+        verify_positions(memory, len(self.positions))
         self.verify_pointee()
         if not isinstance(memory.layout, NoneAttr | StridedLayoutAttr):
             raise VerifyException(
@@ -394,6 +392,10 @@ class AtomicOp(AccessOp, ABC):
     """Who sees it as atomic; the device where it is absent."""
 
     irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
+
+    REFUSED: ClassVar[tuple[Ordering, ...]] = ()
+    """The orderings that such an access cannot have."""
 
     @property
     def atomic_scope(self) -> Scope:
@@ -401,22 +403,17 @@ class AtomicOp(AccessOp, ABC):
 
     def verify_(self) -> None:
         super().verify_()
-        if self.ordering.data in (refused := self.refused_orderings()):
-            *most, last = (each for each in Ordering if each not in refused)
+        if self.ordering.data in self.REFUSED:
+            others = either(each for each in Ordering if each not in self.REFUSED)
             raise VerifyException(
-                f"expected {', '.join(most)} or {last}, the orderings that "
-                f"{self.name} can have, got {self.ordering.data}"
+                f"expected {others}, the orderings that {self.name} can have, "
+                f"got {self.ordering.data}"
             )
         if self.matrix.element_bits < 8:
             raise VerifyException(
                 "expected elements of 8 bits or more, which atomics need, "
                 f"got {self.matrix.element_type}"
             )
-
-    @classmethod
-    def refused_orderings(cls) -> tuple[Ordering, ...]:
-        """Return the orderings that such an access cannot have."""
-        return ()
 
 
 @irdl_op_definition
@@ -434,14 +431,10 @@ class AtomicLoadOp(AtomicOp):
 
     result = result_def(MatrixType)
 
-    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
-
     assembly_format = _ATOMIC + "attr-dict `:` type($memory) `->` type($result)"
 
-    @classmethod
-    def refused_orderings(cls) -> tuple[Ordering, ...]:
-        """A read releases nothing."""
-        return Ordering.RELEASE, Ordering.ACQUIRE_RELEASE
+    REFUSED: ClassVar = (Ordering.RELEASE, Ordering.ACQUIRE_RELEASE)
+    """A read releases nothing."""
 
 
 @irdl_op_definition
@@ -460,16 +453,12 @@ class AtomicStoreOp(AtomicOp):
 
     value = operand_def(MatrixType)
 
-    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
-
     assembly_format = (
         "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory)"
     )
 
-    @classmethod
-    def refused_orderings(cls) -> tuple[Ordering, ...]:
-        """A write acquires nothing."""
-        return Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE
+    REFUSED: ClassVar = (Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE)
+    """A write acquires nothing."""
 
     def verify_(self) -> None:
         super().verify_()
@@ -485,7 +474,10 @@ class AtomicUpdateOp(AtomicOp, ABC):
     value = operand_def(MatrixType)
     result = result_def(MatrixType)
 
-    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
+    assembly_format = (
+        "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory) "
+        "`->` type($result)"
+    )
 
     def verify_(self) -> None:
         super().verify_()
@@ -494,12 +486,6 @@ class AtomicUpdateOp(AtomicOp, ABC):
                 f"expected a result of {self.value.type}, the type of the value, "
                 f"got {self.result.type}"
             )
-
-
-_UPDATE = (
-    "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory) "
-    "`->` type($result)"
-)
 
 
 @irdl_op_definition
@@ -517,13 +503,13 @@ class AtomicAddOp(AtomicUpdateOp):
 
     name = "coopmatrix.atomic_add"
 
-    assembly_format = _UPDATE
-
 
 class AtomicOrderOp(AtomicUpdateOp, ABC):
     """An update by the greater or the smaller: integers have a sign."""
 
     signed = opt_prop_def(UnitAttr)
+
+    assembly_format = f"(`signed` $signed^)? {AtomicUpdateOp.assembly_format}"
 
     def verify_(self) -> None:
         super().verify_()
@@ -532,13 +518,6 @@ class AtomicOrderOp(AtomicUpdateOp, ABC):
                 f"expected integers, which can be signed, got "
                 f"{self.matrix.element_type}"
             )
-
-
-_SIGNED_UPDATE = (
-    "(`signed` $signed^)? $value `,` "
-    + _ATOMIC
-    + "attr-dict `:` type($value) `,` type($memory) `->` type($result)"
-)
 
 
 @irdl_op_definition
@@ -556,8 +535,6 @@ class AtomicMaxOp(AtomicOrderOp):
 
     name = "coopmatrix.atomic_max"
 
-    assembly_format = _SIGNED_UPDATE
-
 
 @irdl_op_definition
 class AtomicMinOp(AtomicOrderOp):
@@ -573,5 +550,3 @@ class AtomicMinOp(AtomicOrderOp):
     """
 
     name = "coopmatrix.atomic_min"
-
-    assembly_format = _SIGNED_UPDATE

@@ -54,6 +54,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from coopc.diagnostic import either
 from coopc.dialects.narrow import is_integer
 
 
@@ -397,7 +398,7 @@ def unsupported_element(attr: Attribute) -> str | None:
     if attr.signedness.data != Signedness.SIGNLESS:
         return f"expected signless integers: operations have the sign, got {attr}"
     if attr.width.data not in ELEMENT_BITS:
-        return f"expected integers of {_either(ELEMENT_BITS)} bits, got {attr}"
+        return f"expected integers of {either(ELEMENT_BITS)} bits, got {attr}"
     return None
 
 
@@ -446,12 +447,6 @@ def _parse_scope(parser: AttrParser) -> ScopeAttr | SymbolRefAttr:
     if (name := parser.parse_optional_symbol_name()) is not None:
         return SymbolRefAttr(name)
     return ScopeAttr(parser.parse_str_enum(Scope))
-
-
-def _either(numbers: Sequence[int]) -> str:
-    """Return `4, 8 or 16`."""
-    *most, last = numbers
-    return f"{', '.join(map(str, most))} or {last}"
 
 
 # The operation of `coopmatrix` that names a number which is fixed late.

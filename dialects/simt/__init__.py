@@ -53,6 +53,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from coopc.diagnostic import either
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
@@ -764,13 +765,17 @@ class BlockWriteOp(IRDLOperation):
         verify_block(self.memory.type, len(self.positions), self.value.type)
 
 
+def verify_positions(memory: MemRefType, positions: int) -> None:
+    if positions != (rank := memory.get_num_dims()):
+        raise VerifyException(
+            f"expected {rank} positions, one for each dimension of the memref, "
+            f"got {positions}"
+        )
+
+
 def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
     assert is_memref(memory), memory
-    if positions != memory.get_num_dims():
-        raise VerifyException(
-            f"expected {memory.get_num_dims()} positions, one for each dimension of "
-            f"the memref, got {positions}"
-        )
+    verify_positions(memory, positions)
     strides = memory.get_strides()
     if not strides or strides[-1] != 1:
         raise VerifyException(
@@ -791,9 +796,8 @@ def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
     if is_vector(value) and (
         value.get_num_dims() != 1 or value.get_shape()[0] not in BLOCK_LENGTHS
     ):
-        *most, last = map(str, BLOCK_LENGTHS)
         raise VerifyException(
-            f"expected a vector of rank 1 with {', '.join(most)} or {last} components, "
+            f"expected a vector of rank 1 with {either(BLOCK_LENGTHS)} components, "
             f"got {value}"
         )
 
