@@ -33,6 +33,7 @@ from xdsl.irdl import (
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     CustomDirective,
+    OperandVariable,
     ParsingState,
     PrintingState,
     irdl_custom_directive,
@@ -57,6 +58,7 @@ from coopc.dialects.tt.pointers import (
     Clauses,
     PointerOp,
     parse_named,
+    parse_operands,
 )
 from coopc.dialects.tt.types import (
     WORKGROUP,
@@ -123,6 +125,26 @@ class LayoutInMemory(CustomDirective):
         print_layout(printer, op)
 
 
+@irdl_custom_directive
+class Surface(CustomDirective):
+    """`%base, %width, %height, %pitch`."""
+
+    base: OperandVariable
+    width: OperandVariable
+    height: OperandVariable
+    pitch: OperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        slots = (self.base, self.width, self.height, self.pitch)
+        operands = parse_operands(parser, [slot.name for slot in slots])
+        for slot, operand in zip(slots, operands, strict=True):
+            slot.set(state, operand)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_list(op.operands[:4], printer.print_ssa_value)
+
+
 @irdl_op_definition
 class BlockLoad2DOp(IRDLOperation):
     """Load a tensor from a matrix in memory by 2D block loads.
@@ -159,9 +181,9 @@ class BlockLoad2DOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
-    custom_directives = (LayoutInMemory,)
+    custom_directives = (LayoutInMemory, Surface)
     assembly_format = (
-        "$base `,` $width `,` $height `,` $pitch `[` $x `,` $y `]` "
+        "custom<Surface>($base, $width, $height, $pitch) `[` $x `,` $y `]` "
         "custom<LayoutInMemory>($memory_layout, $pad_nan) attr-dict "
         "`:` type($base) `->` type($result)"
     )
@@ -243,9 +265,7 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
     def parse(cls, parser: Parser) -> BlockLoad2DFromPtrOp:
         """Parse `%ptr, %pitch, %mask, %other {row_major} {..} : (..) -> T`."""
         position = parser.pos
-        operands = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
+        operands = parse_operands(parser, ("ptr", "pitch", "mask", "other"), least=2)
         layout = parse_layout(parser)
         properties, attributes = parse_named(parser, cls, clauses=False)
         parser.parse_punctuation(":")

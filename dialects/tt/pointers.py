@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, Self
 
@@ -41,7 +42,7 @@ from xdsl.irdl.declarative_assembly_format import (
     PrintingState,
     irdl_custom_directive,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
@@ -184,16 +185,7 @@ class PointerOp(IRDLOperation, ABC):
         names = [name for name, _ in definition.operands]
         least = sum(not isinstance(x, OptionalDef) for _, x in definition.operands)
         position = parser.pos
-        operands = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
-        if not least <= len(operands) <= len(names):
-            parser.raise_error(
-                f"expected {least} to {len(names)} operands, {', '.join(names)}, "
-                f"got {len(operands)}",
-                position,
-                parser.pos,
-            )
+        operands = parse_operands(parser, names, least)
         properties, attributes = parse_named(parser, cls, clauses=cls.HAS_CLAUSES)
         parser.parse_punctuation(":")
         type, pointee = parse_accessed(parser)
@@ -224,6 +216,29 @@ class PointerOp(IRDLOperation, ABC):
         printer.print_op_attributes(rest | self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.operands[0].type)
+
+
+def parse_operands(
+    parser: Parser, names: Sequence[str], least: int | None = None
+) -> Sequence[UnresolvedOperand]:
+    """Parse operands with commas between them, `least` or all of those that have names.
+
+    Raises:
+        ParseError: there are more or fewer.
+    """
+    position, most = parser.pos, len(names)
+    found = parser.parse_comma_separated_list(
+        parser.Delimiter.NONE, parser.parse_unresolved_operand
+    )
+    least = most if least is None else least
+    if not least <= len(found) <= most:
+        count = f"{least} to {most}" if least < most else f"{most}"
+        parser.raise_error(
+            f"expected {count} operands, {', '.join(names)}, got {len(found)}",
+            position,
+            parser.pos,
+        )
+    return found
 
 
 def parse_accessed(parser: Parser) -> tuple[Attribute, Attribute]:
