@@ -40,8 +40,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
+    MemoryAllocEffect,
     MemoryEffect,
-    MemoryEffectKind,
     MemoryFreeEffect,
     MemoryReadEffect,
     MemoryWriteEffect,
@@ -188,10 +188,8 @@ class AllocEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        effects = {EffectInstance(MemoryEffectKind.ALLOC)}
-        if op.operands:
-            effects.add(EffectInstance(MemoryEffectKind.WRITE))
-        return effects
+        allocated = MemoryAllocEffect.get_effects(op)
+        return {*allocated, *(MemoryWriteEffect.get_effects(op) if op.operands else ())}
 
 
 @irdl_op_definition

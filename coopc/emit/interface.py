@@ -224,7 +224,10 @@ def _equal_sizes(kernel: simt.Kernel) -> Iterator[Condition]:
 
 
 def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:
-    """Specialisation constants and their SpecIds: those given, then free ones."""
+    """Specialisation constants, in order, and their SpecIds.
+
+    Those without an id get the least ones that are free.
+    """
     ops = [op for op in module.ops if isinstance(op, coopmatrix.SpecConstantOp)]
     taken = {op.id.value.data for op in ops if op.id is not None}
     free = (number for number in range(len(ops) + len(taken)) if number not in taken)

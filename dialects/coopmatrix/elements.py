@@ -13,7 +13,7 @@ They may stand in divergent control flow: each work-item runs them by itself.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, VectorType, i1
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
@@ -503,10 +503,6 @@ class ApplyOp(CanonicalOp):
         only = body.first_op
         same = isinstance(only, YieldOp) and only.value is body.args[2]
         return self.value if same else None
-
-    @staticmethod
-    def new_block(matrix: MatrixType) -> Block:
-        return Block(arg_types=(IndexType(), IndexType(), matrix.element_type))
 
     @classmethod
     def parse(cls, parser: Parser) -> ApplyOp:

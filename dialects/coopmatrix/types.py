@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import auto
-from itertools import count
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -457,7 +456,8 @@ class SpecConstantOp(IRDLOperation):
     """A named number, fixed when a module is specialised, not when it is compiled.
 
     Matrix types name it where they would have a size or a scope.  `id` is the SpecId
-    by which a driver sets it: see `spec_ids` for those that are left out.
+    by which a driver sets it; constants without one get the least that are free, in the
+    order of definition.
 
     ```mlir
     coopmatrix.spec_constant @M = 16 : i32
@@ -500,20 +500,6 @@ class SpecConstantOp(IRDLOperation):
                     f"id {id} is already used by @{before.sym_name.data}"
                 )
             before = before.prev_op
-
-
-def spec_ids(module: ModuleOp) -> dict[str, int]:
-    """Return the SpecId of each constant of a module, by its name, in order.
-
-    Those without an id get the least ones that are free, in the order of definition.
-    """
-    constants = [op for op in module.ops if isinstance(op, SpecConstantOp)]
-    taken = {op.id.value.data for op in constants if op.id is not None}
-    free = (id for id in count() if id not in taken)
-    return {
-        op.sym_name.data: next(free) if op.id is None else op.id.value.data
-        for op in constants
-    }
 
 
 # Traits of `coopmatrix` operations: canonical forms, and names to be defined.

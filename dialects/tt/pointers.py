@@ -376,11 +376,7 @@ class LoadOp(CachedOp, PointerOp):
         if loaded is None:
             raise ValueError(f"expected {ACCESSED}, got {ptr.type}")
         super().__init__(
-            operands=[
-                ptr,
-                () if mask is None else (mask,),
-                () if other is None else (other,),
-            ],
+            operands=[ptr, mask, other],
             properties={"cache": cache.attribute, "evict": evict.attribute},
             result_types=[loaded],
         )
