@@ -60,6 +60,7 @@ from coopc.dialects.tt.types import (
     has_encoding,
     is_tensor,
     sizes,
+    tensor_of,
 )
 
 # Memory that the lanes of a work-group share: its layout, and buffers in it.
@@ -501,8 +502,7 @@ class ConvertLayoutOp(IRDLOperation, HasFolderInterface):
         return None
 
     def verify_(self) -> None:
-        src, result = self.src.type, self.result.type
-        assert is_tensor(src), src
+        src, result = tensor_of(self.src), self.result.type
         expect_shape("the result", result, src.get_shape(), "as src")
         expect_element("the result", result, src.element_type, "as src")
         if not has_encoding(src) or not has_encoding(result):

@@ -78,6 +78,7 @@ from coopc.dialects.tt.types import (
     member,
     pointee_of,
     sizes,
+    tensor_of,
 )
 
 # Operations of `ttig` that load by 2D blocks, as Intel's compiler lowers loads to.
@@ -294,9 +295,7 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
 
 def verify_loaded(result: SSAValue) -> None:
     """Check that a tensor has two dimensions or more."""
-    type = result.type
-    assert is_tensor(type), type
-    if len(shape := type.get_shape()) < 2:
+    if len(shape := tensor_of(result).get_shape()) < 2:
         raise VerifyException(
             f"expected a result of rank 2 or more, got {sizes(shape)}"
         )

@@ -66,11 +66,11 @@ from coopc.dialects.tt.types import (
     expect_like,
     expect_shape,
     has_encoding,
-    is_tensor,
     member,
     shape_of,
     sizes,
     spelled,
+    tensor_of,
 )
 from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import BlockedEncoding
@@ -591,11 +591,7 @@ class DotOp(IRDLOperation):
 
     @property
     def types(self) -> tuple[Tensor, Tensor, Tensor]:
-        a, b, c = self.a.type, self.b.type, self.c.type
-        assert is_tensor(a), a
-        assert is_tensor(b), b
-        assert is_tensor(c), c
-        return a, b, c
+        return tensor_of(self.a), tensor_of(self.b), tensor_of(self.c)
 
     def verify_(self) -> None:
         a, b, c = self.types

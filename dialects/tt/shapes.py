@@ -66,6 +66,7 @@ from coopc.dialects.tt.types import (
     reshaped,
     shape_of,
     sizes,
+    tensor_of,
     transposed,
     without,
 )
@@ -87,10 +88,7 @@ class ShapeOp(IRDLOperation, HasFolderInterface, ABC):
 
     @property
     def types(self) -> tuple[Tensor, Tensor]:
-        src, result = self.src.type, self.result.type
-        assert is_tensor(src), src
-        assert is_tensor(result), result
-        return src, result
+        return tensor_of(self.src), tensor_of(self.result)
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         return (self.src,) if self.is_identity() else None
@@ -507,8 +505,7 @@ class CombiningOp(IRDLOperation, ABC):
                 f"got {len(self.res)}"
             )
         for src, result in zip(self.srcs, self.res, strict=True):
-            assert is_tensor(src.type), src
-            self.verify_result(src.type, result.type)
+            self.verify_result(tensor_of(src), result.type)
         self.verify_region_()
 
     def verify_result(self, src: Tensor, result: Attribute) -> None:
@@ -726,8 +723,7 @@ class GatherOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        src, indices, result = self.src.type, self.indices.type, self.result.type
-        assert is_tensor(src), src
+        src, indices, result = tensor_of(self.src), self.indices.type, self.result.type
         expect_integers("indices", indices)
         expect_rank("indices", indices, len(src.get_shape()))
         axis = self.axis.value.data

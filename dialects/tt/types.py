@@ -352,6 +352,12 @@ def is_tensor(type: Attribute) -> TypeIs[Tensor]:
     return isinstance(type, TensorType)
 
 
+def tensor_of(value: SSAValue) -> Tensor:
+    """Return the type of a value that is a tensor."""
+    assert is_tensor(value.type), value
+    return value.type
+
+
 def is_pointer_like(type: Attribute) -> bool:
     return isinstance(element_of(type), PtrType)
 
