@@ -132,6 +132,16 @@ def indented(message: str) -> str:
     return "\n  ".join(message.rstrip().splitlines())
 
 
+def either(words: Iterable[object]) -> str:
+    """Return words as a phrase.
+
+    >>> either([4, 8, 16])
+    '4, 8 or 16'
+    """
+    *most, last = map(str, words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
 def near_match(name: str, known: Iterable[str], owner: str = "") -> str:
     """A question to append to "unknown ...": which known name is meant, if one is near.
 

@@ -21,7 +21,7 @@ from xdsl.utils.arg_spec import (
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa
 
-from coopc.diagnostic import CompileError, Diagnostic, Kind, near_match
+from coopc.diagnostic import CompileError, Diagnostic, Kind, either, near_match
 from coopc.source import Source
 
 _STRINGS = re.compile(r'"(?:\\.|[^"\\])*"')
@@ -127,8 +127,7 @@ def _is_one(values: ParameterListType, kind: Any) -> bool:
 
 def _words(kind: Any) -> str:
     if get_origin(kind) is Literal:
-        *most, last = map(str, get_args(kind))
-        return f"{', '.join(most)} or {last}" if most else last
+        return either(get_args(kind))
     if get_origin(kind) is tuple:
         return "numbers with commas between them"
     return KINDS[kind][0]

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coopc.device import DEVICES, Flavour, device
+from coopc.diagnostic import either
 from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
     SplitCoopmatrixPass,
 )
@@ -112,11 +113,8 @@ class CoopcXePass(Pipeline):
 
     def __post_init__(self) -> None:
         if self.device is not None and device(self.device).dpas is None:
-            *most, last = (each.name for each in DEVICES.values() if each.dpas)
-            raise ValueError(
-                f"expected a device with DPAS, {', '.join(most)} or {last}, "
-                f"got {self.device}"
-            )
+            known = either(each.name for each in DEVICES.values() if each.dpas)
+            raise ValueError(f"expected a device with DPAS, {known}, got {self.device}")
         if self.fallback and self.any is False:
             raise ValueError("expected fallback=true or any=false, its old name")
         self.steps()

@@ -307,6 +307,13 @@ class TileMulOp(IRDLOperation, ABC):
 
     traits = traits_def(Pure())
 
+    def __init__(
+        self, lhs: SSAValue, rhs: SSAValue, acc: SSAValue, **flags: Attribute
+    ) -> None:
+        super().__init__(
+            operands=[lhs, rhs, acc], properties=flags, result_types=[acc.type]
+        )
+
     @property
     def tiles(self) -> tuple[TileType, TileType, TileType]:
         return tile_type(self.lhs), tile_type(self.rhs), tile_type(self.acc)
@@ -355,9 +362,6 @@ class TileMulFOp(TileMulOp):
         "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)"
     )
 
-    def __init__(self, lhs: SSAValue, rhs: SSAValue, acc: SSAValue) -> None:
-        super().__init__(operands=[lhs, rhs, acc], result_types=[acc.type])
-
     def verify_(self) -> None:
         lhs, rhs, acc = (tile.element_type for tile in self.tiles)
         if (
@@ -401,23 +405,6 @@ class TileMulIOp(TileMulOp):
         "$lhs (`zext` $isZextLhs^)? `,` $rhs (`zext` $isZextRhs^)? `,` $acc attr-dict "
         "`:` type($lhs) `,` type($rhs) `,` type($acc)"
     )
-
-    def __init__(
-        self,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        acc: SSAValue,
-        is_zext_lhs: bool = False,
-        is_zext_rhs: bool = False,
-    ) -> None:
-        super().__init__(
-            operands=[lhs, rhs, acc],
-            properties={
-                "isZextLhs": UnitAttr() if is_zext_lhs else None,
-                "isZextRhs": UnitAttr() if is_zext_rhs else None,
-            },
-            result_types=[acc.type],
-        )
 
     def verify_(self) -> None:
         lhs, rhs, acc = (tile.element_type for tile in self.tiles)

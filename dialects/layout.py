@@ -163,8 +163,8 @@ def _parse_outs(parser: AttrParser) -> dict[str, int]:
 ValueT = TypeVar("ValueT")
 
 
-class RuleAttr(Data[ValueT], Generic[ValueT]):
-    """An attribute of the dialect; a subclass reads and writes what is in `<..>`."""
+class ValueAttr(Data[ValueT], Generic[ValueT]):
+    """An attribute around a frozen value, which a subclass reads from `<..>`."""
 
     bare: ClassVar[Family | None] = None
     """The value of the attribute without `<..>`, where that may be absent."""
@@ -202,7 +202,7 @@ class RuleAttr(Data[ValueT], Generic[ValueT]):
 
 
 @irdl_attr_definition
-class CoopmatrixAttr(RuleAttr[CoopmatrixFamily | CoopmatrixLayout]):
+class CoopmatrixAttr(ValueAttr[CoopmatrixFamily | CoopmatrixLayout]):
     """The coopmatrix layout: `#layout.coopmatrix`, for matrices of every type.
 
     `#layout.coopmatrix<32x2, lanes = 16, channels = 1, k1 = 2>` is that of one matrix;
@@ -228,7 +228,7 @@ class CoopmatrixAttr(RuleAttr[CoopmatrixFamily | CoopmatrixLayout]):
 
 
 @irdl_attr_definition
-class RowSliceAttr(RuleAttr[RowSliceFamily | RowSlices]):
+class RowSliceAttr(ValueAttr[RowSliceFamily | RowSlices]):
     """Row-major order over the lanes: `#layout.row_slice`, for matrices of every type.
 
     `#layout.row_slice<7x9, lanes = 16>` is that of one matrix.
@@ -250,7 +250,7 @@ class RowSliceAttr(RuleAttr[RowSliceFamily | RowSlices]):
 
 
 @irdl_attr_definition
-class DpasAttr(RuleAttr[DpasFamily]):
+class DpasAttr(ValueAttr[DpasFamily]):
     """Operands of DPAS, for matrices of every type: `#layout.dpas`.
 
     `#layout.dpas<repeat_count = 4, execution_size = 8>` says the rows of a and acc and
@@ -273,7 +273,7 @@ class DpasAttr(RuleAttr[DpasFamily]):
 
 
 @irdl_attr_definition
-class LinearAttr(RuleAttr[LinearLayout]):
+class LinearAttr(ValueAttr[LinearLayout]):
     """A linear layout: bases of each input, and the sizes of the outputs.
 
     `#layout.linear<(register = [[1, 1]], lane = [[0, 1]]) -> (dim0 = 2, dim1 = 2)>`
@@ -290,7 +290,7 @@ class LinearAttr(RuleAttr[LinearLayout]):
 
 
 @irdl_attr_definition
-class StridedAttr(RuleAttr[StridedLayout]):
+class StridedAttr(ValueAttr[StridedLayout]):
     """A strided layout: digits of each input, and the sizes of the outputs.
 
     `#layout.strided<(lane = [4 : [1, 0], 4 : [0, 1]]) -> (row = 4, col = 3)>`
@@ -328,22 +328,6 @@ def rule_in(attr: Attribute) -> Rule | None:
         return None
     value = cast("Data[object]", attr).data
     return value if isinstance(value, RULES) else None
-
-
-def attribute_of(rule: Rule) -> Attribute | None:
-    match rule:
-        case CoopmatrixFamily() | CoopmatrixLayout():
-            return CoopmatrixAttr(rule)
-        case RowSliceFamily() | RowSlices():
-            return RowSliceAttr(rule)
-        case DpasFamily():
-            return DpasAttr(rule)
-        case LinearLayout():
-            return LinearAttr(rule)
-        case StridedLayout():
-            return StridedAttr(rule)
-        case _:
-            return None
 
 
 Layout = dialect_of("layout", globals())

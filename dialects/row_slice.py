@@ -33,7 +33,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, matrix_type, verify_mask
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.narrow import is_vector
 
@@ -177,11 +177,7 @@ class InsertElementOp(IRDLOperation):
         type = self.value.type
         _verify_element(self.token, type)
         expected = VectorType(i1, type.get_shape()) if is_vector(type) else i1
-        if self.mask is not None and self.mask.type != expected:
-            raise VerifyException(
-                f"expected a mask of {expected}, a bit for each element, "
-                f"got {self.mask.type}"
-            )
+        verify_mask(self.mask, expected)
 
 
 @irdl_op_definition

@@ -149,31 +149,6 @@ def check_selection(op: Any) -> None:
         check_shape("cond", op.cond.type, op.result.type)
 
 
-def widen_casts() -> None:
-    for op, check in (
-        (arith.ExtSIOp, check_widening),
-        (arith.ExtUIOp, check_widening),
-        (arith.TruncIOp, check_narrowing),
-    ):
-        accept(op, input=INTEGERS, result=INTEGERS)
-        verify_with(op, check)
-    for op in (arith.FPToSIOp, arith.FPToUIOp):
-        accept(op, input=FLOATS, result=INTEGERS)
-        verify_with(op, check_cast)
-    for op in (arith.SIToFPOp, arith.UIToFPOp):
-        accept(op, input=INTEGERS, result=FLOATS)
-        verify_with(op, check_cast)
-    accept(arith.IndexCastOp, input=INDICES, result=INDICES)
-    verify_with(arith.IndexCastOp, check_index)
-
-
-def widen_comparisons() -> None:
-    for op in (arith.CmpiOp, arith.CmpfOp):
-        accept(op, result=BOOLEANS)
-        verify_with(op, check_comparison)
-        give_shape(op)
-
-
 def give_shape(op: type[IRDLOperation]) -> None:
     """Let the constructor of a comparison make a result of the operands' shape."""
     make: Callable[..., None] = op.__init__
@@ -185,13 +160,6 @@ def give_shape(op: type[IRDLOperation]) -> None:
         result._type = type
 
     setattr(op, "__init__", __init__)  # noqa: B010
-
-
-def widen_selection() -> None:
-    accept(arith.SelectOp, cond=BOOLEANS)
-    verify_with(arith.SelectOp, check_selection)
-    setattr(arith.SelectOp, "parse", classmethod(parse_select))  # noqa: B010
-    setattr(arith.SelectOp, "print", print_select)  # noqa: B010
 
 
 def parse_select(cls: type[arith.SelectOp], parser: Parser) -> arith.SelectOp:
@@ -241,9 +209,29 @@ def compare_patterns(cls: object) -> tuple[RewritePattern, ...]:
     return (CompareScalarWithItself(),)
 
 
-widen_casts()
-widen_comparisons()
-widen_selection()
+for op, check in (
+    (arith.ExtSIOp, check_widening),
+    (arith.ExtUIOp, check_widening),
+    (arith.TruncIOp, check_narrowing),
+):
+    accept(op, input=INTEGERS, result=INTEGERS)
+    verify_with(op, check)
+for op in (arith.FPToSIOp, arith.FPToUIOp):
+    accept(op, input=FLOATS, result=INTEGERS)
+    verify_with(op, check_cast)
+for op in (arith.SIToFPOp, arith.UIToFPOp):
+    accept(op, input=INTEGERS, result=FLOATS)
+    verify_with(op, check_cast)
+accept(arith.IndexCastOp, input=INDICES, result=INDICES)
+verify_with(arith.IndexCastOp, check_index)
+for op in (arith.CmpiOp, arith.CmpfOp):
+    accept(op, result=BOOLEANS)
+    verify_with(op, check_comparison)
+    give_shape(op)
+accept(arith.SelectOp, cond=BOOLEANS)
+verify_with(arith.SelectOp, check_selection)
+setattr(arith.SelectOp, "parse", classmethod(parse_select))  # noqa: B010
+setattr(arith.SelectOp, "print", print_select)  # noqa: B010
 setattr(  # noqa: B010
     arith.CmpiHasCanonicalizationPatterns,
     "get_canonicalization_patterns",

@@ -1,4 +1,3 @@
-# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `ttg` dialect: Triton's encodings of tensors, and shared memory."""
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
+    MemoryAllocEffect,
     MemoryEffect,
-    MemoryEffectKind,
     MemoryFreeEffect,
     MemoryReadEffect,
     MemoryWriteEffect,
@@ -51,22 +50,17 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.definitions import dialect_of
-from coopc.dialects.encodings import (
-    BlockedEncodingAttr as BlockedEncodingAttr,
-    DotOperandEncodingAttr as DotOperandEncodingAttr,
-    LinearEncodingAttr as LinearEncodingAttr,
-    SliceEncodingAttr as SliceEncodingAttr,
-    SwizzledShared as SwizzledShared,
-    SwizzledSharedAttr as SwizzledSharedAttr,
-)
+from coopc.dialects.encodings import *
 from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
     Tensor,
     expect_element,
+    expect_permutation,
     expect_shape,
     has_encoding,
     is_tensor,
     sizes,
+    tensor_of,
 )
 
 # Memory that the lanes of a work-group share: its layout, and buffers in it.
@@ -195,10 +189,8 @@ class AllocEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        effects = {EffectInstance(MemoryEffectKind.ALLOC)}
-        if op.operands:
-            effects.add(EffectInstance(MemoryEffectKind.WRITE))
-        return effects
+        allocated = MemoryAllocEffect.get_effects(op)
+        return {*allocated, *(MemoryWriteEffect.get_effects(op) if op.operands else ())}
 
 
 @irdl_op_definition
@@ -369,10 +361,7 @@ class MemDescTransOp(IRDLOperation):
     def verify_(self) -> None:
         src, result = memdesc(self.src), memdesc(self.result)
         order, shape = self.order.get_values(), src.shape
-        if sorted(order) != list(range(len(shape))):
-            raise VerifyException(
-                f"expected order to permute {len(shape)} dimensions, got {list(order)}"
-            )
+        expect_permutation(order, len(shape))
         wanted = tuple(shape[int(dim)] for dim in order)
         verify_view(result, wanted, src, f"{sizes(shape)} in the order {list(order)}")
 
@@ -513,8 +502,7 @@ class ConvertLayoutOp(IRDLOperation, HasFolderInterface):
         return None
 
     def verify_(self) -> None:
-        src, result = self.src.type, self.result.type
-        assert is_tensor(src), src
+        src, result = tensor_of(self.src), self.result.type
         expect_shape("the result", result, src.get_shape(), "as src")
         expect_element("the result", result, src.element_type, "as src")
         if not has_encoding(src) or not has_encoding(result):

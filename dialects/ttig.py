@@ -1,4 +1,3 @@
-# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `ttig` dialect: what Intel's compiler adds to Triton GPU IR."""
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     TensorType,
     UnitAttr,
-    i1,
     i32,
     i64,
 )
@@ -35,6 +33,7 @@ from xdsl.irdl import (
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     CustomDirective,
+    OperandVariable,
     ParsingState,
     PrintingState,
     irdl_custom_directive,
@@ -46,11 +45,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred
 from coopc.dialects.definitions import dialect_of
-from coopc.dialects.encodings import (
-    DpasEncodingAttr as DpasEncodingAttr,
-    Subgroup2DBlockEncodingAttr as Subgroup2DBlockEncodingAttr,
-    WarpEncodingAttr as WarpEncodingAttr,
-)
+from coopc.dialects.encodings import *
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.traits import FillsCache, ReadsAndWrites
 from coopc.dialects.tt.descriptors import (
@@ -63,6 +58,7 @@ from coopc.dialects.tt.pointers import (
     Clauses,
     PointerOp,
     parse_named,
+    parse_operands,
 )
 from coopc.dialects.tt.types import (
     WORKGROUP,
@@ -75,14 +71,15 @@ from coopc.dialects.tt.types import (
     TritonEnum,
     block_io,
     expect_element,
-    expect_like,
+    expect_mask,
+    expect_type,
     is_tensor,
     mask_of,
     member,
     pointee_of,
     sizes,
+    tensor_of,
 )
-
 
 # Operations of `ttig` that load by 2D blocks, as Intel's compiler lowers loads to.
 
@@ -129,6 +126,26 @@ class LayoutInMemory(CustomDirective):
         print_layout(printer, op)
 
 
+@irdl_custom_directive
+class Surface(CustomDirective):
+    """`%base, %width, %height, %pitch`."""
+
+    base: OperandVariable
+    width: OperandVariable
+    height: OperandVariable
+    pitch: OperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        slots = (self.base, self.width, self.height, self.pitch)
+        operands = parse_operands(parser, [slot.name for slot in slots])
+        for slot, operand in zip(slots, operands, strict=True):
+            slot.set(state, operand)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_list(op.operands[:4], printer.print_ssa_value)
+
+
 @irdl_op_definition
 class BlockLoad2DOp(IRDLOperation):
     """Load a tensor from a matrix in memory by 2D block loads.
@@ -165,9 +182,9 @@ class BlockLoad2DOp(IRDLOperation):
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
-    custom_directives = (LayoutInMemory,)
+    custom_directives = (LayoutInMemory, Surface)
     assembly_format = (
-        "$base `,` $width `,` $height `,` $pitch `[` $x `,` $y `]` "
+        "custom<Surface>($base, $width, $height, $pitch) `[` $x `,` $y `]` "
         "custom<LayoutInMemory>($memory_layout, $pad_nan) attr-dict "
         "`:` type($base) `->` type($result)"
     )
@@ -242,19 +259,14 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
             ("other", self.other, loaded),
             ("the result", self.result, loaded),
         ):
-            if value is not None and value.type != wanted:
-                raise VerifyException(
-                    f"expected {name} to be {wanted}, as ptr points to, "
-                    f"got {value.type}"
-                )
+            if value is not None:
+                expect_type(name, value.type, wanted, "as ptr points to")
 
     @classmethod
     def parse(cls, parser: Parser) -> BlockLoad2DFromPtrOp:
         """Parse `%ptr, %pitch, %mask, %other {row_major} {..} : (..) -> T`."""
         position = parser.pos
-        operands = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
+        operands = parse_operands(parser, ("ptr", "pitch", "mask", "other"), least=2)
         layout = parse_layout(parser)
         properties, attributes = parse_named(parser, cls, clauses=False)
         parser.parse_punctuation(":")
@@ -283,9 +295,7 @@ class BlockLoad2DFromPtrOp(IRDLOperation):
 
 def verify_loaded(result: SSAValue) -> None:
     """Check that a tensor has two dimensions or more."""
-    type = result.type
-    assert is_tensor(type), type
-    if len(shape := type.get_shape()) < 2:
+    if len(shape := tensor_of(result).get_shape()) < 2:
         raise VerifyException(
             f"expected a result of rank 2 or more, got {sizes(shape)}"
         )
@@ -373,10 +383,7 @@ class PrefetchOp(PointerOp):
         accessed = pointee_of(self.ptr.type)
         if accessed is None:
             raise VerifyException(f"expected ptr to be {ACCESSED}, got {self.ptr.type}")
-        if self.mask is not None:
-            if element_of(self.mask.type) != i1:
-                raise VerifyException(f"expected a mask of i1, got {self.mask.type}")
-            expect_like("mask", self.mask.type, "ptr", accessed)
+        expect_mask(self.mask, accessed)
 
 
 @irdl_op_definition

@@ -224,7 +224,10 @@ def _equal_sizes(kernel: simt.Kernel) -> Iterator[Condition]:
 
 
 def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:
-    """Specialisation constants and their SpecIds: those given, then free ones."""
+    """Specialisation constants, in order, and their SpecIds.
+
+    Those without an id get the least ones that are free.
+    """
     ops = [op for op in module.ops if isinstance(op, coopmatrix.SpecConstantOp)]
     taken = {op.id.value.data for op in ops if op.id is not None}
     free = (number for number in range(len(ops) + len(taken)) if number not in taken)
@@ -246,7 +249,7 @@ def _argument(name: str, type: Attribute) -> Argument:
         raise Refusal(f"expected {name} to have strides, got layout {layout}")
     if type.memory_space not in (
         NoneAttr(),
-        simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
+        simt.MemoryAttr(simt.MemorySpace.GLOBAL),
     ):
         raise Refusal(
             f"expected {name} to be in global memory, got {type.memory_space}: "
@@ -331,7 +334,7 @@ def _work_group_memory(kernel: FuncOp, module: ModuleOp, facts: Facts) -> int:
 def _allocated_bytes(op: memref.AllocaOp, facts: Facts) -> int:
     """Size of the work-group memory that an operation allocates, in bytes."""
     type = memref_type(op.memref)
-    if type.memory_space != simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP):
+    if type.memory_space != simt.MemoryAttr(simt.MemorySpace.WORKGROUP):
         return 0
     element, width = type.element_type, 1
     if is_vector(element):

@@ -249,9 +249,9 @@ STORE_PAIRS: tuple[Pair, ...] = (
 
 def resolved(cache: xe.CacheAttr | None, open_level: CacheControl) -> Pair | None:
     """What is asked of L1 and L3; None where nothing is."""
-    if cache is None or cache.levels == (_DEFAULT, _DEFAULT):
+    if cache is None or cache.data == (_DEFAULT, _DEFAULT):
         return None
-    l1, l3 = (open_level if level is _DEFAULT else level for level in cache.levels)
+    l1, l3 = (open_level if level is _DEFAULT else level for level in cache.data)
     return l1, l3
 
 

@@ -293,7 +293,7 @@ SOURCES: dict[str, Variation] = {
 def source(op: Operation) -> Variation:
     """The least variation of the results of `op`."""
     if isinstance(op, memref.AllocaOp):
-        workgroup = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+        workgroup = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
         shared = op.memref.type.memory_space == workgroup
         return Variation.NONE if shared else Variation.LANES
     return SOURCES.get(op.name, Variation.NONE)

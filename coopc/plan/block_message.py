@@ -53,7 +53,7 @@ slots none goes through memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -64,6 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coopc.device import BlockIO, BlockKind, BlockShapes, Device
+from coopc.diagnostic import either
 from coopc.plan.refusal import Reason, Refusal
 
 CHANNEL_BITS = 32
@@ -307,9 +308,9 @@ def _unknown_shape(
     same = [x for x in entries if x.width == shape.width]
     if not entries:
         widths = sorted({x.element_bits for x in table[kind]})
-        has = f"elements of {_any_of(widths)} bits"
+        has = f"elements of {either(widths)} bits"
     elif not same:
-        has = f"rows of {_any_of([x.width for x in entries])} elements"
+        has = f"rows of {either([x.width for x in entries])} elements"
     else:
         has = "; or ".join(_counts(x) for x in same)
     return f"expected {has}, as {name} can {_VERBS[kind]}, got {shape}"
@@ -319,18 +320,12 @@ def _counts(entry: BlockShapes) -> str:
     """Return which blocks of a width there are."""
     many = [count for count in entry.counts if count > 1]
     if entry.heights_if_many is None or not many:
-        counts = "1 block" if not many else f"{_any_of(entry.counts)} blocks"
-        return f"{counts} of {_any_of(entry.heights)} rows"
+        counts = "1 block" if not many else f"{either(entry.counts)} blocks"
+        return f"{counts} of {either(entry.heights)} rows"
     return (
-        f"1 block of {_any_of(entry.heights)} rows; or {_any_of(many)} of "
-        f"{_any_of(entry.heights_if_many)} rows"
+        f"1 block of {either(entry.heights)} rows; or {either(many)} of "
+        f"{either(entry.heights_if_many)} rows"
     )
-
-
-def _any_of(numbers: Sequence[int]) -> str:
-    """Return numbers as a phrase."""
-    *most, last = map(str, numbers)
-    return f"{', '.join(most)} or {last}" if most else last
 
 
 # Surfaces: what memory must be like for messages to be right.  What a kernel knows when

@@ -1,22 +1,19 @@
-"""Operations of `coopmatrix` that compute: fills, arithmetic, conversions, products."""
+"""Operations of `coopmatrix` that compute: arithmetic, conversions, products.
+
+What is known of numbers is known of matrices of one number, and is a canonical form.
+Nothing is folded that would lose a NaN, an infinity or the sign of a zero: a float
+times 0 stays.
+"""
 
 from abc import ABC
-from collections.abc import Set as AbstractSet
-from math import isfinite, isnan
-from typing import ClassVar, TypeAlias
+from collections.abc import Mapping
+from fractions import Fraction
+from operator import add, mul, neg, sub
+from typing import ClassVar
 
-from typing_extensions import TypeIs
-from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr
 from xdsl.interfaces import ConditionallySpeculatableInterface
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
@@ -36,19 +33,25 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    Commutative,
-    EffectInstance,
-    MemoryEffect,
-    MemoryEffectKind,
-    NoMemoryEffect,
-    Pure,
-)
+from xdsl.traits import Commutative, NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred
+from coopc.dialects.coopmatrix.elements import verify_element
+from coopc.dialects.coopmatrix.fill import (
+    Algebra,
+    FillOp,
+    Number,
+    bitcast,
+    constant,
+    converted,
+    fill_constant,
+    fill_with,
+    is_integers,
+)
 from coopc.dialects.coopmatrix.types import (
-    Canonicalized,
+    CanonicalForm,
+    CanonicalOp,
     FloatElement,
     MatrixType,
     NamesConstants,
@@ -58,196 +61,58 @@ from coopc.dialects.coopmatrix.types import (
     matrix_type,
     may_be_equal,
     scope_text,
-    unsupported_element,
 )
-from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.narrow import is_integer
 from coopc.dialects.traits import Collective
 from coopc.rounding import FORMATS, wrap
 
-OPAQUE_POINTERS = ("llvm.ptr", "ptr_xdsl.ptr")
-"""Pointers that do not say what they point to, by the names of their types."""
-
-
-class ReadsIfPointer(MemoryEffect):
-    """A fill from a pointer reads memory; a fill from a value is pure."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        if isinstance(op, FillOp) and op.is_pointer:
-            return {EffectInstance(MemoryEffectKind.READ)}
-        return set()
-
-
-@irdl_op_definition
-class FillOp(IRDLOperation, ConditionallySpeculatableInterface):
-    """A matrix of which every element is one value.
-
-    | value  | what                                                               |
-    |--------|--------------------------------------------------------------------|
-    | value  | a number, or a pointer to one: a memref of rank 0, or an opaque one |
-    | result | M x N                                                              |
-
-    A pointer is read once; an opaque one points to an element of the matrix's type.
-    Every work-item of the matrix's scope gives the same value.  A number of another
-    type is converted, as the operation of `arith` does it:
-
-    | from    | to       | by         | is                                        |
-    |---------|----------|------------|-------------------------------------------|
-    | index   | any      | index_cast | an i64, and then as from i64              |
-    | integer | wider    | extsi      | the same signed number                    |
-    | integer | narrower | trunci     | the low bits                              |
-    | integer | float    | sitofp     | rounded to nearest, ties to even          |
-    | float   | wider    | extf       | the same number                           |
-    | float   | narrower | truncf     | rounded to nearest, ties to even          |
-    | float   | integer  | fptosi     | rounded towards 0; undefined where that   |
-    |         |          |            | does not fit                              |
-
-    f16 and bf16 are converted into each other by way of f32, which holds both.
-
-    ```mlir
-    %zero = arith.constant 0.0 : f32
-    %c = coopmatrix.fill %zero : f32 -> !coopmatrix.matrix<8x16xf32, acc>
-    %p = "test.op"() : () -> memref<i32>
-    %d = coopmatrix.fill %p : memref<i32> -> !coopmatrix.matrix<7x9xi32, none>
-    ```
-    """
-
-    name = "coopmatrix.fill"
-
-    value = operand_def()
-    result = result_def(MatrixType)
-
-    traits = traits_def(
-        Collective(), ReadsIfPointer(), NamesConstants(), Canonicalized()
-    )
-
-    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
-
-    def __init__(self, value: SSAValue, result: Attribute) -> None:
-        super().__init__(operands=[value], result_types=[result])
-
-    @property
-    def is_pointer(self) -> bool:
-        """Whether the value is to be read from memory."""
-        type = self.value.type
-        return isinstance(type, MemRefType) or type.name in OPAQUE_POINTERS
-
-    def is_speculatable(self) -> bool:
-        return not self.is_pointer
-
-    def verify_(self) -> None:
-        type = self.value.type
-        if is_memref(type):
-            if type.get_num_dims() != 0:
-                raise VerifyException(
-                    "expected a memref of rank 0, a pointer to the one value, "
-                    f"got {type}"
-                )
-            type = type.get_element_type()
-        elif type.name in OPAQUE_POINTERS:
-            return
-        if not isinstance(type, IndexType) and unsupported_element(type) is not None:
-            raise VerifyException(
-                "expected an index or a number of a type that matrices hold, or a "
-                f"pointer to one, got {self.value.type}"
-            )
-
-
-# Numbers that are known when a matrix program is compiled, and their conversion.
-#
-# Everything is exact, or rounds once as the operation does; None stands for what is not
-# known or undefined.
-
-Number: TypeAlias = FloatAttr | IntegerAttr
-
-INDEX_BITS = 64
-"""An index is converted as an integer of this width, in bits."""
-
-
-def is_number(attr: Attribute) -> TypeIs[Number]:
-    return isinstance(attr, FloatAttr | IntegerAttr)
-
-
-def constant(value: SSAValue) -> Number | None:
-    """Return the number that `arith.constant` gives `value`; None for another value."""
-    if isinstance(op := value.owner, ConstantOp) and is_number(op.value):
-        return op.value
-    return None
-
-
-def fill_constant(matrix: SSAValue) -> Number | None:
-    """Return the number that every element of a matrix is, where that is known.
-
-    It is of the matrix's element type.
-    """
-    if not isinstance(fill := matrix.owner, FillOp) or fill.is_pointer:
-        return None
-    if (number := constant(fill.value)) is None:
-        return None
-    return converted(number, matrix_type(matrix).element_type)
-
-
-def converted(number: Number, type: Attribute, signed: bool = True) -> Number | None:
-    """Return `number` as a `fill` or a `convert` makes it a `type`.
-
-    Args:
-        number: An integer, an index or a float.
-        type: An element type.
-        signed: Whether integers are signed, those of the number or else of `type`.
-    """
-    source: Attribute = number.type
-    value = number.value.data
-    if isinstance(value, int):
-        bits = source.width.data if is_integer(source) else INDEX_BITS
-        value = wrap(value, bits, signed)
-    if isinstance(type, FloatElement):
-        return FloatAttr(FORMATS[type.name].round(value), type)
-    if not is_integer(type):
-        return None
-    bits = type.width.data
-    if isinstance(value, float):
-        if not isfinite(value) or wrap(int(value), bits, signed) != int(value):
-            return None
-        value = int(value)
-    return IntegerAttr(wrap(value, bits, signed=True), type)
-
-
-def bitcast(number: Number, type: Attribute) -> Number | None:
-    """Return the number whose bits as a `type` are those of `number`; None for NaN."""
-    if isinstance(number, FloatAttr):
-        if isnan(number.value.data):
-            return None
-        pattern = int.from_bytes(number.type.pack((number.value.data,)), "little")
-    else:
-        pattern = number.value.data
-    if is_integer(type):
-        return IntegerAttr(wrap(pattern, type.width.data, signed=True), type)
-    if not isinstance(type, AnyFloat):
-        return None
-    size_bytes = type.compile_time_size
-    pattern = wrap(pattern, 8 * size_bytes, signed=False)
-    value = type.unpack(pattern.to_bytes(size_bytes, "little"), 1)[0]
-    return None if isnan(value) else FloatAttr(value, type)
-
-
-# Operations of `coopmatrix` on each element: arithmetic, logic and scaling.
+# Operations on each element: arithmetic, logic and scaling.
 #
 # Operands and result have one type.  None of them depends on which work-item holds
 # which element.  Integers are signless; where the sign matters, the operation is
-# `signed`
-# or not.
+# `signed` or not.
 
 
-class ElementwiseOp(IRDLOperation, ABC):
+class ElementwiseOp(CanonicalOp, ConditionallySpeculatableInterface, ABC):
     """An operation on each element; operands and result have one type."""
 
     T: ClassVar = VarConstraint("T", base(MatrixType))
 
     result = result_def(T)
 
+    traits = traits_def(Collective(), NoMemoryEffect(), NamesConstants())
+
     @property
     def matrix(self) -> MatrixType:
         return matrix_type(self.result)
+
+    def is_speculatable(self) -> bool:
+        return True
+
+    def canonical_form(self) -> CanonicalForm:
+        """Return what constants become, if that is exact."""
+        numbers = [_number(operand) for operand in self.operands]
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(numbers):
+            return None
+        row, element_type = ALGEBRA[type(self)], self.matrix.element_type
+        if isinstance(element_type, FloatElement):
+            floats = [float(number.value.data) for number in known]
+            result = row.float_result(floats, element_type.name)
+            found = None if result is None else FloatAttr(result, element_type)
+        else:
+            signed = "signed" in self.properties or isinstance(self, AbsOp)
+            bits = self.matrix.element_bits
+            integers = [wrap(int(number.value.data), bits, signed) for number in known]
+            whole = row.integer_result(integers, bits)
+            found = None if whole is None else self.integer(whole)
+        return None if found is None else fill_with(found, self.result.type)
+
+    def integer(self, value: int) -> IntegerAttr:
+        """Return an element of the result that an integer wraps around to."""
+        type: Attribute = self.matrix.element_type
+        assert is_integer(type), type
+        return IntegerAttr(wrap(value, type.width.data, signed=True), type)
 
     def verify_integers(self) -> None:
         if not is_integer(found := self.matrix.element_type):
@@ -257,42 +122,63 @@ class ElementwiseOp(IRDLOperation, ABC):
             )
 
 
+def _number(operand: SSAValue) -> Number | None:
+    """Return the number that a scalar, or each element of a matrix, is known to be."""
+    is_matrix = isinstance(operand.type, MatrixType)
+    return fill_constant(operand) if is_matrix else constant(operand)
+
+
 class BinaryOp(ElementwiseOp, ABC):
     """An operation on the elements of two matrices."""
 
     lhs = operand_def(ElementwiseOp.T)
     rhs = operand_def(ElementwiseOp.T)
 
-    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
-
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue) -> None:
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
 
+    def canonical_form(self) -> CanonicalForm:
+        """Return what two constants, or a neutral or absorbing one, become.
 
-class SignedBinaryOp(ElementwiseOp, ConditionallySpeculatableInterface, ABC):
+        A constant goes to the right where the operands may be exchanged.
+        """
+        if (folded := super().canonical_form()) is not None:
+            return folded
+        row, right = ALGEBRA[type(self)], fill_constant(self.rhs)
+        if right is None and fill_constant(self.lhs) is not None:
+            return type(self)(self.rhs, self.lhs) if row.commutes else None
+        if row.is_neutral(right):
+            return self.lhs
+        if row.absorbing is not None and is_integers(self.rhs, row.absorbing):
+            return self.rhs
+        if self.lhs is self.rhs:
+            return self.of_one_matrix()
+        return None
+
+    def of_one_matrix(self) -> CanonicalForm:
+        """Return what the operation makes of one matrix, given twice.
+
+        Of floats, `x - x` stays: an infinity less itself is NaN.
+        """
+        if isinstance(self, AndOp | OrOp | MinOp | MaxOp):
+            return self.lhs
+        if isinstance(self, SubOp | XorOp) and is_integer(self.matrix.element_type):
+            return fill_with(self.integer(0), self.result.type)
+        return None
+
+
+class SignedBinaryOp(BinaryOp, ABC):
     """An operation on the elements of two matrices, whose integers have a sign."""
 
-    lhs = operand_def(ElementwiseOp.T)
-    rhs = operand_def(ElementwiseOp.T)
     signed = opt_prop_def(UnitAttr)
-
-    traits = traits_def(
-        Collective(), NoMemoryEffect(), NamesConstants(), Canonicalized()
-    )
 
     assembly_format = "(`signed` $signed^)? $lhs `,` $rhs attr-dict `:` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, signed: bool = False) -> None:
-        super().__init__(
-            operands=[lhs, rhs],
-            properties={"signed": UnitAttr() if signed else None},
-            result_types=[lhs.type],
-        )
-
-    def is_speculatable(self) -> bool:
-        return True
+        super().__init__(lhs, rhs)
+        self.signed = UnitAttr() if signed else None
 
     def verify_(self) -> None:
         if self.signed is not None:
@@ -306,8 +192,6 @@ class DivisionOp(SignedBinaryOp, ABC):
     """
 
     def is_speculatable(self) -> bool:
-        pass
-
         if not is_integer(type := self.matrix.element_type):
             return True
         divisor = fill_constant(self.rhs)
@@ -321,12 +205,22 @@ class UnaryOp(ElementwiseOp, ABC):
 
     value = operand_def(ElementwiseOp.T)
 
-    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
-
     assembly_format = "$value attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue) -> None:
         super().__init__(operands=[value], result_types=[value.type])
+
+    def canonical_form(self) -> CanonicalForm:
+        """Return what a constant becomes, or what a second change of sign undoes.
+
+        `-(-x)` and `~~x` are x; `abs(-x)` and `abs(abs(x))` are `abs(x)`.
+        """
+        inner = self.value.owner
+        if isinstance(self, NegOp | NotOp) and isinstance(inner, type(self)):
+            return inner.value
+        if isinstance(self, AbsOp) and isinstance(inner, NegOp | AbsOp):
+            return AbsOp(inner.value)
+        return super().canonical_form()
 
 
 @irdl_op_definition
@@ -406,6 +300,12 @@ class RemOp(DivisionOp):
 
     name = "coopmatrix.rem"
 
+    def canonical_form(self) -> CanonicalForm:
+        """Return what constants become; of integers, x rem 1 is 0."""
+        if is_integers(self.rhs, 1):
+            return fill_with(self.integer(0), self.result.type)
+        return super().canonical_form()
+
 
 @irdl_op_definition
 class MinOp(SignedBinaryOp):
@@ -476,20 +376,22 @@ class ScaleOp(ElementwiseOp):
     value = operand_def(ElementwiseOp.T)
     scalar = operand_def()
 
-    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
-
     assembly_format = "$value `,` $scalar attr-dict `:` type($result) `,` type($scalar)"
 
     def __init__(self, value: SSAValue, scalar: SSAValue) -> None:
         super().__init__(operands=[value, scalar], result_types=[value.type])
 
+    def canonical_form(self) -> CanonicalForm:
+        """Return the matrix scaled by 1; integers scaled by 0 are 0."""
+        row, number = ALGEBRA[ScaleOp], constant(self.scalar)
+        if row.is_neutral(number):
+            return self.value
+        if isinstance(number, IntegerAttr) and number.value.data == row.absorbing:
+            return FillOp(self.scalar, self.result.type)
+        return super().canonical_form()
+
     def verify_(self) -> None:
-        expected: Attribute = self.matrix.element_type
-        if self.scalar.type != expected:
-            raise VerifyException(
-                f"expected a scalar of {expected}, the element type of the matrix, "
-                f"got {self.scalar.type}"
-            )
+        verify_element(self.scalar, self.matrix)
 
 
 # Operations of `coopmatrix` on the bits of each element, which is an integer.
@@ -597,11 +499,48 @@ class NotOp(UnaryOp):
         self.verify_integers()
 
 
+def _quotient(x: int, y: int) -> int:
+    """Return x / y rounded towards 0."""
+    return int(Fraction(x, y))
+
+
+def _remainder(x: int, y: int) -> int:
+    return x - _quotient(x, y) * y
+
+
+def _divides(x: int, y: int, bits: int) -> bool:
+    return y != 0 and (x, y) != (-(1 << bits - 1), -1)
+
+
+def _shifts(x: int, y: int, bits: int) -> bool:
+    return 0 <= y < bits
+
+
+ALGEBRA: Mapping[type[ElementwiseOp], Algebra] = {
+    AddOp: Algebra(int.__add__, add, 0, -0.0, commutes=True),
+    SubOp: Algebra(int.__sub__, sub, 0, 0.0),
+    MulOp: Algebra(int.__mul__, mul, 1, 1.0, absorbing=0, commutes=True),
+    ScaleOp: Algebra(int.__mul__, mul, 1, 1.0, absorbing=0),
+    DivOp: Algebra(_quotient, None, 1, 1.0, defined=_divides),
+    RemOp: Algebra(_remainder, defined=_divides),
+    MinOp: Algebra(min),
+    MaxOp: Algebra(max),
+    AndOp: Algebra(int.__and__, neutral=-1, absorbing=0, commutes=True),
+    OrOp: Algebra(int.__or__, neutral=0, absorbing=-1, commutes=True),
+    XorOp: Algebra(int.__xor__, neutral=0, commutes=True),
+    ShlOp: Algebra(int.__lshift__, neutral=0, defined=_shifts),
+    ShrOp: Algebra(int.__rshift__, neutral=0, defined=_shifts),
+    NegOp: Algebra(int.__neg__, neg),
+    AbsOp: Algebra(int.__abs__, abs),
+    NotOp: Algebra(int.__invert__),
+}
+
+
 # Operations of `coopmatrix` that give each element, or a matrix, another type.
 
 
 @irdl_op_definition
-class ConvertOp(IRDLOperation):
+class ConvertOp(CanonicalOp):
     """Convert the elements of a matrix, its use, or both.
 
     | value  | shape                                                           |
@@ -628,7 +567,7 @@ class ConvertOp(IRDLOperation):
     result = result_def(MatrixType)
     signed = opt_prop_def(UnitAttr)
 
-    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
+    traits = traits_def(Collective(), Pure(), NamesConstants())
 
     assembly_format = (
         "(`signed` $signed^)? $value attr-dict `:` type($value) `->` type($result)"
@@ -642,6 +581,43 @@ class ConvertOp(IRDLOperation):
             properties={"signed": UnitAttr() if signed else None},
             result_types=[result],
         )
+
+    def canonical_form(self) -> CanonicalForm:
+        """Return the value, one conversion for two, or a fill of the result's type.
+
+        f16 -> f32 -> f16 is nothing, and f16 -> f32 -> bf16 rounds once; but f32 ->
+        f16 -> f32 rounds, and stays.
+        """
+        if self.value.type == self.result.type:
+            return self.value
+        match self.value.owner:
+            case ConvertOp() as inner:
+                signed = combined_sign(inner, self)
+                if signed is not None:
+                    return ConvertOp(inner.value, self.result.type, signed)
+            case FillOp(is_pointer=False) as fill:
+                return self._of_fill(fill)
+            case _:
+                pass
+        return None
+
+    def _of_fill(self, fill: FillOp) -> CanonicalForm:
+        """Return a fill of the result's type.
+
+        A fill takes integers as signed, so an unsigned conversion of a value that is
+        not known stays, unless it only drops bits.
+        """
+        value = matrix_type(self.value).element_type
+        result = matrix_type(self.result).element_type
+        signed = self.signed is not None
+        if value == result:
+            return FillOp(fill.value, self.result.type)
+        if (number := fill_constant(self.value)) is not None:
+            number = converted(number, result, signed)
+            return None if number is None else fill_with(number, self.result.type)
+        if fill.value.type == value and (signed or drops_bits(value, result)):
+            return FillOp(fill.value, self.result.type)
+        return None
 
     def verify_(self) -> None:
         verify_same_shape(self.result, self.value)
@@ -657,7 +633,7 @@ class ConvertOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BitcastOp(IRDLOperation):
+class BitcastOp(CanonicalOp):
     """Take the bits of each element as another type of the same width.
 
     ```mlir
@@ -672,12 +648,27 @@ class BitcastOp(IRDLOperation):
     value = operand_def(MatrixType)
     result = result_def(MatrixType)
 
-    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
+    traits = traits_def(Collective(), Pure(), NamesConstants())
 
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
 
     def __init__(self, value: SSAValue, result: Attribute) -> None:
         super().__init__(operands=[value], result_types=[result])
+
+    def canonical_form(self) -> CanonicalForm:
+        """Return the value, one change of type for two, or the bits of a constant.
+
+        NaN stays, whose bits may be any.
+        """
+        type = self.result.type
+        if self.value.type == type:
+            return self.value
+        if isinstance(inner := self.value.owner, BitcastOp):
+            return BitcastOp(inner.value, type)
+        number = fill_constant(self.value)
+        if number is not None:
+            number = bitcast(number, matrix_type(self.result).element_type)
+        return None if number is None else fill_with(number, type)
 
     def verify_(self) -> None:
         verify_same_shape(self.result, self.value)
@@ -692,6 +683,62 @@ class BitcastOp(IRDLOperation):
                 f"expected elements of {value.element_bits} bits, as the value has, "
                 f"got {result.element_type}"
             )
+
+
+def drops_bits(value: Attribute, result: Attribute) -> bool:
+    """Whether a conversion between two types does not depend on a sign."""
+    if isinstance(value, FloatElement):
+        return isinstance(result, FloatElement)
+    if not is_integer(value) or not is_integer(result):
+        return False
+    return result.width.data <= value.width.data
+
+
+def combined_sign(first: ConvertOp, second: ConvertOp) -> bool | None:
+    """Return whether the one conversion that does both is signed; None if none does."""
+    start = matrix_type(first.value).element_type
+    middle = matrix_type(first.result).element_type
+    end = matrix_type(second.result).element_type
+    first_signed, second_signed = first.signed is not None, second.signed is not None
+    if start == middle:
+        return second_signed
+    if middle == end:
+        return first_signed
+    if not is_integer(start):
+        return second_signed if is_wider(middle, start) else None
+    if not is_integer(middle):
+        return first_signed if holds(middle, start.width.data, first_signed) else None
+    if middle.width.data < start.width.data:
+        # Bits are lost: only the low ones may be asked for.
+        narrow = is_integer(end) and end.width.data <= middle.width.data
+        return False if narrow else None
+    if is_integer(end) and end.width.data <= middle.width.data:
+        return first_signed
+    if not first_signed:
+        # The extended number is not negative: its sign does not matter any more.
+        return False
+    return True if second_signed else None
+
+
+def is_wider(one: Attribute, other: Attribute) -> bool:
+    """Whether float type `one` has every number of float type `other`."""
+    if not isinstance(one, FloatElement) or not isinstance(other, FloatElement):
+        return False
+    x, y = FORMATS[one.name], FORMATS[other.name]
+    return (
+        x.fraction_bits >= y.fraction_bits
+        and x.max_exponent >= y.max_exponent
+        and x.min_exponent <= y.min_exponent
+    )
+
+
+def holds(type: Attribute, bits: int, signed: bool) -> bool:
+    """Whether a float type has every integer of `bits` bits."""
+    if not isinstance(type, FloatElement):
+        return False
+    format = FORMATS[type.name]
+    # The least signed integer is a power of two.
+    return bits - signed <= format.fraction_bits + 1 and bits <= format.max_exponent
 
 
 def verify_same_shape(result: SSAValue, value: SSAValue) -> None:
@@ -753,7 +800,7 @@ class ProductTypes(CustomDirective):
 
 
 @irdl_op_definition
-class MulAddOp(IRDLOperation):
+class MulAddOp(CanonicalOp):
     """Multiply two matrices and add a third: `result = a * b + c`.
 
     | value  | shape | use |
@@ -791,7 +838,7 @@ class MulAddOp(IRDLOperation):
     signed = opt_prop_def(SignedAttr)
     saturating = opt_prop_def(UnitAttr)
 
-    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
+    traits = traits_def(Collective(), Pure(), NamesConstants())
     custom_directives = (ProductTypes,)
 
     assembly_format = (
@@ -817,6 +864,19 @@ class MulAddOp(IRDLOperation):
 
     def is_signed(self, operand: Operand) -> bool:
         return self.signed is not None and operand in self.signed.data
+
+    def canonical_form(self) -> CanonicalForm:
+        """Return c, where a or b holds the integer 0.
+
+        Not for floats: 0 times NaN is NaN, and c + 0 is not c where c is -0.  Not where
+        c would be converted: where it has another type, or saturates by another sign.
+        """
+        if self.c.type != self.result.type:
+            return None
+        same_sign = self.is_signed(Operand.C) == self.is_signed(Operand.RESULT)
+        if self.saturating is not None and not same_sign:
+            return None
+        return self.c if is_integers(self.a, 0) or is_integers(self.b, 0) else None
 
     @property
     def matrices(self) -> dict[Operand, MatrixType]:

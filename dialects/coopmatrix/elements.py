@@ -12,8 +12,8 @@ They may stand in divergent control flow: each work-item runs them by itself.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, UnitAttr, VectorType, i1
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, VectorType, i1
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
@@ -40,10 +40,12 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.constraints import Inferred, OfType
+from coopc.dialects.coopmatrix.fill import FillOp, fill_constant, fill_with
 from coopc.dialects.coopmatrix.types import (
     Axis,
     AxisAttr,
-    Canonicalized,
+    CanonicalForm,
+    CanonicalOp,
     MatrixType,
     NamesConstants,
     Reduction,
@@ -56,6 +58,7 @@ from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective
 from coopc.layout.distribution import Distribution
 from coopc.layout.family import MatrixSpec, distribution
+from coopc.rounding import wrap
 
 _MATRIX = VarConstraint("M", OfType(MatrixType))
 _SAME = Inferred("M", lambda matrix: matrix)
@@ -87,7 +90,7 @@ class LengthOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ExtractOp(IRDLOperation):
+class ExtractOp(CanonicalOp):
     """The element in one slot of the work-item; 0 where the slot holds none.
 
     ```mlir
@@ -102,7 +105,7 @@ class ExtractOp(IRDLOperation):
     index = operand_def(IndexType())
     result = result_def(_ELEMENT)
 
-    traits = traits_def(NoMemoryEffect(), NamesConstants(), Canonicalized())
+    traits = traits_def(NoMemoryEffect(), NamesConstants())
 
     assembly_format = "$matrix `[` $index `]` attr-dict `:` type($matrix)"
 
@@ -111,6 +114,17 @@ class ExtractOp(IRDLOperation):
             operands=[matrix, index],
             result_types=[matrix_type(matrix).element_type],
         )
+
+    def canonical_form(self) -> CanonicalForm:
+        """Return the value that was just inserted in the slot.
+
+        The one fold on slots: it is allowed although a slot that holds no element drops
+        what is inserted.
+        """
+        insert = self.matrix.owner
+        if isinstance(insert, InsertOp) and insert.index is self.index:
+            return insert.value
+        return None
 
     def verify_(self) -> None:
         verify_element(self.result, matrix_type(self.matrix))
@@ -166,10 +180,9 @@ class CoordOp(IRDLOperation):
 
     assembly_format = "$matrix `[` $index `]` attr-dict `:` type($matrix)"
 
-    def __init__(self, matrix: SSAValue, index: SSAValue) -> None:
-        super().__init__(
-            operands=[matrix, index], result_types=[IndexType(), IndexType()]
-        )
+
+ELEMENTS_OF_LANES = (CoordOp, ExtractOp, InsertOp, LengthOp)
+"""The operations on the elements that a work-item owns by a distribution."""
 
 
 def verify_element(value: SSAValue, matrix: MatrixType) -> None:
@@ -302,12 +315,14 @@ class InsertRowSliceOp(IRDLOperation):
     def verify_(self) -> None:
         slice = verify_row_slice(self.value, matrix_type(self.matrix))
         verify_same_type(self.result, self.matrix)
-        expected = VectorType(i1, slice.get_shape())
-        if self.mask is not None and self.mask.type != expected:
-            raise VerifyException(
-                f"expected a mask of {expected}, a bit for each element, "
-                f"got {self.mask.type}"
-            )
+        verify_mask(self.mask, VectorType(i1, slice.get_shape()))
+
+
+def verify_mask(mask: SSAValue | None, expected: Attribute) -> None:
+    if mask is not None and mask.type != expected:
+        raise VerifyException(
+            f"expected a mask of {expected}, a bit for each element, got {mask.type}"
+        )
 
 
 def verify_row_slice(value: SSAValue, matrix: MatrixType) -> VectorType:
@@ -330,7 +345,7 @@ def verify_row_slice(value: SSAValue, matrix: MatrixType) -> VectorType:
 
 
 @irdl_op_definition
-class ReduceOp(IRDLOperation):
+class ReduceOp(CanonicalOp):
     """Reduce each row, or each column, of a matrix to one element.
 
     | axis | result | element (i, 0) or (0, j)    |
@@ -360,7 +375,7 @@ class ReduceOp(IRDLOperation):
     axis = prop_def(AxisAttr)
     signed = opt_prop_def(UnitAttr)
 
-    traits = traits_def(Collective(), Pure(), NamesConstants(), Canonicalized())
+    traits = traits_def(Collective(), Pure(), NamesConstants())
 
     assembly_format = (
         "$kind $axis (`signed` $signed^)? $value attr-dict "
@@ -379,6 +394,28 @@ class ReduceOp(IRDLOperation):
             },
             result_types=[reduced(matrix_type(value), axis)],
         )
+
+    def canonical_form(self) -> CanonicalForm:
+        """Return a matrix of one row or column, or a fill.
+
+        The maximum or minimum of one value is the value, and the sum of integers is
+        known.  Sums of floats stay: their order is open, so how often they round is
+        too.
+        """
+        if self.value.type == self.result.type:
+            return self.value
+        fill, number = self.value.owner, fill_constant(self.value)
+        if not isinstance(fill, FillOp) or fill.is_pointer:
+            return None
+        if self.kind.data != Reduction.ADD:
+            return FillOp(fill.value, self.result.type)
+        count = matrix_type(self.value).sizes[self.axis.data == Axis.ROWS]
+        if not isinstance(number, IntegerAttr) or not isinstance(count, int):
+            return None
+        element_type: Attribute = number.type
+        assert is_integer(element_type), element_type
+        total = wrap(count * number.value.data, element_type.width.data, True)
+        return fill_with(IntegerAttr(total, element_type), self.result.type)
 
     def verify_(self) -> None:
         value = matrix_type(self.value)
@@ -421,7 +458,7 @@ class YieldOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ApplyOp(IRDLOperation):
+class ApplyOp(CanonicalOp):
     """Compute each element anew from its row, its column and its value.
 
     | value  | what                                                      |
@@ -455,15 +492,17 @@ class ApplyOp(IRDLOperation):
         RecursiveMemoryEffect(),
         RecursivelySpeculatable(),
         NamesConstants(),
-        Canonicalized(),
     )
 
     def __init__(self, value: SSAValue, body: Region) -> None:
         super().__init__(operands=[value], regions=[body], result_types=[value.type])
 
-    @staticmethod
-    def new_block(matrix: MatrixType) -> Block:
-        return Block(arg_types=(IndexType(), IndexType(), matrix.element_type))
+    def canonical_form(self) -> CanonicalForm:
+        """Return the matrix, where each element is yielded as it is."""
+        body = self.body.block
+        only = body.first_op
+        same = isinstance(only, YieldOp) and only.value is body.args[2]
+        return self.value if same else None
 
     @classmethod
     def parse(cls, parser: Parser) -> ApplyOp:

@@ -3,6 +3,7 @@
 from abc import ABC
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I32,
@@ -30,11 +31,12 @@ from xdsl.irdl import (
 from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
-    MemoryEffectKind,
+    MemoryReadEffect,
     MemoryWriteEffect,
 )
 from xdsl.utils.exceptions import VerifyException
 
+from coopc.diagnostic import either
 from coopc.dialects.coopmatrix.types import (
     CHANNEL_BITS,
     CheckedAttr,
@@ -51,7 +53,7 @@ from coopc.dialects.coopmatrix.types import (
     unsupported_element,
 )
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
-from coopc.dialects.simt import bits_of
+from coopc.dialects.simt import bits_of, verify_positions
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
 
 
@@ -65,7 +67,9 @@ class AccessOp(IRDLOperation, ABC):
 
     @property
     def matrix(self) -> MatrixType:
-        raise NotImplementedError
+        """The type of the matrix, which is the first operand or else the result."""
+        first = self.operands[0].type
+        return first if isinstance(first, MatrixType) else matrix_type(self.results[0])
 
     @property
     def memory_type(self) -> MemRefType:
@@ -80,11 +84,7 @@ class AccessOp(IRDLOperation, ABC):
                 f"expected a memref of rank 2 or more, got {memory}: "
                 "its last two dimensions hold the matrix"
             )
-        if len(self.positions) != memory.get_num_dims():
-            raise VerifyException(
-                f"expected {memory.get_num_dims()} positions, one for each dimension "
-                f"of the memref, got {len(self.positions)}"
-            )
+        verify_positions(memory, len(self.positions))
         self.verify_pointee()
         if not isinstance(memory.layout, NoneAttr | StridedLayoutAttr):
             raise VerifyException(
@@ -237,21 +237,9 @@ class ReadsUnlessVolatile(MemoryEffect):
     """A load reads; a volatile one also writes, so that it is never removed."""
 
     @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        read = EffectInstance(MemoryEffectKind.READ)
-        if isinstance(op, LoadOp) and op.volatile is None:
-            return {read}
-        return {read, EffectInstance(MemoryEffectKind.WRITE)}
-
-
-def _memory_operands(
-    volatile: bool, nontemporal: bool, alignment: int | None
-) -> dict[str, Attribute | None]:
-    return {
-        "volatile": UnitAttr() if volatile else None,
-        "nontemporal": UnitAttr() if nontemporal else None,
-        "alignment": None if alignment is None else IntegerAttr(alignment, 64),
-    }
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
+        is_plain = isinstance(op, LoadOp) and op.volatile is None
+        return (MemoryReadEffect if is_plain else ReadsAndWrites).get_effects(op)
 
 
 @irdl_op_definition
@@ -287,26 +275,13 @@ class LoadOp(PlainAccessOp):
         positions: Sequence[SSAValue],
         result: Attribute,
         layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        volatile: bool = False,
-        nontemporal: bool = False,
-        alignment: int | None = None,
-        visible: Scope | None = None,
+        **properties: Attribute,
     ) -> None:
         super().__init__(
             operands=[memory, positions],
-            properties={
-                "layout": LayoutAttr(layout),
-                "checked": checked,
-                "visible": None if visible is None else ScopeAttr(visible),
-                **_memory_operands(volatile, nontemporal, alignment),
-            },
+            properties={"layout": LayoutAttr(layout), **properties},
             result_types=[result],
         )
-
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.result)
 
     def verify_(self) -> None:
         super().verify_()
@@ -349,25 +324,12 @@ class StoreOp(PlainAccessOp):
         memory: SSAValue,
         positions: Sequence[SSAValue],
         layout: Layout = Layout.ROW_MAJOR,
-        checked: CheckedAttr | None = None,
-        volatile: bool = False,
-        nontemporal: bool = False,
-        alignment: int | None = None,
-        available: Scope | None = None,
+        **properties: Attribute,
     ) -> None:
         super().__init__(
             operands=[value, memory, positions],
-            properties={
-                "layout": LayoutAttr(layout),
-                "checked": checked,
-                "available": None if available is None else ScopeAttr(available),
-                **_memory_operands(volatile, nontemporal, alignment),
-            },
+            properties={"layout": LayoutAttr(layout), **properties},
         )
-
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.value)
 
     def verify_(self) -> None:
         super().verify_()
@@ -430,6 +392,10 @@ class AtomicOp(AccessOp, ABC):
     """Who sees it as atomic; the device where it is absent."""
 
     irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
+
+    REFUSED: ClassVar[tuple[Ordering, ...]] = ()
+    """The orderings that such an access cannot have."""
 
     @property
     def atomic_scope(self) -> Scope:
@@ -437,22 +403,17 @@ class AtomicOp(AccessOp, ABC):
 
     def verify_(self) -> None:
         super().verify_()
-        if self.ordering.data in (refused := self.refused_orderings()):
-            *most, last = (each for each in Ordering if each not in refused)
+        if self.ordering.data in self.REFUSED:
+            others = either(each for each in Ordering if each not in self.REFUSED)
             raise VerifyException(
-                f"expected {', '.join(most)} or {last}, the orderings that "
-                f"{self.name} can have, got {self.ordering.data}"
+                f"expected {others}, the orderings that {self.name} can have, "
+                f"got {self.ordering.data}"
             )
         if self.matrix.element_bits < 8:
             raise VerifyException(
                 "expected elements of 8 bits or more, which atomics need, "
                 f"got {self.matrix.element_type}"
             )
-
-    @classmethod
-    def refused_orderings(cls) -> tuple[Ordering, ...]:
-        """Return the orderings that such an access cannot have."""
-        return ()
 
 
 @irdl_op_definition
@@ -470,18 +431,10 @@ class AtomicLoadOp(AtomicOp):
 
     result = result_def(MatrixType)
 
-    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
-
     assembly_format = _ATOMIC + "attr-dict `:` type($memory) `->` type($result)"
 
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.result)
-
-    @classmethod
-    def refused_orderings(cls) -> tuple[Ordering, ...]:
-        """A read releases nothing."""
-        return Ordering.RELEASE, Ordering.ACQUIRE_RELEASE
+    REFUSED: ClassVar = (Ordering.RELEASE, Ordering.ACQUIRE_RELEASE)
+    """A read releases nothing."""
 
 
 @irdl_op_definition
@@ -500,20 +453,12 @@ class AtomicStoreOp(AtomicOp):
 
     value = operand_def(MatrixType)
 
-    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
-
     assembly_format = (
         "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory)"
     )
 
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.value)
-
-    @classmethod
-    def refused_orderings(cls) -> tuple[Ordering, ...]:
-        """A write acquires nothing."""
-        return Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE
+    REFUSED: ClassVar = (Ordering.ACQUIRE, Ordering.ACQUIRE_RELEASE)
+    """A write acquires nothing."""
 
     def verify_(self) -> None:
         super().verify_()
@@ -529,11 +474,10 @@ class AtomicUpdateOp(AtomicOp, ABC):
     value = operand_def(MatrixType)
     result = result_def(MatrixType)
 
-    traits = traits_def(Collective(), ReadsAndWrites(), NamesConstants())
-
-    @property
-    def matrix(self) -> MatrixType:
-        return matrix_type(self.value)
+    assembly_format = (
+        "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory) "
+        "`->` type($result)"
+    )
 
     def verify_(self) -> None:
         super().verify_()
@@ -542,12 +486,6 @@ class AtomicUpdateOp(AtomicOp, ABC):
                 f"expected a result of {self.value.type}, the type of the value, "
                 f"got {self.result.type}"
             )
-
-
-_UPDATE = (
-    "$value `,` " + _ATOMIC + "attr-dict `:` type($value) `,` type($memory) "
-    "`->` type($result)"
-)
 
 
 @irdl_op_definition
@@ -565,13 +503,13 @@ class AtomicAddOp(AtomicUpdateOp):
 
     name = "coopmatrix.atomic_add"
 
-    assembly_format = _UPDATE
-
 
 class AtomicOrderOp(AtomicUpdateOp, ABC):
     """An update by the greater or the smaller: integers have a sign."""
 
     signed = opt_prop_def(UnitAttr)
+
+    assembly_format = f"(`signed` $signed^)? {AtomicUpdateOp.assembly_format}"
 
     def verify_(self) -> None:
         super().verify_()
@@ -580,13 +518,6 @@ class AtomicOrderOp(AtomicUpdateOp, ABC):
                 f"expected integers, which can be signed, got "
                 f"{self.matrix.element_type}"
             )
-
-
-_SIGNED_UPDATE = (
-    "(`signed` $signed^)? $value `,` "
-    + _ATOMIC
-    + "attr-dict `:` type($value) `,` type($memory) `->` type($result)"
-)
 
 
 @irdl_op_definition
@@ -604,8 +535,6 @@ class AtomicMaxOp(AtomicOrderOp):
 
     name = "coopmatrix.atomic_max"
 
-    assembly_format = _SIGNED_UPDATE
-
 
 @irdl_op_definition
 class AtomicMinOp(AtomicOrderOp):
@@ -621,5 +550,3 @@ class AtomicMinOp(AtomicOrderOp):
     """
 
     name = "coopmatrix.atomic_min"
-
-    assembly_format = _SIGNED_UPDATE

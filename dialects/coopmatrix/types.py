@@ -1,9 +1,8 @@
 """The types, attributes and traits of `coopmatrix`."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import auto
-from importlib import import_module
-from itertools import count
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -42,7 +41,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import AttrParser, Parser
-from xdsl.pattern_rewriter import RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import (
     HasCanonicalizationPatternsTrait,
@@ -54,6 +53,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from coopc.diagnostic import either
 from coopc.dialects.narrow import is_integer
 
 
@@ -397,7 +397,7 @@ def unsupported_element(attr: Attribute) -> str | None:
     if attr.signedness.data != Signedness.SIGNLESS:
         return f"expected signless integers: operations have the sign, got {attr}"
     if attr.width.data not in ELEMENT_BITS:
-        return f"expected integers of {_either(ELEMENT_BITS)} bits, got {attr}"
+        return f"expected integers of {either(ELEMENT_BITS)} bits, got {attr}"
     return None
 
 
@@ -448,12 +448,6 @@ def _parse_scope(parser: AttrParser) -> ScopeAttr | SymbolRefAttr:
     return ScopeAttr(parser.parse_str_enum(Scope))
 
 
-def _either(numbers: Sequence[int]) -> str:
-    """Return `4, 8 or 16`."""
-    *most, last = numbers
-    return f"{', '.join(map(str, most))} or {last}"
-
-
 # The operation of `coopmatrix` that names a number which is fixed late.
 
 
@@ -462,7 +456,8 @@ class SpecConstantOp(IRDLOperation):
     """A named number, fixed when a module is specialised, not when it is compiled.
 
     Matrix types name it where they would have a size or a scope.  `id` is the SpecId
-    by which a driver sets it: see `spec_ids` for those that are left out.
+    by which a driver sets it; constants without one get the least that are free, in the
+    order of definition.
 
     ```mlir
     coopmatrix.spec_constant @M = 16 : i32
@@ -507,39 +502,46 @@ class SpecConstantOp(IRDLOperation):
             before = before.prev_op
 
 
-def spec_ids(module: ModuleOp) -> dict[str, int]:
-    """Return the SpecId of each constant of a module, by its name, in order.
-
-    Those without an id get the least ones that are free, in the order of definition.
-    """
-    constants = [op for op in module.ops if isinstance(op, SpecConstantOp)]
-    taken = {op.id.value.data for op in constants if op.id is not None}
-    free = (id for id in count() if id not in taken)
-    return {
-        op.sym_name.data: next(free) if op.id is None else op.id.value.data
-        for op in constants
-    }
-
-
 # Traits of `coopmatrix` operations: canonical forms, and names to be defined.
 
-PATTERNS = "coopc.dialects.coopmatrix.canonicalize"
-"""The module whose `PATTERNS` says which patterns an operation has.
+CanonicalForm: TypeAlias = SSAValue | Operation | Sequence[Operation] | None
+"""What an operation with one result is replaced by: a value that is there, or new
+operations, the last of which has the result; None where it stays."""
 
-It knows the operations, so they import it only when they are canonicalized."""
+
+class ToCanonicalForm(RewritePattern):
+    """Replaces an operation by its canonical form, if it has one."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        assert isinstance(op, CanonicalOp), op
+        match op.canonical_form():
+            case None:
+                pass
+            case SSAValue() as value:
+                rewriter.replace(op, (), (value,))
+            case new:
+                rewriter.replace(op, new)
 
 
 class Canonicalized(HasCanonicalizationPatternsTrait):
-    """The operation has canonical forms: see `canonicalize.PATTERNS`."""
-
-    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        table: dict[type[Operation], tuple[RewritePattern, ...]]
-        table = import_module(PATTERNS).PATTERNS
-        return table[op]
+    """The operation is a `CanonicalOp`."""
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        return ()
+        return (ToCanonicalForm(),)
+
+
+class CanonicalOp(IRDLOperation, ABC):
+    """An operation that `canonicalize` replaces where it knows a simpler one.
+
+    What is known holds whichever work-item owns which element.
+    """
+
+    traits = traits_def(Canonicalized())
+
+    @abstractmethod
+    def canonical_form(self) -> CanonicalForm:
+        """Return what computes the same; it changes nothing."""
 
 
 class NamesConstants(SymbolUserOpInterface):

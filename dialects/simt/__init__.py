@@ -1,4 +1,3 @@
-# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `simt` dialect: kernels of work-items, and what the lanes of a subgroup do."""
 
 from __future__ import annotations
@@ -54,29 +53,12 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from coopc.diagnostic import either
 from coopc.dialects.definitions import dialect_of
 from coopc.dialects.layout import rule_in
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
+from coopc.dialects.simt.kernels import *
 from coopc.dialects.traits import Collective, ReadsAndWrites, ReadsLanes
-from coopc.dialects.simt.kernels import (
-    CONDITIONS as CONDITIONS,
-    EQUAL_SIZES as EQUAL_SIZES,
-    GRID as GRID,
-    KERNEL as KERNEL,
-    SUBGROUP_SIZE as SUBGROUP_SIZE,
-    WORK_GROUP_SIZE as WORK_GROUP_SIZE,
-    EqualSizes as EqualSizes,
-    Kernel as Kernel,
-    KernelSize as KernelSize,
-    conditions as conditions,
-    equal_sizes as equal_sizes,
-    equal_sizes_attr as equal_sizes_attr,
-    forget_sizes as forget_sizes,
-    kernel_of as kernel_of,
-    kernel_sizes as kernel_sizes,
-    kernels as kernels,
-    verify_kernel as verify_kernel,
-)
 from coopc.layout.distribution import Distribution
 from coopc.layout.exchange import Layout, components, sources, subgroup_size
 from coopc.layout.linear import LinearLayout
@@ -175,36 +157,19 @@ class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_attr_definition
-class MemoryAttr(ParametrizedAttribute):
+class MemoryAttr(EnumAttribute[MemorySpace]):
     """A `MemorySpace`, as in `memref<16xf16, #simt.memory<workgroup>>`."""
 
     name = "simt.memory"
 
-    space: StringAttr
-
     @classmethod
-    def of(cls, space: MemorySpace) -> MemoryAttr:
-        return MemoryAttr(StringAttr(str(space)))
-
-    @property
-    def data(self) -> MemorySpace:
-        return MemorySpace(self.space.data)
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<workgroup>`."""
+    def parse_parameter(cls, parser: AttrParser) -> MemorySpace:
         with parser.in_angle_brackets():
-            return (StringAttr(str(parser.parse_str_enum(MemorySpace))),)
+            return super().parse_parameter(parser)
 
-    def print_parameters(self, printer: Printer) -> None:
+    def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string(self.space.data)
-
-    def verify(self) -> None:
-        if self.space.data not in list(MemorySpace):
-            raise VerifyException(
-                f"expected {', '.join(MemorySpace)}, got {self.space.data}"
-            )
+            super().print_parameter(printer)
 
 
 DEVICE_NAME = re.compile(r"[A-Za-z_][\w$.]*(-[A-Za-z_][\w$.]*)*", re.ASCII)
@@ -475,7 +440,7 @@ class BarrierOp(WaitingOp):
         memory: MemorySpace | None = None,
     ) -> None:
         super().__init__(scope)
-        self.memory = None if memory is None else MemoryAttr.of(memory)
+        self.memory = None if memory is None else MemoryAttr(memory)
 
     def verify_(self) -> None:
         if self.memory is not None and self.memory.data is MemorySpace.PRIVATE:
@@ -800,13 +765,17 @@ class BlockWriteOp(IRDLOperation):
         verify_block(self.memory.type, len(self.positions), self.value.type)
 
 
+def verify_positions(memory: MemRefType, positions: int) -> None:
+    if positions != (rank := memory.get_num_dims()):
+        raise VerifyException(
+            f"expected {rank} positions, one for each dimension of the memref, "
+            f"got {positions}"
+        )
+
+
 def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
     assert is_memref(memory), memory
-    if positions != memory.get_num_dims():
-        raise VerifyException(
-            f"expected {memory.get_num_dims()} positions, one for each dimension of "
-            f"the memref, got {positions}"
-        )
+    verify_positions(memory, positions)
     strides = memory.get_strides()
     if not strides or strides[-1] != 1:
         raise VerifyException(
@@ -827,9 +796,8 @@ def verify_block(memory: Attribute, positions: int, value: Attribute) -> None:
     if is_vector(value) and (
         value.get_num_dims() != 1 or value.get_shape()[0] not in BLOCK_LENGTHS
     ):
-        *most, last = map(str, BLOCK_LENGTHS)
         raise VerifyException(
-            f"expected a vector of rank 1 with {', '.join(most)} or {last} components, "
+            f"expected a vector of rank 1 with {either(BLOCK_LENGTHS)} components, "
             f"got {value}"
         )
 

@@ -66,16 +66,14 @@ from coopc.dialects.tt.types import (
     expect_like,
     expect_shape,
     has_encoding,
-    is_tensor,
     member,
     shape_of,
     sizes,
     spelled,
+    tensor_of,
 )
 from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import BlockedEncoding
-
-POINTER_BITS = 64
 
 
 class CastOp(IRDLOperation, ABC):
@@ -337,43 +335,28 @@ class MulhiUIOp(BinaryMathOp):
 #
 #     __imf_tanhf, __nv_tanhf, _Z16__spirv_ocl_tanhf    math.tanh
 
+SAME_NAME = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil"),
+    *("copysign", "cos", "cosh", "erf", "exp", "exp2", "expm1", "floor", "fma"),
+    *("log", "log10", "log1p", "log2", "round", "rsqrt", "sin", "sinh", "sqrt"),
+    *("tan", "tanh", "trunc"),
+)
+"""What the C library and `math` call the same."""
+
+_MATH = {
+    op.name.removeprefix("math."): op
+    for op in math.Math.operations
+    if issubclass(op, IRDLOperation)
+}
+
 FUNCTIONS: Mapping[str, type[IRDLOperation]] = {
-    "acos": math.AcosOp,
-    "acosh": math.AcoshOp,
-    "asin": math.AsinOp,
-    "asinh": math.AsinhOp,
-    "atan": math.AtanOp,
-    "atan2": math.Atan2Op,
-    "atanh": math.AtanhOp,
-    "cbrt": math.CbrtOp,
-    "ceil": math.CeilOp,
-    "copysign": math.CopySignOp,
-    "cos": math.CosOp,
-    "cosh": math.CoshOp,
-    "erf": math.ErfOp,
-    "exp": math.ExpOp,
-    "exp2": math.Exp2Op,
-    "expm1": math.ExpM1Op,
+    **{name: _MATH[name] for name in SAME_NAME},
     "fabs": math.AbsFOp,
-    "floor": math.FloorOp,
-    "fma": math.FmaOp,
     "fmax": arith.MaxnumfOp,
     "fmin": arith.MinnumfOp,
-    "log": math.LogOp,
-    "log10": math.Log10Op,
-    "log1p": math.Log1pOp,
-    "log2": math.Log2Op,
     "nearbyint": math.RoundEvenOp,
     "pow": math.PowFOp,
     "rint": math.RoundEvenOp,
-    "round": math.RoundOp,
-    "rsqrt": math.RsqrtOp,
-    "sin": math.SinOp,
-    "sinh": math.SinhOp,
-    "sqrt": math.SqrtOp,
-    "tan": math.TanOp,
-    "tanh": math.TanhOp,
-    "trunc": math.TruncOp,
 }
 """By the name that the C library has for a function of f64."""
 
@@ -608,11 +591,7 @@ class DotOp(IRDLOperation):
 
     @property
     def types(self) -> tuple[Tensor, Tensor, Tensor]:
-        a, b, c = self.a.type, self.b.type, self.c.type
-        assert is_tensor(a), a
-        assert is_tensor(b), b
-        assert is_tensor(c), c
-        return a, b, c
+        return tensor_of(self.a), tensor_of(self.b), tensor_of(self.c)
 
     def verify_(self) -> None:
         a, b, c = self.types

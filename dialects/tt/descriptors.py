@@ -22,6 +22,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.pointers import CachedOp, Clauses
 from coopc.dialects.tt.types import (
     CacheModifier,
@@ -35,6 +36,7 @@ from coopc.dialects.tt.types import (
     TensorDescType,
     TritonEnum,
     block_io,
+    expect_base,
     expect_element,
     expect_rank,
     expect_shape,
@@ -110,13 +112,7 @@ class MakeTensorDescriptorOp(IRDLOperation):
                 f"expected {rank} sizes and strides, the rank of "
                 f"{sizes(self.type.shape)}, got {len(self.shape)}"
             )
-        base = self.base.type
-        assert isinstance(base, PtrType), base
-        if base.pointee != self.type.element:
-            raise VerifyException(
-                f"expected base to point to {self.type.element}, as the block has, "
-                f"got {base.pointee}"
-            )
+        expect_base(self.base, self.type.element)
 
 
 def descriptor_type(desc: SSAValue) -> TensorDescType:
@@ -296,7 +292,7 @@ class DescriptorReduceOp(IRDLOperation):
     src = operand_def(TensorType)
     indices = var_operand_def(eq(i32))
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(ReadsAndWrites())
     custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($kind) `,` $desc `[` $indices `]` `,` $src "

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -190,9 +190,6 @@ class ReturnOp(IRDLOperation):
     traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FuncOp), ReturnLike()))
 
     assembly_format = "attr-dict ($srcs^ `:` type($srcs))?"
-
-    def __init__(self, *srcs: SSAValue) -> None:
-        super().__init__(operands=[srcs])
 
     def verify_(self) -> None:
         func = self.parent_op()

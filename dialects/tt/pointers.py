@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, Self
 
@@ -12,7 +13,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
-    i1,
     i32,
     i64,
 )
@@ -42,12 +42,11 @@ from xdsl.irdl.declarative_assembly_format import (
     PrintingState,
     irdl_custom_directive,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
-    MemoryEffectKind,
     MemoryReadEffect,
     MemoryWriteEffect,
     Pure,
@@ -55,6 +54,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.traits import ReadsAndWrites
 from coopc.dialects.tt.types import (
     CacheModifier,
     ElidedBlockPtr,
@@ -66,7 +66,11 @@ from coopc.dialects.tt.types import (
     PtrType,
     TritonEnum,
     block_io,
+    expect_base,
     expect_like,
+    expect_mask,
+    expect_permutation,
+    expect_type,
     is_pointer_like,
     is_tensor,
     mask_of,
@@ -181,16 +185,7 @@ class PointerOp(IRDLOperation, ABC):
         names = [name for name, _ in definition.operands]
         least = sum(not isinstance(x, OptionalDef) for _, x in definition.operands)
         position = parser.pos
-        operands = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
-        if not least <= len(operands) <= len(names):
-            parser.raise_error(
-                f"expected {least} to {len(names)} operands, {', '.join(names)}, "
-                f"got {len(operands)}",
-                position,
-                parser.pos,
-            )
+        operands = parse_operands(parser, names, least)
         properties, attributes = parse_named(parser, cls, clauses=cls.HAS_CLAUSES)
         parser.parse_punctuation(":")
         type, pointee = parse_accessed(parser)
@@ -221,6 +216,29 @@ class PointerOp(IRDLOperation, ABC):
         printer.print_op_attributes(rest | self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.operands[0].type)
+
+
+def parse_operands(
+    parser: Parser, names: Sequence[str], least: int | None = None
+) -> Sequence[UnresolvedOperand]:
+    """Parse operands with commas between them, `least` or all of those that have names.
+
+    Raises:
+        ParseError: there are more or fewer.
+    """
+    position, most = parser.pos, len(names)
+    found = parser.parse_comma_separated_list(
+        parser.Delimiter.NONE, parser.parse_unresolved_operand
+    )
+    least = most if least is None else least
+    if not least <= len(found) <= most:
+        count = f"{least} to {most}" if least < most else f"{most}"
+        parser.raise_error(
+            f"expected {count} operands, {', '.join(names)}, got {len(found)}",
+            position,
+            parser.pos,
+        )
+    return found
 
 
 def parse_accessed(parser: Parser) -> tuple[Attribute, Attribute]:
@@ -256,6 +274,7 @@ def parse_pointee(parser: Parser, type: Attribute, pointee: Attribute) -> None:
 NO_CHECKS = DenseArrayBase.from_list(i32, [])
 FALSE = IntegerAttr.from_bool(False)
 ACCESSED = "a pointer or a tensor of pointers"
+POINTED = "as ptr points to"
 
 
 @irdl_op_definition
@@ -299,12 +318,10 @@ class LoadEffects(MemoryEffect):
     """A load reads; a volatile one stays where it is."""
 
     @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
         assert isinstance(op, LoadOp), op
-        effects = {EffectInstance(MemoryEffectKind.READ)}
-        if op.is_volatile.value.data:
-            effects.add(EffectInstance(MemoryEffectKind.WRITE))
-        return effects
+        is_volatile = bool(op.is_volatile.value.data)
+        return (ReadsAndWrites if is_volatile else MemoryReadEffect).get_effects(op)
 
 
 @irdl_op_definition
@@ -359,11 +376,7 @@ class LoadOp(CachedOp, PointerOp):
         if loaded is None:
             raise ValueError(f"expected {ACCESSED}, got {ptr.type}")
         super().__init__(
-            operands=[
-                ptr,
-                () if mask is None else (mask,),
-                () if other is None else (other,),
-            ],
+            operands=[ptr, mask, other],
             properties={"cache": cache.attribute, "evict": evict.attribute},
             result_types=[loaded],
         )
@@ -378,12 +391,9 @@ class LoadOp(CachedOp, PointerOp):
         loaded = verify_access(self.ptr.type, self.mask, self.boundary_check)
         if self.other is not None and self.mask is None:
             raise VerifyException("expected a mask, as there is an other, got none")
-        for name, value in (("other", self.other), ("the result", self.result)):
-            if value is not None and value.type != loaded:
-                raise VerifyException(
-                    f"expected {name} to be {loaded}, as ptr points to, "
-                    f"got {value.type}"
-                )
+        if self.other is not None:
+            expect_type("other", self.other.type, loaded, POINTED)
+        expect_type("the result", self.result.type, loaded, POINTED)
 
 
 @irdl_op_definition
@@ -419,11 +429,7 @@ class StoreOp(CachedOp, PointerOp):
     def verify_(self) -> None:
         block_io(self)
         stored = verify_access(self.ptr.type, self.mask, self.boundary_check)
-        if self.value.type != stored:
-            raise VerifyException(
-                f"expected value to be {stored}, as ptr points to, "
-                f"got {self.value.type}"
-            )
+        expect_type("value", self.value.type, stored, POINTED)
 
 
 def verify_access(
@@ -439,9 +445,7 @@ def verify_access(
             raise VerifyException(
                 "expected boundaryCheck, as ptr is a block pointer, got a mask"
             )
-        if element_of(mask.type) != i1:
-            raise VerifyException(f"expected a mask of i1, got {mask.type}")
-        expect_like("mask", mask.type, "ptr", ptr)
+        expect_mask(mask, accessed)
     dims, rank = checks.get_values(), len(shape_of(accessed))
     if dims and not is_block:
         raise VerifyException(
@@ -503,10 +507,7 @@ def verify_pointee(ptr: SSAValue, values: dict[str, SSAValue]) -> Attribute:
             f"expected pointers to elements to be updated, got {ptr.type}"
         )
     for name, value in values.items():
-        if value.type != pointee:
-            raise VerifyException(
-                f"expected {name} to be {pointee}, as ptr points to, got {value.type}"
-            )
+        expect_type(name, value.type, pointee, POINTED)
     return pointee
 
 
@@ -539,7 +540,7 @@ class AtomicRMWOp(IRDLOperation):
     mask = opt_operand_def()
     result = result_def()
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(ReadsAndWrites())
     custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($atomic_rmw_op) `,` custom<Keyword>($sem) `,` "
@@ -562,14 +563,8 @@ class AtomicRMWOp(IRDLOperation):
     def verify_(self) -> None:
         values = {"val": self.val, "the result": self.result}
         pointee = verify_pointee(self.ptr, values)
-        if self.mask is not None:
-            if element_of(self.mask.type) != i1:
-                raise VerifyException(f"expected i1 for a mask, got {self.mask.type}")
-            expect_like("mask", self.mask.type, "ptr", self.ptr.type)
-        self._verify_kind(element_of(pointee))
-
-    def _verify_kind(self, element: Attribute) -> None:
-        kind = self.kind
+        expect_mask(self.mask, pointee)
+        kind, element = self.kind, element_of(pointee)
         if kind is Update.EXCH:
             return
         wanted = AnyFloat if kind is Update.FADD else IntegerType
@@ -603,7 +598,7 @@ class AtomicCASOp(IRDLOperation):
     val = operand_def()
     result = result_def()
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(ReadsAndWrites())
     custom_directives = (Keyword,)
     assembly_format = (
         "custom<Keyword>($sem) `,` custom<Keyword>($scope) `,` $ptr `,` "
@@ -673,21 +668,8 @@ class MakeTensorPtrOp(IRDLOperation):
                 f"expected {rank} sizes, strides and offsets, the rank of "
                 f"{sizes(self.block.get_shape())}, got {len(self.shape)}"
             )
-        order = list(self.order.get_values())
-        if sorted(order) != list(range(rank)):
-            raise VerifyException(
-                f"expected order to permute {rank} dimensions, got {order}"
-            )
-        self.verify_base(self.block.element_type)
-
-    def verify_base(self, element: Attribute) -> None:
-        base = self.base.type
-        assert isinstance(base, PtrType), base
-        if base.pointee != element:
-            raise VerifyException(
-                f"expected base to point to {element}, as the block has, "
-                f"got {base.pointee}"
-            )
+        expect_permutation(self.order.get_values(), rank)
+        expect_base(self.base, self.block.element_type)
 
 
 @irdl_op_definition

@@ -24,7 +24,14 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Data,
+    Operation,
+    ParametrizedAttribute,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AttrConstraint,
     IRDLOperation,
@@ -345,6 +352,12 @@ def is_tensor(type: Attribute) -> TypeIs[Tensor]:
     return isinstance(type, TensorType)
 
 
+def tensor_of(value: SSAValue) -> Tensor:
+    """Return the type of a value that is a tensor."""
+    assert is_tensor(value.type), value
+    return value.type
+
+
 def is_pointer_like(type: Attribute) -> bool:
     return isinstance(element_of(type), PtrType)
 
@@ -414,23 +427,14 @@ def sizes(shape: Sequence[int]) -> str:
 NUM_WARPS = "ttg.num-warps"
 THREADS_PER_WARP = "ttg.threads-per-warp"
 NUM_CTAS = "ttg.num-ctas"
-TARGET = "ttg.target"
-SUPPORT_2D_BLOCK_IO = "ttig.support_2d_block_io"
-MIN_SUBGROUP_SIZE = "ttig.min_sg_size"
-BASE_ALIGNMENT = "ttig.2d_block_io_base_alignment"
 
 BLOCK_IO = "ttig.block_io"
 BLOCK_IO_STRIDE = "ttig.block_io_stride"
-ONE_MATRIX_PER_LOAD = "ttig.one_matrix_per_load"
-DESC_PADDING = "ttig.desc_padding"
 
-DIVISIBILITY = "tt.divisibility"
-CONTIGUITY = "tt.contiguity"
-CONSTANCY = "tt.constancy"
 
 DEFAULT_THREADS_PER_WARP = 32
 
-Order: TypeAlias = Literal["row_major", "column_major"]
+MemoryOrder: TypeAlias = Literal["row_major", "column_major"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,7 +471,7 @@ class ModuleFacts:
         )
 
 
-def block_io(op: Operation) -> Order | None:
+def block_io(op: Operation) -> MemoryOrder | None:
     """Return in which order a matrix is in memory, where an operation says it.
 
     Raises:
@@ -745,6 +749,47 @@ def expect_shape(name: str, type: Attribute, shape: Sequence[int], why: str) -> 
         raise VerifyException(
             f"expected {name} of shape {sizes(shape)}, {why}, "
             f"got {sizes(shape_of(type))}"
+        )
+
+
+def expect_type(name: str, type: Attribute, wanted: Attribute, why: str) -> None:
+    """Check the type of a value."""
+    if type != wanted:
+        raise VerifyException(f"expected {name} to be {wanted}, {why}, got {type}")
+
+
+def expect_mask(mask: SSAValue | None, like: Attribute) -> None:
+    """Check that a mask, if there is one, has a bit for each element accessed."""
+    if mask is None:
+        return
+    if element_of(mask.type) != i1:
+        raise VerifyException(f"expected a mask of i1, got {mask.type}")
+    expect_like("mask", mask.type, "ptr", like)
+
+
+def expect_base(base: SSAValue, element: Attribute) -> None:
+    """Check that a pointer points to the elements of a block."""
+    assert isinstance(base.type, PtrType), base
+    if (found := base.type.pointee) != element:
+        raise VerifyException(
+            f"expected base to point to {element}, as the block has, got {found}"
+        )
+
+
+def expect_permutation(order: Sequence[int], rank: int) -> None:
+    """Check that each dimension is listed once."""
+    if sorted(order) != list(range(rank)):
+        raise VerifyException(
+            f"expected order to permute {rank} dimensions, got {list(order)}"
+        )
+
+
+def expect_encodings(src: Tensor, result: Tensor, why: str) -> None:
+    """Check that both of two tensors have an encoding, or none."""
+    if has_encoding(src) != has_encoding(result):
+        raise VerifyException(
+            f"expected the result to have {'an' if has_encoding(src) else 'no'} "
+            f"encoding, {why}, got {spelled(result.encoding)}"
         )
 
 

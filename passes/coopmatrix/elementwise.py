@@ -20,7 +20,6 @@ An engine takes matrices apart, gives an element of each (or a vector of element
 
 from __future__ import annotations
 
-import math as numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,9 +28,7 @@ from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
-    FloatAttr,
     IndexType,
-    IntegerAttr,
     f32,
     i64,
 )
@@ -209,25 +206,6 @@ def _bits(type: Any) -> int:
 
 
 # Fills, and the elements that a work-item owns
-
-
-def is_zero(value: SSAValue) -> bool:
-    """Whether a value is a constant +0, of any type; -0.0 is none.
-
-    >>> is_zero(arith.ConstantOp(FloatAttr(0.0, f32)).result)
-    True
-    >>> is_zero(arith.ConstantOp(FloatAttr(-0.0, f32)).result)
-    False
-    """
-    if not isinstance(owner := value.owner, arith.ConstantOp):
-        return False
-    match owner.value:
-        case IntegerAttr(value=number):
-            return number.data == 0
-        case FloatAttr(value=number):
-            return number.data == 0 and numbers.copysign(1.0, number.data) > 0
-        case _:
-            return False
 
 
 def fill_value(b: Builder, op: coopmatrix.FillOp) -> SSAValue:

@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     ModuleOp,
+    UnitAttr,
     i8,
     i32,
 )
@@ -50,9 +51,10 @@ from coopc.dialects.coopmatrix import (
     Scope,
     ScopeAttr,
     Use,
+    fill_constant,
+    is_zero,
     matrix_type,
 )
-from coopc.dialects.coopmatrix.arithmetic import fill_constant
 from coopc.ir.builder import BoundedIndex, Builder, Built, Values
 from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.element_access import (
@@ -90,12 +92,6 @@ SUPPORTED = (
     coopmatrix.PrefetchOp,
     coopmatrix.StoreOp,
     coopmatrix.YieldOp,
-)
-ELEMENTS_OF_LANES = (
-    coopmatrix.CoordOp,
-    coopmatrix.ExtractOp,
-    coopmatrix.InsertOp,
-    coopmatrix.LengthOp,
 )
 
 
@@ -142,7 +138,7 @@ def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
         if reason := unsupported_matrix(type, scopes):
             raise Refused(op, reason)
     if op.dialect_name() == "coopmatrix":
-        if isinstance(op, ELEMENTS_OF_LANES):
+        if isinstance(op, coopmatrix.ELEMENTS_OF_LANES):
             raise Refused(
                 op,
                 f"{op.name} is of one work-item: expected row slices, as "
@@ -206,17 +202,11 @@ def through_memory(root: Operation, buffers: StackBuffers) -> None:
             case coopmatrix.PrefetchOp():
                 Rewriter.erase_op(op)
             case coopmatrix.FillOp():
-                if not _is_zero(op):  # one instruction
+                if not is_zero(fill_constant(op.result)):  # one instruction
                     stage_elements(op, buffers)
             case _:
                 if isinstance(op, ELEMENT_BY_ELEMENT):
                     stage_elements(op, buffers)
-
-
-def _is_zero(op: coopmatrix.FillOp) -> bool:
-    """Whether a fill is of +0."""
-    number = fill_constant(op.result)
-    return number is not None and str(number.value.data) in ("0", "0.0")
 
 
 def stage_elements(op: Operation, buffers: StackBuffers) -> None:
@@ -343,8 +333,9 @@ def _product(
     """Return the product of tiles that is part of one of matrices."""
     if matrix_type(op.a).element_bits == 16:
         return amx.TileMulFOp(*operands)
-    signs = (op.is_signed(Operand.A), op.is_signed(Operand.B))
-    return amx.TileMulIOp(*operands, not signs[0], not signs[1])
+    names = {Operand.A: "isZextLhs", Operand.B: "isZextRhs"}
+    flags = {name: UnitAttr() for x, name in names.items() if not op.is_signed(x)}
+    return amx.TileMulIOp(*operands, **flags)
 
 
 # Accesses to memory

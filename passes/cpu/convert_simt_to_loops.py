@@ -40,7 +40,7 @@ from coopc.ir.builder import INDEX, Builder, Values
 from coopc.ir.control_flow import callee, functions, why_not_structured
 from coopc.ir.transaction import Refused, transaction
 
-WORK_GROUP = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+WORK_GROUP = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
 EXTRA = ("groups_x", "groups_y", "groups_z", "first", "last")
 """The arguments that kernels get, each an index."""
 OF_KERNELS = (

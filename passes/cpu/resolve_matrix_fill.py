@@ -29,9 +29,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.ir.builder import Builder
 from coopc.ir.device_option import device_of
-from coopc.passes.coopmatrix.elementwise import converted, filled, is_zero
+from coopc.passes.coopmatrix.elementwise import converted, filled
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class ResolveMatrixFillPass(ModulePass):
         """Resolve all fills of `op`."""
         native = device_of(self.device, op, self.name).fills
         for fill in [x for x in op.walk() if isinstance(x, coopmatrix.FillOp)]:
-            if not is_zero(fill.value):
+            if not is_zero(constant(fill.value)):
                 _resolve(fill, any_value=native == "any")
 
 
@@ -62,7 +63,7 @@ def _resolve(fill: coopmatrix.FillOp, any_value: bool) -> None:
     value = converted(b, value, element_type, signed=True)
     if value.name_hint is None:
         value.name_hint = "value"
-    if any_value or is_zero(value):
+    if any_value or is_zero(constant(value)):
         new = b.effect(coopmatrix.FillOp(value, type)).results[0]
     else:
         new = filled(b, type, value)

@@ -18,9 +18,7 @@ from typing import Any
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
-    FloatAttr,
     IndexType,
-    IntegerAttr,
     IntegerType,
     i1,
     i32,
@@ -29,6 +27,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
 from coopc.emit.walker import Refusal, element_of
 from coopc.passes.generic.expansion import (
@@ -273,25 +272,13 @@ def fill(code: Code, op: coopmatrix.FillOp) -> SSAValue:
         value = code(memref.LoadOp.get(value, []))
     elif op.is_pointer:
         raise Refusal(f"expected a number or a memref of rank 0, got {value.type}")
-    if is_zero(value):  # which needs no conversion, and is filled with in its own ways
+    if is_zero(
+        constant(value)
+    ):  # which needs no conversion, and is filled with in its own ways
         value = code.number(type.element_type, 0)
     else:
         value = converted(code, value, type.element_type)
     return code(op.create(operands=[value], result_types=[type]))
-
-
-def is_zero(value: SSAValue) -> bool:
-    """Whether a number is the constant 0, of floats the positive one."""
-    op = value.owner
-    if not isinstance(op, arith.ConstantOp):
-        return False
-    match op.value:
-        case IntegerAttr(value=number):
-            return number.data == 0
-        case FloatAttr(value=number):
-            return str(number.data) == "0.0"
-        case _:
-            return False
 
 
 def converted(code: Code, value: SSAValue, target: Attribute) -> SSAValue:

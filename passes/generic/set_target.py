@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
 from coopc.device import Flavour
+from coopc.diagnostic import either
 from coopc.dialects import simt
 
 
@@ -28,10 +29,10 @@ def target(device: str, flavour: str | None) -> simt.TargetAttr:
     """
     known = devices.device(device)
     if not known.flavours:
-        *most, last = (each.name for each in devices.DEVICES.values() if each.flavours)
+        others = (each.name for each in devices.DEVICES.values() if each.flavours)
         raise ValueError(
-            f"expected a device that runs SPIR-V, {', '.join(most)} or {last}, "
-            f"got {device}, which runs none: coopc-amx compiles for it"
+            f"expected a device that runs SPIR-V, {either(others)}, got {device}, "
+            "which runs none: coopc-amx compiles for it"
         )
     have = " or ".join(known.flavours)
     if flavour is None and len(known.flavours) == 1:

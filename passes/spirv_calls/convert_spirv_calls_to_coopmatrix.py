@@ -136,22 +136,17 @@ def _number(op: llvm.CallOp, at: int, what: str) -> int:
 def _load(r: Reader, op: llvm.CallOp) -> SSAValue:
     type = _matrix(r, op.results[0], op)
     layout, memory = _memory(r, op, type, op.args[0], op.args[1:])
-    volatile, nontemporal, alignment = _how(op, op.args[3:])
-    zero = r.number(0)
-    load = coopmatrix.LoadOp(
-        memory, [zero, zero], type, layout, None, volatile, nontemporal, alignment
-    )
+    zero, operands = r.number(0), _memory_operands(op, op.args[3:])
+    load = coopmatrix.LoadOp(memory, [zero, zero], type, layout, **operands)
     return r.add(load)
 
 
 def _store(r: Reader, op: llvm.CallOp) -> None:
     type = _matrix(r, op.args[1], op)
     layout, memory = _memory(r, op, type, op.args[0], op.args[2:])
-    volatile, nontemporal, alignment = _how(op, op.args[4:])
+    operands = _memory_operands(op, op.args[4:])
     zero, value = r.number(0), r.value(op.args[1], op)
-    store = coopmatrix.StoreOp(
-        value, memory, [zero, zero], layout, None, volatile, nontemporal, alignment
-    )
+    store = coopmatrix.StoreOp(value, memory, [zero, zero], layout, **operands)
     store.location = r.location
     r.builder.insert(store)
 
@@ -191,10 +186,10 @@ def _memory(
     return layout, r.add(cast)
 
 
-def _how(op: llvm.CallOp, rest: Sequence[SSAValue]) -> tuple[bool, bool, int | None]:
-    """Volatile, nontemporal, and the alignment in bytes."""
+def _memory_operands(op: llvm.CallOp, rest: Sequence[SSAValue]) -> dict[str, Attribute]:
+    """Volatile, nontemporal, and the alignment in bytes, as properties."""
     if not rest:
-        return False, False, None
+        return {}
     numbers = [constant(each) for each in rest]
     bits, known = numbers[0], _VOLATILE | _ALIGNED | _NONTEMPORAL
     if bits is None or None in numbers or bits & ~known:
@@ -205,8 +200,11 @@ def _how(op: llvm.CallOp, rest: Sequence[SSAValue]) -> tuple[bool, bool, int | N
         )
     if len(numbers) != 1 + bool(bits & _ALIGNED):
         raise Refused(op, "expected an alignment behind a memory operand of 2")
-    alignment = numbers[1] if bits & _ALIGNED else None
-    return bool(bits & _VOLATILE), bool(bits & _NONTEMPORAL), alignment
+    flags = {"volatile": _VOLATILE, "nontemporal": _NONTEMPORAL}
+    found: dict[str, Attribute] = {x: UnitAttr() for x in flags if bits & flags[x]}
+    if len(numbers) > 1 and numbers[1] is not None:
+        found["alignment"] = IntegerAttr(numbers[1], 64)
+    return found
 
 
 def _multiply(r: Reader, op: llvm.CallOp) -> SSAValue:

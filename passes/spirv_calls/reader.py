@@ -82,7 +82,7 @@ KEPT = ("arith", "math", "scf", "vector")
 """Dialects whose operations stay."""
 _SPACES: dict[int, Attribute] = {
     **dict.fromkeys((0, 1, 4), NoneAttr()),
-    3: simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP),
+    3: simt.MemoryAttr(simt.MemorySpace.WORKGROUP),
 }
 """Address spaces of SPIR: memory that all see, by a private name of x86-64's, by
 CrossWorkgroup and by Generic; and the work-group's."""

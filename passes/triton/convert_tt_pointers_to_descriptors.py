@@ -44,7 +44,7 @@ from coopc.dialects import tt, ttig
 from coopc.dialects.tt.types import (
     BLOCK_IO,
     BLOCK_IO_STRIDE,
-    Order,
+    MemoryOrder,
     Padding,
     PtrType,
     TensorDescType,
@@ -103,7 +103,7 @@ class MatrixAccess:
     pitch: Polynomial
     starts: tuple[Polynomial, Polynomial]
     """The row and the column where the tile begins."""
-    order: Order
+    order: MemoryOrder
     tile: tuple[int, int]
     """Rows and columns in memory."""
     flags: tuple[SSAValue, ...] = ()
@@ -112,19 +112,19 @@ class MatrixAccess:
     """What is read outside."""
 
 
-def order_of(op: PointerOp) -> Order | None:
+def order_of(op: PointerOp) -> MemoryOrder | None:
     """Return in which order an access says that its matrix is in memory."""
     if isinstance(op, ttig.BlockLoad2DFromPtrOp):
         return order_in(op.layout)
     return block_io(op)
 
 
-def order_in(layout: ttig.MemoryLayout) -> Order:
+def order_in(layout: ttig.MemoryLayout) -> MemoryOrder:
     is_rows = layout is ttig.MemoryLayout.ROW_MAJOR
     return "row_major" if is_rows else "column_major"
 
 
-def axes_of(order: Order) -> tuple[int, int]:
+def axes_of(order: MemoryOrder) -> tuple[int, int]:
     """Return the dimensions of a tensor that are rows and columns in memory."""
     return (1, 0) if order == "column_major" else (0, 1)
 
@@ -313,7 +313,7 @@ def through_block_pointer(op: PointerOp, indices: Indices) -> MatrixAccess:
     )
 
 
-def contiguous(made: tt.MakeTensorPtrOp) -> Order | None:
+def contiguous(made: tt.MakeTensorPtrOp) -> MemoryOrder | None:
     """Return which dimension of a block pointer is contiguous: one of stride 1.
 
     Where both are, it is the one that is said to have the least stride.

@@ -60,12 +60,6 @@ DIVISIONS = (
     arith.RemSIOp,
 )
 """What is undefined for some second operand, in lanes that do not run it too."""
-ELEMENTS_OF_LANES = (
-    coopmatrix.LengthOp,
-    coopmatrix.ExtractOp,
-    coopmatrix.InsertOp,
-    coopmatrix.CoordOp,
-)
 
 
 def write(b: VectorBuilder, op: Operation) -> None:
@@ -78,7 +72,7 @@ def write(b: VectorBuilder, op: Operation) -> None:
     if (flow := CONTROL_FLOW.get(type(op))) is not None:
         flow(b, op, write)
         return
-    if isinstance(op, ELEMENTS_OF_LANES):
+    if isinstance(op, coopmatrix.ELEMENTS_OF_LANES):
         refuse(op, "expected row_slice operations, as resolve-matrix-wi-slice makes")
     if op.has_trait(Collective) and b.mask is not None:
         refuse(op, "expected control flow that is the same for all lanes")

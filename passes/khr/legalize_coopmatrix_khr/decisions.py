@@ -17,12 +17,13 @@ from coopc.dialects.coopmatrix import (
     MatrixType,
     Scope,
     ScopeAttr,
+    constant,
+    is_zero,
     matrix_type,
 )
 from coopc.dialects.narrow import is_integer
 from coopc.ir.facts import constant_number
 from coopc.ir.uniformity import Uniformity, Variation
-from coopc.passes.coopmatrix.elementwise import is_zero
 from coopc.passes.coopmatrix.supported_tiles import Product, element_name
 from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import DEVICE_USES
 from coopc.passes.khr.legalize_coopmatrix_khr.spilled_matrices import CONTROL
@@ -153,7 +154,7 @@ def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
         case coopmatrix.AccessOp():
             found |= _of_access(op, device)
         case coopmatrix.FillOp():
-            found["fill of 0"] = is_zero(op.value)
+            found["fill of 0"] = is_zero(constant(op.value))
         case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
             before, after = matrix_type(op.value), matrix_type(op.result)
             found["same use"] = before.use == after.use

@@ -153,7 +153,7 @@ class SharedMemory:
         _, subgroup = self._known()
         layout = shared_layout(matrix, self.device)
         shape = memory_shape(layout, matrix.element_bits, *matrix.shape)
-        space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+        space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
         type = MemRefType(
             matrix.element_type, (self.subgroups, *shape), memory_space=space
         )

@@ -85,7 +85,7 @@ Values: TypeAlias = Sequence[SSAValue]
 
 MAX_SLOTS = 16
 """Slots of a lane that a load through a payload returns: one vector."""
-CACHED = xe.CacheAttr.of(xe.CacheControl.CACHED, xe.CacheControl.CACHED)
+CACHED = xe.CacheAttr((xe.CacheControl.CACHED, xe.CacheControl.CACHED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class BlockMessages:
         places = [self._place(b, plan, surface, first, start) for first in plan.firsts]
         shape = xe.BlockAttr(plan.shape)
         return [
-            b.effect(xe.BlockLoad2DOp(x.base, at, x.sizes, shape, types)).results
+            b.effect(xe.BlockLoad2DOp(x.base, at, x.sizes, shape, loaded=types)).results
             for x, at in places
         ]
 
@@ -267,7 +267,9 @@ class BlockMessages:
                 begin = self._moved(b, start, move)
                 where, at = self._place(b, plan, surface, first, begin)
                 shape = xe.BlockAttr(plan.shape)
-                b.effect(xe.BlockStore2DOp(stored, where.base, at, where.sizes, shape))
+                b.effect(
+                    xe.BlockStore2DOp(where.base, at, where.sizes, shape, stored=stored)
+                )
 
     def prefetch(
         self,
@@ -317,7 +319,7 @@ class BlockMessages:
                     self.known.origin(b, plan.layout, plan.rows, register, row),
                 )
                 shared = make_payload(b, loop, surface, plan.shape, at)
-            load = xe.PayloadLoadOp(shared, (dx, dy), types)
+            load = xe.PayloadLoadOp(shared, (dx, dy), result_types=[types])
             found.append(b.effect(load).results)
         return found
 

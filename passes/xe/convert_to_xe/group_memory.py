@@ -82,7 +82,7 @@ def too_large(elements: Sequence[Attribute], count: int) -> str | None:
 
 def in_group_memory(element: Attribute, count: int) -> MemRefType:
     """Return the type of work-group memory for so many elements."""
-    space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+    space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
     return MemRefType(stored_type(element), (count,), memory_space=space)
 
 

@@ -50,8 +50,8 @@ from coopc.passes.xe.register_layout import RegisterLayout, precision_of, source
 Results: TypeAlias = Sequence[Sequence[SSAValue]]
 
 CACHES = {
-    1: xe.CacheAttr.of(xe.CacheControl.CACHED, xe.CacheControl.CACHED),
-    2: xe.CacheAttr.of(xe.CacheControl.UNCACHED, xe.CacheControl.CACHED),
+    1: xe.CacheAttr((xe.CacheControl.CACHED, xe.CacheControl.CACHED)),
+    2: xe.CacheAttr((xe.CacheControl.UNCACHED, xe.CacheControl.CACHED)),
 }
 """What is filled by a prefetch for a level: from there on outwards.  There is no third
 level, and a hint for it is ignored."""

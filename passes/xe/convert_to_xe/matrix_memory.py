@@ -183,7 +183,7 @@ def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     type = op.memory_type
     if type.memory_space not in (
         NoneAttr(),
-        simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
+        simt.MemoryAttr(simt.MemorySpace.GLOBAL),
     ):
         return Refusal(Reason.UNKNOWN_MEMORY, f"{type.memory_space}, not global")
     if type.get_num_dims() != 2:
@@ -330,7 +330,7 @@ def _refused_access(op: coopmatrix.LoadOp) -> Refusal | None:
     type = op.memory_type
     if type.memory_space not in (
         NoneAttr(),
-        simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
+        simt.MemoryAttr(simt.MemorySpace.GLOBAL),
     ):
         return Refusal(ChannelReason.SPACE, f"it is in {type.memory_space}")
     if op.volatile is not None or op.nontemporal is not None:

@@ -224,5 +224,5 @@ def gathered(b: Builder, half: SSAValue, scratch: SSAValue, lanes: int) -> SSAVa
 
 def scratch_type(kernel: simt.Kernel, rows: int) -> MemRefType:
     """Return the work-group memory in which pairs exchange so many rows of a lane."""
-    space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+    space = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
     return MemRefType(i32, [kernel.work_items * rows], memory_space=space)

@@ -58,7 +58,7 @@ tt.func @f() {
 
 %p, %x = "test.op"() : () -> (!tt.ptr<f32>, f32)
 %y = tt.atomic_rmw fadd, relaxed, gpu, %p, %x, %x : (!tt.ptr<f32>, f32, f32) -> f32
-// CHECK: tt.atomic_rmw: expected i1 for a mask, got f32
+// CHECK: tt.atomic_rmw: expected a mask of i1, got f32
 
 // -----
 

@@ -3,7 +3,7 @@
 // Loads by 2D blocks, fields of descriptors and prefetches that do not fit.
 %p, %i = "test.op"() : () -> (!tt.ptr<f16>, i32)
 %x = ttig.2d_block_load %p, %i, %i[%i, %i] {row_major} : !tt.ptr<f16> -> tensor<8x16xf16>
-// CHECK: :35: error: Expected ','
+// CHECK: :25: error: expected 4 operands, base, width, height, pitch, got 3
 
 // -----
 

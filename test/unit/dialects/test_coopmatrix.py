@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IndexType,
     IntAttr,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
@@ -20,7 +21,7 @@ from xdsl.dialects.builtin import (
     i8,
     i32,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import (
     MemoryEffect,
     SymbolUserOpInterface,
@@ -42,9 +43,10 @@ from coopc.dialects.coopmatrix import (
     Use,
     UseAttr,
 )
-from coopc.dialects.coopmatrix.canonicalize import PATTERNS
-from coopc.dialects.coopmatrix.types import Canonicalized, NamesConstants
+from coopc.dialects.coopmatrix.arithmetic import ALGEBRA, ElementwiseOp
+from coopc.dialects.coopmatrix.types import NamesConstants
 from coopc.dialects.traits import Collective
+from coopc.emit.interface import spec_constant_ids
 from coopc.parsing import parse
 from coopc.source import Source
 from coopc.universe import everything
@@ -108,14 +110,29 @@ coopmatrix.prefetch %m[%i, %j] col_major checked(rows) level = 2
 """
 
 
+def spec_constant(
+    name: str, value: int, id: int | None = None
+) -> coopmatrix.SpecConstantOp:
+    properties = {"sym_name": StringAttr(name), "value": IntegerAttr(value, 32)}
+    if id is not None:
+        properties["id"] = IntegerAttr(id, 32)
+    return coopmatrix.SpecConstantOp.build(properties=properties)
+
+
 def memory_ops() -> list[coopmatrix.AccessOp]:
     m, i, j = value(MEMORY), value(INDEX), value(INDEX)
     rows = CheckedAttr(frozenset([coopmatrix.Axis.ROWS]))
     col_major = coopmatrix.Layout.COL_MAJOR
+    properties: dict[str, Attribute] = {
+        "checked": rows,
+        "volatile": UnitAttr(),
+        "nontemporal": UnitAttr(),
+        "alignment": IntegerAttr(16, 64),
+    }
     parsed = parse(new_context(everything()), Source(ACCESSES))
     return [
-        coopmatrix.LoadOp(m, [i, j], F, col_major, rows, True, True, 16),
-        coopmatrix.StoreOp(value(F), m, [i, j], col_major, rows, True, True, 16),
+        coopmatrix.LoadOp(m, [i, j], F, col_major, **properties),
+        coopmatrix.StoreOp(value(F), m, [i, j], col_major, **properties),
         *(op for op in parsed.ops if isinstance(op, coopmatrix.AccessOp)),
     ]
 
@@ -191,7 +208,7 @@ def test_elements_and_slices() -> None:
         slice,
         insert,
         coopmatrix.InsertOp(extract.result, m, i),
-        coopmatrix.CoordOp(m, i),
+        coopmatrix.CoordOp.build(operands=[m, i], result_types=[INDEX, INDEX]),
         coopmatrix.LengthOp(C),
     ):
         op.verify()
@@ -203,7 +220,7 @@ def test_whole_matrices() -> None:
         coopmatrix.Reduction.MAX, coopmatrix.Axis.ROWS, x, signed=True
     )
     assert rows.result.type == C.with_shape(8, 1)
-    body = coopmatrix.ApplyOp.new_block(C)
+    body = Block(arg_types=(INDEX, INDEX, C.element_type))
     body.add_op(coopmatrix.YieldOp(body.args[2]))
     for op in (
         rows,
@@ -237,12 +254,12 @@ def test_names_are_looked_up_in_a_module_only() -> None:
     type = MatrixType.of("M", 8, f16, Use.A)
     length = coopmatrix.LengthOp(type)
     length.verify()
-    module = ModuleOp([coopmatrix.SpecConstantOp("N", 8), length])
+    module = ModuleOp([spec_constant("N", 8), length])
     with pytest.raises(
         VerifyException, match=r"expected a coopmatrix\.spec_constant @M"
     ):
         module.verify()
-    module.body.block.insert_op_before(coopmatrix.SpecConstantOp("M", 8), length)
+    module.body.block.insert_op_before(spec_constant("M", 8), length)
     module.verify()
 
 
@@ -250,14 +267,19 @@ def test_spec_ids() -> None:
     """Ids that are given are kept; the others are the least ones that are free."""
     module = ModuleOp(
         [
-            coopmatrix.SpecConstantOp("M", 8),
-            coopmatrix.SpecConstantOp("N", 8, id=0),
-            coopmatrix.SpecConstantOp("K", 8),
-            coopmatrix.SpecConstantOp("S", 3, id=7),
+            spec_constant("M", 8),
+            spec_constant("N", 8, 0),
+            spec_constant("K", 8),
+            spec_constant("S", 3, 7),
         ]
     )
     module.verify()
-    assert coopmatrix.spec_ids(module) == {"M": 1, "N": 0, "K": 2, "S": 7}
+    assert {op.sym_name.data: id for op, id in spec_constant_ids(module)} == {
+        "M": 1,
+        "N": 0,
+        "K": 2,
+        "S": 7,
+    }
 
 
 @pytest.mark.parametrize("op", coopmatrix.OPERATIONS, ids=lambda op: op.name)
@@ -276,7 +298,7 @@ def test_traits(op: type[Operation]) -> None:
     assert op.has_trait(Collective) == (op not in own)
 
 
-def test_patterns_of_each_operation_that_has_some() -> None:
-    canonicalized = {op for op in coopmatrix.OPERATIONS if op.has_trait(Canonicalized)}
-    assert canonicalized == set(PATTERNS)
+def test_traits_of_elementwise_operations() -> None:
+    elementwise = {op for op in coopmatrix.OPERATIONS if issubclass(op, ElementwiseOp)}
+    assert elementwise == set(ALGEBRA)
     assert NamesConstants in {type(t) for t in coopmatrix.AddOp.traits}

@@ -31,8 +31,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.test_value import create_ssa_value
 
 from coopc.dialects.coopmatrix import ConvertOp, MatrixType, Use
-from coopc.dialects.coopmatrix.arithmetic import bitcast, converted
-from coopc.dialects.coopmatrix.canonicalize import combined_sign
+from coopc.dialects.coopmatrix.arithmetic import combined_sign
+from coopc.dialects.coopmatrix.fill import bitcast, converted
 from coopc.dialects.narrow import is_integer
 from coopc.rounding import FORMATS
 

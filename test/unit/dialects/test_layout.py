@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.layout_attributes import attribute_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, StringAttr, f16, i8, i64
 from xdsl.ir import Attribute
@@ -61,8 +62,7 @@ rules = st.one_of(
 
 @given(rules)
 def test_text_is_the_value(rule: Rule) -> None:
-    attr = layout.attribute_of(rule)
-    assert attr is not None
+    attr = attribute_of(rule)
     again = parse(str(attr))
     assert again == attr
     assert layout.rule_in(again) == rule
@@ -71,7 +71,6 @@ def test_text_is_the_value(rule: Rule) -> None:
 def test_what_is_no_layout() -> None:
     assert layout.rule_in(StringAttr("coopmatrix")) is None
     assert layout.rule_in(i8) is None
-    assert layout.attribute_of(DpasEncoding.of(16, 16)) is None
 
 
 A = MatrixType.of(16, 16, f16, Use.A)

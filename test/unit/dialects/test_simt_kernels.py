@@ -341,7 +341,3 @@ def test_invalid_target() -> None:
 def test_attributes_are_of_what_there_is() -> None:
     with pytest.raises(VerifyException, match="expected opencl or vulkan, got metal"):
         simt.TargetAttr(StringAttr("metal"), StringAttr("m1"))
-    with pytest.raises(VerifyException, match="global, workgroup, private, got slm"):
-        simt.MemoryAttr(StringAttr("slm"))
-    space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
-    assert space.data == simt.MemorySpace.WORKGROUP

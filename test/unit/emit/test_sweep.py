@@ -324,8 +324,8 @@ def vectors(k: Kernel, element: Attribute, length: int) -> None:
 
 def memory(k: Kernel, element: Attribute, length: int) -> None:
     """`memref` and accesses to it, of scalars and vectors."""
-    workgroup = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
-    private = simt.MemoryAttr.of(simt.MemorySpace.PRIVATE)
+    workgroup = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
+    private = simt.MemoryAttr(simt.MemorySpace.PRIVATE)
     shape = [DYNAMIC_INDEX, 64]
     types = [
         MemRefType(element, shape),
@@ -407,7 +407,7 @@ def views(k: Kernel, type: MemRefType) -> None:
 
 def views_of_others(k: Kernel, element: Attribute) -> None:
     """Memory of one type as elements of another, and an element of that."""
-    workgroup = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
+    workgroup = simt.MemoryAttr(simt.MemorySpace.WORKGROUP)
     zero = k.constant(0)
     for source in (
         MemRefType(i8, [DYNAMIC_INDEX]),

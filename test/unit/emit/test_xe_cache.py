@@ -51,7 +51,7 @@ def pairs(message: str, device: Device) -> Iterator[tuple[CacheAttr, Pair]]:
     controls = STORE_CONTROLS if store else LOAD_CONTROLS
     default = CacheControl.WRITE_BACK if store else CacheControl.CACHED
     for l1, l3 in product(controls, repeat=2):
-        cache = CacheAttr.of(l1, l3)
+        cache = CacheAttr((l1, l3))
         pair = resolved(cache, default)
         if pair is None or why_not_pair(pair, device, store=store) is not None:
             continue
@@ -61,7 +61,7 @@ def pairs(message: str, device: Device) -> Iterator[tuple[CacheAttr, Pair]]:
 
 
 def kernel(number: int, body: str, cache: CacheAttr) -> str:
-    l1, l3 = cache.levels
+    l1, l3 = cache.data
     body = body.replace("CACHE", f"cache <l1 = {l1}, l3 = {l3}>")
     return f"""
 func.func @k{number}(%p: memref<i8>, %x: i32, %y: i32, %w: i32, %h: i32,
@@ -96,7 +96,12 @@ def test_each_pair_arrives(message: str, device: Device, tool: Tool) -> None:
 
 def test_nothing_is_asked_for_by_default() -> None:
     assert resolved(None, CacheControl.CACHED) is None
-    assert resolved(CacheAttr.of(), CacheControl.CACHED) is None
+    assert (
+        resolved(
+            CacheAttr((CacheControl.DEFAULT, CacheControl.DEFAULT)), CacheControl.CACHED
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(

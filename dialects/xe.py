@@ -1,7 +1,14 @@
-# ruff: noqa: I001 - isort parts `A as A`, which exports a name, into a line each
 """The `xe` dialect: what one lane of an Intel Xe subgroup does with its matrix engine.
 
-Operands are vectors, not matrices: the share of one lane.
+Operands are vectors, not matrices: the share of one lane.  What `plan-block-io` decides
+is in the IR:
+
+    #xe.block_load_plan<<16, 32x16x2>, bits = [0, 1, 2, 3, 4, 5], element_bits = 16,
+      rows = 0, cols = 1, of (register = [[1, 0], ..], lane = [..], warp = [..])
+      -> (dim0 = 256, dim1 = 32)>
+
+`row_step` and `swaps` are left out where they are 1 and nothing.  A plan proves itself
+whenever it is read; a text that is no plan is an error where it stands.
 """
 
 from __future__ import annotations
@@ -15,7 +22,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    StringAttr,
     VectorType,
     bf16,
     f16,
@@ -28,7 +34,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
-    ParametrizedAttribute,
+    Data,
     SpacedOpaqueSyntaxAttribute,
     SSAValue,
     TypeAttribute,
@@ -57,18 +63,167 @@ from xdsl.utils.str_enum import StrEnum
 
 from coopc.dialects import simt
 from coopc.dialects.definitions import dialect_of
+from coopc.dialects.layout import (
+    ValueAttr,
+    linear_text,
+    list_text,
+    numbers_text,
+    parse_basis,
+    parse_linear,
+    parse_list,
+)
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.traits import Collective, FillsCache, ReadsAndWrites
-from coopc.dialects.xe.plans import (
-    PLAN as PLAN,
-    REFUSAL as REFUSAL,
-    BlockLoadPlanAttr as BlockLoadPlanAttr,
-    BlockPrefetchPlanAttr as BlockPrefetchPlanAttr,
-    BlockStorePlanAttr as BlockStorePlanAttr,
-    PlanAttr as PlanAttr,
-    ShapeAttr as ShapeAttr,
-)
+from coopc.layout.linear import LinearLayout
+from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import BlockMode, BlockShape
+from coopc.plan.prefetch import PrefetchPlan
+
+PLAN = "xe.plan"
+"""The attribute of an access that is moved by 2D block messages."""
+REFUSAL = "xe.no_plan"
+"""The attribute of one that is not: the reason, a string."""
+
+_NUMBERS = ("element_bits", "rows", "cols", "row_step")
+
+
+class ShapeAttr(Data[BlockShape]):
+    """A `BlockShape`, as in `<16, 32x16x2, transform>`: bits, shape, mode."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> BlockShape:
+        return parse_shape(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(shape_text(self.data))
+
+
+def parse_shape(parser: AttrParser) -> BlockShape:
+    """Parse `<16, 32x16x2, transform>`: element bits, height x width x count, mode."""
+    with parser.in_angle_brackets():
+        position = parser.pos
+        bits = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        parser.parse_punctuation(",")
+        sizes = parser.parse_dimension_list()
+        mode = BlockMode.PLAIN
+        if parser.parse_optional_punctuation(",") is not None:
+            mode = _parse_mode(parser)
+        if len(sizes) != 3:
+            parser.raise_error(
+                f"expected height x width x count, got {len(sizes)} sizes", position
+            )
+        try:
+            return BlockShape(bits, sizes[0], sizes[1], sizes[2], mode)
+        except ValueError as error:
+            parser.raise_error(str(error), position)
+
+
+def _parse_mode(parser: AttrParser) -> BlockMode:
+    for mode in BlockMode:
+        if parser.parse_optional_keyword(mode.value) is not None:
+            return mode
+    names = " or ".join(mode.value for mode in BlockMode)
+    parser.raise_error(f"expected {names}")
+
+
+def shape_text(shape: BlockShape) -> str:
+    """Return `<16, 32x16x2, transform>`."""
+    mode = "" if shape.mode is BlockMode.PLAIN else f", {shape.mode.value}"
+    return f"<{shape.bits}, {shape.height}x{shape.width}x{shape.count}{mode}>"
+
+
+class PlanAttr(ValueAttr[BlockPlan]):
+    """A `BlockPlan`: what plans of loads and of stores have in common."""
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> BlockPlan:
+        """Parse `<16, 32x16x2>, bits = [..], .., of (..) -> (..)`."""
+        shape = parse_shape(parser)
+        bits: tuple[int, ...] = ()
+        swaps: tuple[tuple[int, ...], ...] = ()
+        numbers = {"row_step": 1}
+        while True:
+            parser.parse_punctuation(",")
+            name = parser.parse_identifier()
+            if name == "of":
+                break
+            parser.parse_punctuation("=")
+            if name == "bits":
+                bits = parse_basis(parser)
+            elif name == "swaps":
+                swaps = parse_list(parser, lambda: parse_basis(parser))
+            elif name in _NUMBERS:
+                numbers[name] = parser.parse_integer(allow_boolean=False)
+            else:
+                parser.raise_error(f"expected a part of a plan, got '{name}'")
+        layout = _parse_layout(parser)
+        try:
+            return BlockPlan(
+                layout=layout,
+                shape=shape,
+                bits=bits,
+                swaps=tuple((swap[0], swap[1]) for swap in swaps),
+                **numbers,
+            )
+        except (ValueError, TypeError, IndexError, AssertionError) as error:
+            what = f"expected a plan that is right, got one that is not: {error}"
+            raise ValueError(what) from error
+
+    def body(self) -> str:
+        plan = self.data
+        numbers = {name: getattr(plan, name) for name in _NUMBERS}
+        if plan.row_step == 1:
+            del numbers["row_step"]
+        swaps = f", swaps = {list_text(plan.swaps)}" if plan.swaps else ""
+        return (
+            f"{shape_text(plan.shape)}, bits = {list_text(plan.bits)}, "
+            f"{numbers_text(numbers)}{swaps}, of {linear_text(plan.layout)}"
+        )
+
+
+@irdl_attr_definition
+class BlockLoadPlanAttr(PlanAttr):
+    """The messages that load a tensor: `#xe.block_load_plan<..>`."""
+
+    name = "xe.block_load_plan"
+
+
+@irdl_attr_definition
+class BlockStorePlanAttr(PlanAttr):
+    """The messages that store a tensor: `#xe.block_store_plan<..>`."""
+
+    name = "xe.block_store_plan"
+
+
+@irdl_attr_definition
+class BlockPrefetchPlanAttr(ValueAttr[PrefetchPlan]):
+    """The messages that fetch a tile: `#xe.block_prefetch_plan<..>`."""
+
+    name = "xe.block_prefetch_plan"
+
+    @classmethod
+    def parse_body(cls, parser: AttrParser) -> PrefetchPlan:
+        """Parse `<16, 8x32x1>, of (..) -> (..)`."""
+        shape = parse_shape(parser)
+        parser.parse_punctuation(",")
+        parser.parse_keyword("of")
+        return PrefetchPlan(_parse_layout(parser), shape)
+
+    def body(self) -> str:
+        shape, layout = self.data.shape, self.data.layout
+        return f"{shape_text(shape)}, of {linear_text(layout)}"
+
+
+def _parse_layout(parser: AttrParser) -> LinearLayout:
+    """Parse `(register = [..], ..) -> (dim0 = 4, ..)`."""
+    position = parser.pos
+    try:
+        return parse_linear(parser)
+    except ValueError as error:
+        parser.raise_error(str(error), position, parser.pos)
+
+
+# Precisions, caches and payloads.
 
 CHANNEL_BITS = 32
 SYSTOLIC_DEPTH = 8
@@ -156,42 +311,29 @@ class PayloadType(ShapeAttr, TypeAttribute):
 
 
 @irdl_attr_definition
-class CacheAttr(ParametrizedAttribute):
-    """What the caches do with an access: `#xe.cache<l1 = cached, l3 = cached>`."""
+class CacheAttr(Data[tuple[CacheControl, CacheControl]]):
+    """What the caches L1 and L3 do with an access.
+
+    `#xe.cache<l1 = cached, l3 = cached>`
+    """
 
     name = "xe.cache"
 
-    l1: StringAttr
-    l3: StringAttr
-
     @classmethod
-    def of(
-        cls,
-        l1: CacheControl = CacheControl.DEFAULT,
-        l3: CacheControl = CacheControl.DEFAULT,
-    ) -> CacheAttr:
-        return CacheAttr(StringAttr(l1.value), StringAttr(l3.value))
+    def parse_parameter(cls, parser: AttrParser) -> tuple[CacheControl, CacheControl]:
+        def level(name: str) -> CacheControl:
+            parser.parse_keyword(name)
+            parser.parse_punctuation("=")
+            return parser.parse_str_enum(CacheControl)
 
-    @property
-    def levels(self) -> tuple[CacheControl, CacheControl]:
-        return CacheControl(self.l1.data), CacheControl(self.l3.data)
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<l1 = cached, l3 = cached>`."""
-        levels: list[StringAttr] = []
         with parser.in_angle_brackets():
-            for level in ("l1", "l3"):
-                if levels:
-                    parser.parse_punctuation(",")
-                parser.parse_keyword(level)
-                parser.parse_punctuation("=")
-                levels.append(StringAttr(parser.parse_str_enum(CacheControl).value))
-        return levels
+            l1 = level("l1")
+            parser.parse_punctuation(",")
+            return l1, level("l3")
 
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(f"l1 = {self.l1.data}, l3 = {self.l3.data}")
+    def print_parameter(self, printer: Printer) -> None:
+        l1, l3 = self.data
+        printer.print_string(f"<l1 = {l1}, l3 = {l3}>")
 
 
 # Operations of `xe` that move 2D blocks between memory and the registers of lanes.
@@ -229,6 +371,26 @@ class BlockOp(SurfaceOp, ABC):
     block = prop_def(BlockAttr)
     cache = opt_prop_def(CacheAttr)
 
+    def __init__(
+        self,
+        base: SSAValue,
+        position: tuple[SSAValue, SSAValue],
+        surface: tuple[SSAValue, SSAValue, SSAValue],
+        block: BlockAttr,
+        cache: CacheAttr | None = None,
+        *,
+        stored: Sequence[SSAValue] | None = None,
+        loaded: Sequence[Attribute] | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[
+                *([] if stored is None else [stored]),
+                *(base, *position, *surface),
+            ],
+            properties={"block": block, "cache": cache},
+            result_types=[] if loaded is None else [loaded],
+        )
+
     def verify_(self) -> None:
         verify_cache(self.name, self.cache, self.CONTROLS)
 
@@ -262,21 +424,6 @@ class BlockLoad2DOp(BlockOp):
 
     assembly_format = _ACCESS + "attr-dict `:` type($base) `->` type($pieces)"
 
-    def __init__(
-        self,
-        base: SSAValue,
-        position: tuple[SSAValue, SSAValue],
-        surface: tuple[SSAValue, SSAValue, SSAValue],
-        block: BlockAttr,
-        pieces: Sequence[Attribute],
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[base, *position, *surface],
-            properties={"block": block, "cache": cache},
-            result_types=[pieces],
-        )
-
     def verify_(self) -> None:
         super().verify_()
         verify_pieces(self.block.data, self.pieces.types)
@@ -307,20 +454,6 @@ class BlockStore2DOp(BlockOp):
         "$pieces `into` " + _ACCESS + "attr-dict `:` type($pieces) `into` type($base)"
     )
 
-    def __init__(
-        self,
-        pieces: Sequence[SSAValue],
-        base: SSAValue,
-        position: tuple[SSAValue, SSAValue],
-        surface: tuple[SSAValue, SSAValue, SSAValue],
-        block: BlockAttr,
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[pieces, base, *position, *surface],
-            properties={"block": block, "cache": cache},
-        )
-
     def verify_(self) -> None:
         super().verify_()
         if self.block.data.mode is not BlockMode.PLAIN or self.block.data.count != 1:
@@ -349,36 +482,25 @@ class BlockPrefetch2DOp(BlockOp):
 
     assembly_format = _ACCESS + "attr-dict `:` type($base)"
 
-    def __init__(
-        self,
-        base: SSAValue,
-        position: tuple[SSAValue, SSAValue],
-        surface: tuple[SSAValue, SSAValue, SSAValue],
-        block: BlockAttr,
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[base, *position, *surface],
-            properties={"block": block, "cache": cache},
-        )
-
     def verify_(self) -> None:
         super().verify_()
-        if self.block.data.mode is not BlockMode.PLAIN:
-            raise VerifyException(
-                f"expected a plain block to prefetch, got {self.block.data}"
-            )
+        verify_prefetched(self.block.data)
 
 
 def verify_cache(
     name: str, cache: CacheAttr | None, allowed: Sequence[CacheControl]
 ) -> None:
-    for control in cache.levels if cache is not None else ():
+    for control in cache.data if cache is not None else ():
         if control not in allowed:
             raise VerifyException(
                 f"expected one of {', '.join(allowed)}, which {name} can ask of a "
                 f"cache, got {control}"
             )
+
+
+def verify_prefetched(shape: BlockShape) -> None:
+    if shape.mode is not BlockMode.PLAIN:
+        raise VerifyException(f"expected a plain block to prefetch, got {shape}")
 
 
 def verify_pieces(shape: BlockShape, types: Sequence[Attribute]) -> None:
@@ -858,15 +980,6 @@ class PayloadLoadOp(PayloadAccessOp):
         "`:` type($payload) `->` type($pieces)"
     )
 
-    def __init__(
-        self,
-        payload: SSAValue,
-        offset: tuple[int, int],
-        pieces: Sequence[Attribute],
-        cache: CacheAttr | None = None,
-    ) -> None:
-        super().__init__(payload, offset, cache, [pieces])
-
     def verify_(self) -> None:
         super().verify_()
         verify_pieces(self.shape, self.pieces.types)
@@ -893,10 +1006,7 @@ class PayloadPrefetchOp(PayloadAccessOp):
 
     def verify_(self) -> None:
         super().verify_()
-        if self.shape.mode is not BlockMode.PLAIN:
-            raise VerifyException(
-                f"expected a plain block to prefetch, got {self.shape}"
-            )
+        verify_prefetched(self.shape)
 
 
 def shape_of(payload: SSAValue) -> BlockShape:
