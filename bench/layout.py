@@ -1,10 +1,9 @@
-"""How long layouts take: building and inverting them, and showing one."""
+"""How long layouts take: building and showing one."""
 
 from collections.abc import Callable, Iterator
 
 from bench.harness import Row, command, seconds
 from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
-from coopc.layout.linear import LinearLayout, invert
 
 A = DotOperandEncoding(0, DpasEncoding(8, 8, 16, 2, 16, (8, 4), (4, 2)), 1)
 """Of 256 x 32 elements over 32 subgroups of 16 lanes, in 64 registers."""
@@ -16,13 +15,6 @@ A_TEXT = (
 REPEATS = 100
 
 
-def swizzled(bits: int) -> LinearLayout:
-    """Return an invertible layout in which each basis meets all before it."""
-    bases = [(2 << bit) - 1 for bit in range(bits)]
-    ins = ("register", tuple(bases[: bits // 2])), ("lane", tuple(bases[bits // 2 :]))
-    return LinearLayout(ins, (("dim0", bits // 2), ("dim1", bits - bits // 2)))
-
-
 def milliseconds(action: Callable[[], object]) -> float:
     return 1_000 * seconds(action, REPEATS)
 
@@ -30,10 +22,6 @@ def milliseconds(action: Callable[[], object]) -> float:
 def measure() -> Iterator[Row]:
     built = milliseconds(lambda: A.linear((256, 32)).table())
     yield Row("layout of A, 256 x 32: build, materialise", built, "ms", 1)
-    layout = swizzled(12)
-    yield Row(
-        "layout of 12 bits: invert", milliseconds(lambda: invert(layout)), "ms", 1
-    )
 
     show = ("coopc-layout", "-t", "tensor<256x32xf16>", "-l", A_TEXT)
     hardware = seconds(command(*show, "--use-hw-view"))

@@ -16,13 +16,13 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Place, near_match
 from coopc.dialects.layout import rule_in
 from coopc.explain import of_parser
-from coopc.layout.distribution import Distribution
+from coopc.layout.distribution import Distribution, LayoutDistribution
 from coopc.layout.dpas import DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import Encoding
 from coopc.layout.family import Family, MatrixSpec, Rule, check_channel, distribution
-from coopc.layout.linear import LinearDistribution, LinearLayout
+from coopc.layout.linear import LinearLayout
 from coopc.layout.show import Placement
-from coopc.layout.strided import StridedDistribution, StridedLayout
+from coopc.layout.strided import StridedLayout
 from coopc.parsing import LocatedParser
 from coopc.source import Source
 from coopc.universe import COOPC_UNIVERSE
@@ -72,7 +72,7 @@ class Subject:
             ValueError: it is no matrix's.
         """
         if isinstance(self.layout, LinearLayout):
-            return LinearDistribution.of(self.layout)
+            return LayoutDistribution.of(self.layout)
         return self.layout
 
 
@@ -231,7 +231,7 @@ def _laid_out(
 
 def _of_itself(rule: Rule, lanes: int | None) -> LinearLayout | Distribution:
     assert not isinstance(rule, Family | Encoding), rule
-    found = StridedDistribution.of(rule) if isinstance(rule, StridedLayout) else rule
+    found = LayoutDistribution.of(rule) if isinstance(rule, StridedLayout) else rule
     _check_lanes(found, lanes)
     return found
 

@@ -31,6 +31,7 @@ from coopc.device.shape import (
 )
 from coopc.device.vulkan import LAVAPIPE, NVIDIA
 from coopc.device.xe import BMG, DG2, LNL, PTL, PVC
+from coopc.diagnostic import near_match
 
 DEVICES = {
     device.name: device
@@ -42,21 +43,18 @@ def device(name: str) -> Device:
     """Return the device of a name.
 
     Raises:
-        ValueError: where there is none, with those that are spelt nearly so.
+        ValueError: where there is none, with the one that is spelt nearly so.
 
     >>> device("bgm")
     Traceback (most recent call last):
     ...
-    ValueError: unknown device 'bgm', did you mean bmg? (have lavapipe, nvidia, dg2, \
+    ValueError: unknown device 'bgm', did you mean 'bmg'? (have lavapipe, nvidia, dg2, \
 pvc, bmg, lnl, ptl, intel-cpu, amx)
     """
     if (found := DEVICES.get(name)) is not None:
         return found
-    from difflib import get_close_matches
-
-    near = get_close_matches(name.lower(), DEVICES, n=3)
-    hint = f", did you mean {' or '.join(near)}?" if near else ""
-    raise ValueError(f"unknown device {name!r}{hint} (have {', '.join(DEVICES)})")
+    near = near_match(name.lower(), DEVICES)
+    raise ValueError(f"unknown device {name!r}{near} (have {', '.join(DEVICES)})")
 
 
 __all__ = [

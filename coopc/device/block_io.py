@@ -69,21 +69,17 @@ class BlockIO:
     pitch_alignment: int = 16
     """Of the pitch, in bytes."""
 
+    def shapes(self, kind: BlockKind) -> tuple[BlockShapes, ...]:
+        """The blocks that the instructions of a kind take."""
+        return getattr(self, kind)
+
     def has(
         self, kind: BlockKind, element_bits: int, width: int, height: int, count: int
     ) -> bool:
         """Whether one instruction takes these blocks."""
-        table: tuple[BlockShapes, ...] = {
-            "load": self.load,
-            "transform": self.transform,
-            "transpose": self.transpose,
-            "prefetch": self.prefetch,
-            "store": self.store,
-        }[kind]
         return any(
-            (shapes.element_bits, shapes.width) == (element_bits, width)
-            and shapes.has(height, count)
-            for shapes in table
+            (x.element_bits, x.width) == (element_bits, width) and x.has(height, count)
+            for x in self.shapes(kind)
         )
 
 

@@ -178,13 +178,3 @@ class CoopmatrixLayout(Distribution):
         row = lane % self.block_rows + (w1 + w2 * self.k1) * self.block_rows
         packed_col = lane // self.block_rows + u * self.lanes_per_row
         return row, channel + self.channels * packed_col
-
-    def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
-        """See `Distribution`: the combined inverse of the document."""
-        i, block = row % self.block_rows, row // self.block_rows
-        w1, w2 = block % self.k1, block // self.k1
-        channel, packed_col = col % self.channels, col // self.channels
-        u = packed_col // self.lanes_per_row
-        lane = i + (packed_col % self.lanes_per_row) * self.block_rows
-        packed = w1 + self.k1 * (u + self.steps * w2)
-        return lane, channel + self.channels * packed

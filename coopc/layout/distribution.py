@@ -5,7 +5,7 @@ many.  A distribution is the map from a place to the element that is kept there,
 of its inverses:
 
     coordinate(lane, component) = (row, col), or (M, N) for padding
-    owners(row, col)            = (lane, component), the canonical owner
+    owners(row, col)            = (lane, component)
 
 A place whose element lies beyond the matrix is padding.  Its coordinate is (M, N),
 which is out of range in both dimensions.  For example 2 x 3 elements in row-major
@@ -15,17 +15,32 @@ order over S = 4 lanes, V = 2:
     component 0      (0,0)     (0,1)     (0,2)     (1,0)
     component 1      (1,1)     (1,2)     padding   padding
 
-An element may have several owners (a broadcast); `all_owners` lists them, least lane
-first, and the canonical owner is one of them.
+An element may have several owners (a broadcast); `owners` returns the canonical one, of
+the least lane, and of the least component there.
+
+A layout with two outputs, rows and columns, is a distribution, too, a
+`LayoutDistribution`.  Its components are the values of its input `register` or
+`component`; its lanes those of all other inputs, flattened in their order, so that
+
+    lane = lane + |lane| (warp + |warp| block)
+
+which is the local linear id of a work-group, or the lane where there is one subgroup.
+The matrix may be smaller than the layout: places beyond it are padding.  For example
+5 x 8 elements of an 8 x 8 tile with register -> (1,0) (2,0) and lane -> (0,1) (0,2)
+(0,4) (4,0), where the second half of the lanes holds row 4 and padding:
+
+                  lane 0 .. 7        lane 8 .. 15
+    register 0    (0,0) .. (0,7)     (4,0) .. (4,7)
+    register 1    (1,0) .. (1,7)     padding
+    register 2    (2,0) .. (2,7)     padding
+    register 3    (3,0) .. (3,7)     padding
 
 Laws (test/unit/layout/test_distribution.py checks each by its name, for every kind of
 distribution in this folder):
 
     cover       every element has an owner
-    inverse     coordinate(owners(e)) == e
-    padding     is_padding(p) if and only if coordinate(p) == (M, N); every other
-                coordinate is an element of the matrix
-    all_owners  lists exactly the places whose coordinate is the element
+    inverse     coordinate(owners(e)) == e, and no place before it holds e
+    padding     coordinate(p) is an element of the matrix, or (M, N)
 
 and of row slices:
 
@@ -36,8 +51,11 @@ and of row slices:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # numpy costs start-up time; the functions import it when called
     import numpy as np
@@ -52,8 +70,8 @@ if TYPE_CHECKING:  # numpy costs start-up time; the functions import it when cal
 class Distribution(ABC):
     """How `rows` x `cols` elements are spread over `lanes`; a frozen, hashable value.
 
-    A subclass gives `components`, `_place` and `_owner`; this class checks ranges and
-    turns what lies beyond the matrix into padding.
+    A subclass gives `components` and `_place`; this class checks ranges, turns what
+    lies beyond the matrix into padding, and looks up owners.
     """
 
     rows: int
@@ -79,11 +97,6 @@ class Distribution(ABC):
     def shape(self) -> tuple[int, int]:
         """(M, N)."""
         return self.rows, self.cols
-
-    @property
-    def length(self) -> int:
-        """The length of a work-item's slice: V, the same in every lane."""
-        return self.components
 
     def coordinate(self, lane: Ints, component: Ints) -> tuple[IntArray, IntArray]:
         """Return the (row, col) kept in each place, (M, N) where that is padding.
@@ -120,7 +133,7 @@ class Distribution(ABC):
         row, col = np.broadcast_arrays(
             _checked(row, self.rows, "row"), _checked(col, self.cols, "column")
         )
-        return self._owner(row, col)
+        return divmod(_first_places(self)[row * self.cols + col], self.components)
 
     def element(self, lane: int, component: int) -> tuple[int, int]:
         """Return `coordinate` of one place as numbers."""
@@ -131,11 +144,6 @@ class Distribution(ABC):
         """Return `owners` of one element as numbers."""
         lane, component = self.owners(row, col)
         return int(lane), int(component)
-
-    def is_padding(self, lane: Ints, component: Ints) -> BoolArray:
-        """Return, for each place, whether it holds no element of the matrix."""
-        row, _ = self.coordinate(lane, component)
-        return row >= self.rows
 
     def table(self) -> tuple[IntArray, IntArray]:
         """Return the coordinates of all places: rows and columns, each V x S."""
@@ -154,23 +162,20 @@ class Distribution(ABC):
         )
         return self._place(lane, component)
 
-    def all_owners(self, row: int, col: int) -> list[tuple[int, int]]:
-        """Return every (lane, component) that holds the element, least lane first."""
-        import numpy as np
-
-        _checked(row, self.rows, "row")
-        _checked(col, self.cols, "column")
-        rows, cols = self.table()
-        component, lane = np.nonzero((rows == row) & (cols == col))
-        return sorted(zip(lane.tolist(), component.tolist(), strict=True))
-
     @abstractmethod
     def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
         """Return row and column of places in range; beyond the matrix is padding."""
 
-    @abstractmethod
-    def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
-        """Return lane and component of elements in range."""
+
+@lru_cache(maxsize=64)
+def _first_places(x: Distribution) -> IntArray:
+    """Return the least component + lane * V that holds each element, row by row."""
+    import numpy as np
+
+    row, col = (table.T for table in x.table())
+    number = np.where(row < x.rows, row * x.cols + col, x.rows * x.cols)
+    elements, first = np.unique(number, return_index=True)
+    return first[elements < x.rows * x.cols]
 
 
 def _checked(values: Ints, size: int, what: str) -> IntArray:
@@ -219,7 +224,7 @@ class RowSlices(Distribution):
     5
     >>> [x.element(0, v) for v in range(5)]
     [(0, 0), (0, 4), (1, 3), (2, 2), (3, 1)]
-    >>> RowSlices(rows=12, cols=12, lanes=16).length
+    >>> RowSlices(rows=12, cols=12, lanes=16).components
     9
     """
 
@@ -238,6 +243,85 @@ class RowSlices(Distribution):
         number = lane + component * self.lanes
         return number // self.cols, number % self.cols
 
-    def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
-        number = row * self.cols + col
-        return number % self.lanes, number // self.lanes
+
+class Layout(Protocol):
+    """A layout, linear or strided: from named places to named coordinates."""
+
+    @property
+    def in_sizes(self) -> dict[str, int]: ...
+    @property
+    def out_sizes(self) -> dict[str, int]: ...
+    @property
+    def reached(self) -> int: ...
+    def apply(self, places: Mapping[str, Ints]) -> dict[str, IntArray]: ...
+
+
+COMPONENTS = ("register", "component")
+"""The inputs of layouts that number what a lane holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutDistribution(Distribution):
+    """A layout of rows and columns that reaches every element; see the module.
+
+    >>> from coopc.layout.linear import LinearLayout
+    >>> tile = LinearLayout.of(
+    ...     {"register": [(1, 0)], "lane": [(0, 1), (0, 2)]}, {"dim0": 2, "dim1": 4}
+    ... )
+    >>> x = LayoutDistribution.of(tile)
+    >>> x.lanes, x.components, x.element(3, 1)
+    (4, 2, (1, 3))
+    """
+
+    layout: Layout
+
+    def __post_init__(self) -> None:
+        Distribution.__post_init__(self)
+        rows, cols = self.layout.out_sizes.values()
+        if self.rows > rows or self.cols > cols:
+            raise ValueError(
+                f"expected a matrix of {self.rows} x {self.cols} to be within its "
+                f"layout, which is of {rows} x {cols}"
+            )
+        if (reached := self.layout.reached) != rows * cols:
+            raise ValueError(
+                f"expected a layout that reaches all {rows * cols} elements, "
+                f"got {reached}"
+            )
+
+    @classmethod
+    def of(
+        cls, layout: Layout, shape: tuple[int, int] | None = None
+    ) -> LayoutDistribution:
+        """Return the distribution of a matrix by a layout.
+
+        Args:
+            layout: it has two outputs, rows first.
+            shape: (rows, columns) of the matrix; None is the layout's size.
+
+        Raises:
+            ValueError: the layout has not two outputs, is too small, or does not reach
+                every element.
+        """
+        if len(layout.out_sizes) != 2:
+            raise ValueError(
+                f"expected a layout with two coordinates, got {list(layout.out_sizes)}"
+            )
+        sizes = layout.in_sizes.items()
+        lanes = prod(size for name, size in sizes if name not in COMPONENTS)
+        rows, cols = shape or layout.out_sizes.values()
+        return cls(rows, cols, lanes, layout)
+
+    @property
+    def components(self) -> int:
+        return prod(x for name, x in self.layout.in_sizes.items() if name in COMPONENTS)
+
+    def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
+        places: dict[str, Ints] = {}
+        for name, size in self.layout.in_sizes.items():
+            if name in COMPONENTS:
+                component, places[name] = divmod(component, size)
+            else:
+                lane, places[name] = divmod(lane, size)
+        row, col = self.layout.apply(places).values()
+        return row, col

@@ -50,6 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from coopc.layout.distribution import LayoutDistribution
 from coopc.layout.encodings import (
     BlockedEncoding,
     Encoding,
@@ -58,7 +59,7 @@ from coopc.layout.encodings import (
     dims,
     fit,
 )
-from coopc.layout.linear import LinearDistribution, LinearLayout, log2, powers, product
+from coopc.layout.linear import LinearLayout, log2, powers, product
 
 SYSTOLIC_DEPTH = 8
 CHANNEL_BITS = 32
@@ -194,7 +195,7 @@ class DpasEncoding(Encoding):
 
     def distribution(
         self, operand: Operand, rows: int, cols: int
-    ) -> LinearDistribution:
+    ) -> LayoutDistribution:
         """Return how a matrix that is this operand is spread over the work-group.
 
         The matrix is padded to powers of two, and to one DPAS.
@@ -207,49 +208,35 @@ class DpasEncoding(Encoding):
             max(tile, 1 << (size - 1).bit_length())
             for tile, size in zip(least, (rows, cols), strict=True)
         ]
-        return LinearDistribution.of(self.operand_linear(operand, shape), (rows, cols))
+        return LayoutDistribution.of(self.operand_linear(operand, shape), (rows, cols))
 
     def tile(self, operand: Operand) -> LinearLayout:
         """Return the layout of one DPAS operand: `register` and `lane`."""
         rows, cols = self.tile_shape(operand)
         log2(self.repeat_count, "repeatCount")
-        registers, lanes = (
-            self._bases_of_a() if operand == "a" else self._bases_of_b_c(operand)
-        )
-        names = dims(self.rank)[-2:]
-        outs = {names[0]: rows, names[1]: cols}
-        return LinearLayout.of({"register": registers, "lane": lanes}, outs)
-
-    def _bases_of_a(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        rows, cols = self.tile_shape("a")
+        # p, o and r of the docstring, which are 1 where it does not say them.
         packed = max(1, cols // self.execution_size)
-        held = max(1, self.threads_per_warp * packed // cols)
-        self._check_rows("A", held)
-        registers = [(0, c) for c in powers(1, packed)]
-        registers += [(r, 0) for r in powers(held, rows)]
-        lanes = [(0, c) for c in powers(packed, cols)]
-        return registers, lanes + [(r, 0) for r in powers(1, held)]
-
-    def _bases_of_b_c(
-        self, operand: Operand
-    ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        rows, cols = self.tile_shape(operand)
         step = self.ops_per_chan if operand == "b" else 1
-        held = self.threads_per_warp // self.execution_size
-        if operand == "c":
-            self._check_rows("C", held)
-        registers = [(r, 0) for r in powers(1, step)]
-        registers += [(r, 0) for r in powers(step * held, rows)]
-        lanes = [(0, c) for c in powers(1, cols)]
-        return registers, lanes + [(r, 0) for r in powers(step, step * held)]
-
-    def _check_rows(self, operand: str, held: int) -> None:
-        if held > self.repeat_count:
+        held = max(1, self.threads_per_warp * packed // cols)
+        if operand != "b" and held > self.repeat_count:
             raise ValueError(
-                f"expected a repeatCount of at least {held}, the rows of {operand} "
-                f"that {self.threads_per_warp} lanes hold at a time, "
+                f"expected a repeatCount of at least {held}, the rows of "
+                f"{operand.upper()} that {self.threads_per_warp} lanes hold at a time, "
                 f"got {self.repeat_count}"
             )
+        bases = {
+            "register": [
+                *((0, col) for col in powers(1, packed)),
+                *((row, 0) for row in powers(1, step)),
+                *((row, 0) for row in powers(step * held, rows)),
+            ],
+            "lane": [
+                *((0, col) for col in powers(packed, cols)),
+                *((row, 0) for row in powers(step, step * held)),
+            ],
+        }
+        names = dims(self.rank)[-2:]
+        return LinearLayout.of(bases, {names[0]: rows, names[1]: cols})
 
     def _clusters_and_warps(self, operand: Operand) -> Iterator[LinearLayout]:
         names, warps = dims(self.rank), self.warps_per_cta

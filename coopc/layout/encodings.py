@@ -60,7 +60,7 @@ from coopc.layout.linear import (
     log2,
     product,
     rename_outs,
-    sublayout,
+    select_outs,
     transpose_outs,
 )
 
@@ -115,10 +115,22 @@ def check_shape(shape: Sequence[int], rank: int) -> None:
         log2(size, name)
 
 
-def identity_nd(name: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
-    """Return the input walking over a shape, dimension `order[0]` fastest."""
-    names = dims(len(shape))
-    return product(*(LinearLayout.identity(shape[d], name, names[d]) for d in order))
+def walk(
+    name: str, sizes: Sequence[int], order: Sequence[int], shared: int | None = None
+) -> LinearLayout:
+    """Return the input walking over a shape, dimension `order[0]` fastest.
+
+    Along the dimension `shared`, places hold copies.
+    """
+    names = dims(len(sizes))
+    return product(
+        *(
+            (LinearLayout.zeros if d == shared else LinearLayout.identity)(
+                sizes[d], name, names[d]
+            )
+            for d in order
+        )
+    )
 
 
 def cga_bases(
@@ -259,39 +271,25 @@ class BlockedEncoding(Encoding):
         return len(self.order)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
-        check_shape(shape, self.rank)
-        tile = product(
-            identity_nd("register", self.size_per_thread, self.order),
-            identity_nd("lane", self.threads_per_warp, self.order),
-            identity_nd("warp", self.warps_per_cta, self.order),
-        )
-        return fit(tile, shape, self.cga)
+        return self._linear(shape, None)
 
     def operand_linear(self, operand: Operand, shape: Sequence[int]) -> LinearLayout:
         """Return the layout of A or B of a dot whose result is blocked so.
 
         Every lane holds all of K; lanes and subgroups along K hold copies.
         """
+        return self._linear(shape, self.rank - (1 if operand == "a" else 2))
+
+    def _linear(self, shape: Sequence[int], whole: int | None) -> LinearLayout:
+        """Return the layout of which every lane holds all of a dimension."""
         check_shape(shape, self.rank)
-        k = self.rank - (1 if operand == "a" else 2)
         registers = list(self.size_per_thread)
-        registers[k] = shape[k]
-        names = dims(self.rank)
-
-        def walk(name: str, sizes: Sequence[int]) -> LinearLayout:
-            return product(
-                *(
-                    (LinearLayout.zeros if d == k else LinearLayout.identity)(
-                        sizes[d], name, names[d]
-                    )
-                    for d in self.order
-                )
-            )
-
+        if whole is not None:
+            registers[whole] = shape[whole]
         tile = product(
-            identity_nd("register", registers, self.order),
-            walk("lane", self.threads_per_warp),
-            walk("warp", self.warps_per_cta),
+            walk("register", registers, self.order),
+            walk("lane", self.threads_per_warp, self.order, whole),
+            walk("warp", self.warps_per_cta, self.order, whole),
         )
         return fit(tile, shape, self.cga)
 
@@ -320,7 +318,7 @@ class SliceEncoding(Encoding):
         whole = self.parent.linear([*shape[: self.dim], 1, *shape[self.dim :]])
         kept = [name for d, name in enumerate(dims(self.rank + 1)) if d != self.dim]
         names = dict(zip(kept, dims(self.rank), strict=True))
-        part = rename_outs(sublayout(whole, outs=kept), names)
+        part = rename_outs(select_outs(whole, kept), names)
         ins = dict(part.ins)
         ins["register"] = tuple(basis for basis in ins["register"] if basis)
         return LinearLayout(tuple(ins.items()), part.outs)

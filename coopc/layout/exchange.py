@@ -45,8 +45,8 @@ Laws (test/unit/layout/test_exchange.py checks each by its name):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -124,21 +124,20 @@ class ExchangePlan:
     def __post_init__(self) -> None:
         import numpy as np
 
-        held, wanted = _numbered(self.source, self.target)
-        found = self.execute(held)
+        held, wanted, *_ = _numbered(self.source, self.target)
         inside = wanted != ABSENT
-        assert np.array_equal(found[inside], wanted[inside]), self
+        assert self.through_memory or np.array_equal(
+            self.execute(held)[inside], wanted[inside]
+        ), self
 
     def execute(self, values: IntArray) -> IntArray:
-        """Return what each component of the target holds.
+        """Return what each component of the target holds by the steps.
 
         Args:
             values: what each component of the source holds: components x lanes.
         """
         import numpy as np
 
-        if self.through_memory:
-            return self._through_memory(values)
         count = values.shape[1]
         base = np.arange(0, count, self.subgroup_size, dtype=np.int64)
         base = np.repeat(base, self.subgroup_size)
@@ -152,15 +151,6 @@ class ExchangePlan:
                 values = values[np.array(step.values)[:, None], origins + base]
         empty = np.full((1, count), ABSENT)
         return np.concatenate([values, empty])[np.array(self.places, dtype=np.int64)]
-
-    def _through_memory(self, values: IntArray) -> IntArray:
-        import numpy as np
-
-        held, wanted = _numbered(self.source, self.target)
-        memory = np.full(int(max(held.max(), wanted.max())) + 2, ABSENT)
-        memory[held] = values
-        memory[ABSENT] = ABSENT
-        return memory[wanted]
 
     @property
     def kind(self) -> Kind:
@@ -182,13 +172,13 @@ class ExchangePlan:
     @property
     def words(self) -> int:
         """The words that each lane reads of others."""
-        sizes = [len(x) for step in self._shuffles() for x in step.groups().values()]
+        sizes = self._read_together
         return sum(-(-size // self.per_word) * self._width for size in sizes)
 
     @property
     def packed(self) -> int:
         """The elements that are put into words beside others."""
-        sizes = [len(x) for step in self._shuffles() for x in step.groups().values()]
+        sizes = self._read_together
         return sum(size for size in sizes if size > 1 and self.per_word > 1)
 
     @property
@@ -215,8 +205,11 @@ class ExchangePlan:
         """The words of an element."""
         return max(1, self.element_bits // WORD_BITS)
 
-    def _shuffles(self) -> Iterable[Shuffle]:
-        return (step for step in self.steps if isinstance(step, Shuffle))
+    @property
+    def _read_together(self) -> list[int]:
+        """How many values are read of the same lanes, for each group of such."""
+        shuffles = (step for step in self.steps if isinstance(step, Shuffle))
+        return [len(x) for step in shuffles for x in step.groups().values()]
 
 
 @lru_cache(maxsize=1024)
@@ -252,14 +245,15 @@ def candidates(
     size = group or subgroup_size(source)
     nearest = sources(source, target, size)
     make = partial(ExchangePlan, source, target, size, element_bits)
-    held, wanted = _numbered(source, target)
+    held, wanted, every_held, every_wanted = _numbered(source, target)
     inside = wanted != ABSENT
     if (renamed := _renamed(held, wanted)) is not None:
         return [make(places=renamed)]
     found: list[Way | None] = []
     if nearest is not None:
-        tables = _tables(source, target)
-        found = [_staged(*tables, size, wide=wide) for wide in (False, True)]
+        found = [
+            _staged(every_held, every_wanted, size, wide=wide) for wide in (False, True)
+        ]
         if found == [None, None] and inside.shape[1] <= TABLE_LANES:
             found.append(_rounds(nearest, held.shape[0], size))
     live = [_live(*way, inside, size) for way in found if way is not None]
@@ -280,7 +274,7 @@ def sources(source: Layout, target: Layout, group: int) -> IntArray | None:
     """
     import numpy as np
 
-    held, wanted = _numbered(source, target)
+    held, wanted, *_ = _numbered(source, target)
     lanes = held.shape[1]
     if group < 1 or lanes % group:
         raise ValueError(
@@ -324,20 +318,18 @@ def _coordinates(x: Layout) -> tuple[list[IntArray], tuple[int, ...]]:
     lanes = [b for name, bases in x.ins if name != "register" for b in bases]
     registers = dict(x.ins).get("register", ())
     packed = spread(registers)[:, None] ^ spread(lanes)
-    found: list[IntArray] = []
-    for _, bits in x.outs:
-        found.append(packed & ((1 << bits) - 1))
-        packed = packed >> bits
-    return found, tuple(x.out_sizes.values())
-
-
-Tables: TypeAlias = "tuple[IntArray, IntArray]"
-"""Of the source and of the target: a number for each component and lane."""
+    return list(x.unpacked(packed).values()), tuple(x.out_sizes.values())
 
 
 @lru_cache(maxsize=32)
-def _tables(source: Layout, target: Layout) -> Tables:
+def _numbered(
+    source: Layout, target: Layout
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Return the coordinates of places as one number each, bits side by side.
+
+    Returns:
+        Components x lanes of the source and of the target with ABSENT for padding, then
+        the same with padding where the formula puts it.
 
     Raises:
         ValueError: sizes or lanes differ.
@@ -355,28 +347,15 @@ def _tables(source: Layout, target: Layout) -> Tables:
             f"got {other} over {other_lanes}"
         )
     tables = np.zeros_like(held[0]), np.zeros_like(wanted[0])
+    inside = np.ones(held[0].shape, np.bool_), np.ones(wanted[0].shape, np.bool_)
     shift = 0
-    for both in zip(held, wanted, strict=True):
-        for table, coordinate in zip(tables, both, strict=True):
+    for *both, size in zip(held, wanted, sizes, strict=True):
+        for table, mask, coordinate in zip(tables, inside, both, strict=True):
             table |= coordinate << shift
+            mask &= coordinate < size
         shift += max(int(x.max()).bit_length() for x in both)
-    return tables
-
-
-@lru_cache(maxsize=32)
-def _numbered(source: Layout, target: Layout) -> Tables:
-    """Return `_tables` with ABSENT for padding."""
-    import numpy as np
-
-    if isinstance(source, LinearLayout) and isinstance(target, LinearLayout):
-        return _tables(source, target)
-    tables = _tables(source, target)
-    result: list[IntArray] = []
-    for table, x in zip(tables, (source, target), strict=True):
-        coordinates, sizes = _coordinates(x)
-        inside = [c < size for c, size in zip(coordinates, sizes, strict=True)]
-        result.append(np.where(np.logical_and.reduce(inside), table, ABSENT))
-    return result[0], result[1]
+    one, other = (np.where(x, y, ABSENT) for x, y in zip(inside, tables, strict=True))
+    return one, other, *tables
 
 
 def _places(held: IntArray, wanted: IntArray, group: int) -> IntArray:
@@ -456,18 +435,43 @@ def _staged(held: IntArray, wanted: IntArray, size: int, *, wide: bool) -> Way |
     send = _through(origin, offered)
     if send is None:
         return None
-    file = _File([source.places.get(x, ABSENT) for x in range(source.count)])
-    bits = _bits(held.shape[1])
-    masks = [*send, *moves.warp_to_register]
-    file.exored(zip(bits, masks, strict=False))
+    lanes, groups = held.shape[1], held.shape[1] // size
+    bits = [
+        tuple(bool(lane >> bit & 1) for lane in range(lanes))
+        for bit in range(lanes.bit_length() - 1)
+    ]
     turns = [image(moves.register_to_lane, x) for x in range(target.count)]
-    offers = [
+    offers = tuple(
         image(moves.register_to_register, x) ^ image(send, turn)
         for x, turn in enumerate(turns)
-    ]
-    file.shuffled(offers, origin, turns, held.shape[1] // size)
-    file.exored(zip(bits, receive, strict=False))
-    return tuple(file.steps), tuple(file.now[x] for x in target.numbers)
+    )
+    reads = spread(origin)
+    origins: dict[int, tuple[int, ...] | None] = {}
+    for turn in dict.fromkeys(turns):
+        read: tuple[int, ...] = tuple((reads ^ turn).tolist())
+        origins[turn] = None if read == tuple(range(size)) else read * groups
+    there = tuple(source.places.get(x, ABSENT) for x in range(source.count))
+    steps: list[Step] = [Select(((False,) * lanes,) * source.count, there, there)]
+    steps += _exored(source.count, bits, [*send, *moves.warp_to_register])
+    steps.append(Shuffle(offers, tuple(origins[turn] for turn in turns)))
+    steps += _exored(target.count, bits, receive)
+    return tuple(steps), target.numbers
+
+
+def _exored(
+    count: int, bits: Iterable[tuple[bool, ...]], masks: Iterable[int]
+) -> Iterator[Select]:
+    """Yield selects that exchange value k with value k xor mask, in the lanes of a bit.
+
+    Args:
+        count: of the values.
+        bits: of the number of a lane, which lanes have each.
+        masks: for each of these, as far as there are any.
+    """
+    own = tuple(range(count))
+    for where, mask in zip(bits, masks, strict=False):
+        if mask:
+            yield Select((where,) * count, tuple(k ^ mask for k in own), own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -610,49 +614,6 @@ def _through(keys: Sequence[int], values: Sequence[int]) -> list[int] | None:
     return [image(values, echelon.solve(1 << bit)) for bit in range(len(keys))]
 
 
-def _bits(lanes: int) -> list[tuple[bool, ...]]:
-    """Return, for each bit of the number of a lane, which lanes have it."""
-    bits = range(lanes.bit_length() - 1)
-    return [tuple(bool(lane >> bit & 1) for lane in range(lanes)) for bit in bits]
-
-
-@dataclass(slots=True)
-class _File:
-    """The steps so far, and where the values are after them."""
-
-    now: list[int]
-    steps: list[Step] = field(default_factory=list[Step])
-
-    def exored(self, masks: Iterable[tuple[tuple[bool, ...], int]]) -> None:
-        """Exchange value k with value k xor mask, in lanes."""
-        for where, mask in masks:
-            if mask:
-                taken = tuple(self.now[k ^ mask] for k in range(len(self.now)))
-                step = Select((where,) * len(taken), taken, tuple(self.now))
-                self._add(step, len(taken))
-
-    def shuffled(
-        self,
-        offers: Sequence[int],
-        origin: Sequence[int],
-        turns: Sequence[int],
-        groups: int,
-    ) -> None:
-        """Read offers[k] of lane origin(lane) xor turns[k], in each of the groups."""
-        reads = spread(origin)
-        own = tuple(range(reads.size)) * groups
-        by_turn: dict[int, tuple[int, ...] | None] = {}
-        for turn in dict.fromkeys(turns):
-            lanes: tuple[int, ...] = tuple((reads ^ turn).tolist()) * groups
-            by_turn[turn] = None if lanes == own else lanes
-        values = tuple(self.now[x] for x in offers)
-        self._add(Shuffle(values, tuple(by_turn[x] for x in turns)), len(values))
-
-    def _add(self, step: Step, count: int) -> None:
-        self.steps.append(step)
-        self.now = list(range(count))
-
-
 # Plans in rounds, for any layouts
 
 
@@ -784,16 +745,15 @@ def _live(
     need: dict[int, BoolArray] = {}
     for place, mask in zip(places, inside, strict=True):
         if mask.any():
-            _want(need, place, mask)
+            need[place] = need.get(place, mask) | mask
     trimmed: list[tuple[type[Step], dict[int, _Entry]]] = []
     for step in reversed(steps):
         before: dict[int, BoolArray] = {}
         entries: dict[int, _Entry] = {}
         for number in sorted(need):
-            if isinstance(step, Select):
-                entries[number] = _live_select(step, number, need[number], before)
-            else:
-                entries[number] = _live_read(step, number, need[number], before, size)
+            entries[number], needs = _left(step, number, need[number], size)
+            for value, mask in needs:
+                before[value] = before.get(value, mask) | mask
         if ABSENT in before:
             return None
         trimmed.append((type(step), entries))
@@ -819,48 +779,33 @@ _Entry: TypeAlias = tuple[int, int, tuple[int, ...] | None]
 """A value, the other one of a select, and lanes; a copy if these are None."""
 
 
-def _want(need: dict[int, BoolArray], value: int, mask: BoolArray) -> None:
-    before = need.get(value)
-    need[value] = mask if before is None else before | mask
+def _left(
+    step: Step, number: int, mask: BoolArray, size: int
+) -> tuple[_Entry, list[tuple[int, BoolArray]]]:
+    """Return what is left of a value that some lanes need, and what these need for it.
 
-
-def _live_select(
-    step: Select, number: int, mask: BoolArray, before: dict[int, BoolArray]
-) -> _Entry:
-    """Return what is left of a select, and note what it needs."""
+    Args:
+        step: that gives the value.
+        number: of the value.
+        mask: the lanes, at least one.
+        size: of the subgroups.
+    """
     import numpy as np
 
-    taken, other, lanes = step.taken[number], step.other[number], step.where[number]
-    if taken != other:
-        where = np.array(lanes)
-        if (mask & where).any() and (mask & ~where).any():
-            _want(before, taken, mask & where)
-            _want(before, other, mask & ~where)
-            return taken, other, lanes
-        taken = taken if (mask & where).any() else other
-    _want(before, taken, mask)
-    return taken, taken, None
-
-
-def _live_read(
-    step: Shuffle,
-    number: int,
-    mask: BoolArray,
-    before: dict[int, BoolArray],
-    size: int,
-) -> _Entry:
-    """Return what is left of a value that lanes read, and note what it needs."""
-    import numpy as np
-
+    if isinstance(step, Select):
+        taken, other, lanes = step.taken[number], step.other[number], step.where[number]
+        chosen, rest = mask & np.array(lanes), mask & ~np.array(lanes)
+        if taken != other and chosen.any() and rest.any():
+            return (taken, other, lanes), [(taken, chosen), (other, rest)]
+        value = taken if chosen.any() else other
+        return (value, value, None), [(value, mask)]
     value, lanes = step.values[number], step.origins[number]
     own = np.arange(mask.size)
     if lanes is None or (np.array(lanes) == own % size)[mask].all():
-        _want(before, value, mask)
-        return value, value, None
+        return (value, value, None), [(value, mask)]
     offered = np.zeros_like(mask)
     offered[(own - own % size + np.array(lanes))[mask]] = True
-    _want(before, value, offered)
-    return value, value, lanes
+    return (value, value, lanes), [(value, offered)]
 
 
 def _step(kind: type[Step], entries: Sequence[_Entry], lanes: int) -> Step:

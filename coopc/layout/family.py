@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from coopc.layout.coopmatrix import CoopmatrixLayout, Use
-from coopc.layout.distribution import Distribution, RowSlices
+from coopc.layout.distribution import Distribution, LayoutDistribution, RowSlices
 from coopc.layout.dpas import (
     CHANNEL_BITS,
     SYSTOLIC_DEPTH,
@@ -41,73 +41,46 @@ from coopc.layout.dpas import (
     DpasEncoding,
 )
 from coopc.layout.encodings import Encoding, Operand
-from coopc.layout.linear import (
-    LinearDistribution,
-    LinearLayout,
-    log2,
-    rename_outs,
-    reshape_outs,
-    transpose_outs,
-)
-from coopc.layout.strided import StridedDistribution, StridedLayout
-
-NAMES = ("dim0", "dim1")
+from coopc.layout.linear import LinearLayout, log2, spread
+from coopc.layout.strided import StridedLayout
 
 
 def linear_of(x: Distribution) -> LinearLayout:
-    """Return a distribution as a linear layout.
+    """Return a distribution as a linear layout from register and lane.
 
     Raises:
-        ValueError: a size is no power of two, or places are padding.
+        ValueError: a size is no power of two, places are padding, or coordinates are
+            not the exclusive or of those of the lane and of the register.
 
     >>> linear_of(RowSlices(4, 4, 8)).bases("lane")
     ((0, 1), (0, 2), (1, 0))
     """
-    for size, name in zip(
-        (*x.shape, x.lanes), ("rows", "columns", "lanes"), strict=True
-    ):
+    import numpy as np
+
+    bits = [
         log2(size, name)
-    padding = x.lanes * x.components - x.rows * x.cols
-    match x:
-        case LinearDistribution(layout=layout):
-            whole = tuple(layout.out_sizes.values())
-            if x.shape != whole:
-                raise ValueError(
-                    f"expected a matrix of {whole[0]} x {whole[1]}, as the layout is, "
-                    f"got {x.rows} x {x.cols} with padding"
-                )
-            return rename_outs(layout, dict(zip(layout.out_names, NAMES, strict=True)))
-        case CoopmatrixLayout() | RowSlices() if padding:
-            raise ValueError(
-                f"expected a matrix without padding, got {x.rows} x {x.cols} over "
-                f"{x.lanes} lanes with {padding} places of it"
-            )
-        case CoopmatrixLayout():
-            return _of_strided(StridedLayout.of_coopmatrix(x))
-        case StridedDistribution(layout=layout):
-            return _of_strided(layout)
-        case RowSlices():
-            return _of_row_slices(x)
-        case _:
-            raise ValueError(f"expected a distribution with bases, got {x}")
-
-
-def _of_strided(layout: StridedLayout) -> LinearLayout:
-    linear = layout.to_linear()
-    named = rename_outs(linear, dict(zip(linear.out_names, NAMES, strict=True)))
-    bases = dict(named.ins)
-    ins = (("register", bases["component"]), ("lane", bases["lane"]))
-    return LinearLayout(ins, named.outs)
-
-
-def _of_row_slices(x: RowSlices) -> LinearLayout:
-    lanes = tuple(1 << bit for bit in range(log2(x.lanes, "lanes")))
-    count = log2(x.components, "components")
-    registers = tuple(x.lanes << bit for bit in range(count))
-    flat = LinearLayout(
-        (("register", registers), ("lane", lanes)), (("element", len(lanes) + count),)
+        for size, name in (
+            (x.rows, "rows"),
+            (x.cols, "columns"),
+            (x.lanes, "lanes"),
+            (x.components, "components"),
+        )
+    ]
+    row, col = x.table()
+    if padding := int((row == x.rows).sum()):
+        raise ValueError(
+            f"expected a matrix without padding, got {x.rows} x {x.cols} over "
+            f"{x.lanes} lanes with {padding} places of it"
+        )
+    packed = row | col << bits[0]
+    lanes: list[int] = [int(packed[0, 1 << bit]) for bit in range(bits[2])]
+    registers: list[int] = [int(packed[1 << bit, 0]) for bit in range(bits[3])]
+    if not np.array_equal(packed, spread(registers)[:, None] ^ spread(lanes)):
+        raise ValueError(f"expected a distribution with bases, got {x}")
+    return LinearLayout(
+        (("register", tuple(registers)), ("lane", tuple(lanes))),
+        (("dim0", bits[0]), ("dim1", bits[1])),
     )
-    return transpose_outs(reshape_outs(flat, {"dim1": x.cols, "dim0": x.rows}), NAMES)
 
 
 DPAS_BITS = (8, 16, 32)
@@ -157,7 +130,6 @@ class CoopmatrixFamily(Family):
     """The coopmatrix layout of each matrix's type."""
 
     def distribution(self, matrix: MatrixSpec, lanes: int) -> CoopmatrixLayout:
-        """See `Family`."""
         return CoopmatrixLayout.of(
             matrix.rows, matrix.cols, matrix.element_bits, matrix.use, lanes
         )
@@ -168,7 +140,6 @@ class RowSliceFamily(Family):
     """The row slices of each matrix."""
 
     def distribution(self, matrix: MatrixSpec, lanes: int) -> RowSlices:
-        """See `Family`."""
         return RowSlices(matrix.rows, matrix.cols, lanes)
 
 
@@ -195,8 +166,7 @@ class DpasFamily(Family):
                 f"expected an execution size of 8 or 16, got {self.execution_size}"
             )
 
-    def distribution(self, matrix: MatrixSpec, lanes: int) -> LinearDistribution:
-        """See `Family`."""
+    def distribution(self, matrix: MatrixSpec, lanes: int) -> LayoutDistribution:
         if matrix.element_bits not in DPAS_BITS:
             raise ValueError(
                 f"expected elements of 8, 16 or 32 bits for DPAS, "
@@ -239,10 +209,8 @@ def distribution(rule: Rule, matrix: MatrixSpec, lanes: int | None) -> Distribut
             return rule.distribution(matrix, lanes)
         case Encoding():
             found = _of_encoding(rule, matrix)
-        case LinearLayout():
-            found = LinearDistribution.of(rule, matrix.shape)
-        case StridedLayout():
-            found = StridedDistribution.of(rule, matrix.shape)
+        case LinearLayout() | StridedLayout():
+            found = LayoutDistribution.of(rule, matrix.shape)
         case Distribution():
             found = rule
     if found.shape != matrix.shape:
@@ -272,7 +240,7 @@ def _of_encoding(encoding: Encoding, matrix: MatrixSpec) -> Distribution:
             return parent.distribution(encoding.operand, *matrix.shape)
         case _:
             padded = [1 << (size - 1).bit_length() for size in matrix.shape]
-            return LinearDistribution.of(encoding.linear(padded), matrix.shape)
+            return LayoutDistribution.of(encoding.linear(padded), matrix.shape)
 
 
 def check_channel(encoding: DpasEncoding, operand: Operand, element_bits: int) -> None:

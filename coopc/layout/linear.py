@@ -28,19 +28,13 @@ Laws (test/unit/layout/test_linear.py checks each by its name):
     linearity   L(x xor y) == L(x) xor L(y), and L(0) == 0
     bases       L is the exclusive or of the bases of the set bits of its input
     table       entry [register, lane, ...] of the table is L of that place
-    reshape     reshaping or transposing dimensions keeps flattened inputs and outputs
-    sublayout   the parts over disjoint inputs add up to the whole
+    reshape     reshaping or transposing outputs keeps what is flattened
+    select      the layout in some outputs says the same there
     free        a place and the same place without its free bits hold one element, and
                 without free bits the layout is injective
 
-The algebra of layouts:
-
-    product(f, g)        f for the minor bits of every dimension, g for the major ones
-    compose(f, g)        x -> f(g(x))
-    invert(f)            the map back, of a bijection
-    pseudo_invert(f)     a map back to one place of each element that has one
-
-In a product both factors may name the same dimensions; with f of size m in `dim0`,
+The product of layouts is f for the minor bits of every dimension and g for the major
+ones.  Both factors may name the same dimensions; with f of size m in `dim0`,
 
     product(f, g)(x0 + |f| x1) = f(x0) + m g(x1)
 
@@ -54,10 +48,6 @@ Its laws:
 
     product         product(f, g) at (x0, x1) is f(x0) and g(x1), g scaled by f's sizes
     associativity_of_product    product(product(f, g), h) == product(f, product(g, h))
-    associativity_of_compose    the same of compose
-    compose         compose(f, g) is application of g, then of f
-    invert          invert(invert(f)) == f, and compose(f, invert(f)) is the identity
-    pseudo_invert   f f+ f == f and f+ f f+ == f+, for every f
 """
 
 from __future__ import annotations
@@ -66,10 +56,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
-from math import prod
 from typing import TYPE_CHECKING
-
-from coopc.layout.distribution import Distribution
 
 if TYPE_CHECKING:
     from coopc.layout.distribution import IntArray, Ints
@@ -139,12 +126,6 @@ class Echelon:
                 combination ^= pivot[1]
         return combination
 
-    def spans(self, vector: int) -> bool:
-        """Return whether the vector is a sum of columns."""
-        while vector and (pivot := self.pivots.get(vector.bit_length())):
-            vector ^= pivot[0]
-        return not vector
-
 
 def log2(size: int, what: str) -> int:
     """Return the number of bits of a size.
@@ -190,7 +171,7 @@ class LinearLayout:
     ... )
     >>> x.at(register=1, lane=3)
     {'dim0': 1, 'dim1': 2}
-    >>> x.is_bijective
+    >>> x.is_surjective
     True
     """
 
@@ -297,19 +278,14 @@ class LinearLayout:
         return Echelon.of(self.columns).rank
 
     @property
+    def reached(self) -> int:
+        """How many elements have a place."""
+        return 1 << self.rank
+
+    @property
     def is_surjective(self) -> bool:
         """Whether every output has a place."""
         return self.rank == self.out_bits
-
-    @property
-    def is_injective(self) -> bool:
-        """Whether no output has two places."""
-        return self.rank == self.in_bits
-
-    @property
-    def is_bijective(self) -> bool:
-        """Whether every output has exactly one place."""
-        return self.in_bits == self.out_bits == self.rank
 
     def free_masks(self) -> dict[str, int]:
         """Return, for each input dimension, its free bits.
@@ -350,7 +326,7 @@ class LinearLayout:
                     f"got {array.min()} to {array.max()}"
                 )
             packed = packed ^ images[array]
-        return self._unpacked(packed)
+        return self.unpacked(packed)
 
     def table(self) -> dict[str, IntArray]:
         """Return the coordinates of all places, indexed by the inputs in order."""
@@ -362,7 +338,8 @@ class LinearLayout:
             for (name, _), column in zip(self.outs, columns, strict=True)
         }
 
-    def _unpacked(self, packed: IntArray) -> dict[str, IntArray]:
+    def unpacked(self, packed: IntArray) -> dict[str, IntArray]:
+        """Return the coordinates of packed outputs."""
         coordinates: dict[str, IntArray] = {}
         shift = 0
         for name, bits in self.outs:
@@ -411,41 +388,17 @@ def _pack(name: str, basis: Sequence[int], outs: Sequence[tuple[str, int]]) -> i
     return packed
 
 
-def transpose_ins(layout: LinearLayout, names: Sequence[str]) -> LinearLayout:
-    """Return the layout with its inputs in another order.
-
-    Raises:
-        ValueError: the names are not those of the inputs.
-    """
-    _same_names("inputs", layout.in_names, names)
-    ins = dict(layout.ins)
-    return LinearLayout(tuple((name, ins[name]) for name in names), layout.outs)
-
-
 def transpose_outs(layout: LinearLayout, names: Sequence[str]) -> LinearLayout:
     """Return the layout with its outputs in another order.
 
     Raises:
         ValueError: the names are not those of the outputs.
     """
-    _same_names("outputs", layout.out_names, names)
-    return layout if tuple(names) == layout.out_names else _select_outs(layout, names)
-
-
-def reshape_ins(layout: LinearLayout, sizes: Mapping[str, int]) -> LinearLayout:
-    """Return the layout with its flattened inputs split into other dimensions.
-
-    Raises:
-        ValueError: the sizes have another product, or are no powers of two.
-    """
-    columns = layout.columns
-    _same_bits("inputs", len(columns), sizes)
-    ins: list[tuple[str, tuple[int, ...]]] = []
-    for name, size in sizes.items():
-        bits = log2(size, name)
-        ins.append((name, columns[:bits]))
-        columns = columns[bits:]
-    return LinearLayout(tuple(ins), layout.outs)
+    if sorted(names) != sorted(layout.out_names):
+        raise ValueError(
+            f"expected the outputs {list(layout.out_names)}, got {list(names)}"
+        )
+    return layout if tuple(names) == layout.out_names else select_outs(layout, names)
 
 
 def reshape_outs(layout: LinearLayout, sizes: Mapping[str, int]) -> LinearLayout:
@@ -454,8 +407,12 @@ def reshape_outs(layout: LinearLayout, sizes: Mapping[str, int]) -> LinearLayout
     Raises:
         ValueError: the sizes have another product, or are no powers of two.
     """
-    _same_bits("outputs", layout.out_bits, sizes)
     outs = tuple((name, log2(size, name)) for name, size in sizes.items())
+    if (total := sum(bits for _, bits in outs)) != layout.out_bits:
+        raise ValueError(
+            f"expected sizes of {1 << layout.out_bits} outputs in all, got "
+            f"{1 << total} by {dict(sizes)}"
+        )
     return LinearLayout(layout.ins, outs)
 
 
@@ -465,48 +422,19 @@ def rename_outs(layout: LinearLayout, names: Mapping[str, str]) -> LinearLayout:
     return LinearLayout(layout.ins, outs)
 
 
-def sublayout(
-    layout: LinearLayout,
-    ins: Sequence[str] | None = None,
-    outs: Sequence[str] | None = None,
-) -> LinearLayout:
-    """Return the layout on some inputs (the others are 0), seen in some outputs.
-
-    Args:
-        layout: the whole.
-        ins: the inputs to keep, in this order; None keeps all.
-        outs: the outputs to keep, in this order; None keeps all.
+def select_outs(layout: LinearLayout, names: Sequence[str]) -> LinearLayout:
+    """Return the layout seen in some outputs, in this order.
 
     Raises:
         ValueError: a name is not one of the layout's.
     """
-    bases = dict(layout.ins)
-    kept = layout.in_names if ins is None else tuple(ins)
-    _known_names("inputs", layout.in_names, kept)
-    part = LinearLayout(tuple((name, bases[name]) for name in kept), layout.outs)
-    if outs is None:
-        return part
-    _known_names("outputs", layout.out_names, outs)
-    return _select_outs(part, outs)
-
-
-def _same_names(kind: str, names: Sequence[str], given: Sequence[str]) -> None:
-    if sorted(names) != sorted(given):
-        raise ValueError(f"expected the {kind} {list(names)}, got {list(given)}")
-
-
-def _known_names(kind: str, names: Sequence[str], given: Sequence[str]) -> None:
-    if unknown := [name for name in given if name not in names]:
-        raise ValueError(f"expected {kind} of {list(names)}, got {unknown}")
-
-
-def _same_bits(kind: str, bits: int, sizes: Mapping[str, int]) -> None:
-    total = sum(log2(size, name) for name, size in sizes.items())
-    if total != bits:
-        raise ValueError(
-            f"expected sizes of {1 << bits} {kind} in all, got {1 << total} by "
-            f"{dict(sizes)}"
-        )
+    widths = dict(layout.outs)
+    if unknown := [name for name in names if name not in widths]:
+        raise ValueError(f"expected outputs of {list(widths)}, got {unknown}")
+    outs = tuple((name, widths[name]) for name in names)
+    select = _mover(layout.outs, outs)
+    ins = tuple((name, tuple(map(select, bases))) for name, bases in layout.ins)
+    return LinearLayout(ins, outs)
 
 
 def product(*factors: LinearLayout) -> LinearLayout:
@@ -532,14 +460,6 @@ def _product(minor: LinearLayout, major: LinearLayout) -> LinearLayout:
         )
         for name in minor_ins | major_ins
     )
-    return LinearLayout(ins, outs)
-
-
-def _select_outs(layout: LinearLayout, names: Sequence[str]) -> LinearLayout:
-    widths = dict(layout.outs)
-    outs = tuple((name, widths[name]) for name in names)
-    select = _mover(layout.outs, outs)
-    ins = tuple((name, tuple(map(select, bases))) for name, bases in layout.ins)
     return LinearLayout(ins, outs)
 
 
@@ -573,151 +493,3 @@ def _first_bits(outs: Sequence[tuple[str, int]]) -> dict[str, int]:
     """Return where each output begins in packed coordinates."""
     starts = accumulate((bits for _, bits in outs), initial=0)
     return {name: start for (name, _), start in zip(outs, starts, strict=False)}
-
-
-def compose(outer: LinearLayout, inner: LinearLayout) -> LinearLayout:
-    """Return x -> outer(inner(x)).
-
-    Raises:
-        ValueError: the inputs of `outer` are not named as the outputs of `inner`, or
-            are smaller.
-    """
-    outer = transpose_ins(outer, inner.out_names)
-    for name, size in inner.out_sizes.items():
-        if outer.in_sizes[name] < size:
-            raise ValueError(
-                f"expected {name} to have at most {outer.in_sizes[name]} values, "
-                f"got {size}"
-            )
-    widen = _mover(inner.outs, [(n, len(b)) for n, b in outer.ins])
-    columns = outer.columns
-    ins = tuple(
-        (name, tuple(image(columns, widen(basis)) for basis in bases))
-        for name, bases in inner.ins
-    )
-    return LinearLayout(ins, outer.outs)
-
-
-def invert(layout: LinearLayout) -> LinearLayout:
-    """Return the map from coordinates to places.
-
-    Raises:
-        ValueError: the layout is no bijection.
-    """
-    if not layout.is_bijective:
-        raise ValueError(
-            f"expected a bijection to invert, got {layout.in_bits} bits to "
-            f"{layout.out_bits} of rank {layout.rank}"
-        )
-    return pseudo_invert(layout)
-
-
-def pseudo_invert(layout: LinearLayout) -> LinearLayout:
-    """Return a linear map from coordinates to places that hold them.
-
-    Of several places it takes the one whose free bits are 0.  A coordinate that has no
-    place is mapped to that of the nearest one: its projection (see `Echelon.solve`).
-    """
-    echelon = Echelon.of(layout.columns)
-    outs = tuple((name, len(bases)) for name, bases in layout.ins)
-    ins: list[tuple[str, tuple[int, ...]]] = []
-    shift = 0
-    for name, bits in layout.outs:
-        bases = tuple(echelon.solve(1 << shift + bit) for bit in range(bits))
-        ins.append((name, bases))
-        shift += bits
-    return LinearLayout(tuple(ins), outs)
-
-
-# A linear layout with two outputs, rows and columns, is a distribution.  Its components
-# are the values of `register`; its lanes those of all other inputs, flattened, so that
-#
-#     lane = lane + |lane| (warp + |warp| block)
-#
-# which is the local linear id of a work-group, or the lane where there is one subgroup.
-# The matrix may be smaller than the layout: places beyond it are padding.  For example
-# 5 x 8 elements of an 8 x 8 tile with register -> (1,0) (2,0) and lane -> (0,1) (0,2)
-# (0,4) (4,0), where the second half of the lanes holds row 4 and padding:
-#
-#                   lane 0 .. 7        lane 8 .. 15
-#     register 0    (0,0) .. (0,7)     (4,0) .. (4,7)
-#     register 1    (1,0) .. (1,7)     padding
-#     register 2    (2,0) .. (2,7)     padding
-#     register 3    (3,0) .. (3,7)     padding
-#
-# The laws of `distribution` hold; the canonical owner has all free bits 0.
-
-REGISTER = "register"
-
-
-@dataclass(frozen=True, slots=True)
-class LinearDistribution(Distribution):
-    """A surjective linear layout of rows and columns, seen as a distribution.
-
-    >>> tile = LinearLayout.of(
-    ...     {"register": [(1, 0)], "lane": [(0, 1), (0, 2)]}, {"dim0": 2, "dim1": 4}
-    ... )
-    >>> x = LinearDistribution.of(tile)
-    >>> x.lanes, x.components, x.element(3, 1)
-    (4, 2, (1, 3))
-    """
-
-    layout: LinearLayout
-    """Inputs `register` and `lane`, in this order, to two outputs."""
-
-    def __post_init__(self) -> None:
-        Distribution.__post_init__(self)
-        rows, cols = self.layout.out_sizes.values()
-        if self.rows > rows or self.cols > cols:
-            raise ValueError(
-                f"expected a matrix of {self.rows} x {self.cols} to be within its "
-                f"layout, which is of {rows} x {cols}"
-            )
-        if not self.layout.is_surjective:
-            raise ValueError(
-                f"expected a layout that reaches every element, got rank "
-                f"{self.layout.rank} for {self.layout.out_bits} bits"
-            )
-
-    @classmethod
-    def of(
-        cls, layout: LinearLayout, shape: tuple[int, int] | None = None
-    ) -> LinearDistribution:
-        """Return the distribution of a matrix by a layout.
-
-        Args:
-            layout: its inputs but `register` are flattened in order; it has two
-                outputs, rows first.
-            shape: (rows, columns) of the matrix; None is the layout's size.
-
-        Raises:
-            ValueError: the layout has not two outputs, is too small, or does not reach
-                every element.
-        """
-        if len(layout.outs) != 2:
-            raise ValueError(
-                f"expected a layout with two coordinates, got {list(layout.out_names)}"
-            )
-        sizes = layout.in_sizes
-        registers = sizes.get(REGISTER, 1)
-        lanes = prod(size for name, size in sizes.items() if name != REGISTER)
-        if REGISTER in sizes:
-            names = (REGISTER, *(n for n in sizes if n != REGISTER))
-            layout = transpose_ins(layout, names)
-        layout = reshape_ins(layout, {REGISTER: registers, "lane": lanes})
-        rows, cols = shape or layout.out_sizes.values()
-        return cls(rows, cols, lanes, layout)
-
-    @property
-    def components(self) -> int:
-        """V, the registers of a lane."""
-        return self.layout.in_sizes[REGISTER]
-
-    def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
-        row, col = self.layout.apply({REGISTER: component, "lane": lane}).values()
-        return row, col
-
-    def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
-        names = self.layout.out_names
-        places = pseudo_invert(self.layout).apply({names[0]: row, names[1]: col})
-        return places["lane"], places[REGISTER]

@@ -1,22 +1,59 @@
-"""Pictures of layouts: labels and colours, drawn as PNG and SVG by matplotlib."""
+"""Pictures of layouts: labels and colours, drawn as PNG and SVG by matplotlib.
+
+    tensor_picture     a cell for each element, in the colour of its lane
+    hardware_picture   a cell for each place of a subgroup, with its coordinates
+
+`render` draws them; everything worth a test is in the value.  For example 2 x 3
+elements as row slices over 4 lanes, in the tensor picture (`lane:register`) and in
+the hardware picture, with padding hatched (###):
+
+    cells       0      1      2             cells         0      1      2      3
+    row 0       0:0    1:0    2:0           register 0    0,0    0,1    0,2    1,0
+    row 1       3:0    0:1    1:1           register 1    1,1    1,2    ###    ###
+    row 2       ###    ###
+
+Elements that several lanes or registers of a subgroup hold show the first (of the least
+block, subgroup, lane and register), and `+n` for n others.  Parts that different
+subgroups hold are outlined, and named.
+
+Neighbours have colours that differ, all of them light enough for black text.  Lane p of
+n has, in the OKLCH space, in which equal steps look equally large,
+
+    hue        START + 360 p / n degrees
+    lightness  0.84 for even p, 0.70 for odd p
+    chroma     0.10
+
+so the hue shows the order of the lanes, and the lightness tells neighbours apart, also
+for who does not see the hue.  More than 32 lanes repeat the colours of 32.
+
+Source of the matrices: Ottosson, "A perceptual color space for image processing", 2020.
+
+Laws (test/unit/layout/test_picture.py checks each by its name):
+
+    lanes       the colour of an element's cell is a lane that holds it
+    places      the hardware picture has every place of the subgroup, once
+    regions     a region names exactly the subgroups that hold each of its elements
+    different   the colours of up to 32 lanes are all different, neighbours clearly
+    readable    black on each of them has a contrast of at least 4.5 (WCAG AA)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from io import BytesIO
-from itertools import groupby, pairwise, product
-from math import cos, prod, radians, sin
+from itertools import pairwise, product
+from math import ceil, cos, prod, radians, sin
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from coopc.layout.linear import powers
 from coopc.layout.show import Placement
 
 if TYPE_CHECKING:
     from coopc.layout.distribution import BoolArray, IntArray
-
 
 MOST_SINGLE = 1100
 """The cells of a picture in which each can have its own label."""
@@ -43,6 +80,18 @@ class Box:
     def area(self) -> int:
         return self.rows * self.cols
 
+    @property
+    def cut(self) -> tuple[slice, slice]:
+        """The indices of its cells in an array of all cells."""
+        return slice(self.row, self.row + self.rows), slice(
+            self.col, self.col + self.cols
+        )
+
+
+Clarity: TypeAlias = Literal[0, 1, 2]
+"""2 where a text lists exactly what some cells have, and these are one lane's, or in
+one line; 1 where it lists exactly what they have; 0 where cells lack some of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellLabel:
@@ -50,64 +99,52 @@ class CellLabel:
 
     box: Box
     text: str
+    clarity: Clarity = field(default=2, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What the cells of a box have in common."""
-
-    text: str
-    complete: bool
-    """Whether its ranges list exactly what the cells have."""
-    pure: bool
-    """Whether the cells are one lane's, or in one line."""
-
-
-class CellGrid(Protocol):
-    """Cells that can be summarised."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of cells."""
-        ...
-
-    def summary(self, box: Box) -> Summary:
-        """Return what the cells of a box have in common."""
-        ...
-
-
-def labels(grid: CellGrid, cell: tuple[float, float]) -> tuple[CellLabel, ...]:
-    """Return the labels of a grid.
+def labels(
+    shape: tuple[int, int],
+    label: Callable[[Box], CellLabel],
+    cell: tuple[float, float],
+) -> list[CellLabel]:
+    """Return labels for all cells of a grid: small boxes, but clear and with room.
 
     Args:
-        grid: the cells.
+        shape: rows and columns of cells.
+        label: what the cells of a box have in common.
         cell: the width and the height of a cell, in pixels.
     """
-    rows, cols = grid.shape
-    if rows * cols <= MOST_SINGLE:
-        single = _boxes(grid, 1, 1)
-        if _has_room(single, cell, LEGIBLE):
-            return _texts(single)
-    sizes = sorted(product(_steps(rows), _steps(cols)), key=lambda s: (s[0] * s[1], s))
-    pure: list[tuple[Box, Summary]] = []
-    mixed: list[list[tuple[Box, Summary]]] = []
-    for height, width in sizes:
-        first = Box(0, 0, height, width), grid.summary(Box(0, 0, height, width))
-        may_be_pure = first[1].pure and first[1].complete
-        least = (0.0, 0.0) if may_be_pure else SPACIOUS
-        wanted = may_be_pure or (not pure and not _all_complete(mixed[-1:]))
-        if not wanted or not _has_room([first], cell, least):
+    rows, cols = shape
+
+    def boxes(height: int, width: int) -> list[CellLabel]:
+        corners = product(range(0, rows, height), range(0, cols, width))
+        return [
+            label(Box(row, col, min(height, rows - row), min(width, cols - col)))
+            for row, col in corners
+        ]
+
+    def has_room(found: Iterable[CellLabel], least: tuple[float, float]) -> bool:
+        return all(
+            x.box.cols * cell[0] >= max(least[0], CHARACTER * len(x.text))
+            and x.box.rows * cell[1] >= max(least[1], LINE)
+            for x in found
+        )
+
+    if rows * cols <= MOST_SINGLE and has_room(single := boxes(1, 1), LEGIBLE):
+        return single
+    best: tuple[int, list[CellLabel]] = -1, boxes(rows, cols)
+    sizes = product((*powers(1, rows), rows), (*powers(1, cols), cols))
+    for height, width in sorted(sizes, key=lambda size: (prod(size), size)):
+        # Of the clearest boxes the largest are taken, of others the smallest.
+        wanted = min(best[0] + 1, 2)
+        first = label(Box(0, 0, height, width))
+        if first.clarity < wanted or not has_room([first], (0.0, 0.0)):
             continue
-        found = _boxes(grid, height, width)
-        if all(x.pure and x.complete for _, x in found):
-            pure = found if _has_room(found, cell, least) else pure
-        elif _has_room(found, cell, SPACIOUS):
-            mixed.append(found)
-    if pure:
-        return _texts(pure)
-    if _all_complete(mixed[-1:]):
-        return _texts(mixed[-1])
-    return _texts(mixed[0] if mixed else _boxes(grid, rows, cols))
+        found = boxes(height, width)
+        clarity = min(x.clarity for x in found)
+        if clarity >= wanted and has_room(found, (0, 0) if clarity == 2 else SPACIOUS):
+            best = clarity, found
+    return best[1]
 
 
 def ranges(values: IntArray) -> tuple[str, int]:
@@ -127,66 +164,14 @@ def ranges(values: IntArray) -> tuple[str, int]:
     return f"{low}..{high}", 0
 
 
-def _boxes(grid: CellGrid, height: int, width: int) -> list[tuple[Box, Summary]]:
-    rows, cols = grid.shape
-    found: list[tuple[Box, Summary]] = []
-    for row, col in product(range(0, rows, height), range(0, cols, width)):
-        box = Box(row, col, min(height, rows - row), min(width, cols - col))
-        found.append((box, grid.summary(box)))
-    return found
+def _label(box: Box, text: str, complete: bool, one_line: bool) -> CellLabel:
+    """Return the label of a box; ranges that are not complete are written so."""
+    if not complete:
+        return CellLabel(box, text.replace("-", ".."), 0)
+    return CellLabel(box, text, 2 if one_line else 1)
 
 
-def _has_room(
-    found: Sequence[tuple[Box, Summary]],
-    cell: tuple[float, float],
-    least: tuple[float, float],
-) -> bool:
-    return all(
-        box.cols * cell[0] >= max(least[0], CHARACTER * len(summary.text))
-        and box.rows * cell[1] >= max(least[1], LINE)
-        for box, summary in found
-    )
-
-
-def _all_complete(found: Sequence[Sequence[tuple[Box, Summary]]]) -> bool:
-    return any(all(summary.complete for _, summary in boxes) for boxes in found)
-
-
-def _texts(found: Sequence[tuple[Box, Summary]]) -> tuple[CellLabel, ...]:
-    return tuple(CellLabel(box, summary.text) for box, summary in found)
-
-
-def _steps(size: int) -> Iterator[int]:
-    """Yield the powers of two below a size, and the size.
-
-    >>> list(_steps(9))
-    [1, 2, 4, 8, 9]
-    """
-    step = 1
-    while step < size:
-        yield step
-        step *= 2
-    yield size
-
-
-# Colours for lanes: neighbours differ, all are light enough for black text.
-#
-# Lane p of n has, in the OKLCH space, in which equal steps look equally large,
-#
-#     hue        START + 360 p / n degrees
-#     lightness  0.84 for even p, 0.70 for odd p
-#     chroma     0.10
-#
-# so the hue shows the order of the lanes, and the lightness tells neighbours apart,
-# also for who does not see the hue.  More than 32 lanes repeat the colours of 32.
-#
-# Source of the matrices: Ottosson, "A perceptual color space for image processing",
-# 2020.
-#
-# Laws (test/unit/layout/test_picture.py checks each by its name):
-#
-#     different   the colours of up to 32 lanes are all different, neighbours clearly
-#     readable    black on each of them has a contrast of at least 4.5 (WCAG AA)
+# --- colours --------------------------------------------------------------------------
 
 Rgb: TypeAlias = tuple[float, float, float]
 """Red, green and blue, 0 to 1, as screens take them (sRGB)."""
@@ -240,15 +225,6 @@ def of_oklch(lightness: float, chroma: float, hue: float) -> Rgb:
     )
 
 
-def luminance(colour: Rgb) -> float:
-    """Return the relative luminance of a colour, 0 for black to 1 for white."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in colour
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 def _encoded(linear: float) -> float:
     """Return a linear part as sRGB has it, within 0 to 1."""
     linear = min(1.0, max(0.0, linear))
@@ -257,13 +233,7 @@ def _encoded(linear: float) -> float:
     return 1.055 * linear ** (1 / 2.4) - 0.055
 
 
-# Grids of cells for pictures: who owns each element, and what each place points to.
-#
-#     OwnerGrid    by row and column of a tensor: the first owner, and how many others
-#     PlaceGrid    by register and lane of a subgroup: the coordinates
-#
-# Both can summarise the cells of a box, as labels need it.  The first owner is the one
-# of the least block, subgroup, lane and register.
+# --- who owns each element ------------------------------------------------------------
 
 NOTHING = -1
 """In a grid: there is no place for this cell."""
@@ -273,7 +243,7 @@ FOLDED = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnerGrid:
-    """The grid of a tensor: the first owner of each cell."""
+    """By row and column of a tensor: the first owner, and how many others."""
 
     lane: IntArray
     register: IntArray
@@ -283,51 +253,19 @@ class OwnerGrid:
     """Which set of subgroups holds it."""
     padding: BoolArray
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        rows, cols = self.lane.shape
-        return rows, cols
-
-    def summary(self, box: Box) -> Summary:
-        cut = _cut(box)
-        held = self.lane[cut] != NOTHING
+    def label(self, box: Box) -> CellLabel:
+        held = self.lane[box.cut] != NOTHING
         if not held.any():
-            return Summary("", True, True)
-        lanes, lane_count = ranges(self.lane[cut][held])
-        registers, register_count = ranges(self.register[cut][held])
-        others = self.others[cut][held]
-        alike = all(
-            _alike(values[cut][held])
+            return CellLabel(box, "")
+        lanes, lane_count = ranges(self.lane[box.cut][held])
+        registers, register_count = ranges(self.register[box.cut][held])
+        others = self.others[box.cut][held]
+        complete = lane_count * register_count == held.sum() and all(
+            _alike(values[box.cut][held])
             for values in (self.others, self.group, self.padding)
         )
-        complete = alike and lane_count * register_count == held.sum()
         text = f"{lanes}:{registers}" + (f"+{others.max()}" if others.any() else "")
-        return Summary(_loose(text, complete), complete, lane_count == 1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlaceGrid:
-    """The grid of a subgroup: the coordinates of each place, registers by lanes."""
-
-    values: IntArray
-    """By register, lane and dimension."""
-    padding: BoolArray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        rows, cols = self.padding.shape
-        return rows, cols
-
-    def summary(self, box: Box) -> Summary:
-        cut = _cut(box)
-        if self.padding[cut].all():
-            return Summary("-", True, True)
-        found = [ranges(values) for values in self.values[cut].reshape(box.area, -1).T]
-        counts = [count for _, count in found]
-        complete = prod(counts) == box.area and not self.padding[cut].any()
-        text = ",".join(text for text, _ in found)
-        lines = sum(count != 1 for count in counts)
-        return Summary(_loose(text, complete), complete, lines <= 1)
+        return _label(box, text, complete, lane_count == 1)
 
 
 def owners_of(x: Placement, extent: Sequence[int]) -> tuple[OwnerGrid, list[IntArray]]:
@@ -350,11 +288,13 @@ def owners_of(x: Placement, extent: Sequence[int]) -> tuple[OwnerGrid, list[IntA
     padding = np.any(
         np.stack(np.unravel_index(cells, tuple(extent)), axis=-1) >= x.shape, axis=-1
     )
+    # Rows of the last dimension, folded where it is the only one.
+    cols = extent[-1] if len(extent) > 1 else min(FOLDED, *extent)
 
     def grid(values: IntArray | list[int] | BoolArray) -> IntArray:
-        flat = np.full(prod(extent), NOTHING, dtype=np.int64)
+        flat = np.full(-(-prod(extent) // cols) * cols, NOTHING, dtype=np.int64)
         flat[cells] = values
-        return _folded(flat, extent)
+        return flat.reshape(-1, cols)
 
     owners = OwnerGrid(
         grid(place // registers),
@@ -364,17 +304,6 @@ def owners_of(x: Placement, extent: Sequence[int]) -> tuple[OwnerGrid, list[IntA
         grid(padding) == 1,
     )
     return owners, [np.frombuffer(key, dtype=np.int64) for key in group_of]
-
-
-def _folded(flat: IntArray, extent: Sequence[int]) -> IntArray:
-    """Return cells in rows of the last dimension, folded where it is the only one."""
-    import numpy as np
-
-    if len(extent) > 1:
-        return flat.reshape(-1, extent[-1])
-    cols = min(FOLDED, flat.size)
-    rest = -flat.size % cols
-    return np.pad(flat, (0, rest), constant_values=NOTHING).reshape(-1, cols)
 
 
 def subgroups(numbers: IntArray, warps: int) -> str:
@@ -400,53 +329,22 @@ def subgroups(numbers: IntArray, warps: int) -> str:
 
 
 def _counted(what: str, numbers: IntArray) -> str:
-    import numpy as np
-
     first, *rest = numbers.tolist()
-    steps: list[int] = np.unique(np.diff(numbers)).tolist()
+    steps = {high - low for low, high in pairwise((first, *rest))}
     if not rest:
         return f"{what} {first}"
-    if steps == [1]:
+    if steps == {1}:
         return f"{what}s {first}-{rest[-1]}"
     if len(steps) == 1 and len(rest) > 1:
         return f"{what}s {first},{rest[0]}..{rest[-1]}"
     return f"{what}s {','.join(map(str, (first, *rest)))}"
 
 
-def _cut(box: Box) -> tuple[slice, slice]:
-    return slice(box.row, box.row + box.rows), slice(box.col, box.col + box.cols)
-
-
-def _loose(text: str, complete: bool) -> str:
-    return text if complete else text.replace("-", "..")
-
-
 def _alike(values: IntArray | BoolArray) -> bool:
     return bool((values == values.flat[0]).all())
 
 
-# Pictures of layouts as data: the colour, text, outline and hatching of each cell.
-#
-#     tensor_picture     a cell for each element, in the colour of its lane
-#     hardware_picture   a cell for each place of a subgroup, with its coordinates
-#
-# `render` draws them; everything worth a test is in the value.  For example 2 x 3
-# elements as row slices over 4 lanes, in the tensor picture (`lane:register`) and in
-# the hardware picture, with padding hatched (###):
-#
-#     cells       0      1      2             cells         0      1      2      3
-#     row 0       0:0    1:0    2:0           register 0    0,0    0,1    0,2    1,0
-#     row 1       3:0    0:1    1:1           register 1    1,1    1,2    ###    ###
-#     row 2       ###    ###
-#
-# Elements that several lanes or registers of a subgroup hold show the first, and `+n`
-# for n others.  Parts that different subgroups hold are outlined, and named.
-#
-# Laws (test/unit/layout/test_picture.py checks each by its name):
-#
-#     lanes      the colour of an element's cell is a lane that holds it
-#     places     the hardware picture has every place of the subgroup, once
-#     regions    a region names exactly the subgroups that hold each of its elements
+# --- pictures as data -----------------------------------------------------------------
 
 CANVAS = (1600.0, 1280.0)
 """The width and height that cells share, in pixels."""
@@ -455,14 +353,6 @@ SMALLEST = (5.0, 5.0)
 """The width and height of a cell, in pixels, at most and at least."""
 AXES = {1: ("index", "offset"), 2: ("row", "column")}
 """What rows and columns are, by the rank of the tensor."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubgroupRegion:
-    """Elements that the same subgroups hold."""
-
-    box: Box
-    name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -479,8 +369,9 @@ class Picture:
     padding: BoolArray
     """Which cells are hatched."""
     labels: tuple[CellLabel, ...]
-    regions: tuple[SubgroupRegion, ...]
-    """In the order of rows; empty where there is one subgroup."""
+    regions: tuple[CellLabel, ...]
+    """Elements that the same subgroups hold, and the names of these, in the order of
+    rows; empty where there is one subgroup."""
     lane_count: int
     cell: tuple[float, float]
     """The width and height of a cell, in pixels."""
@@ -502,8 +393,8 @@ def tensor_picture(
 
     extent = x.extent
     owners, groups = owners_of(x, extent)
-    cell = cell or _cell(owners.shape)
-    rows, cols = owners.shape
+    rows, cols = owners.lane.shape
+    cell = cell or _cell(rows, cols)
     note = "labels are lane:register, a-b is a to b"
     if (owners.others > 0).any():
         note += ", +n is n other places of the subgroup"
@@ -511,6 +402,7 @@ def tensor_picture(
         row_names = [str(row * cols) for row in range(rows)]
     else:
         row_names = [",".join(map(str, at)) for at in np.ndindex(extent[:-1])]
+    found = labels((rows, cols), owners.label, cell)
     return Picture(
         title,
         AXES.get(len(extent), ("indices", "last index")),
@@ -518,7 +410,7 @@ def tensor_picture(
         tuple(map(str, range(cols))),
         owners.lane,
         owners.padding,
-        _drawn(owners, cell),
+        tuple(label for label in found if label.text),
         _regions(owners.group, groups, x.sizes["warp"]) if len(groups) > 1 else (),
         x.sizes["lane"],
         cell,
@@ -530,18 +422,27 @@ def hardware_picture(x: Placement, title: str, warp: int = 0) -> Picture:
     """Return the picture of what a subgroup of the first block holds."""
     import numpy as np
 
-    values, inside = x.coordinates[0, warp], x.inside[0, warp]
-    registers, lanes = inside.shape
-    grid = PlaceGrid(values, ~inside)
-    cell = _cell(grid.shape)
+    values, padding = x.coordinates[0, warp], ~x.inside[0, warp]
+    registers, lanes = padding.shape
+    cell = _cell(registers, lanes)
+
+    def label(box: Box) -> CellLabel:
+        if padding[box.cut].all():
+            return CellLabel(box, "-")
+        found = [ranges(values) for values in values[box.cut].reshape(box.area, -1).T]
+        counts = [count for _, count in found]
+        complete = prod(counts) == box.area and not padding[box.cut].any()
+        one_line = sum(count != 1 for count in counts) <= 1
+        return _label(box, ",".join(text for text, _ in found), complete, one_line)
+
     return Picture(
         title,
         ("register", "lane"),
         tuple(map(str, range(registers))),
         tuple(map(str, range(lanes))),
         np.tile(np.arange(lanes, dtype=np.int64), (registers, 1)),
-        grid.padding,
-        _drawn(grid, cell),
+        padding,
+        tuple(labels((registers, lanes), label, cell)),
         (),
         lanes,
         cell,
@@ -549,13 +450,9 @@ def hardware_picture(x: Placement, title: str, warp: int = 0) -> Picture:
     )
 
 
-def _drawn(grid: CellGrid, cell: tuple[float, float]) -> tuple[CellLabel, ...]:
-    return tuple(label for label in labels(grid, cell) if label.text)
-
-
 def _regions(
     group: IntArray, groups: list[IntArray], warps: int
-) -> tuple[SubgroupRegion, ...]:
+) -> tuple[CellLabel, ...]:
     """Return the boxes between the lines at which groups change."""
     import numpy as np
 
@@ -565,26 +462,25 @@ def _regions(
 
     rows = edges(np.any(group[1:] != group[:-1], axis=1))
     cols = edges(np.any(group[:, 1:] != group[:, :-1], axis=0))
-    found: list[SubgroupRegion] = []
-    for top, bottom in pairwise(rows):
-        for left, right in pairwise(cols):
-            number = int(group[top, left])
-            if number != NOTHING:
-                box = Box(top, left, bottom - top, right - left)
-                found.append(SubgroupRegion(box, subgroups(groups[number], warps)))
+    found: list[CellLabel] = []
+    for (top, bottom), (left, right) in product(pairwise(rows), pairwise(cols)):
+        number = int(group[top, left])
+        if number != NOTHING:
+            box = Box(top, left, bottom - top, right - left)
+            found.append(CellLabel(box, subgroups(groups[number], warps)))
     return tuple(found)
 
 
-def _cell(shape: tuple[int, int]) -> tuple[float, float]:
+def _cell(rows: int, cols: int) -> tuple[float, float]:
     """Return the width and the height of a cell so that all of them fill the canvas."""
-    sizes = zip(SMALLEST, CANVAS, reversed(shape), LARGEST, strict=True)
+    sizes = zip(SMALLEST, CANVAS, (cols, rows), LARGEST, strict=True)
     width, height = (
         max(least, min(most, space / count)) for least, space, count, most in sizes
     )
     return width, height
 
 
-# Pictures to PNG and SVG, with matplotlib, which is imported here and nowhere else.
+# --- to PNG and SVG -------------------------------------------------------------------
 
 Format: TypeAlias = Literal["png", "svg"]
 
@@ -595,14 +491,14 @@ SIDE = 60.0
 """For the names of rows."""
 TOP = 40.0
 """For the names of columns."""
-LINE_POINTS = 17.0
+TITLE_LINE = 17.0
 """The height of a line of the title."""
-LEGEND = 64.0
-"""The height of the legend with one row of colours."""
+BELOW = 26.0
+"""For names of regions below the cells."""
+LEGEND = 76.0
+"""The height of what is below the cells: these names, colours, how to read labels."""
 SWATCH = (36.0, 20.0)
 """The width and height of a colour in the legend."""
-PER_ROW = 32
-"""Colours in a row of the legend."""
 NARROWEST = 560.0
 TICK = (26.0, 14.0)
 """The width and height that the name of a column or of a row needs."""
@@ -612,8 +508,16 @@ BESIDE = 100.0
 SMALL, MEDIUM = 6.5, 8.0
 """Sizes of letters, in points."""
 INK, GREY, LIGHT, PAPER = "#000000", "#666666", "#999999", "#ffffff"
-BACKGROUND = {"facecolor": PAPER, "alpha": 0.7, "linewidth": 0.0, "pad": 0.8}
-"""Of a label on several colours, or on hatching."""
+HATCHED: dict[str, Any] = {
+    "facecolor": "#ffffff99",
+    "hatch": "////",
+    "hatchcolor": LIGHT,
+}
+"""Of padding."""
+ON_COLOURS = {"facecolor": PAPER, "alpha": 0.7, "linewidth": 0.0, "pad": 0.8}
+"""Behind a label on several colours, or on hatching."""
+FRAMED = {"facecolor": PAPER, "edgecolor": INK, "linewidth": 0.6, "pad": 1.5}
+"""Behind the name of a region."""
 
 
 def render(pictures: Sequence[Picture], format: Format) -> bytes:
@@ -622,21 +526,15 @@ def render(pictures: Sequence[Picture], format: Format) -> bytes:
     Raises:
         ImportError: matplotlib is not installed.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     width, height = max(map(_width, pictures)), sum(map(_height, pictures))
     # matplotlib's type hints are partial.
     mpl: Any = import_module("matplotlib")
     figure: Any = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    axes.set_axis_off()
-    axes.set_xlim(0, width)
-    axes.set_ylim(height, 0)
     top = 0.0
     for picture in pictures:
-        _Pen(axes, picture, top).draw()
+        _draw(picture, figure, top)
         top += _height(picture)
     # The same layout is the same file: no dates, no random names.
     metadata = {"Date": None} if format == "svg" else {"Software": None}
@@ -646,148 +544,6 @@ def render(pictures: Sequence[Picture], format: Format) -> bytes:
     return out.getvalue()
 
 
-class _Pen:
-    """Draws one picture."""
-
-    def __init__(self, axes: Any, picture: Picture, top: float):
-        self.axes, self.picture, self.start = axes, picture, top + MARGIN
-        self.left = MARGIN + SIDE
-        self.top = self.start + LINE_POINTS * len(_title(picture)) + TOP
-
-    def draw(self) -> None:
-        """Draw everything, what is above later."""
-        for number, line in enumerate(_title(self.picture)):
-            y = self.start + LINE_POINTS * (number + 0.5)
-            self.write(MARGIN, y, line, ha="left", fontsize=MEDIUM)
-        self.colour_cells()
-        self.write_labels()
-        self.name_rows_and_columns()
-        self.outline_regions()
-        self.draw_legend()
-
-    def colour_cells(self) -> None:
-        """Fill cells with the colours of lanes, and hatch padding."""
-        palette = colours(self.picture.lane_count)
-        boxes = [(box, palette[lane]) for box, lane in _strips(self.picture)]
-        self.fill([box for box, _ in boxes], [colour for _, colour in boxes])
-        hatched = _padding(self.picture)
-        self.fill(hatched, PAPER, alpha=0.6)
-        style = {"hatch": "////", "edgecolors": LIGHT, "linewidths": 0.0}
-        self.fill(hatched, "none", **style)
-
-    def write_labels(self) -> None:
-        """Write the labels, and draw lines between their boxes."""
-        found = self.picture.labels
-        self.fill([x.box for x in found], "none", edgecolors=PAPER, linewidths=0.8)
-        for label in found:
-            box = label.box
-            x, y = self.place(box.row + box.rows / 2, box.col + box.cols / 2)
-            style = {} if _is_plain(self.picture, box) else {"bbox": BACKGROUND}
-            self.write(x, y, label.text, **style)
-
-    def name_rows_and_columns(self) -> None:
-        """Write the names of rows and columns, as many as there is room for."""
-        picture = self.picture
-        width, height = picture.cell
-        for number in range(0, len(picture.row_names), _every(TICK[1] / height)):
-            _, y = self.place(number + 0.5, 0)
-            self.write(self.left - 5, y, picture.row_names[number], ha="right")
-        for number in range(0, len(picture.col_names), _every(TICK[0] / width)):
-            x, _ = self.place(0, number + 0.5)
-            self.write(x, self.top - 8, picture.col_names[number])
-        rows, cols = picture.axes
-        style = {"fontsize": MEDIUM, "color": GREY}
-        self.write(self.left, self.top - 24, f"{cols} →", ha="left", **style)
-        self.write(self.left - 5, self.top - 24, f"{rows} ↓", ha="right", **style)
-
-    def outline_regions(self) -> None:
-        """Draw lines around regions, and name them."""
-        regions = self.picture.regions
-        boxes = [region.box for region in regions]
-        self.fill(boxes, "none", edgecolors=INK, linewidths=1.6)
-        rows, cols = self.picture.lanes.shape
-        bands = all(region.box.cols == cols for region in regions)
-        for region in regions:
-            box = region.box
-            if bands:
-                x, y = self.place(box.row + box.rows / 2, cols)
-                self.write(x + 8, y, region.name, ha="left", fontsize=MEDIUM)
-            else:
-                self.tag(region, below=box.rows == rows)
-
-    def tag(self, region: SubgroupRegion, below: bool) -> None:
-        """Write the name of a region below it, or on it if there is room."""
-        box = region.box
-        width, height = self.picture.cell
-        short = region.name.replace("warps ", "w").replace("warp ", "w")
-        if box.rows * height < LINE_POINTS or box.cols * width < CHARACTER * len(short):
-            return
-        row = box.row + (box.rows if below else box.rows / 2)
-        x, y = self.place(row, box.col + box.cols / 2)
-        roomy = box.cols * width >= 1.3 * CHARACTER * len(region.name)
-        name = region.name if roomy else short
-        if below:
-            self.write(x, y + 10, name, fontsize=MEDIUM)
-        else:
-            frame = {"facecolor": PAPER, "edgecolor": INK, "pad": 1.5, "linewidth": 0.6}
-            self.write(x, y, name, fontsize=MEDIUM, bbox=frame)
-
-    def draw_legend(self) -> None:
-        """Draw the colours of the lanes, what hatching is, and how to read labels."""
-        picture = self.picture
-        count = min(picture.lane_count, PER_ROW)
-        palette = colours(count)
-        y = self.top + picture.lanes.shape[0] * picture.cell[1] + 26
-        width, height = SWATCH
-        for lane, colour in enumerate(palette):
-            x = self.left + lane * width
-            self.rectangle(x, y, facecolor=colour, edgecolor=PAPER)
-            self.write(x + width / 2, y + height / 2, str(lane))
-        self.write(self.left - 5, y + height / 2, "lane", ha="right", color=GREY)
-        more = f"; lane p has the colour of p mod {PER_ROW}"
-        note = picture.note + (more if picture.lane_count > PER_ROW else "")
-        y += height + 8
-        x = self.left
-        if picture.padding.any():
-            style = {"hatch": "////", "edgecolor": LIGHT, "linewidth": 0.0}
-            self.rectangle(x, y, facecolor=PAPER, **style)
-            self.write(x + width + 6, y + height / 2, "padding", ha="left", color=GREY)
-            x += width + 70
-        self.write(x, y + height / 2, note, ha="left", color=GREY)
-
-    def place(self, row: float, col: float) -> tuple[float, float]:
-        """Return x and y of the upper left corner of a cell."""
-        width, height = self.picture.cell
-        return self.left + col * width, self.top + row * height
-
-    def fill(self, boxes: Sequence[Box], colour: str | list[Rgb], **style: Any) -> None:
-        """Draw boxes of cells."""
-        from matplotlib.collections import PolyCollection
-
-        corners = [
-            [
-                self.place(box.row, box.col),
-                self.place(box.row, box.col + box.cols),
-                self.place(box.row + box.rows, box.col + box.cols),
-                self.place(box.row + box.rows, box.col),
-            ]
-            for box in boxes
-        ]
-        style = {"linewidths": 0.0, **style}
-        self.axes.add_collection(PolyCollection(corners, facecolors=colour, **style))
-
-    def rectangle(self, x: float, y: float, **style: Any) -> None:
-        """Draw a colour of the legend."""
-        from matplotlib.patches import Rectangle
-
-        self.axes.add_patch(Rectangle((x, y), *SWATCH, **style))
-
-    def write(self, x: float, y: float, text: str, **style: Any) -> None:
-        """Write a text, in the middle of a place."""
-        style = {"ha": "center", "va": "center", "fontsize": SMALL, **style}
-        self.axes.text(x, y, text, **style)
-
-
 def _title(picture: Picture) -> list[str]:
     room = int((_width(picture) - 2 * MARGIN) / (CHARACTER + 0.8))
     return [part for line in picture.title.splitlines() for part in wrap(line, room)]
@@ -795,43 +551,114 @@ def _title(picture: Picture) -> list[str]:
 
 def _width(picture: Picture) -> float:
     cells = picture.lanes.shape[1] * picture.cell[0]
-    legend = min(picture.lane_count, PER_ROW) * SWATCH[0]
+    legend = min(picture.lane_count, MOST) * SWATCH[0]
     beside = BESIDE if picture.regions else 0.0
     return 2 * MARGIN + SIDE + max(cells + beside, legend, NARROWEST)
 
 
 def _height(picture: Picture) -> float:
     cells = picture.lanes.shape[0] * picture.cell[1]
-    return 2 * MARGIN + LINE_POINTS * len(_title(picture)) + TOP + cells + LEGEND + 16
+    return 2 * MARGIN + TITLE_LINE * len(_title(picture)) + TOP + cells + LEGEND
 
 
-def _strips(picture: Picture) -> list[tuple[Box, int]]:
-    """Return the cells that have a colour, neighbours in a column joined."""
-    found: list[tuple[Box, int]] = []
-    for col, lanes in enumerate(picture.lanes.T.tolist()):
-        row = 0
-        for lane, cells in groupby(lanes):
-            rows = sum(1 for _ in cells)
-            if lane != NOTHING:
-                found.append((Box(row, col, rows, 1), lane))
-            row += rows
-    return found
+def _draw(picture: Picture, figure: Any, top: float) -> None:
+    """Draw a picture into a figure, so many pixels below its upper edge."""
+    import numpy as np
+    from matplotlib.patches import Patch
+
+    palette = np.array([*colours(picture.lane_count), (1.0, 1.0, 1.0)])  # of NOTHING
+    title, (of_rows, of_cols) = _title(picture), picture.axes
+    top += MARGIN + TITLE_LINE * len(title) + TOP
+    axes = _grid(figure, top, palette[picture.lanes], picture.cell)
+    hatched = [Box(int(x), int(y), 1, 1) for x, y in np.argwhere(picture.padding)]
+    _outline(axes, hatched, linewidth=0.0, **HATCHED)
+    _outline(axes, [x.box for x in picture.labels], edgecolor=PAPER, linewidth=0.8)
+    for label in picture.labels:
+        cut = label.box.cut
+        plain = _alike(picture.lanes[cut]) and not picture.padding[cut].any()
+        _write(axes, label, SMALL, bbox=None if plain else ON_COLOURS)
+    _name_regions(axes, picture)
+    axes.xaxis.tick_top()
+    for axis, names, size, least in (
+        (axes.xaxis, picture.col_names, picture.cell[0], TICK[0]),
+        (axes.yaxis, picture.row_names, picture.cell[1], TICK[1]),
+    ):
+        shown = range(0, len(names), 1 << (ceil(least / size) - 1).bit_length())
+        axis.set_ticks([x + 0.5 for x in shown], [names[x] for x in shown])
+    for text, offset, style in (
+        (f"{of_cols} →", (0, 20), {"color": GREY}),
+        (f"{of_rows} ↓", (-5, 20), {"color": GREY, "ha": "right"}),
+        ("\n".join(title), (-SIDE, TOP), {"linespacing": 1.5}),
+    ):
+        style = {"textcoords": "offset pixels", "fontsize": MEDIUM, **style}
+        axes.annotate(text, (0, 1), offset, "axes fraction", **style)
+    count = min(picture.lane_count, MOST)
+    top += len(picture.row_names) * picture.cell[1] + BELOW
+    legend = _grid(figure, top, palette[None, :count], SWATCH)
+    for lane in range(count):
+        _write(legend, CellLabel(Box(0, lane, 1, 1), str(lane)), SMALL)
+    legend.set_yticks([0.5], ["lane"], color=GREY)
+    more = f"; lane p has the colour of p mod {MOST}"
+    note = picture.note + (more if picture.lane_count > MOST else "")
+    legend.set_xlabel(note, loc="left", fontsize=SMALL, color=GREY)
+    if hatched:
+        handle = Patch(linewidth=0.0, label="padding", **HATCHED)
+        style = {"fontsize": SMALL, "labelcolor": GREY, "handleheight": 2}
+        place = {"bbox_to_anchor": (1, 0.5), "loc": "center left", "frameon": False}
+        legend.legend(handles=[handle], **style, **place)
 
 
-def _is_plain(picture: Picture, box: Box) -> bool:
-    """Whether all cells of a box have the same colour, and none is hatched."""
-    cut = _cut(box)
-    return _alike(picture.lanes[cut]) and not picture.padding[cut].any()
+def _grid(figure: Any, top: float, cells: Any, cell: tuple[float, float]) -> Any:
+    """Return axes with coloured cells, so many pixels below the edge of the figure."""
+    width, height = figure.get_size_inches() * DPI
+    rows, cols, _ = cells.shape
+    left, bottom = MARGIN + SIDE, height - top - rows * cell[1]
+    sizes = (cols * cell[0] / width, rows * cell[1] / height)
+    axes = figure.add_axes((left / width, bottom / height, *sizes))
+    axes.pcolormesh(cells)
+    axes.set(xlim=(0, cols), ylim=(rows, 0), xticks=[], frame_on=False)
+    axes.tick_params(length=0, labelsize=SMALL)
+    return axes
 
 
-def _padding(picture: Picture) -> list[Box]:
-    found = zip(*picture.padding.nonzero(), strict=True)
-    return [Box(int(row), int(col), 1, 1) for row, col in found]
+def _name_regions(axes: Any, picture: Picture) -> None:
+    """Outline regions; name them beside bands, else below or on them, if that fits."""
+    rows, cols = picture.lanes.shape
+    _outline(axes, [x.box for x in picture.regions], edgecolor=INK, linewidth=1.6)
+    bands = all(region.box.cols == cols for region in picture.regions)
+    for region in picture.regions:
+        box, name = region.box, region.text
+        width, height = box.cols * picture.cell[0], box.rows * picture.cell[1]
+        if bands:
+            at = CellLabel(Box(box.row, cols, box.rows, 0), f"  {name}")
+            _write(axes, at, MEDIUM, ha="left")
+            continue
+        if width < 1.3 * CHARACTER * len(name):
+            name = name.replace("warps ", "w").replace("warp ", "w")
+        if height < TITLE_LINE or width < CHARACTER * len(name):
+            continue
+        if box.rows == rows:
+            at = CellLabel(Box(rows, box.col, 0, box.cols), f"\n{name}")
+            _write(axes, at, MEDIUM)
+        else:
+            _write(axes, CellLabel(box, name), MEDIUM, bbox=FRAMED)
 
 
-def _every(ratio: float) -> int:
-    """Return the least power of two that is at least a ratio."""
-    step = 1
-    while step < ratio:
-        step *= 2
-    return step
+def _outline(axes: Any, boxes: Iterable[Box], **style: Any) -> None:
+    from matplotlib.collections import PolyCollection
+
+    corners = [
+        [(x, y), (x + box.cols, y), (x + box.cols, y + box.rows), (x, y + box.rows)]
+        for box in boxes
+        for x, y in ((box.col, box.row),)
+    ]
+    style = {"facecolor": "none", "clip_on": False, **style}
+    axes.add_collection(PolyCollection(corners, **style), autolim=False)
+
+
+def _write(axes: Any, label: CellLabel, size: float, **style: Any) -> None:
+    """Write a text in the middle of its box."""
+    box = label.box
+    x, y = box.col + box.cols / 2, box.row + box.rows / 2
+    style = {"ha": "center", "va": "center", "fontsize": size, **style}
+    axes.text(x, y, label.text, **style)

@@ -138,18 +138,12 @@ class Placement:
 
     def lists(self) -> list[Any]:
         """Return the coordinates as lists in lists, with None for padding."""
-        values: list[Any] = self.coordinates.tolist()
-        inside: list[Any] = self.inside.tolist()
-        return [
-            [
-                [
-                    [x if held else None for x, held in zip(xs, helds, strict=True)]
-                    for xs, helds in zip(registers, flags, strict=True)
-                ]
-                for registers, flags in zip(warps, warp_flags, strict=True)
-            ]
-            for warps, warp_flags in zip(values, inside, strict=True)
-        ]
+        import numpy as np
+
+        inside = self.inside
+        cells = np.empty(inside.shape, dtype=np.object_)
+        cells[inside] = np.fromiter(self.coordinates[inside].tolist(), np.object_)
+        return cells.tolist()
 
 
 def hardware_view(layout: LinearLayout, warps: Iterable[int] | None = None) -> str:
@@ -343,16 +337,12 @@ class Comparison:
 
     def fates(self) -> list[list[Fate]]:
         """Return what becomes of each element, row by row."""
+        import numpy as np
+
         lanes, registers = self.owners()
-        same_lane: list[list[bool]] = (lanes[0] == lanes[1]).tolist()
-        same_register: list[list[bool]] = (registers[0] == registers[1]).tolist()
-        return [
-            [
-                (Fate.KEPT if register else Fate.RENAMED) if lane else Fate.MOVED
-                for lane, register in zip(*both, strict=True)
-            ]
-            for both in zip(same_lane, same_register, strict=True)
-        ]
+        number = np.where(lanes[0] != lanes[1], 2, registers[0] != registers[1])
+        fates = (Fate.KEPT, Fate.RENAMED, Fate.MOVED)
+        return [[fates[x] for x in row] for row in number.tolist()]
 
     def counts(self) -> dict[Fate, int]:
         """Return how many elements are kept, renamed and moved."""
@@ -380,16 +370,14 @@ def comparison_text(x: Comparison) -> str:
 
 
 def _comparison_cells(x: Comparison) -> Iterator[str]:
-    lanes, registers = x.owners()
-    places: list[list[list[str]]] = [
-        [
-            [f"{lane}:{register}" for lane, register in zip(*row, strict=True)]
-            for row in zip(lanes[n].tolist(), registers[n].tolist(), strict=True)
-        ]
-        for n in range(2)
-    ]
+    import numpy as np
+
+    places: list[list[list[list[int]]]] = np.stack(x.owners(), axis=-1).tolist()
     body = [
-        ["=" if a == b else f"{a}>{b}" for a, b in zip(*both, strict=True)]
+        [
+            "=" if old == new else "{}:{}>{}:{}".format(*old, *new)
+            for old, new in zip(*both, strict=True)
+        ]
         for both in zip(*places, strict=True)
     ]
     width = max(len(cell) for row in body for cell in row)

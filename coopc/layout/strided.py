@@ -17,14 +17,9 @@ at or beyond the outputs' sizes are padding.  For example 4 x 15 elements over 1
     component 0    (0,0)    (1,0)       (0,1)       (3,3)
     component 3    (0,12)   (1,12)      (0,13)      (3,15) = padding
 
-Where sizes and strides are powers of two and no two digits meet in a bit, addition is
-exclusive or and the layout is linear too.
-
-Laws (test/unit/layout/test_strided.py checks each by its name):
+Law (test/unit/layout/test_strided.py checks it by its name):
 
     digits      the coordinates are those of the digits, added
-    linear      to_linear and from_linear agree with the layout wherever both exist
-    coopmatrix  the coopmatrix layout is strided, row slices are after flattening
 """
 
 from __future__ import annotations
@@ -34,11 +29,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-from coopc.layout.distribution import Distribution
-from coopc.layout.linear import LinearLayout, log2
-
 if TYPE_CHECKING:
-    from coopc.layout.coopmatrix import CoopmatrixLayout
     from coopc.layout.distribution import IntArray, Ints
 
 Digit: TypeAlias = tuple[int, tuple[int, ...]]
@@ -85,45 +76,6 @@ class StridedLayout:
         """
         return cls(tuple((n, tuple(d)) for n, d in ins.items()), tuple(outs.items()))
 
-    @classmethod
-    def of_coopmatrix(cls, layout: CoopmatrixLayout) -> StridedLayout:
-        """Return a coopmatrix layout, with inputs `lane` and `component`."""
-        rows, packed, k1 = layout.block_rows, layout.channels, layout.k1
-        return cls.of(
-            {
-                "lane": [(rows, (1, 0)), (layout.lanes_per_row, (0, packed))],
-                "component": [
-                    (packed, (0, 1)),
-                    (k1, (rows, 0)),
-                    (layout.steps, (0, packed * layout.lanes_per_row)),
-                    (layout.blocks // k1, (rows * k1, 0)),
-                ],
-            },
-            {"row": layout.rows, "col": layout.cols},
-        )
-
-    @classmethod
-    def from_linear(cls, layout: LinearLayout) -> StridedLayout:
-        """Return a linear layout as a strided one.
-
-        Raises:
-            ValueError: two bases have a bit in common, so that a sum would carry.
-        """
-        seen = 0
-        for name, bases in layout.ins:
-            for basis in bases:
-                if basis & seen:
-                    raise ValueError(
-                        f"expected bases without a common bit, got {name} -> "
-                        f"{tuple(layout.unpack(basis))} beside one with it"
-                    )
-                seen |= basis
-        ins = {
-            name: [(2, basis) for basis in layout.bases(name)]
-            for name in layout.in_names
-        }
-        return cls.of(ins, layout.out_sizes)
-
     @property
     def in_sizes(self) -> dict[str, int]:
         """The size of each input dimension."""
@@ -134,23 +86,19 @@ class StridedLayout:
         """The size of each output dimension."""
         return dict(self.outs)
 
-    def to_linear(self) -> LinearLayout:
-        """Return the layout as a linear one.
+    @property
+    def reached(self) -> int:
+        """How many elements have a place."""
+        import numpy as np
 
-        Raises:
-            ValueError: a size is no power of two, digits meet in a bit, or there is
-                padding.
-        """
-        bases: dict[str, list[tuple[int, ...]]] = {}
-        for name, digits in self.ins:
-            bases[name] = [
-                tuple(stride << bit for stride in strides)
-                for size, strides in digits
-                for bit in range(log2(size, f"a digit of {name}"))
-            ]
-        layout = LinearLayout.of(bases, self.out_sizes)
-        StridedLayout.from_linear(layout)  # raises where a sum would carry
-        return layout
+        sizes = self.in_sizes
+        grid = np.indices(tuple(sizes.values()), np.int64, sparse=True)
+        number, inside = np.zeros((), np.int64), np.ones((), np.bool_)
+        places = self.apply(dict(zip(sizes, grid, strict=True)))
+        for coordinate, (_, size) in zip(places.values(), self.outs, strict=True):
+            number = number * size + coordinate
+            inside = inside & (coordinate < size)
+        return np.unique(number[inside]).size
 
     def at(self, **place: int) -> dict[str, int]:
         """Return the coordinates of one place; inputs that are left out are 0."""
@@ -179,101 +127,3 @@ class StridedLayout:
                 digit, rest = rest % size, rest // size
                 sums = [s + digit * k for s, k in zip(sums, strides, strict=True)]
         return dict(zip(self.out_sizes, sums, strict=True))
-
-
-# Strided layouts as distributions: mixed-radix digits over lanes and components.
-#
-# A strided layout with inputs `lane` and `component` and two outputs, rows and columns,
-# is a distribution where every element has a place.  For example the 4 x 15 elements of
-# the docstring of `strided`: lanes 4 of (1, 0), 4 of (0, 1), components 4 of (0, 4):
-#
-#                    lane 0   lane 1  ..  lane 4  ..  lane 15
-#     component 0    (0,0)    (1,0)       (0,1)       (3,3)
-#     component 3    (0,12)   (1,12)      (0,13)      padding
-#
-# There is no formula for the inverse: owners are looked up in the table.  The canonical
-# owner is the one of the least component, then of the least lane.  The laws of
-# `distribution` hold.
-
-INPUTS = ("lane", "component")
-PADDING = -1
-
-
-@dataclass(frozen=True, slots=True)
-class StridedDistribution(Distribution):
-    """A strided layout that reaches every element, seen as a distribution.
-
-    >>> columns = StridedLayout.of(
-    ...     {"lane": [(2, (0, 1))], "component": [(3, (1, 0))]}, {"row": 3, "col": 2}
-    ... )
-    >>> StridedDistribution.of(columns).element(1, 2)
-    (2, 1)
-    """
-
-    layout: StridedLayout
-    """Inputs `lane` and `component`, in this order, to two outputs."""
-
-    def __post_init__(self) -> None:
-        Distribution.__post_init__(self)
-        inputs = [name for name, _ in self.layout.ins]
-        if sorted(inputs) != sorted(INPUTS):
-            raise ValueError(f"expected inputs {list(INPUTS)}, got {inputs}")
-        sizes = tuple(self.layout.out_sizes.values())
-        if sizes != self.shape:
-            raise ValueError(
-                f"expected a matrix of {' x '.join(map(str, sizes))}, as its layout "
-                f"is, got {self.rows} x {self.cols}"
-            )
-        import numpy as np
-
-        held = np.unique(self._numbers())
-        reached = held.size - (held[0] == PADDING)
-        if reached != self.rows * self.cols:
-            raise ValueError(
-                f"expected a layout that reaches all {self.rows * self.cols} "
-                f"elements, got {reached}"
-            )
-
-    @classmethod
-    def of(
-        cls, layout: StridedLayout, shape: tuple[int, int] | None = None
-    ) -> StridedDistribution:
-        """Return the distribution of a matrix by a layout.
-
-        Args:
-            layout: with inputs `lane` and `component` and two outputs.
-            shape: (rows, columns) of the matrix; None is the layout's size.
-
-        Raises:
-            ValueError: the inputs or the sizes differ, or an element has no place.
-        """
-        if len(layout.outs) != 2:
-            raise ValueError(
-                f"expected a layout with two coordinates, got {list(layout.out_sizes)}"
-            )
-        rows, cols = shape or layout.out_sizes.values()
-        return cls(rows, cols, layout.in_sizes.get("lane", 1), layout)
-
-    @property
-    def components(self) -> int:
-        """V, the components of a lane."""
-        return self.layout.in_sizes["component"]
-
-    def _numbers(self) -> IntArray:
-        """Return the number of each place's element, component by component."""
-        import numpy as np
-
-        rows, cols = self.table()
-        return np.where(rows < self.rows, rows * self.cols + cols, PADDING).ravel()
-
-    def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
-        places = {"lane": lane, "component": component}
-        row, col = self.layout.apply(places).values()
-        return row, col
-
-    def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
-        import numpy as np
-
-        elements, first = np.unique(self._numbers(), return_index=True)
-        place = first[np.searchsorted(elements, row * self.cols + col)]
-        return place % self.lanes, place // self.lanes

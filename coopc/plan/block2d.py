@@ -39,7 +39,6 @@ A plan proves the first two itself, when it is built: the messages are simulated
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -151,17 +150,6 @@ class BlockPlan:
             (number[tuple(origin)], value)
             for origin, value in zip(origins, values.tolist(), strict=True)
         )
-
-    def is_direct(self, run: int, channel_bits: int = 0) -> bool:
-        """Whether operands of DPAS are runs of slots: nothing is moved.
-
-        Args:
-            run: registers of one operand, a power of two.
-            channel_bits: width of its components; 0 for any.
-        """
-        wanted = range(min(run.bit_length() - 1, len(self.bits)))
-        ordered = all(self.bits[bit] == bit for bit in wanted)
-        return ordered and not self.swaps and channel_bits in (0, self.slot_bits)
 
     def placement(self) -> tuple[Coordinates, Coordinates]:
         """Return row and column of each value and lane of a message, from its origin.
@@ -275,45 +263,26 @@ class Display:
 
     def __str__(self) -> str:
         """Return the text of the document."""
-        blocks = [
-            ("", self._named(1), self.operand),
-            (" after adding iterations", self._named(2), self.message),
-            (" after adding loads", self._named(3), self.sizes),
+        blocks: list[str] = []
+        lines: list[str] = []
+        for name, after, bases, (rows, cols) in (
+            ("offset", "", self.offsets, self.operand),
+            ("iteration", " after adding iterations", self.iterations, self.message),
+            ("load", " after adding loads", self.loads, self.sizes),
+        ):
+            lines += [
+                f" {' ' if bit else '-'} {name}={1 << bit} -> {basis}"
+                for bit, basis in enumerate(bases)
+            ] or [f" - {name} is a size 1 dimension"]
+            sizes = f"where out dims are: [dim0 (size {rows}), dim1 (size {cols})]"
+            title = f"Block load tile layout{after}:"
+            blocks.append("\n".join((title, *lines, sizes)))
+        packed = [
+            f"where a slot holds {factor} elements along dim{dimension}\n"
+            for dimension, factor in enumerate(self.factors)
+            if factor > 1
         ]
-        text = "\n\n".join(
-            "\n".join((f"Block load tile layout{title}:", *_lines(rows), _sizes(sizes)))
-            for title, rows, sizes in blocks
-        )
-        return f"{text}\n{self._packed()}"
-
-    def _named(self, count: int) -> list[tuple[str, tuple[Place, ...]]]:
-        named: list[tuple[str, tuple[Place, ...]]] = [
-            ("offset", self.offsets),
-            ("iteration", self.iterations),
-            ("load", self.loads),
-        ]
-        return named[:count]
-
-    def _packed(self) -> str:
-        """Return what a slot holds, if that is more than one element."""
-        for dimension, factor in enumerate(self.factors):
-            if factor > 1:
-                return f"where a slot holds {factor} elements along dim{dimension}\n"
-        return ""
-
-
-def _lines(rows: Sequence[tuple[str, tuple[Place, ...]]]) -> Iterator[str]:
-    """Yield a line for each basis."""
-    for name, bases in rows:
-        if not bases:
-            yield f" - {name} is a size 1 dimension"
-        for bit, basis in enumerate(bases):
-            yield f" {'-' if bit == 0 else ' '} {name}={1 << bit} -> {basis}"
-
-
-def _sizes(sizes: Place) -> str:
-    rows, cols = sizes
-    return f"where out dims are: [dim0 (size {rows}), dim1 (size {cols})]"
+        return "\n\n".join(blocks) + "\n" + "".join(packed[:1])
 
 
 def display_of(plan: BlockPlan, operand: tuple[int, int]) -> Display:

@@ -146,7 +146,7 @@ class BlockShape:
 
     @property
     def slot_bits(self) -> int:
-        """Width of the slots that a load fills in one go: 32 where it packs."""
+        """Width of the narrowest slots that a load fills: 32 where it packs."""
         return CHANNEL_BITS if self.mode is BlockMode.TRANSFORM else self.bits
 
     def element(self, index: int) -> tuple[int, int]:
@@ -155,15 +155,8 @@ class BlockShape:
         >>> BlockShape(16, 2, 4, 1, BlockMode.TRANSFORM).element(3)
         (1, 1)
         """
-        if self.mode is BlockMode.TRANSPOSE:
-            col, row = divmod(index, self.height)
-            return row, col
-        transformed = self.mode is BlockMode.TRANSFORM
-        factor = CHANNEL_BITS // self.bits if transformed else 1
-        index, part = divmod(index, factor)
-        index, col = divmod(index, self.width)
-        block, row = divmod(index, self.height // factor)
-        return row * factor + part, block * self.width + col
+        row, col = _sequence(self)[index].tolist()
+        return row, col
 
     def slots(self, lanes: int, slot_bits: int) -> NDArray[np.int64]:
         """Return which elements each slot holds.
@@ -191,17 +184,16 @@ class BlockShape:
 @cache
 def _sequence(shape: BlockShape) -> NDArray[np.int64]:
     """Return G: the (row, column) of each element, in the order of the registers."""
-    rows, columns = np.indices((shape.height, shape.columns))
-    tags = np.stack([rows, columns], axis=-1)
+    number = np.arange(shape.elements, dtype=np.int64)
     if shape.mode is BlockMode.TRANSPOSE:
-        ordered = tags.transpose(1, 0, 2)
+        col, row = np.divmod(number, shape.height)
     else:
-        factor = 1
-        if shape.mode is BlockMode.TRANSFORM:
-            factor = CHANNEL_BITS // shape.bits
-        split = tags.reshape(-1, factor, shape.count, shape.width, 2)
-        ordered = split.transpose(2, 0, 3, 1, 4)
-    sequence = np.ascontiguousarray(ordered.reshape(-1, 2)).astype(np.int64)
+        factor = CHANNEL_BITS // shape.bits if shape.mode is BlockMode.TRANSFORM else 1
+        number, part = np.divmod(number, factor)
+        number, col = np.divmod(number, shape.width)
+        block, row = np.divmod(number, shape.height // factor)
+        row, col = row * factor + part, block * shape.width + col
+    sequence = np.stack([row, col], axis=-1)
     sequence.flags.writeable = False
     return sequence
 
@@ -213,14 +205,6 @@ LOAD_KINDS: dict[BlockMode, BlockKind] = {
 }
 """The instruction that loads in each mode."""
 
-_VERBS = {
-    "load": "load",
-    "transform": "load and transform",
-    "transpose": "load and transpose",
-    "prefetch": "prefetch",
-    "store": "store",
-}
-
 
 def slot_bits(shape: BlockShape, lanes: int) -> int:
     """Return how wide the slots are in which a block arrives, in bits.
@@ -229,8 +213,8 @@ def slot_bits(shape: BlockShape, lanes: int) -> int:
     (32, 16)
     """
     if shape.mode is BlockMode.TRANSFORM:
-        return CHANNEL_BITS
-    return shape.bits * max(1, shape.width // lanes)
+        return shape.slot_bits
+    return shape.slot_bits * max(1, shape.width // lanes)
 
 
 def why_not(
@@ -257,7 +241,19 @@ def why_not(
         return _unknown_shape(kind, shape, device.name, device.block_io)
     if kind == "prefetch":
         return None
-    return _uneven(shape, lanes)
+    block_bytes = shape.bytes // shape.count
+    row_bytes = lanes * slot_bits(shape, lanes) // 8
+    if block_bytes % row_bytes:
+        return (
+            f"expected a block of a multiple of {row_bytes} bytes, a slot of each of "
+            f"{lanes} lanes, got {block_bytes} of {shape}"
+        )
+    if shape.count > 1 and block_bytes < GRF_BYTES and shape.height > 1:
+        return (
+            f"expected blocks of at least {GRF_BYTES} bytes, a register, where there "
+            f"are {shape.count}, got {block_bytes} of {shape}"
+        )
+    return None
 
 
 def why_not_slots(shape: BlockShape, bits: int, lanes: int) -> str | None:
@@ -276,44 +272,22 @@ def why_not_slots(shape: BlockShape, bits: int, lanes: int) -> str | None:
     )
 
 
-def _uneven(shape: BlockShape, lanes: int) -> str | None:
-    """Return why a block does not fill the slots of all lanes, or None."""
-    block_bytes = shape.bytes // shape.count
-    row_bytes = lanes * slot_bits(shape, lanes) // 8
-    if block_bytes % row_bytes:
-        return (
-            f"expected a block of a multiple of {row_bytes} bytes, a slot of each of "
-            f"{lanes} lanes, got {block_bytes} of {shape}"
-        )
-    if shape.count > 1 and block_bytes < GRF_BYTES and shape.height > 1:
-        return (
-            f"expected blocks of at least {GRF_BYTES} bytes, a register, where there "
-            f"are {shape.count}, got {block_bytes} of {shape}"
-        )
-    return None
-
-
 def _unknown_shape(
     kind: BlockKind, shape: BlockShape, name: str, block_io: BlockIO
 ) -> str:
     """Return what a device has instead of a shape that it lacks."""
-    table: dict[BlockKind, tuple[BlockShapes, ...]] = {
-        "load": block_io.load,
-        "transform": block_io.transform,
-        "transpose": block_io.transpose,
-        "prefetch": block_io.prefetch,
-        "store": block_io.store,
-    }
-    entries = [x for x in table[kind] if x.element_bits == shape.bits]
+    table = block_io.shapes(kind)
+    entries = [x for x in table if x.element_bits == shape.bits]
     same = [x for x in entries if x.width == shape.width]
     if not entries:
-        widths = sorted({x.element_bits for x in table[kind]})
+        widths = sorted({x.element_bits for x in table})
         has = f"elements of {either(widths)} bits"
     elif not same:
         has = f"rows of {either([x.width for x in entries])} elements"
     else:
         has = "; or ".join(_counts(x) for x in same)
-    return f"expected {has}, as {name} can {_VERBS[kind]}, got {shape}"
+    verb = f"load and {kind}" if kind in ("transform", "transpose") else kind
+    return f"expected {has}, as {name} can {verb}, got {shape}"
 
 
 def _counts(entry: BlockShapes) -> str:

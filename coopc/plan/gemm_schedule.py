@@ -87,10 +87,6 @@ def edge_schedule(plan: GemmPlan) -> Actions:
 def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     """Return what is before the steps along K inside of memory, and a step.
 
-    Work on one product hides the time that others take: the matrices of the next one
-    are read before it, and parts of the last product of a step are done before its
-    tiles are replaced, before the new ones are seen, and when they are read.
-
     Between two barriers of a step with slices, one slice is read and that after it is
     stored: behind each barrier but the last, the next matrices are in registers.
     """

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from math import gcd
 
 from coopc.layout.coopmatrix import CoopmatrixLayout
 from coopc.plan.refusal import Refusal
@@ -131,14 +132,21 @@ def plan_block(
         memory: where the elements are.
         max_vector: components of the longest vector of the device.
     """
-    found = _cut(x, memory, max_vector)
-    return (
-        _refused_kind(x, memory)
-        or _refused_lanes(x, memory)
-        or _refused_mask(x, memory)
-        or _refused_alignment(x, memory, found)
-        or found
-    )
+    if refusal := _refused(x, memory):
+        return refusal
+    plan = _cut(x, memory, max_vector)
+    wanted = WRITE_BYTES if memory.is_write else READ_BYTES
+    size = memory.element_bytes
+    offsets = [memory.alignment, *(start * x.lanes * size for start in plan.starts)]
+    if plan.runs > 1:
+        pitch = memory.strides[0]
+        offsets.append(size if pitch is None else pitch * size)
+    found = max(size, gcd(*offsets) & -gcd(*offsets))
+    if found < wanted:
+        return Refusal(
+            BlockReason.ALIGNMENT, f"to {wanted} bytes, only to {found} in every block"
+        )
+    return plan
 
 
 def _cut(x: CoopmatrixLayout, memory: AccessFacts, max_vector: int) -> BlockAccess:
@@ -158,7 +166,9 @@ def _cut(x: CoopmatrixLayout, memory: AccessFacts, max_vector: int) -> BlockAcce
     return BlockAccess(runs, tuple(lengths), memory.checked_across, joined)
 
 
-def _refused_kind(x: CoopmatrixLayout, memory: AccessFacts) -> Refusal | None:
+def _refused(x: CoopmatrixLayout, memory: AccessFacts) -> Refusal | None:
+    """Return why there are no blocks, however they would be aligned."""
+    what = "rows" if memory.rows_last else "columns"
     if not memory.is_global:
         return Refusal(BlockReason.SPACE, "the memref is not in global memory")
     if memory.is_atomic:
@@ -169,50 +179,17 @@ def _refused_kind(x: CoopmatrixLayout, memory: AccessFacts) -> Refusal | None:
         return Refusal(
             BlockReason.PACKED, f"{x.channels} columns in a channel of a lane"
         )
-    return None
-
-
-def _refused_lanes(x: CoopmatrixLayout, memory: AccessFacts) -> Refusal | None:
     if memory.strides[1] != 1:
         return Refusal(
             BlockReason.STRIDE, f"the last stride is {memory.strides[1] or '?'}"
         )
-    wanted = x.lanes if memory.rows_last else 1
-    if x.block_rows != wanted:
-        what = "rows" if memory.rows_last else "columns"
+    if x.block_rows != (x.lanes if memory.rows_last else 1):
         return Refusal(
             BlockReason.LANES, f"lanes hold {x.block_rows} rows, {what} are contiguous"
         )
-    return None
-
-
-def _refused_mask(x: CoopmatrixLayout, memory: AccessFacts) -> Refusal | None:
     if x.needs_mask or x.needs_row_mask:
         padded = f"{x.padded_rows} x {x.padded_cols}"
         return Refusal(BlockReason.PADDING, f"{x.rows} x {x.cols} is held as {padded}")
     if memory.checked_rows if memory.rows_last else memory.checked_cols:
-        return Refusal(BlockReason.CHECKED, "rows" if memory.rows_last else "columns")
+        return Refusal(BlockReason.CHECKED, what)
     return None
-
-
-def _refused_alignment(
-    x: CoopmatrixLayout, memory: AccessFacts, plan: BlockAccess
-) -> Refusal | None:
-    wanted = WRITE_BYTES if memory.is_write else READ_BYTES
-    size = memory.element_bytes
-    offsets = [start * x.lanes * size for start in plan.starts]
-    if plan.runs > 1:
-        pitch = memory.strides[0]
-        offsets.append(size if pitch is None else pitch * size)
-    offsets.append(memory.alignment)
-    found = max(size, min(_two_power(offset) for offset in offsets))
-    if found < wanted:
-        return Refusal(
-            BlockReason.ALIGNMENT, f"to {wanted} bytes, only to {found} in every block"
-        )
-    return None
-
-
-def _two_power(number: int) -> int:
-    """Return the greatest power of two that divides a number; much for 0."""
-    return number & -number if number else 1 << 16

@@ -70,8 +70,13 @@ def plan_prefetch(
     across = min(cols // width, warps)
     down = max(1, rows * across // warps)
     height = min(down, MOST_ROWS)
-    shape = _shape(element_bits, height, width, io)
-    if shape is None:
+    counts = (  # as few blocks as there are
+        x
+        for x in (1, 2, 4)
+        if width % x == 0 and io.has("prefetch", element_bits, width // x, height, x)
+    )
+    count = next(counts, None)
+    if count is None:
         return Refusal(Reason.ELEMENT, f"rows of {width} of {element_bits} bits")
     warp = [(0, col) for col in powers(width, width * across)]
     warp += [(row, 0) for row in powers(down, rows)]
@@ -80,14 +85,5 @@ def plan_prefetch(
     register = [(row, 0) for row in powers(height, down)]
     register += [(0, col) for col in powers(width * across, cols)]
     ins = {"register": register, "warp": warp}
+    shape = BlockShape(element_bits, height, width // count, count)
     return PrefetchPlan(LinearLayout.of(ins, {"dim0": rows, "dim1": cols}), shape)
-
-
-def _shape(bits: int, height: int, width: int, io: BlockIO) -> BlockShape | None:
-    """Return the message of that size, of as few blocks as there are."""
-    for count in (1, 2, 4):
-        if width % count == 0 and io.has(
-            "prefetch", bits, width // count, height, count
-        ):
-            return BlockShape(bits, height, width // count, count)
-    return None

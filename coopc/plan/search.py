@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 
 from coopc.device.block_io import BlockIO, BlockShapes
@@ -43,7 +43,7 @@ NEARER: dict[Enum, int] = {
 GRF_BITS = 512
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Request:
     """A tensor that is to be moved."""
 
@@ -79,6 +79,29 @@ class Request:
         others = sum(map(bool, coordinates)) - bool(row) - bool(col)
         return None if others else (row, col)
 
+    @cached_property
+    def bases(self) -> dict[str, tuple[tuple[int, ...], ...]]:
+        """Those of registers, lanes and warps; none of what the layout lacks."""
+        names = {name: () for name in ("register", "lane", "warp")}
+        return names | {name: self.layout.bases(name) for name in self.layout.in_names}
+
+    @cached_property
+    def lanes(self) -> list[Basis | None]:
+        """What the lane bits are."""
+        return [self.basis(basis) for basis in self.bases["lane"]]
+
+    @cached_property
+    def registers(self) -> dict[Basis, int]:
+        """The register bit of each basis that is a row or column, the first one."""
+        registers: dict[Basis, int] = {}
+        for bit, coordinates in enumerate(self.bases["register"]):
+            basis = self.basis(coordinates)
+            if basis is None:
+                registers[-1 - bit, 0] = bit  # of another dimension: its own messages
+            elif any(basis):
+                registers.setdefault(basis, bit)
+        return registers
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -99,9 +122,9 @@ def plan(request: Request, io: BlockIO | None) -> BlockPlan | Refusal:
     if refusal := refuse_early(request, io):
         return refusal
     assert io is not None
-    lanes = [request.basis(basis) for basis in request.layout.bases("lane")]
     nearest = Refusal(
-        Reason.LANES_ORDER, f"lanes hold {_show(lanes)}, (row, column) of memory"
+        Reason.LANES_ORDER,
+        f"lanes hold {_show(request.lanes)}, (row, column) of memory",
     )
     best: tuple[float, Fit] | None = None
     for shape, step in candidates(request, io):
@@ -140,7 +163,7 @@ def refuse_early(request: Request, io: BlockIO | None) -> Refusal | None:
         return Refusal(Reason.STRIDE, f"dimension {request.contiguous} is contiguous")
     if request.element_bits not in (8, 16, 32, 64):
         return Refusal(Reason.ELEMENT, f"elements of {request.element_bits} bits")
-    for basis in request.layout.bases("lane"):
+    for basis in request.bases["lane"]:
         if not any(basis):
             return Refusal(Reason.LANES_BROADCAST, f"lane basis {basis}")
         if request.basis(basis) is None:
@@ -209,30 +232,6 @@ def message_bases(
     return tuple(at(x * per_slot) for x in powers(1, lanes)), tuple(values)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a request asks for, as bases."""
-
-    lanes: tuple[Basis | None, ...]
-    registers: dict[Basis, int]
-    """The register bit of each basis."""
-    outer: tuple[tuple[int, ...], ...]
-    """The bases of the registers."""
-    warps: tuple[tuple[int, ...], ...]
-
-
-@lru_cache(maxsize=64)
-def wanted_by(request: Request) -> Wanted:
-    """Return what a request asks for."""
-    layout = request.layout
-    return Wanted(
-        tuple(request.basis(basis) for basis in layout.bases("lane")),
-        register_bits(request),
-        tuple(layout.bases("register")),
-        tuple(layout.bases("warp")) if "warp" in layout.in_names else (),
-    )
-
-
 def fit(request: Request, shape: BlockShape, row_step: int) -> Fit | Refusal | None:
     """Return how a message fits, or why it does not; None where its lanes are others.
 
@@ -241,8 +240,7 @@ def fit(request: Request, shape: BlockShape, row_step: int) -> Fit | Refusal | N
         shape: the message.
         row_step: rows of the tensor from one of its rows to the next.
     """
-    wanted = wanted_by(request)
-    lanes, registers = list(wanted.lanes), wanted.registers
+    lanes, registers = request.lanes, request.registers
     packed = shape.bits // request.element_bits
     found = message_bases(shape, 1 << len(lanes), packed, row_step)
     if found is None:
@@ -278,18 +276,6 @@ def swap(
     return ((amiss[0], values.index(wanted)),)
 
 
-def register_bits(request: Request) -> dict[Basis, int]:
-    """Return the register bit of each basis that is a row or column, the first one."""
-    registers: dict[Basis, int] = {}
-    for bit, coordinates in enumerate(request.layout.bases("register")):
-        basis = request.basis(coordinates)
-        if basis is None:
-            registers[-1 - bit, 0] = bit  # of another dimension: its own messages
-        elif any(basis):
-            registers.setdefault(basis, bit)
-    return registers
-
-
 def masked(request: Request, shape: BlockShape, row_step: int) -> Refusal | None:
     """Return why a mask does not allow a message."""
     packed = shape.bits // request.element_bits
@@ -317,11 +303,10 @@ def overlapping(
     Then an origin and a place within a message would not simply add up, and columns
     would not be aligned to 4 bytes, as messages have them.
     """
-    wanted = wanted_by(request)
-    outer = [x for bit, x in enumerate(wanted.outer) if bit not in bits]
+    outer = [x for bit, x in enumerate(request.bases["register"]) if bit not in bits]
     rows = (shape.height - 1) * row_step
     cols = shape.columns * shape.bits // request.element_bits - 1
-    for basis in (*outer, *wanted.warps):
+    for basis in (*outer, *request.bases["warp"]):
         row, col = basis[request.row_dimension], basis[request.contiguous]
         if row & rows or col & cols:
             return Refusal(Reason.OVERLAP, f"{shape} at row {row}, column {col}")

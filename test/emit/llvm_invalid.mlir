@@ -6,7 +6,7 @@
 
 // NONE: error: builtin.module: expected simt.target on the module, which a pipeline writes, or the target's options, as in llvm-ir{device=bmg}
 // DEVICE: error: builtin.module: expected an Intel GPU or amx, for which LLVM IR is emitted, got lavapipe
-// UNKNOWN: error: builtin.module: unknown device 'bgm', did you mean bmg?
+// UNKNOWN: error: builtin.module: unknown device 'bgm', did you mean 'bmg'?
 
 // CHECK: error: func.func: expected a kernel of one work-item, which x86-64 runs, as vectorize-subgroup makes it, got 32
 func.func @items() attributes {simt.kernel, simt.work_group_size = array<i32: 32>} {

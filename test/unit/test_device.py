@@ -34,7 +34,9 @@ def test_device_of_name(found: Device):
 
 
 def test_unknown_device():
-    with pytest.raises(ValueError, match=r"'bgm', did you mean bmg\? \(have lavapipe,"):
+    with pytest.raises(
+        ValueError, match=r"'bgm', did you mean 'bmg'\? \(have lavapipe,"
+    ):
         device("bgm")
     with pytest.raises(ValueError, match=r"'' \(have lavapipe, nvidia"):
         device("")

@@ -414,7 +414,7 @@ class DistributeCoopmatrixPass(ModulePass):
                 self._tell(op, "dropped: lanes have no prefetch")
                 Rewriter.erase_op(op)
             elif isinstance(op, coopmatrix.LengthOp):
-                length = distributor.held(op.matrix_type).layout.length
+                length = distributor.held(op.matrix_type).layout.components
                 new = arith.ConstantOp(IntegerAttr(length, IndexType()))
                 Rewriter.replace_op(op, new)
 

@@ -100,7 +100,7 @@ def _why_not_type(type: MatrixType) -> str | None:
 
 def _why_not_held(type: MatrixType, lanes: int, longest: int) -> str | None:
     """Say why a lane does not hold its part of matrices of a type."""
-    held = CoopmatrixFamily().distribution(matrix_of(type), lanes).length
+    held = CoopmatrixFamily().distribution(matrix_of(type), lanes).components
     if held <= (most := MOST_VECTORS * longest):
         return None
     return (
@@ -134,7 +134,7 @@ def _why_no_slot(op: Operation, lanes: int) -> str | None:
     if not isinstance(op, coopmatrix.ExtractOp | coopmatrix.InsertOp):
         return None
     slot, type = constant_number(op.index), coopmatrix.matrix_type(op.matrix)
-    slots = CoopmatrixFamily().distribution(matrix_of(type), lanes).length
+    slots = CoopmatrixFamily().distribution(matrix_of(type), lanes).components
     if slot is None or 0 <= slot < slots:
         return None
     return (

@@ -4,7 +4,7 @@
 
 // What a device refuses, by name and with the reason from the table.
 
-// DEVICE: error: legalize-coopmatrix-khr: unknown device 'bgm', did you mean bmg?
+// DEVICE: error: legalize-coopmatrix-khr: unknown device 'bgm', did you mean 'bmg'?
 // NONE: error: legalize-coopmatrix-khr: expected a device, legalize-coopmatrix-khr{device=..}, or simt.target on the module, got neither
 
 module attributes {simt.target = #simt.target<opencl, "intel-cpu">} {

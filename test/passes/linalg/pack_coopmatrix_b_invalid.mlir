@@ -4,7 +4,7 @@
 
 // What cannot be packed before.
 
-// DEVICE: error: pack-coopmatrix-b: unknown device 'bgm', did you mean bmg?
+// DEVICE: error: pack-coopmatrix-b: unknown device 'bgm', did you mean 'bmg'?
 // NONE: error: pack-coopmatrix-b: expected a device, pack-coopmatrix-b{device=..}, or simt.target on the module, got neither
 
 func.func @k(%b: memref<64x64xf16>, %k: index) attributes {simt.kernel} {

@@ -4,7 +4,7 @@
 // RUN: not coopc-opt %s -p 'tile-matmul-khr{device=nvidia group=64,64}' 2>&1 | filecheck %s --check-prefix HALF
 
 // NONE: tile-matmul-khr: expected a device, tile-matmul-khr{device=..}, or simt.target on the module, got neither
-// DEVICE: tile-matmul-khr: unknown device 'nvidea', did you mean nvidia?
+// DEVICE: tile-matmul-khr: unknown device 'nvidea', did you mean 'nvidia'?
 // HALF: expected group and subgroup of m and n, and a step, or none of them, got (64, 64), () and 0
 
 // Rows are copied piece by piece, so they must lie without gaps.

@@ -6,7 +6,7 @@
 // What cannot be converted is named, with the reason and the numbers.
 
 // DEVICE: error: convert-coopmatrix-to-xe: expected a device with DPAS, got lavapipe
-// UNKNOWN: error: convert-coopmatrix-to-xe: unknown device 'bmg2', did you mean bmg?
+// UNKNOWN: error: convert-coopmatrix-to-xe: unknown device 'bmg2', did you mean 'bmg'?
 // NONE: error: convert-coopmatrix-to-xe: expected a device, convert-coopmatrix-to-xe{device=..}, or simt.target on the module, got neither
 
 func.func @columns(%a: memref<64x64xf32>) attributes {simt.kernel} {

@@ -47,6 +47,15 @@ def linear(columns: list[int], cut: int) -> LinearLayout:
     )
 
 
+digits = st.lists(
+    st.tuples(st.integers(1, 9), st.tuples(st.integers(0, 9), st.integers(0, 9))),
+    max_size=3,
+)
+strideds = st.builds(
+    StridedLayout.of,
+    st.fixed_dictionaries({"lane": digits, "component": digits}),
+    st.fixed_dictionaries({"row": SIZES, "col": SIZES}),
+)
 linears = st.builds(linear, st.lists(st.integers(0, 31), max_size=6), st.integers(0, 6))
 rules = st.one_of(
     st.sampled_from([CoopmatrixFamily(), RowSliceFamily()]),
@@ -56,7 +65,7 @@ rules = st.one_of(
     coopmatrices,
     st.builds(RowSlices, SIZES, SIZES, LANES),
     linears,
-    coopmatrices.map(StridedLayout.of_coopmatrix),
+    strideds,
 )
 
 

@@ -138,7 +138,7 @@ def test_inverse_with_k1_k2_and_channels() -> None:
 
 
 def test_length_of_12x12() -> None:
-    assert CoopmatrixLayout.of(12, 12, 32, "none", lanes=16).length == 12
+    assert CoopmatrixLayout.of(12, 12, 32, "none", lanes=16).components == 12
 
 
 def test_wrong_sizes() -> None:

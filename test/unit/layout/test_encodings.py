@@ -18,9 +18,9 @@ from coopc.layout.encodings import (
     cga_bases,
     check_shape,
     fit,
-    identity_nd,
+    walk,
 )
-from coopc.layout.linear import Echelon, LinearLayout, rename_outs, sublayout
+from coopc.layout.linear import Echelon, LinearLayout, rename_outs, select_outs
 
 shapes = st.tuples(*[st.sampled_from([1, 2, 4, 8, 16])] * 2)
 
@@ -32,7 +32,8 @@ def tiles(draw: st.DrawFn) -> LinearLayout:
     total = sum(bits)
     columns: list[int] = draw(st.lists(st.integers(0, (1 << total) - 1), max_size=2))
     while Echelon.of(columns).rank < total:
-        free = [v for v in range(1 << total) if not Echelon.of(columns).spans(v)]
+        rank = Echelon.of(columns).rank
+        free = [v for v in range(1 << total) if Echelon.of([*columns, v]).rank > rank]
         columns.append(draw(st.sampled_from(free)))
     cut = draw(st.integers(0, len(columns)))
     outs = draw(st.permutations(list(zip(("dim0", "dim1"), bits, strict=True))))
@@ -53,9 +54,7 @@ def test_fit(tile: LinearLayout, shape: tuple[int, int]) -> None:
 def test_unchanged(tile: LinearLayout) -> None:
     sizes = tile.out_sizes
     x = fit(tile, (sizes["dim0"], sizes["dim1"]))
-    assert x.bases("register") == sublayout(tile, outs=["dim0", "dim1"]).bases(
-        "register"
-    )
+    assert x.bases("register") == select_outs(tile, ["dim0", "dim1"]).bases("register")
     assert fit(x, (sizes["dim0"], sizes["dim1"])) == x
 
 
@@ -95,8 +94,8 @@ def test_cga_bases() -> None:
         cga_bases([2, 1], [4, 1], [1, 0])
 
 
-def test_identity_nd() -> None:
-    x = identity_nd("lane", (2, 4), (1, 0))
+def test_walk() -> None:
+    x = walk("lane", (2, 4), (1, 0))
     assert x.out_names == ("dim1", "dim0")
     assert x.at(lane=5) == {"dim1": 1, "dim0": 1}
 
@@ -164,7 +163,7 @@ def test_slice(parent: BlockedEncoding, shape: tuple[int, int], dim: int) -> Non
     whole = parent.linear((*shape[:dim], 1, *shape[dim:]))
     kept = [name for d, name in enumerate(("dim0", "dim1", "dim2")) if d != dim]
     part = rename_outs(
-        sublayout(whole, outs=kept), dict(zip(kept, ("dim0", "dim1"), strict=True))
+        select_outs(whole, kept), dict(zip(kept, ("dim0", "dim1"), strict=True))
     )
     for name in ("lane", "warp", "block"):
         assert x.bases(name) == part.bases(name)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout, Use
-from coopc.layout.distribution import Distribution, RowSlices
+from coopc.layout.distribution import Distribution, LayoutDistribution, RowSlices
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encodings import BlockedEncoding
 from coopc.layout.exchange import (
@@ -21,7 +21,7 @@ from coopc.layout.exchange import (
     candidates,
     plan_exchange,
 )
-from coopc.layout.linear import LinearDistribution, LinearLayout
+from coopc.layout.linear import LinearLayout
 
 USES: list[Use] = ["a", "b", "acc", "none"]
 
@@ -40,7 +40,7 @@ def of_shape(draw: st.DrawFn, rows: int, cols: int, lanes: int) -> Distribution:
     registers = draw(st.sampled_from([(1, 1), (2, 1), (1, 4)]))
     blocked = BlockedEncoding(registers, (tall, lanes // tall), (1, 1), order)
     padded = [1 << (size - 1).bit_length() for size in (rows, cols)]
-    return LinearDistribution.of(blocked.linear(padded), (rows, cols))
+    return LayoutDistribution.of(blocked.linear(padded), (rows, cols))
 
 
 @st.composite
@@ -97,6 +97,8 @@ def test_placement(pair: Pair) -> None:
     held, wanted = numbers(pair[0]), numbers(pair[1])
     inside = wanted != ABSENT
     for plan in candidates(*pair):
+        if plan.through_memory:
+            continue
         # Of padding nothing is read.
         found = plan.execute(np.where(held == ABSENT, -99, held))
         assert np.array_equal(found[inside], wanted[inside])
@@ -263,12 +265,12 @@ def test_repeated_lanes(zero: int) -> None:
 
 def test_padding_is_not_wanted() -> None:
     """A target that differs only where it has padding needs nothing."""
-    wide = LinearDistribution.of(
+    wide = LayoutDistribution.of(
         LinearLayout.of({"register": [(0, 2)], "lane": [(0, 1)]}, {"r": 1, "c": 4}),
         (1, 3),
     )
     copy = RowSlices(1, 3, lanes=2)
-    assert wide.is_padding(1, 1)
+    assert wide.element(1, 1) == wide.shape
     assert plan_exchange(wide, copy).kind == "none"
 
 

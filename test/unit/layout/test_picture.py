@@ -23,13 +23,11 @@ from coopc.layout.picture import (
     Box,
     CellLabel,
     Picture,
-    SubgroupRegion,
-    Summary,
+    Rgb,
     colours,
     hardware_picture,
     hexadecimal,
     labels,
-    luminance,
     render,
     subgroups,
     tensor_picture,
@@ -51,9 +49,13 @@ class Numbers:
     def shape(self) -> tuple[int, int]:
         return self.rows, self.cols
 
-    def summary(self, box: Box) -> Summary:
+    def label(self, box: Box) -> CellLabel:
         lanes = span(box.col, box.cols)
-        return Summary(f"{lanes}:{span(box.row, box.rows)}", True, box.cols == 1)
+        text = f"{lanes}:{span(box.row, box.rows)}"
+        return CellLabel(box, text, 2 if box.cols == 1 else 1)
+
+    def labels(self, cell: tuple[float, float]) -> list[CellLabel]:
+        return labels(self.shape, self.label, cell)
 
 
 def span(first: int, count: int) -> str:
@@ -70,13 +72,13 @@ grids = st.builds(Numbers, SIZES, SIZES)
 
 @given(grids, CELLS)
 def test_cover(grid: Numbers, cell: tuple[float, float]) -> None:
-    covered = [place for x in labels(grid, cell) for place in cells(x.box)]
+    covered = [place for x in grid.labels(cell) for place in cells(x.box)]
     assert sorted(covered) == list(product(range(grid.rows), range(grid.cols)))
 
 
 @given(grids, CELLS)
 def test_room(grid: Numbers, cell: tuple[float, float]) -> None:
-    found = labels(grid, cell)
+    found = grid.labels(cell)
     if len(found) > 1:
         for x in found:
             assert x.box.cols * cell[0] >= CHARACTER * len(x.text)
@@ -132,11 +134,20 @@ def numbers(text: str) -> range:
 def test_choice(
     rows: int, cols: int, cell: tuple[float, float], first: CellLabel, count: int
 ) -> None:
-    found = labels(Numbers(rows, cols), cell)
+    found = Numbers(rows, cols).labels(cell)
     assert (found[0], len(found)) == (first, count)
 
 
 LANES = (1, 2, 4, 8, 16, 32, 64)
+
+
+def luminance(colour: Rgb) -> float:
+    """The relative luminance of a colour, 0 for black to 1 for white."""
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in colour
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -224,7 +235,7 @@ def test_regions(x: Placement) -> None:
         for row in range(box.row, box.row + box.rows):
             for col in range(box.col, box.col + box.cols):
                 numbers = np.unique([number for number, _, _ in held[row, col]])
-                assert region.name == subgroups(numbers, warps)
+                assert region.text == subgroups(numbers, warps)
     cells = sum(region.box.area for region in picture.regions)
     assert cells in (0, picture.lanes.size)
 
@@ -272,7 +283,7 @@ def test_seed_a() -> None:
         [f"{p}:0-31" for p in range(16)] + [f"{p}:32-63" for p in range(16)]
     )
     assert picture.regions == tuple(
-        SubgroupRegion(Box(32 * n, 0, 32, 32), f"warps {4 * n}-{4 * n + 3}")
+        CellLabel(Box(32 * n, 0, 32, 32), f"warps {4 * n}-{4 * n + 3}")
         for n in range(8)
     )
 

@@ -26,7 +26,9 @@ def how(found: BlockPlan, request: Request) -> str:
     text = "" if found.row_step == 1 else f"rows/{found.row_step} "
     if found.swaps:
         return text + "exchanged"
-    direct = found.is_direct(request.run, request.channel_bits)
+    run = range(min(request.run.bit_length() - 1, len(found.bits)))
+    in_order = all(found.bits[bit] == bit for bit in run) and not found.swaps
+    direct = in_order and request.channel_bits in (0, found.slot_bits)
     return text + ("direct" if direct else "moved")
 
 

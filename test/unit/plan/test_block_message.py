@@ -50,8 +50,18 @@ def test_slots(shape: BlockShape, lanes: int, per_slot: int) -> None:
 
 @given(shapes())
 def test_element(shape: BlockShape) -> None:
+    """In the order that the table of the modes says."""
+    height, columns = shape.height, shape.columns
+    if shape.mode is BlockMode.TRANSPOSE:
+        order = [(r, c) for c in range(columns) for r in range(height)]
+    else:
+        f = 32 // shape.bits if shape.mode is BlockMode.TRANSFORM else 1
+        blocks = range(0, columns, shape.width)
+        places = product(blocks, range(0, height, f), range(shape.width), range(f))
+        order = [(r + i, b + c) for b, r, c, i in places]
+    assert [shape.element(x) for x in range(shape.elements)] == order
     sequence = shape.slots(1, shape.bits).reshape(-1, 2).tolist()
-    assert [list(shape.element(x)) for x in range(shape.elements)] == sequence
+    assert [*map(tuple, sequence)] == order
 
 
 @given(shapes(modes=(BlockMode.TRANSFORM,)))
