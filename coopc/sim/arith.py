@@ -9,6 +9,7 @@ much, conversions to integers that do not fit, overflow where there is said to b
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, TypeAlias
@@ -29,6 +30,7 @@ from coopc.sim.machine import Machine
 from coopc.sim.numerics import FLOAT_FUNCTIONS, fits
 from coopc.sim.values import (
     AXES,
+    INDEX_BITS,
     Array,
     as_integers,
     bits_of,
@@ -43,53 +45,47 @@ from coopc.sim.values import (
 Refuse: TypeAlias = Callable[[Array, str], None]
 """What is done about something wrong: `Machine.refuse`, or `Machine.poison`."""
 
-SIGNED: Mapping[type[Operation], str] = {
-    arith.AddiOp: "add",
-    arith.SubiOp: "sub",
-    arith.MuliOp: "mul",
-    arith.MinSIOp: "min",
-    arith.MaxSIOp: "max",
-    arith.AndIOp: "and",
-    arith.OrIOp: "or",
-    arith.XOrIOp: "xor",
-    arith.ShRSIOp: "shr",
-    arith.DivSIOp: "div",
-    arith.FloorDivSIOp: "floor_div",
-    arith.CeilDivSIOp: "ceil_div",
-    arith.RemSIOp: "rem",
-    math.AbsIOp: "abs",
-}
-UNSIGNED: Mapping[type[Operation], str] = {
-    arith.MinUIOp: "min",
-    arith.MaxUIOp: "max",
-    arith.ShLIOp: "shl",
-    arith.ShRUIOp: "shr",
-    arith.DivUIOp: "div",
-    arith.CeilDivUIOp: "ceil_div",
-    arith.RemUIOp: "rem",
-    math.CtPopOp: "count_ones",
-}
-"""Operations on integers, by the sign that these have: keys of `INTEGER_FUNCTIONS`."""
 
-FLOATS: Mapping[type[Operation], str] = {
-    op: name
-    for op in math.Math.operations
-    if (name := op.name.removeprefix("math.")) in FLOAT_FUNCTIONS
-} | {
-    arith.AddfOp: "add",
-    arith.SubfOp: "sub",
-    arith.MulfOp: "mul",
-    arith.DivfOp: "div",
-    arith.NegfOp: "neg",
-    arith.MinimumfOp: "minimum",
-    arith.MaximumfOp: "maximum",
-    arith.MinnumfOp: "minnum",
-    arith.MaxnumfOp: "maxnum",
+def function_of(kind: str) -> tuple[str, bool]:
+    """Return the function of a kind of MLIR's, and whether its integers are signed.
+
+    >>> [function_of(kind) for kind in ("addf", "minui", "maxs", "xori", "assign")]
+    [('add', True), ('min', False), ('max', True), ('xor', True), ('assign', True)]
+    """
+    found = re.fullmatch("(.+?)([su]?i|f|s|u)?", kind)
+    assert found is not None, kind
+    return found[1], found[2] not in ("u", "ui")
+
+
+_ARITH = {op: op.name.removeprefix("arith.") for op in arith.Arith.operations}
+
+INTEGERS: dict[type[Operation], tuple[str, bool]] = {
+    math.AbsIOp: ("abs", True),
+    math.CtPopOp: ("ctpop", False),
+    **{
+        op: function_of(name)
+        for op, name in _ARITH.items()
+        if issubclass(op, arith.SignlessIntegerBinaryOperation)
+    },
+}
+"""Keys of `INTEGER_FUNCTIONS`, and whether the integers are signed."""
+
+FLOATS: dict[type[Operation], str] = {
     llvm.FRemOp: "rem",
     math.AbsFOp: "abs",
     vector.FMAOp: "fma",
+    **{
+        op: function_of(name)[0]
+        for op, name in _ARITH.items()
+        if issubclass(op, arith.FloatingPointLikeBinaryOperation | arith.NegfOp)
+    },
+    **{
+        op: name
+        for op in math.Math.operations
+        if (name := op.name.removeprefix("math.")) in FLOAT_FUNCTIONS
+    },
 }
-"""Operations on floats: keys of `FLOAT_FUNCTIONS`, which those of `math` are named."""
+"""Keys of `FLOAT_FUNCTIONS`."""
 
 
 def element_type(value: SSAValue) -> Attribute:
@@ -102,11 +98,7 @@ def element_type(value: SSAValue) -> Attribute:
 
 def divide(x: Array, y: Array) -> Array:
     """Return x / y rounded towards zero; y is not 0."""
-    quotient = x // y
-    if x.dtype.kind == "u":
-        return quotient
-    inexact = quotient * y != x
-    return quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
+    return (x - np.fmod(x, y)) // y
 
 
 def ceil_divide(x: Array, y: Array) -> Array:
@@ -133,14 +125,9 @@ def high_product(x: Array, y: Array, bits: int) -> Array:
 
 def power(x: Array, y: Array) -> Array:
     """Return x^y of signed integers; x^-n is 1 / x^n rounded towards zero."""
-    one = x.dtype.type(1)
-    base, exponent = x.copy(), np.maximum(y, 0)
-    found = np.ones_like(np.broadcast_arrays(x, y)[0])
-    while exponent.any():
-        found = np.where(exponent & 1, found * base, found)
-        base, exponent = base * base, exponent >> one
-    unit = np.where(np.abs(x) == 1, np.where(y & 1, x, one), x.dtype.type(0))
-    return np.where(y < 0, unit, found)
+    one, zero = x.dtype.type(1), x.dtype.type(0)
+    unit = np.where(np.abs(x) == 1, np.where(y & 1, x, one), zero)
+    return np.where(y < 0, unit, np.power(x, np.maximum(y, 0)))
 
 
 def count_ones(x: Array) -> Array:
@@ -163,33 +150,23 @@ def count_trailing_zeros(x: Array, bits: int) -> Array:
     return np.where(x == 0, x.dtype.type(bits), count_ones(below))
 
 
-def saturating_add(x: Array, y: Array, low: int, high: int) -> Array:
-    """Return x + y, kept within bounds, of integers of one dtype that are within them.
-
-    Args:
-        x: integers in [low, high].
-        y: the same.
-        low: least value of the type, of which the arrays are or are wider.
-        high: greatest value.
-    """
-    dtype = x.dtype.type
-    total = x + y
-    if x.dtype.kind == "u":
-        return np.where((total < x) | (total > high), dtype(high), total)
-    wrong: Array = ((x ^ total) & (y ^ total)) < 0
-    limit = np.where(x < 0, np.full_like(x, low), np.full_like(x, high))
-    total = np.where(wrong, limit, total)
-    return np.clip(total, dtype(low), dtype(high))
+def saturating_add(x: Array, y: Array, type: Attribute, is_signed: bool) -> Array:
+    """Return x + y of the integers of a type, kept within its bounds."""
+    low, high = bounds(type, is_signed)
+    wide = np.dtype(object) if bits_of(type) > INDEX_BITS // 2 else np.dtype(np.int64)
+    x, y = (as_integers(z, type, is_signed) for z in (x, y))
+    total: Array = np.clip(x.astype(wide) + y.astype(wide), low, high)
+    return wrapped(total.astype(x.dtype), type)
 
 
 INTEGER_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "abs": np.abs,
     "add": np.add,
     "and": np.bitwise_and,
-    "ceil_div": ceil_divide,
-    "count_ones": count_ones,
+    "ceildiv": ceil_divide,
+    "ctpop": count_ones,
     "div": divide,
-    "floor_div": np.floor_divide,
+    "floordiv": np.floor_divide,
     "max": np.maximum,
     "min": np.minimum,
     "mul": np.multiply,
@@ -202,7 +179,7 @@ INTEGER_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "sub": np.subtract,
     "xor": np.bitwise_xor,
 }
-DIVISIONS = ("ceil_div", "div", "floor_div", "rem")
+DIVISIONS = ("ceildiv", "div", "floordiv", "rem")
 SHIFTS = ("shl", "shr")
 EXACT: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -280,10 +257,16 @@ def check_shift(refuse: Refuse, y: Array, type: Attribute) -> None:
         refuse(wrong, f"shift of {type} by {amount[wrong].flat[0]} bits")
 
 
+def bounds(type: Attribute, is_signed: bool) -> tuple[int, int]:
+    """Return the least and the greatest integer of a type."""
+    low = -(1 << (bits_of(type) - 1)) if is_signed else 0
+    return low, low + (1 << bits_of(type)) - 1
+
+
 def outside(exact: Array, type: Attribute, is_signed: bool) -> Array:
     """Return which integers, of any size, do not fit a type."""
-    low = -(1 << (bits_of(type) - 1)) if is_signed else 0
-    return np.asarray((exact < low) | (exact >= low + (1 << bits_of(type))), np.bool_)
+    low, high = bounds(type, is_signed)
+    return np.asarray((exact < low) | (exact > high), np.bool_)
 
 
 def check_overflow(
@@ -365,11 +348,10 @@ def floats(machine: Machine, op: Operation, *args: Array) -> Array:
     )
 
 
-@implements(*SIGNED, *UNSIGNED)
+@implements(*INTEGERS)
 def integers(machine: Machine, op: Operation, *args: Array) -> Array:
     """Compute; shifts by too much, and overflow that is ruled out, are poison."""
-    type, is_signed = element_type(op.results[0]), op.__class__ in SIGNED
-    name = (SIGNED if is_signed else UNSIGNED)[op.__class__]
+    type, (name, is_signed) = element_type(op.results[0]), INTEGERS[op.__class__]
     exact = args
     if name in SHIFTS:
         check_shift(machine.poison, args[1], type)

@@ -50,7 +50,6 @@ from coopc.sim.values import (
     number,
     shape_of,
     trailing,
-    unsigned,
     value_dtype,
     wrapped,
 )
@@ -558,12 +557,7 @@ def multiply_add_integers(
     product = wrapped(np.matmul(a, b), result)
     if op.saturating is None:
         return wrapped(product + c, result)
-    bits = bits_of(result)
-    if op.is_signed(Operand.RESULT):
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        return wrapped(saturating_add(product, c, low, high), result)
-    x, y = unsigned(product, result), unsigned(c, result)
-    return wrapped(saturating_add(x, y, 0, (1 << bits) - 1), result)
+    return saturating_add(product, c, result, op.is_signed(Operand.RESULT))
 
 
 # `coopmatrix.apply`: elements take the place of lanes.

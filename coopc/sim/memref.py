@@ -24,7 +24,8 @@ from xdsl.traits import SymbolTable
 
 from coopc.dialects import simt
 from coopc.dialects.simt import MemorySpace
-from coopc.sim.arith import call
+from coopc.plan.atomics import KINDS
+from coopc.sim.arith import call, function_of
 from coopc.sim.atomic import ACQUIRING, update
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import forward, implements, nothing
@@ -49,27 +50,6 @@ from coopc.sim.values import (
     shape_of,
     with_steps,
 )
-
-_ATOMICS: tuple[tuple[str, bool], ...] = (
-    ("add", True),
-    ("add", True),
-    ("assign", True),
-    ("maximum", True),
-    ("max", True),
-    ("max", False),
-    ("minimum", True),
-    ("min", True),
-    ("min", False),
-    ("mul", True),
-    ("mul", True),
-    ("or", True),
-    ("and", True),
-    ("maxnum", True),
-    ("minnum", True),
-    ("xor", True),
-)
-"""By the numbers of MLIR's AtomicRMWKind: what is done, and whether it is signed."""
-
 
 implements(memref.CastOp, memref.MemorySpaceCastOp)(forward)
 # A definition does nothing by itself; accesses to freed memory are not noticed.
@@ -178,9 +158,9 @@ def atomic_rmw(
 ) -> Array:
     """Update an element, once for each work-item."""
     kind = op.kind.value.data
-    if not 0 <= kind < len(_ATOMICS):
+    if kind not in KINDS:
         raise SimulationError(f"expected a kind of atomic update, got {kind}")
-    name, is_signed = _ATOMICS[kind]
+    name, is_signed = function_of(KINDS[kind][0])
     combine = partial(call, machine, name, op.result.type, is_signed=is_signed)
     mask, shape = machine.mask, machine.shape
     old = update(machine, memory, indices, value, mask, combine, shape)

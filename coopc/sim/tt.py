@@ -7,7 +7,7 @@ memref of rank 0, a tensor of pointers one whose offset is a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from coopc.dialects.tt.types import (
     member,
 )
 from coopc.dialects.tt.types import bits_of as element_bits
-from coopc.sim.arith import FLOATS, call, cast, element_type, high_product
+from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product
 from coopc.sim.atomic import update
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import (
@@ -246,17 +246,8 @@ def clampf(
     return numerics.call(at_most, type, numerics.call(at_least, type, x, low), high)
 
 
-PRECISE: Mapping[type[Operation], str] = {
-    tt.PreciseSqrtOp: "precise_sqrt",
-    tt.PreciseDivFOp: "precise_div",
-}
-"""What is rounded correctly."""
-
-
-@implements(*PRECISE)
-def precise(machine: Machine, op: Operation, *args: Array) -> Array:
-    name, type = PRECISE[op.__class__], element_type(op.results[0])
-    return machine.numerics.call(name, type, *args)
+FLOATS.update({tt.PreciseSqrtOp: "precise_sqrt", tt.PreciseDivFOp: "precise_div"})
+implements(tt.PreciseSqrtOp, tt.PreciseDivFOp)(floats)
 
 
 @implements(tt.MulhiUIOp)
@@ -279,18 +270,12 @@ def library_function(
 # Memory through pointers and descriptors.
 
 UPDATES: dict[tt.Update, tuple[str, bool]] = {
-    tt.Update.AND: ("and", True),
-    tt.Update.OR: ("or", True),
-    tt.Update.XOR: ("xor", True),
-    tt.Update.ADD: ("add", True),
     tt.Update.FADD: ("add", True),
-    tt.Update.MAX: ("max", True),
-    tt.Update.MIN: ("min", True),
     tt.Update.UMAX: ("max", False),
     tt.Update.UMIN: ("min", False),
     tt.Update.EXCH: ("assign", True),
 }
-"""What an update does, and whether integers are signed."""
+"""What an update does that has another name, and whether integers are signed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -433,7 +418,7 @@ def atomic_rmw(
 ) -> Array:
     """Update where the mask is true, one element after the other."""
     type, kept = element_type(op.result), pointer.element_type
-    name, is_signed = UPDATES[op.kind]
+    name, is_signed = UPDATES.get(op.kind, (op.kind.name.lower(), True))
 
     def combine(old: Array, value: Array) -> Array:
         old = _as(machine, old, kept, type)
