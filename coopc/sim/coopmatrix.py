@@ -55,27 +55,13 @@ from coopc.sim.values import (
 )
 
 
-def collective_axes(machine: Machine, matrix: MatrixType) -> tuple[int, ...]:
-    """Return the axes along which work-items hold a matrix together."""
-    match machine.matrices.scope(matrix):
-        case Scope.WORKGROUP:
-            return (LANE_AXIS, SUBGROUP_AXIS)
-        case Scope.SUBGROUP:
-            return (LANE_AXIS,)
-        case _:
-            return ()
-
-
 def together(machine: Machine, matrix: MatrixType) -> Array | None:
     """Return who executes an operation on a whole matrix, with axes for its elements.
 
     Raises:
         UndefinedBehaviour: only some of those who hold it do.
     """
-    axes = collective_axes(machine, matrix)
-    if axes:
-        machine.refuse_in_element()
-    mask = machine.uniform_mask(*axes)
+    mask = machine.uniform_mask(*machine.matrices.axes(matrix))
     return None if mask is None else trailing(mask, 2)
 
 
@@ -85,17 +71,7 @@ def agreed(machine: Machine, matrix: MatrixType, value: Array, what: str) -> Arr
     Raises:
         UndefinedBehaviour: they do not agree.
     """
-    for axis in collective_axes(machine, matrix):
-        if value.shape[axis] == 1:
-            continue
-        first = value.take([0], axis)
-        # NaN is the same as NaN here.
-        wrong = (value != first) & ~((value != value) & (first != first))
-        machine.refuse(
-            wrong, f"expected {what} to be the same for all who hold the matrix"
-        )
-        value = first
-    return value
+    return machine.agreed(value, what, *machine.matrices.axes(matrix))
 
 
 # Memory.
@@ -177,7 +153,7 @@ def _acquire(machine: Machine, op: coopmatrix.AtomicOp, memory: MemRef) -> None:
 def load(machine: Machine, op: coopmatrix.AccessOp, *_: Any) -> Array:
     """Read a matrix, 0 where a check fails."""
     memory, coordinates, active = access(machine, op)
-    axes, is_atomic = collective_axes(machine, op.matrix), is_atomic_access(op)
+    axes, is_atomic = machine.matrices.axes(op.matrix), is_atomic_access(op)
     found = machine.load(memory, coordinates, active, axes, is_atomic=is_atomic)
     if isinstance(op, coopmatrix.AtomicLoadOp):
         _acquire(machine, op, memory)
@@ -195,7 +171,7 @@ def store(
 ) -> None:
     """Write the elements of a matrix for which no check fails."""
     memory, coordinates, active = access(machine, op)
-    axes, is_atomic = collective_axes(machine, op.matrix), is_atomic_access(op)
+    axes, is_atomic = machine.matrices.axes(op.matrix), is_atomic_access(op)
     value = machine.environment[op.value]
     _check_apart(memory, coordinates, active)
     machine.store(memory, coordinates, value, active, axes, is_atomic=is_atomic)
@@ -215,7 +191,7 @@ def atomic_update(
 ) -> Array:
     """Update memory, once for each matrix, and give what was there."""
     memory, coordinates, active = access(machine, op)
-    axes, type = collective_axes(machine, op.matrix), op.matrix.element_type
+    axes, type = machine.matrices.axes(op.matrix), op.matrix.element_type
     name = op.name.removeprefix("coopmatrix.atomic_")
     is_signed = isinstance(op, coopmatrix.AtomicAddOp) or op.signed is not None
 
@@ -291,7 +267,7 @@ def with_elements(
     allowed = machine.and_active(inside if chosen is None else inside & chosen)
     assert allowed is not None
     sizes = np.broadcast_shapes(index.shape, elements.shape, allowed.shape)
-    shared = collective_axes(machine, matrix)
+    shared = machine.matrices.axes(matrix)
     own = (1 if axis in shared else sizes[axis] for axis in range(AXES))
     lead = np.broadcast_shapes(value.shape[:AXES], tuple(own))
     found = np.array(np.broadcast_to(value, lead + shape)).reshape(*lead, -1)
@@ -315,13 +291,7 @@ def _slots(
     if strict:
         what = f"a slot below {ownership.components}, the length of {matrix}"
         machine.refuse(wrong, f"expected {what}", index)
-    match machine.matrices.scope(matrix):
-        case Scope.WORKGROUP:
-            owner = machine.local_id
-        case Scope.INVOCATION:
-            owner = number(0)
-        case _:
-            owner = machine.lane
+    _, owner = machine.holder(matrix)
     index = np.where(wrong, 0, index)
     return ownership.rows[index, owner], ownership.cols[index, owner]
 

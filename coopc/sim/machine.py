@@ -38,6 +38,7 @@ from coopc.sim.values import (
     Array,
     element_of,
     memory_dtype,
+    number,
     scalar_of,
     trailing,
 )
@@ -46,6 +47,9 @@ MAX_ITERATIONS = 100_000
 """Of one loop, in one run of it: what goes on is taken to be infinite."""
 WORK_ITEM = (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS)
 """The axes of what each work-item has of its own, or of what all do as one."""
+
+
+_NAMES = {SUBGROUP_AXIS: "subgroups", LANE_AXIS: "lanes"}
 
 
 def writable(buffer: Allocation) -> Array:
@@ -210,18 +214,24 @@ class Machine:
         """Return who is active, with so many axes for the elements of values."""
         return None if self.mask is None else trailing(self.mask, axes)
 
-    def and_active(self, condition: Array | None) -> Array | None:
-        """Return where a condition, on work-items or elements, holds for the active."""
+    def and_active(self, condition: Array | None, axes: int = 0) -> Array | None:
+        """Return where a condition, on work-items or elements, holds for the active.
+
+        `axes` are those for the elements, where there is no condition.
+        """
         if self.mask is None or condition is None:
-            return condition if self.mask is None else self.mask
+            return condition if self.mask is None else self.active(axes)
         return condition & trailing(self.mask, condition.ndim - AXES)
 
     def uniform_mask(self, *axes: int) -> Array | None:
         """Return who is active, with size 1 along axes on which that is the same.
 
         Raises:
-            UndefinedBehaviour: it is not the same: control flow has diverged.
+            UndefinedBehaviour: it is not the same: control flow has diverged; or those
+                along the axes are elements of a matrix.
         """
+        if axes:
+            self.refuse_in_element()
         if (mask := self.mask) is None:
             return None
         for axis in axes:
@@ -229,13 +239,38 @@ class Machine:
                 continue
             first = mask.take([0], axis)
             if not (mask == first).all():
-                names = {SUBGROUP_AXIS: "subgroups", LANE_AXIS: "lanes"}
                 raise UndefinedBehaviour(
                     f"expected uniform control flow, but only some of the "
-                    f"{names[axis]} execute this"
+                    f"{_NAMES[axis]} execute this"
                 )
             mask = first
         return mask
+
+    def agreed(self, value: Array, what: str, *axes: int) -> Array:
+        """Return a number that is the same along axes, with size 1 along them.
+
+        Raises:
+            UndefinedBehaviour: it is not the same.
+        """
+        for axis in axes:
+            if value.shape[axis] == 1:
+                continue
+            first = value.take([0], axis)
+            # NaN is the same as NaN here.
+            wrong = (value != first) & ~((value != value) & (first != first))
+            self.refuse(wrong, f"expected {what} to be the same for all {_NAMES[axis]}")
+            value = first
+        return value
+
+    def holder(self, matrix: MatrixType) -> tuple[int, Array]:
+        """Return how many work-items hold a matrix, and which of them each one is."""
+        match self.matrices.scope(matrix):
+            case Scope.WORKGROUP:
+                return self.matrices.work_items, self.local_id
+            case Scope.INVOCATION:
+                return 1, number(0)
+            case _:
+                return self.launch.subgroup_size, self.lane
 
     def refuse_in_element(self) -> None:
         """Refuse what lanes do together, where each is an element of a matrix.

@@ -30,7 +30,7 @@ from coopc.dialects.coopmatrix import (
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
 from coopc.layout.distribution import Distribution, RowSlices
 from coopc.sim.errors import SimulationError
-from coopc.sim.values import Array
+from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array
 
 T = TypeVar("T")
 
@@ -208,6 +208,11 @@ class MatrixTypes:
         if scope.data not in (Scope.SUBGROUP, Scope.WORKGROUP, Scope.INVOCATION):
             raise SimulationError(f"no simulation of matrices of scope {scope.data}")
         return scope.data
+
+    def axes(self, matrix: MatrixType) -> tuple[int, ...]:
+        """Return the axes along which work-items hold a matrix together."""
+        axes = {Scope.WORKGROUP: (LANE_AXIS, SUBGROUP_AXIS), Scope.INVOCATION: ()}
+        return axes.get(self.scope(matrix), (LANE_AXIS,))
 
     def ownership(self, matrix: MatrixType) -> Ownership:
         """Return who owns which element."""

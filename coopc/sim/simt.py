@@ -113,7 +113,6 @@ def _waiting(machine: Machine, scope: FenceScope) -> tuple[Array, Array]:
     Raises:
         UndefinedBehaviour: only a part of a scope executes it.
     """
-    machine.refuse_in_element()
     whole = scope == FenceScope.WORKGROUP
     mask = machine.uniform_mask(LANE_AXIS, *((SUBGROUP_AXIS,) if whole else ()))
     groups, subgroups, _ = machine.shape
@@ -129,22 +128,10 @@ def _all_lanes(machine: Machine, value: Array) -> Array:
     Raises:
         UndefinedBehaviour: only some of the lanes are active.
     """
-    machine.refuse_in_element()
     machine.uniform_mask(LANE_AXIS)
     shape = list(value.shape)
     shape[LANE_AXIS] = machine.launch.subgroup_size
     return np.broadcast_to(value, shape)
-
-
-def _uniform(machine: Machine, value: Array, what: str) -> Array:
-    """Return an index that the lanes of each subgroup agree on.
-
-    Raises:
-        UndefinedBehaviour: they do not agree.
-    """
-    first = value.take([0], LANE_AXIS)
-    machine.refuse(value != first, f"expected {what} to be the same in all lanes")
-    return first
 
 
 def _of_lanes(value: Array, lane: Array) -> Array:
@@ -161,7 +148,7 @@ def broadcast(
     machine: Machine, op: simt.BroadcastOp, value: Array, lane: Array
 ) -> Array:
     """Give the value of one lane to all."""
-    lane = _uniform(machine, lane, "the lane of a broadcast")
+    lane = machine.agreed(lane, "the lane of a broadcast", LANE_AXIS)
     lanes = machine.launch.subgroup_size
     outside = (lane < 0) | (lane >= lanes)
     machine.refuse(outside, f"expected a lane below {lanes}", lane)
@@ -275,9 +262,10 @@ def _block(
     Raises:
         UndefinedBehaviour: lanes are not all active or give different positions.
     """
-    machine.refuse_in_element()
     machine.uniform_mask(LANE_AXIS)
-    starts = [_uniform(machine, x, "the position of a block") for x in positions]
+    starts = [
+        machine.agreed(x, "the position of a block", LANE_AXIS) for x in positions
+    ]
     shape = shape_of(value.type)
     axes, count = len(shape), prod(shape)
     step = np.arange(count, dtype=np.int64) if axes else np.int64(0)
