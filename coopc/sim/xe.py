@@ -23,14 +23,13 @@ from coopc.plan.block_message import BlockShape
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements, nothing
 from coopc.sim.machine import Machine
-from coopc.sim.memory import MemRef
+from coopc.sim.memory import MemRef, check_aligned, in_elements
 from coopc.sim.numerics import Numerics, bf16_from_bits
 from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
     DType,
-    number,
     scalar_of,
     trailing,
 )
@@ -87,9 +86,8 @@ def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
         [np.broadcast_to(x, (*machine.shape, x.shape[-1])) for x in pieces], axis=-1
     )
     bytes = np.ascontiguousarray(whole)[..., None].view(np.int8)
-    places, inside, bytes = np.broadcast_arrays(places, inside, bytes)
     active = machine.and_active(inside)
-    machine.store(byte_view(surface.memory), [places], bytes, active)
+    machine.store(bytes_of(surface.memory), [places], bytes, active)
 
 
 @implements(xe.PayloadCreateOp)
@@ -130,7 +128,7 @@ def _loaded(
     width, count = piece_of(op.pieces)
     places, inside = _places(machine, shape, surface, width)
     active = machine.and_active(inside)
-    bytes = machine.load(byte_view(surface.memory), [places], active)
+    bytes = machine.load(bytes_of(surface.memory), [places], active)
     slots = numbers_of(bytes, np.dtype(f"i{width // 8}"))[..., 0]
     return tuple(slots[..., n : n + count] for n in range(0, slots.shape[-1], count))
 
@@ -143,28 +141,17 @@ def _places(
     Both have shape (groups, subgroups, lanes, slots, bytes of a slot).
 
     Raises:
-        UndefinedBehaviour: the surface breaks the rules, or is no memory.
+        UndefinedBehaviour: the surface breaks the rules.
     """
     machine.uniform_mask(SUBGROUP_AXIS, LANE_AXIS)
-    memory = surface.memory
-    size = memory.buffer.data.itemsize
-    start = memory.offset * size
-    check_surface(start, surface, shape.bits)
-    x, y, width, height, pitch, start = (
-        trailing(each.astype(np.int64), 2) for each in (*surface[1:], start)
+    check_surface(bytes_of(surface.memory).offset, surface, shape.bits)
+    x, y, width, height, pitch = (
+        trailing(each.astype(np.int64), 2) for each in surface[1:]
     )
     rows, columns = byte_slots(shape, machine.launch.subgroup_size, slot)
     row, column = y + rows, x * (shape.bits // 8) + columns
     inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-    places, inside = np.broadcast_arrays(start + row * pitch + column, inside)
-    least, most = places[inside].min(initial=0), places[inside].max(initial=0)
-    total = memory.buffer.data.size * size
-    if least < 0 or most >= total:
-        raise UndefinedBehaviour(
-            f"expected a surface inside of {memory}, {total} bytes, got bytes "
-            f"{least} to {most}"
-        )
-    return places, inside
+    return row * pitch + column, inside
 
 
 def check_surface(base: Array, surface: BlockAddress, bits: int) -> None:
@@ -214,10 +201,9 @@ def byte_slots(shape: BlockShape, lanes: int, slot: int) -> tuple[Array, Array]:
     return rows, columns + within
 
 
-def byte_view(memory: MemRef) -> MemRef:
+def bytes_of(memory: MemRef) -> MemRef:
     """Return memory as its bytes, in a row."""
-    buffer = replace(memory.buffer, data=memory.buffer.data.view(np.int8))
-    return MemRef(buffer, i8, number(0), (number(buffer.elements),), (number(1),))
+    return in_elements(replace(memory, sizes=(), strides=()), i8)
 
 
 def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
@@ -243,34 +229,16 @@ def block_load(
 ) -> Array:
     """Read the slots of each lane."""
     machine.uniform_mask(LANE_AXIS)
-    check_uniform("the offset", offset)
-    for each in guard:
-        check_uniform("the guard", each)
+    offset = machine.agreed(offset, "the offset", LANE_AXIS)
+    guard = tuple(machine.agreed(each, "the guard", LANE_AXIS) for each in guard)
     read = machine.and_active(guard[0] if guard else None)
-    size = memory.buffer.data.dtype.itemsize
-    start = memory.offset * size + offset.view(np.uint32).astype(np.int64)
-    width, total = op.slot_bits // 8, memory.buffer.data.size * size
+    bytes, width = bytes_of(memory), op.slot_bits // 8
+    start = offset.view(np.uint32).astype(np.int64)
+    check_aligned(bytes, [start], read, ALIGNMENT)
     places = slot_places(start, (op.slots, width), machine.launch.subgroup_size)
-    active = None if read is None else trailing(read, 1)
-    if active is None:
-        check_places(memory, places, width, total)
-    else:
-        active, places = np.broadcast_arrays(active, places)
-        check_places(memory, places[active], width, total)
-        active = active[..., None]
-    wanted = places[..., None] + np.arange(width)
-    bytes = machine.load(byte_view(memory), [wanted], active)
-    return numbers_of(bytes, np.dtype(f"i{width}"))[..., 0]
-
-
-def check_uniform(what: str, value: Array) -> None:
-    """Check that the lanes of each subgroup agree on a value.
-
-    Raises:
-        UndefinedBehaviour: they do not.
-    """
-    if (value != value.take([0], LANE_AXIS)).any():
-        raise UndefinedBehaviour(f"expected {what} to be the same for all lanes")
+    places = places[..., None] + np.arange(width)
+    found = machine.load(bytes, [places], None if read is None else trailing(read, 2))
+    return numbers_of(found, np.dtype(f"i{width}"))[..., 0]
 
 
 def slot_places(start: Array, slots: tuple[int, int], lanes: int) -> Array:
@@ -287,26 +255,6 @@ def slot_places(start: Array, slots: tuple[int, int], lanes: int) -> Array:
     count, width = slots
     lane, slot = np.arange(lanes)[:, None], np.arange(count)
     return start[..., None] + width * (slot * lanes + lane)
-
-
-def check_places(memory: MemRef, places: Array, width: int, total: int) -> None:
-    """Check that slots of some bytes are inside of memory, and the first aligned.
-
-    Raises:
-        UndefinedBehaviour: one is not.
-    """
-    if not places.size:
-        return
-    least, most = places.min(), places.max() + width
-    if least % ALIGNMENT:
-        raise UndefinedBehaviour(
-            f"expected an offset that is a multiple of {ALIGNMENT} bytes, got {least}"
-        )
-    if least < 0 or most > total:
-        raise UndefinedBehaviour(
-            f"expected slots inside of {memory}, {total} bytes, got bytes {least} to "
-            f"{most}"
-        )
 
 
 # Simulation of `xe`: DPAS, of one subgroup and of a pair.
