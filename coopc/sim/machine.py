@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import InitVar, dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -72,20 +72,13 @@ def _same(x: Array, y: Array) -> Array:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(NamedTuple):
     """When something happens: how many barriers were passed before."""
 
     group: Array
     """Those of each work-group: (G, 1, 1)."""
     subgroup: Array
     """Those of each subgroup: (G, T, 1)."""
-
-    @classmethod
-    def start(cls, groups: int, subgroups: int) -> Times:
-        """Return the time at which work-groups begin."""
-        sizes = (groups, 1, 1), (groups, subgroups, 1)
-        return cls(*(np.zeros(size, np.int32) for size in sizes))
 
 
 @dataclass(slots=True)
@@ -106,19 +99,21 @@ class Machine:
     launch: Launch
     numerics: Numerics
     matrices: MatrixTypes
-    group: Array
-    """Number of each work-group in the grid, x fastest: (G, 1, 1)."""
-    subgroup: Array
-    """Number of each subgroup in its work-group: (1, T, 1)."""
-    lane: Array
-    """Number of each lane in its subgroup: (1, 1, L)."""
+    groups: InitVar[range]
+    """The work-groups of the grid that run."""
     shadows: Shadows
     """What is known of memory beside its contents."""
-    times: Mapping[MemorySpace, Times]
-    """How many barriers were passed, by the memory that they order."""
     globals: dict[str, MemRef]
     """The memory of each `memref.global`, by name."""
     watch: Watch
+    group: Array = field(init=False)
+    """Number of each work-group in the grid, x fastest: (G, 1, 1)."""
+    subgroup: Array = field(init=False)
+    """Number of each subgroup in its work-group: (1, T, 1)."""
+    lane: Array = field(init=False)
+    """Number of each lane in its subgroup: (1, 1, L)."""
+    times: Mapping[MemorySpace, Times] = field(init=False)
+    """How many barriers were passed, by the memory that they order."""
     mask: Array | None = None
     """Who is active; all are if it is None."""
     in_element: bool = False
@@ -134,35 +129,17 @@ class Machine:
     loop_indices: list[Array] = field(default_factory=list[Array])
     """Of the loops of a `linalg` operation, now."""
 
-    @classmethod
-    def start(
-        cls,
-        module: ModuleOp,
-        launch: Launch,
-        numerics: Numerics,
-        matrices: MatrixTypes,
-        groups: range,
-        shadows: Shadows,
-        globals: dict[str, MemRef],
-        watch: Watch,
-    ) -> Machine:
-        """Return the state in which these work-groups of a grid begin."""
-        return cls(
-            module,
-            launch,
-            numerics,
-            matrices,
-            np.arange(groups.start, groups.stop, dtype=np.int64).reshape(-1, 1, 1),
-            np.arange(launch.subgroups, dtype=np.int64).reshape(1, -1, 1),
-            np.arange(launch.subgroup_size, dtype=np.int64).reshape(1, 1, -1),
-            shadows,
-            {
-                space: Times.start(len(groups), launch.subgroups)
-                for space in (MemorySpace.GLOBAL, MemorySpace.WORKGROUP)
-            },
-            globals,
-            watch,
-        )
+    def __post_init__(self, groups: range) -> None:
+        """Begin with who runs; nobody has passed a barrier."""
+        subgroups, lanes = self.launch.subgroups, self.launch.subgroup_size
+        self.group = np.arange(groups.start, groups.stop).reshape(-1, 1, 1)
+        self.subgroup = np.arange(subgroups).reshape(1, -1, 1)
+        self.lane = np.arange(lanes).reshape(1, 1, -1)
+        sizes = (len(groups), 1, 1), (len(groups), subgroups, 1)
+        self.times = {
+            space: Times(*(np.zeros(size, np.int32) for size in sizes))
+            for space in (MemorySpace.GLOBAL, MemorySpace.WORKGROUP)
+        }
 
     @property
     def shape(self) -> tuple[int, int, int]:

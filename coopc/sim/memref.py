@@ -15,9 +15,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    MemRefType,
     StringAttr,
-    SymbolRefAttr,
 )
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
@@ -87,27 +85,20 @@ def assume_alignment(
 
 @implements(memref.GetGlobalOp)
 def get_global(machine: Machine, op: memref.GetGlobalOp) -> MemRef:
-    """Give the memory of a global, made and filled the first time."""
-    name = op.name_.root_reference.data
-    if (found := machine.globals.get(name)) is None:
-        found = machine.globals[name] = _global(machine, op.name_)
-    return found
-
-
-def _global(machine: Machine, symbol: SymbolRefAttr) -> MemRef:
-    """Return the memory of a global with its first contents.
+    """Give the memory of a global, made and filled the first time.
 
     Raises:
         SimulationError: there is no such global.
     """
-    definition = SymbolTable.lookup_symbol(machine.module, symbol)
+    symbol = op.name_.root_reference.data
+    if (known := machine.globals.get(symbol)) is not None:
+        return known
+    definition = SymbolTable.lookup_symbol(machine.module, op.name_)
     if not isinstance(definition, memref.GlobalOp):
-        raise SimulationError(f"no memref.global is called {symbol}")
-    type = definition.type
-    assert isinstance(type, MemRefType)
+        raise SimulationError(f"no memref.global is called {op.name_}")
+    type = memref_type(definition.type)
     element, elements = element_of(type), prod(type.get_shape())
-    name = f"@{symbol.root_reference.data}"
-    buffer = machine.allocate((), elements, type, name)
+    buffer = machine.allocate((), elements, type, f"@{symbol}")
     value = definition.initial_value
     if isinstance(value, DenseIntOrFPElementsAttr):
         values = list(value.get_values())
@@ -116,7 +107,9 @@ def _global(machine: Machine, symbol: SymbolRefAttr) -> MemRef:
         buffer.flat[...] = machine.numerics.to_memory(numbers, element)
         if buffer.shadow is not None:
             buffer.shadow.written = None
-    return whole(buffer, type, with_dynamic(type.get_shape()))
+    found = whole(buffer, type, with_dynamic(type.get_shape()))
+    machine.globals[symbol] = found
+    return found
 
 
 @implements(memref.LoadOp)

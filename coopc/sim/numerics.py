@@ -269,38 +269,20 @@ def _by_values(compute: Compute) -> Spread:
     return spread
 
 
-def minimum(x: Array, y: Array) -> Array:
-    """The smaller one; NaN if one is, and -0 is smaller than +0."""
-    return np.where(_zeros(x, y), np.where(np.signbit(x), x, y), np.minimum(x, y))
+def _extreme(choose: np.ufunc, is_least: bool) -> FloatFunction:
+    """Return the function that gives one of two floats; -0 is less than +0."""
 
+    def compute(x: Array, y: Array) -> Array:
+        zero = np.where(np.signbit(x) == is_least, x, y)
+        return np.where((x == 0) & (y == 0), zero, choose(x, y))
 
-def maximum(x: Array, y: Array) -> Array:
-    """The greater one; NaN if one is, and +0 is greater than -0."""
-    return np.where(_zeros(x, y), np.where(np.signbit(x), y, x), np.maximum(x, y))
-
-
-def min_number(x: Array, y: Array) -> Array:
-    """The smaller one; of a number and a NaN, the number."""
-    return np.where(_zeros(x, y), np.where(np.signbit(x), x, y), np.fmin(x, y))
-
-
-def max_number(x: Array, y: Array) -> Array:
-    """The greater one; of a number and a NaN, the number."""
-    return np.where(_zeros(x, y), np.where(np.signbit(x), y, x), np.fmax(x, y))
-
-
-def _zeros(x: Array, y: Array) -> Array:
-    return (x == 0) & (y == 0)
+    return _chosen(compute)
 
 
 def _round_away(x: Array) -> Array:
     """Round to the nearest whole number, and away from zero of two."""
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole)
-
-
-def _erf(x: Array) -> Array:
-    return np.vectorize(math.erf, otypes=[np.float64])(x)
 
 
 def _rsqrt(x: Array) -> Array:
@@ -344,10 +326,12 @@ FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
     "neg": _chosen(np.negative),
     "abs": _chosen(np.abs),
     "copysign": _chosen(np.copysign, _by_slope(1.0)),
-    "minimum": _chosen(minimum),
-    "maximum": _chosen(maximum),
-    "minnum": _chosen(min_number),
-    "maxnum": _chosen(max_number),
+    # NaN if one is.
+    "minimum": _extreme(np.minimum, is_least=True),
+    "maximum": _extreme(np.maximum, is_least=False),
+    # Of a number and a NaN, the number.
+    "minnum": _extreme(np.fmin, is_least=True),
+    "maxnum": _extreme(np.fmax, is_least=False),
     "ceil": _whole(np.ceil),
     "floor": _whole(np.floor),
     "trunc": _whole(np.trunc),
@@ -363,7 +347,11 @@ FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
     "cbrt": _library(np.cbrt, 2),
     "cos": _library(np.cos, 4, _by_slope(1.0)),
     "cosh": _library(np.cosh, 4),
-    "erf": _library(_erf, 16, _by_slope(2 / math.sqrt(math.pi))),
+    "erf": _library(
+        np.vectorize(math.erf, otypes=[np.float64]),
+        16,
+        _by_slope(2 / math.sqrt(math.pi)),
+    ),
     "exp": _library(np.exp, 3),
     "exp2": _library(np.exp2, 3),
     "expm1": _library(np.expm1, 3),

@@ -29,7 +29,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
+from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Attribute
 
 from coopc.rounding import FORMATS, FloatFormat
@@ -41,13 +41,6 @@ from coopc.sim.values import Array, DType, is_float
 Complex: TypeAlias = npt.NDArray[np.complex128]
 
 TRACKED = np.dtype(np.complex128)
-
-_FORMATS: dict[type[Attribute], FloatFormat] = {
-    Float16Type: FORMATS["f16"],
-    BFloat16Type: FORMATS["bf16"],
-    Float32Type: FORMATS["f32"],
-    Float64Type: FORMATS["f64"],
-}
 
 
 class Inputs(StrEnum):
@@ -64,7 +57,7 @@ def errors_of(array: Array) -> Array:
 
 
 def format_of(type: Attribute) -> FloatFormat:
-    return _FORMATS[type.__class__]
+    return FORMATS[type.name]
 
 
 def product_bound(

@@ -144,23 +144,14 @@ def recast(
     """Return vectors of another element type, with all bits of their last dimension."""
     if bits_of(source) == bits_of(result):
         return numerics.bitcast(value, source, result)
-    width = bits_of(result)
-    bits = _to_bits(numerics, value, source)
-    grouped = bits.reshape(*bits.shape[:-1], -1, width)
-    weights = np.uint64(1) << np.arange(width, dtype=np.uint64)
+    before, after = IntegerType(bits_of(source)), IntegerType(bits_of(result))
+    integers = unsigned(numerics.bitcast(value, source, before), before)
+    shifts = np.arange(before.bitwidth, dtype=np.uint64)
+    bits = (integers.astype(np.uint64)[..., None] >> shifts) & np.uint64(1)
+    grouped = bits.reshape(*value.shape[:-1], -1, after.bitwidth)
+    weights = np.uint64(1) << np.arange(after.bitwidth, dtype=np.uint64)
     whole = (grouped * weights).sum(axis=-1, dtype=np.uint64)
-    signless = wrapped(whole, IntegerType(width))
-    return numerics.bitcast(signless, IntegerType(width), result)
-
-
-def _to_bits(numerics: Numerics, value: Array, type: Attribute) -> Array:
-    """Return all bits of the last dimension in a row, as numbers 0 and 1."""
-    integer = IntegerType(bits_of(type))
-    plain = numerics.bitcast(value, type, integer)
-    whole = unsigned(plain, integer).astype(np.uint64)
-    shifts = np.arange(bits_of(type), dtype=np.uint64)
-    bits = (whole[..., None] >> shifts) & np.uint64(1)
-    return bits.reshape(*value.shape[:-1], -1)
+    return numerics.bitcast(wrapped(whole, after), after, result)
 
 
 # Memory: vectors lie along the last dimensions of the memref.
