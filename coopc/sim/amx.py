@@ -22,7 +22,7 @@ from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef
 from coopc.sim.numerics import fused_multiply_add
-from coopc.sim.values import AXES, Array, components, trailing, value_dtype
+from coopc.sim.values import AXES, Array, value_dtype, with_steps
 
 LEAST_NORMAL = np.float32(2.0**-126)
 
@@ -61,11 +61,7 @@ def _places(
     """
     if op.stride is not None:
         raise SimulationError("no simulation of tiles with a stride of their own")
-    rows, cols = components(shape)
-    *outer, last = (trailing(index, 2) for index in indices)
-    if outer:
-        outer[-1] = outer[-1] + rows
-    return [*outer, last + cols]
+    return with_steps(indices, shape)
 
 
 @implements(amx.TileMulFOp)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, Region, SSAValue
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix
@@ -153,16 +152,12 @@ def _acquire(machine: Machine, op: coopmatrix.AtomicOp, memory: MemRef) -> None:
 def load(machine: Machine, op: coopmatrix.AccessOp, *_: Any) -> Array:
     """Read a matrix, 0 where a check fails."""
     memory, coordinates, active = access(machine, op)
-    axes, is_atomic = machine.matrices.axes(op.matrix), is_atomic_access(op)
+    axes = machine.matrices.axes(op.matrix)
+    is_atomic = isinstance(op, coopmatrix.AtomicLoadOp)
     found = machine.load(memory, coordinates, active, axes, is_atomic=is_atomic)
     if isinstance(op, coopmatrix.AtomicLoadOp):
         _acquire(machine, op, memory)
     return found
-
-
-def is_atomic_access(op: Operation) -> bool:
-    """Whether an access is atomic."""
-    return isinstance(op, coopmatrix.AtomicLoadOp | coopmatrix.AtomicStoreOp)
 
 
 @implements(coopmatrix.StoreOp, coopmatrix.AtomicStoreOp)
@@ -171,7 +166,8 @@ def store(
 ) -> None:
     """Write the elements of a matrix for which no check fails."""
     memory, coordinates, active = access(machine, op)
-    axes, is_atomic = machine.matrices.axes(op.matrix), is_atomic_access(op)
+    axes = machine.matrices.axes(op.matrix)
+    is_atomic = isinstance(op, coopmatrix.AtomicStoreOp)
     value = machine.environment[op.value]
     _check_apart(memory, coordinates, active)
     machine.store(memory, coordinates, value, active, axes, is_atomic=is_atomic)
@@ -375,42 +371,25 @@ def insert_row_slice(
 
 
 @implements(
-    coopmatrix.AbsOp,
-    coopmatrix.AddOp,
-    coopmatrix.AndOp,
-    coopmatrix.DivOp,
-    coopmatrix.MaxOp,
-    coopmatrix.MinOp,
-    coopmatrix.MulOp,
-    coopmatrix.NegOp,
-    coopmatrix.NotOp,
-    coopmatrix.OrOp,
-    coopmatrix.RemOp,
-    coopmatrix.ShlOp,
-    coopmatrix.ShrOp,
-    coopmatrix.SubOp,
-    coopmatrix.XorOp,
+    *(
+        op
+        for op in coopmatrix.Coopmatrix.operations
+        if issubclass(op, coopmatrix.ElementwiseOp)
+    )
 )
 def elementwise(machine: Machine, op: coopmatrix.ElementwiseOp, *args: Array) -> Array:
     """Do the same for each element, whoever owns it."""
     together(machine, op.matrix)
     name, type = op.name.removeprefix("coopmatrix."), op.matrix.element_type
+    if isinstance(op, coopmatrix.ScaleOp):
+        scalar = agreed(machine, op.matrix, args[1], "the scalar")
+        name, args = "mul", (args[0], trailing(scalar, 2))
     if name in SHIFTS:
         check_shift(machine.refuse, args[1], type)
     is_signed = isinstance(op, coopmatrix.AbsOp) or (
         isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
     )
     return call(machine, name, type, *args, is_signed=is_signed)
-
-
-@implements(coopmatrix.ScaleOp)
-def scale(
-    machine: Machine, op: coopmatrix.ScaleOp, value: Array, scalar: Array
-) -> Array:
-    """Multiply by a number, with which each lane multiplies what it owns."""
-    together(machine, op.matrix)
-    scalar = trailing(agreed(machine, op.matrix, scalar, "the scalar"), 2)
-    return call(machine, "mul", op.matrix.element_type, value, scalar)
 
 
 @implements(coopmatrix.ConvertOp)
@@ -550,9 +529,11 @@ def apply(machine: Machine, op: coopmatrix.ApplyOp, value: Array, *_: Any) -> Ar
         value = np.broadcast_to(value, shape)
     rows, cols = machine.matrices.shape(matrix)
     subgroup, lane = _owners(machine, matrix)
-    captured = {
-        outer: _of_owners(machine.environment[outer], subgroup, lane)
-        for outer in captured_values(op.body)
+    outside = {
+        outer: machine.environment[outer]
+        for inner in op.body.walk()
+        for outer in inner.operands
+        if not op.body.is_ancestor(outer.owner)
     }
     number = np.arange(lane.shape[LANE_AXIS], dtype=np.int64) % (rows * cols)
     arguments = (
@@ -565,9 +546,11 @@ def apply(machine: Machine, op: coopmatrix.ApplyOp, value: Array, *_: Any) -> Ar
     machine.subgroup, machine.lane, machine.in_element = subgroup, lane, True
     machine.mask = None if mask is None else _of_owners(mask, subgroup, lane)
     try:
-        with machine.replacing(captured):
-            (found,) = run_region(machine, op.body, *arguments)
+        for outer, seen in outside.items():
+            machine.environment[outer] = _of_owners(seen, subgroup, lane)
+        (found,) = run_region(machine, op.body, *arguments)
     finally:
+        machine.environment.update(outside)
         machine.subgroup, machine.lane = before
         machine.in_element, machine.mask = False, mask
     groups, subgroups, _lanes = found.shape
@@ -587,16 +570,6 @@ def _owners(machine: Machine, matrix: MatrixType) -> tuple[Array, Array]:
             return machine.subgroup, np.repeat(machine.lane, rows * cols, LANE_AXIS)
         case _:
             return machine.subgroup, owners
-
-
-def captured_values(region: Region) -> list[SSAValue]:
-    """Return what a region uses from outside."""
-    ops = list(region.walk())
-    blocks = [*region.blocks, *(x for op in ops for r in op.regions for x in r.blocks)]
-    inside: set[SSAValue] = {result for op in ops for result in op.results}
-    inside.update(arg for block in blocks for arg in block.args)
-    used = (value for op in ops for value in op.operands)
-    return list(dict.fromkeys(value for value in used if value not in inside))
 
 
 def _of_owners(value: Any, subgroup: Array, lane: Array) -> Any:

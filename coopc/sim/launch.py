@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, TypeAlias
@@ -67,9 +67,20 @@ def bind(
         )
     found: list[Any] = []
     for position, (type, argument) in enumerate(zip(types, arguments, strict=True)):
-        if not isa(type, MemRefType):
-            found.append(_value(type, argument, position, numerics))
+        if is_integer(type) or is_float(type):
+            if isinstance(argument, np.ndarray) and argument.ndim:
+                raise ValueError(
+                    f"expected a number for argument {position}, a {type}, got an array"
+                )
+            if type == BFloat16Type() and np.asarray(argument).dtype == np.uint16:
+                argument = from_bf16(np.asarray(argument))
+            value = numerics.constant(argument, type)
+            found.append(value.reshape((1,) * AXES))
             continue
+        if not isa(type, MemRefType):
+            raise ValueError(
+                f"expected argument {position} to be simulated, got a {type}"
+            )
         memory = _memref(type, argument, position)
         buffer = memory.buffer
         shadow = shadows.of(
@@ -77,20 +88,6 @@ def bind(
         )
         found.append(replace(memory, buffer=replace(buffer, shadow=shadow)))
     return tuple(found)
-
-
-def _value(
-    type: Attribute, argument: Argument, position: int, numerics: Numerics
-) -> Array:
-    if is_integer(type) or is_float(type):
-        if isinstance(argument, np.ndarray) and argument.ndim:
-            raise ValueError(
-                f"expected a number for argument {position}, a {type}, got an array"
-            )
-        if type == BFloat16Type() and np.asarray(argument).dtype == np.uint16:
-            argument = from_bf16(np.asarray(argument))
-        return numerics.constant(argument, type).reshape((1,) * AXES)
-    raise ValueError(f"expected argument {position} to be simulated, got a {type}")
 
 
 def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
@@ -102,7 +99,13 @@ def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")
-    array = _as_stored(argument, scalar_of(element_of(type)), what)
+    array, dtype = argument, memory_dtype(scalar_of(element_of(type)))
+    if array.dtype != dtype:
+        if dtype.kind != "i" or array.dtype != np.dtype(f"u{dtype.itemsize}"):
+            raise ValueError(
+                f"expected elements of {dtype} for {what}, got {array.dtype}"
+            )
+        array = array.view(dtype)  # unsigned integers are the same
     rank, inner = type.get_num_dims(), shape_of(element_of(type))
     wanted = (*type.get_shape(), *inner)
     if not wanted and array.ndim:
@@ -123,20 +126,6 @@ def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
         tuple(number(size) for size in array.shape[:rank]),
         tuple(number(stride // item // width) for stride in array.strides[:rank]),
     )
-
-
-def _as_stored(array: Array, element_type: Attribute, what: str) -> Array:
-    """Return an array with the type that memory has; unsigned integers are the same.
-
-    Raises:
-        ValueError: its elements are of another type.
-    """
-    expected = memory_dtype(element_type)
-    if array.dtype == expected:
-        return array
-    if expected.kind == "i" and array.dtype == np.dtype(f"u{expected.itemsize}"):
-        return array.view(expected)
-    raise ValueError(f"expected elements of {expected} for {what}, got {array.dtype}")
 
 
 def _check_strides(type: MemRefType, array: Array, what: str) -> None:
@@ -214,10 +203,6 @@ def grid_sizes(func: FuncOp, arguments: Sequence[Argument]) -> list[int]:
     return sizes
 
 
-CHUNK_VALUES = 1 << 20
-"""How many numbers one value may be, about: so many work-groups run together."""
-
-
 @dataclass(frozen=True, slots=True)
 class Launch:
     """How a kernel is started."""
@@ -274,12 +259,3 @@ def launch_of(
         grid = kernel.grid.eval(grid_sizes(func, arguments), [])
     x, y, z = (*grid, 1, 1)[:3]
     return Launch((x, y, z), size, lanes)
-
-
-def chunks(launch: Launch, chunk: int | None) -> Iterator[range]:
-    """Yield the work-groups that run together, at most `chunk` if it is given."""
-    if chunk is None:
-        per_group = launch.subgroups * max(launch.subgroup_size, 256)
-        chunk = max(1, CHUNK_VALUES // per_group)
-    for start in range(0, launch.work_groups, chunk):
-        yield range(start, min(start + chunk, launch.work_groups))

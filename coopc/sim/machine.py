@@ -168,16 +168,6 @@ class Machine:
                 raise TooLong("more operations run than are allowed")
 
     @contextmanager
-    def replacing(self, values: Mapping[SSAValue, Any]) -> Generator[None]:
-        """Run with other meanings of some values."""
-        before = {value: self.environment[value] for value in values}
-        self.environment.update(values)
-        try:
-            yield
-        finally:
-            self.environment.update(before)
-
-    @contextmanager
     def under(self, condition: Array | None) -> Generator[None]:
         """Run with only those active that are, and for which a condition holds."""
         before = self.mask

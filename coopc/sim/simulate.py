@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import run_region
-from coopc.sim.launch import Argument, bind, chunks, errors_in, launch_of, released
+from coopc.sim.launch import Argument, bind, errors_in, launch_of, released
 from coopc.sim.machine import Machine, Watch
 from coopc.sim.matrices import MatrixTypes, Provider, constants_of, provider_of
 from coopc.sim.memory import MemRef
@@ -56,6 +56,8 @@ def import_functions(dialect: str) -> None:
         import_module(f"coopc.sim.{name}")
 
 
+CHUNK_VALUES = 1 << 20
+"""How many numbers one value may be, about: so many work-groups run together."""
 DEFAULT_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
 
@@ -144,7 +146,10 @@ def simulate(
     globals: dict[str, MemRef] = {}
     results: tuple[Any, ...] = ()
     with np.errstate(all="ignore"):
-        for groups in chunks(launch, options.chunk):
+        work_items = launch.subgroups * max(launch.subgroup_size, 256)
+        chunk = options.chunk or max(1, CHUNK_VALUES // work_items)
+        for start in range(0, launch.work_groups, chunk):
+            groups = range(start, min(start + chunk, launch.work_groups))
             machine = Machine(
                 module, launch, numerics, matrices, groups, shadows, globals, watch
             )

@@ -41,6 +41,7 @@ from coopc.sim.interpreter import (
 from coopc.sim.machine import WORK_ITEM, Machine
 from coopc.sim.memory import MemRef, whole, with_dynamic
 from coopc.sim.scf import call as call_function
+from coopc.sim.simt import coordinate
 from coopc.sim.values import (
     AXES,
     GROUP_AXIS,
@@ -71,8 +72,7 @@ implements(tt.CallOp)(call_function)
 def program_id(machine: Machine, op: tt.GetProgramIdOp) -> Array:
     """Give the position of the work-group, x fastest."""
     axis, grid = _AXES[op.program_axis], machine.launch.grid
-    before = int(np.prod(grid[:axis], dtype=np.int64))
-    return (machine.group // before % grid[axis]).astype(np.int32)
+    return coordinate(machine.group, axis, grid).astype(np.int32)
 
 
 @implements(tt.GetNumProgramsOp)

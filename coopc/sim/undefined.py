@@ -366,7 +366,9 @@ class RaceDetector:
         reads, before = self.reads[cells], self.writes[cells]
         wrong = self._is_race(reads, now) & changed
         if not self.is_shared:
-            wrong = wrong & ~_by_first(reads, now)
+            # The first work-item of those that have read may write.
+            same = (reads["group"] == now["group"]) & (reads["first"] == now["first"])
+            wrong = wrong & ~(same & (now["group"] >= 0) & (now["lane"] >= 0))
         if wrong.any():
             raise _race(("writes", "read"), cells, wrong, (reads, now), name)
         wrong = self._is_race(before, now) & changed
@@ -417,12 +419,6 @@ def _race(
     )
 
 
-def _by_first(reads: Array, now: Array) -> Array:
-    """Return which writes are by the first work-item of those that have read."""
-    same = (reads["group"] == now["group"]) & (reads["first"] == now["first"])
-    return same & (now["group"] >= 0) & (now["lane"] >= 0)
-
-
 def _who(record: Any, with_group: bool) -> str:
     """Return who makes an access, in words."""
     group, subgroup, lane = (int(record[x]) for x in ("group", "subgroup", "lane"))
@@ -451,15 +447,10 @@ class StoredErrors:
     bounds: Array
     types: Array
     """The type of the float that a cell with a bound holds, by its number."""
-    numbers: dict[Attribute, int]
+    numbers: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
     """Of types."""
     is_exact: bool = True
     """Whether no bound was ever greater than 0."""
-
-    @classmethod
-    def none(cls, cells: int) -> StoredErrors:
-        """Return the bounds of exact numbers."""
-        return cls(np.zeros(cells), np.zeros(cells, np.int8), {})
 
     def refine(self, times: int) -> None:
         """Take each cell as so many smaller ones."""
@@ -504,22 +495,18 @@ class Shadow:
 
     def cells(self, places: Array, bytes: int) -> Array:
         """Return the cells of elements of some bytes, by their numbers among all."""
-        if bytes < self.cell_bytes:
-            self._refine(self.cell_bytes // bytes)
+        if (times := self.cell_bytes // bytes) > 1:
+            # Each cell is divided into so many.
+            for records in (self.races, self.errors):
+                if records is not None:
+                    records.refine(times)
+            if self.written is not None:
+                self.written = np.repeat(self.written, times)
+            self.cell_bytes //= times
         parts = bytes // self.cell_bytes
         if parts == 1:
             return places[..., None]
         return places[..., None] * parts + np.arange(parts)
-
-    def _refine(self, times: int) -> None:
-        """Divide each cell into so many."""
-        if self.races is not None:
-            self.races.refine(times)
-        if self.written is not None:
-            self.written = np.repeat(self.written, times)
-        if self.errors is not None:
-            self.errors.refine(times)
-        self.cell_bytes //= times
 
     def check_written(self, cells: Array, active: Array | None) -> None:
         """Check that something was written to what is read.
@@ -583,7 +570,9 @@ class Shadows:
             axes == 1,
             RaceDetector(cells, self.waited, axes == 1) if races else None,
             np.zeros(cells, np.bool_) if is_new else None,
-            StoredErrors.none(cells) if self.tracks_errors else None,
+            StoredErrors(np.zeros(cells), np.zeros(cells, np.int8))
+            if self.tracks_errors
+            else None,
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.narrow import is_vector
@@ -29,7 +29,6 @@ from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
-    DType,
     scalar_of,
     trailing,
 )
@@ -97,14 +96,12 @@ def create(
     return Payload(BlockAddress(memory, *numbers), xe.shape_of(op.result))
 
 
-@implements(xe.PayloadSetXOp)
-def set_x(machine: Machine, op: xe.PayloadSetXOp, payload: Payload, x: Array) -> None:
-    payload.surface = payload.surface._replace(x=x)
-
-
-@implements(xe.PayloadSetYOp)
-def set_y(machine: Machine, op: xe.PayloadSetYOp, payload: Payload, y: Array) -> None:
-    payload.surface = payload.surface._replace(y=y)
+@implements(xe.PayloadSetXOp, xe.PayloadSetYOp)
+def set_position(
+    machine: Machine, op: Operation, payload: Payload, value: Array
+) -> None:
+    field = "x" if isinstance(op, xe.PayloadSetXOp) else "y"
+    payload.surface = payload.surface._replace(**{field: value})
 
 
 @implements(xe.PayloadLoadOp)
@@ -129,7 +126,7 @@ def _loaded(
     places, inside = _places(machine, shape, surface, width)
     active = machine.and_active(inside)
     bytes = machine.load(bytes_of(surface.memory), [places], active)
-    slots = numbers_of(bytes, np.dtype(f"i{width // 8}"))[..., 0]
+    slots = np.ascontiguousarray(bytes).view(f"i{width // 8}")[..., 0]
     return tuple(slots[..., n : n + count] for n in range(0, slots.shape[-1], count))
 
 
@@ -214,11 +211,6 @@ def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
     return width, type.get_shape()[0]
 
 
-def numbers_of(bytes: Array, dtype: DType) -> Array:
-    """Return what bytes along the last axis are as wider numbers."""
-    return np.ascontiguousarray(bytes).view(dtype)
-
-
 # `xe.block_load`: slots that follow each other.  Bytes of memory move as they are:
 # bounds of the errors of floats are lost.
 
@@ -238,7 +230,7 @@ def block_load(
     places = slot_places(start, (op.slots, width), machine.launch.subgroup_size)
     places = places[..., None] + np.arange(width)
     found = machine.load(bytes, [places], None if read is None else trailing(read, 2))
-    return numbers_of(found, np.dtype(f"i{width}"))[..., 0]
+    return np.ascontiguousarray(found).view(f"i{width}")[..., 0]
 
 
 def slot_places(start: Array, slots: tuple[int, int], lanes: int) -> Array:
@@ -290,12 +282,6 @@ ELEMENTS: dict[xe.Precision, Attribute] = {
 }
 
 
-@implements(xe.DpasOp)
-def dpas(machine: Machine, op: xe.DpasOp, a: Array, b: Array, c: Array) -> Array:
-    """Gather the matrices of the subgroup, multiply, and spread the result."""
-    return _multiply(machine, op, a, b, c)
-
-
 @implements(xe.SplitDpasOp)
 def split_dpas(
     machine: Machine, op: xe.SplitDpasOp, a: Array, b: Array, c: Array
@@ -307,7 +293,7 @@ def split_dpas(
     halves = np.broadcast_to(a, (groups, subgroups, lanes, rows))
     pairs = halves.reshape(groups, subgroups // PAIR, PAIR, lanes, rows)
     whole = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=-1)
-    return _multiply(machine, op, np.repeat(whole, PAIR, axis=SUBGROUP_AXIS), b, c)
+    return dpas(machine, op, np.repeat(whole, PAIR, axis=SUBGROUP_AXIS), b, c)
 
 
 def _check_pairs(machine: Machine) -> None:
@@ -336,10 +322,11 @@ def _check_pairs(machine: Machine) -> None:
         )
 
 
-def _multiply(
+@implements(xe.DpasOp)
+def dpas(
     machine: Machine, op: xe.DpasOp | xe.SplitDpasOp, a: Array, b: Array, c: Array
 ) -> Array:
-    """Return what lanes hold of a * b + c."""
+    """Gather the matrices of the subgroup, multiply, and spread the result."""
     machine.uniform_mask(LANE_AXIS)
     precisions, repeat = op.precisions, op.repeat.value.data
     lanes = machine.launch.subgroup_size
