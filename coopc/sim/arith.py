@@ -27,13 +27,14 @@ from coopc.dialects.llvm_target import AssumeOp
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
-from coopc.sim.numerics import FLOAT_FUNCTIONS, fits
+from coopc.sim.numerics import FLOAT_FUNCTIONS
 from coopc.sim.values import (
     AXES,
     INDEX_BITS,
     Array,
     as_integers,
     bits_of,
+    bounds,
     is_float,
     scalar_of,
     shape_of,
@@ -135,21 +136,6 @@ def count_ones(x: Array) -> Array:
     return np.bitwise_count(x).astype(x.dtype)
 
 
-def count_leading_zeros(x: Array, bits: int) -> Array:
-    """Return how many of the `bits` of unsigned integers are 0 above the highest 1."""
-    spread = x.copy()
-    for step in (1, 2, 4, 8, 16, 32):
-        if step < 8 * x.dtype.itemsize:
-            spread |= spread >> x.dtype.type(step)
-    return x.dtype.type(bits) - count_ones(spread)
-
-
-def count_trailing_zeros(x: Array, bits: int) -> Array:
-    """Return how many of the `bits` of unsigned integers are 0 below the lowest 1."""
-    below = (x & (~x + x.dtype.type(1))) - x.dtype.type(1)
-    return np.where(x == 0, x.dtype.type(bits), count_ones(below))
-
-
 def saturating_add(x: Array, y: Array, type: Attribute, is_signed: bool) -> Array:
     """Return x + y of the integers of a type, kept within its bounds."""
     low, high = bounds(type, is_signed)
@@ -214,7 +200,16 @@ def call(
         return machine.numerics.call(OF_NUMBERS.get(name, name), type, *args)
     operands = [as_integers(arg, type, is_signed) for arg in args]
     if name in DIVISIONS:
-        operands[1] = _divisor(machine, operands[0], operands[1], type)
+        x, y = operands
+        zero = y == 0
+        machine.refuse(zero, "division by zero")
+        if x.dtype.kind == "i":
+            least, _ = bounds(type, is_signed)
+            wrong = (y == -1) & (x == least)
+            reason = f"overflow: {least}, the least {type}, divided by -1"
+            machine.refuse(wrong, reason)
+        # Where nobody divides who is active.
+        operands[1] = np.where(zero, y.dtype.type(1), y)
     return wrapped(INTEGER_FUNCTIONS[name](*operands), type)
 
 
@@ -235,21 +230,6 @@ def reduce_axis(
     return reduce(combine, (*start, *np.split(value, value.shape[axis], axis)))
 
 
-def _divisor(machine: Machine, x: Array, y: Array, type: Attribute) -> Array:
-    """Return a divisor with 1 where nobody divides who is active.
-
-    Raises:
-        UndefinedBehaviour: somebody divides by 0, or the least signed integer by -1.
-    """
-    zero = y == 0
-    machine.refuse(zero, "division by zero")
-    if x.dtype.kind == "i":
-        least = -(1 << (bits_of(type) - 1))
-        wrong = (y == -1) & (x == least)
-        machine.refuse(wrong, f"overflow: {least}, the least {type}, divided by -1")
-    return np.where(zero, y.dtype.type(1), y)
-
-
 def check_shift(refuse: Refuse, y: Array, type: Attribute) -> None:
     """Refuse to shift integers of a type by as many bits as there are, or more."""
     bits, amount = bits_of(type), unsigned(y, type)
@@ -257,16 +237,10 @@ def check_shift(refuse: Refuse, y: Array, type: Attribute) -> None:
         refuse(wrong, f"shift of {type} by {amount[wrong].flat[0]} bits")
 
 
-def bounds(type: Attribute, is_signed: bool) -> tuple[int, int]:
-    """Return the least and the greatest integer of a type."""
-    low = -(1 << (bits_of(type) - 1)) if is_signed else 0
-    return low, low + (1 << bits_of(type)) - 1
-
-
 def outside(exact: Array, type: Attribute, is_signed: bool) -> Array:
-    """Return which integers, of any size, do not fit a type."""
+    """Return which whole numbers, of any size, do not fit a type; NaN does not."""
     low, high = bounds(type, is_signed)
-    return np.asarray((exact < low) | (exact > high), np.bool_)
+    return np.asarray(~np.asarray((exact >= low) & (exact < high + 1), np.bool_))
 
 
 def check_overflow(
@@ -326,7 +300,8 @@ def convert_number(
         if is_float(result):
             return numerics.convert(value, source, result)
         plain = numerics.plain(value, source)
-        if (wrong := ~fits(plain, result, is_signed)).any():
+        whole = np.trunc(plain.astype(np.float64))
+        if (wrong := outside(whole, result, is_signed)).any():
             sign = "a signed" if is_signed else "an unsigned"
             found = plain[wrong].flat[0]
             reason = f"conversion of {found} to {sign} {result}"
@@ -504,10 +479,16 @@ def fpowi(machine: Machine, op: math.FPowIOp, base: Array, exponent: Array) -> A
 
 @implements(math.CountLeadingZerosOp, math.CountTrailingZerosOp)
 def count_zeros(machine: Machine, op: Operation, value: Array) -> Array:
+    """Count the zeros above the highest 1, or below the lowest 1."""
     type = element_type(op.results[0])
-    is_leading = isinstance(op, math.CountLeadingZerosOp)
-    count = count_leading_zeros if is_leading else count_trailing_zeros
-    return wrapped(count(unsigned(value, type), bits_of(type)), type)
+    x = unsigned(value, type)
+    bits = x.dtype.type(bits_of(type))
+    if isinstance(op, math.CountTrailingZerosOp):
+        return wrapped(np.minimum(count_ones(~x & (x - x.dtype.type(1))), bits), type)
+    for step in (1, 2, 4, 8, 16, 32):
+        if step < 8 * x.dtype.itemsize:
+            x = x | (x >> x.dtype.type(step))
+    return wrapped(bits - count_ones(x), type)
 
 
 @implements(AssumeOp)

@@ -29,7 +29,6 @@ from coopc.sim.arith import (
     reduce_axis,
     saturating_add,
 )
-from coopc.sim.atomic import ACQUIRING, update
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import end_region, implements, run_region
 from coopc.sim.machine import Machine
@@ -142,12 +141,6 @@ def _check_apart(
         )
 
 
-def _acquire(machine: Machine, op: coopmatrix.AtomicOp, memory: MemRef) -> None:
-    """Note an ordering that waits for others."""
-    if op.ordering.data in ACQUIRING:
-        machine.acquire(memory.buffer)
-
-
 @implements(coopmatrix.LoadOp, coopmatrix.AtomicLoadOp)
 def load(machine: Machine, op: coopmatrix.AccessOp, *_: Any) -> Array:
     """Read a matrix, 0 where a check fails."""
@@ -156,7 +149,7 @@ def load(machine: Machine, op: coopmatrix.AccessOp, *_: Any) -> Array:
     is_atomic = isinstance(op, coopmatrix.AtomicLoadOp)
     found = machine.load(memory, coordinates, active, axes, is_atomic=is_atomic)
     if isinstance(op, coopmatrix.AtomicLoadOp):
-        _acquire(machine, op, memory)
+        machine.acquire(memory.buffer, op.ordering.data)
     return found
 
 
@@ -196,10 +189,10 @@ def atomic_update(
 
     sizes = (1 if axis in axes else size for axis, size in enumerate(machine.shape))
     value = machine.environment[op.value]
-    found = update(
-        machine, memory, coordinates, value, active, combine, (*sizes, 1, 1), axes
+    found = machine.update(
+        memory, coordinates, value, active, combine, (*sizes, 1, 1), axes
     )
-    _acquire(machine, op, memory)
+    machine.acquire(memory.buffer, op.ordering.data)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.dialects.coopmatrix import MatrixType, Ordering, Scope
 from coopc.dialects.simt import MemorySpace
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Launch
@@ -49,6 +49,12 @@ WORK_ITEM = (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS)
 """The axes of what each work-item has of its own, or of what all do as one."""
 
 
+ACQUIRING = (
+    Ordering.ACQUIRE,
+    Ordering.ACQUIRE_RELEASE,
+    Ordering.SEQUENTIALLY_CONSISTENT,
+)
+"""After these a work-item sees what others wrote before they released it."""
 _NAMES = {SUBGROUP_AXIS: "subgroups", LANE_AXIS: "lanes"}
 
 
@@ -363,7 +369,7 @@ class Machine:
             kind: int | Array = ATOMIC
             if shadow.races is not None and not is_atomic:
                 kind = np.where(_same(flat[places], stored), UNCHANGED, PLAIN)
-            self.note_write(shadow, cells, active, together, kind)
+            self._note_write(shadow, cells, active, together, kind)
             if shadow.errors is not None:
                 if active is not None:
                     cells, values = cells[active], values[active]
@@ -374,6 +380,68 @@ class Machine:
         flat[places] = stored
         if self.shadows.finds_races and not is_atomic:
             self._check_stored(memory, places, stored, active)
+
+    def update(
+        self,
+        memory: MemRef,
+        coordinates: Sequence[Array],
+        values: Array,
+        active: Array | None,
+        combine: Callable[[Array, Array], Array],
+        executions: tuple[int, ...],
+        together: Sequence[int] = (),
+    ) -> Array:
+        """Replace elements by what `combine` makes of them and values; see `load`.
+
+        Each update happens as a whole.  Updates of different places happen together; of
+        several updates of one place, the first ones of each place do, then the second
+        ones, and so on, in the order of work-items.
+
+        Args:
+            memory: what is updated.
+            coordinates: one for each dimension.
+            values: the second arguments of `combine`.
+            active: where it happens; everywhere if None.
+            combine: from old elements and values to new elements.
+            executions: the shape over which it happens once each.
+            together: axes along which work-items do it together.
+
+        Returns:
+            The old elements, 0 where it is not active.
+        """
+        index = linear_index(memory, coordinates, active)
+        places = self.places(memory.buffer, index)
+        chosen = np.True_ if active is None else active
+        shape = np.broadcast_shapes(
+            places.shape, values.shape, chosen.shape, executions
+        )
+        places, values, chosen = (
+            np.broadcast_to(x, shape).reshape(-1) for x in (places, values, chosen)
+        )
+        flat, shadow = writable(memory.buffer), memory.buffer.shadow
+        type, numerics = memory.element_type, self.numerics
+        cells = None if shadow is None else shadow.cells(places, flat.itemsize)
+        if shadow is not None and cells is not None:
+            here, wanted = cells.reshape(*shape, -1), chosen.reshape(shape)
+            shadow.check_written(here, wanted)
+            self._note_write(shadow, here, wanted, together, ATOMIC)
+        old = np.zeros(values.shape, numerics.value_dtype(type))
+        positions = np.flatnonzero(chosen)
+        turns = _turns(places[positions])
+        for turn in range(int(turns.max(initial=-1)) + 1):
+            now = positions[turns == turn]
+            before = numerics.from_memory(flat[places[now]], type)
+            errors = None if shadow is None else shadow.errors
+            if errors is not None and cells is not None:
+                before = numerics.with_stored_errors(
+                    before, type, errors, cells[now], None
+                )
+            old[now] = before
+            after = combine(before, values[now])
+            flat[places[now]] = numerics.to_memory(after, type)
+            if errors is not None and cells is not None:
+                errors.store(cells[now], numerics.errors(after, type), type)
+        return old.reshape(shape)
 
     def _check_stored(
         self, memory: MemRef, places: Array, stored: Array, active: Array | None
@@ -396,7 +464,7 @@ class Machine:
             f"{place} of {memory.buffer.name} than the same operation does elsewhere"
         )
 
-    def note_write(
+    def _note_write(
         self,
         shadow: Shadow,
         cells: Array,
@@ -452,8 +520,10 @@ class Machine:
         access = CellAccess(cells, active, (*fields, np.asarray(kind)), is_write)
         shadow.races.note(access, shadow.element)
 
-    def acquire(self, buffer: Allocation) -> None:
+    def acquire(self, buffer: Allocation, ordering: str) -> None:
         """Note who may have waited for other work-groups, by an access to a buffer."""
+        if ordering not in ACQUIRING:
+            return
         if buffer.shadow is None or buffer.shadow.is_shared:
             return
         here = np.True_ if self.mask is None else self.mask.any(axis=(1, 2))
@@ -558,3 +628,14 @@ class Machine:
 def _first(numbers: Array, where: Array) -> Any:
     """Return the first of the numbers for which something holds."""
     return np.broadcast_to(numbers, where.shape)[where].flat[0]
+
+
+def _turns(places: Array) -> Array:
+    """Return, for each place, how often it occurs before."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    lengths = np.diff(np.append(starts, ordered.size))
+    turns = np.empty_like(order)
+    turns[order] = np.arange(ordered.size) - np.repeat(starts, lengths)
+    return turns

@@ -8,7 +8,7 @@ all work-items of the work-group, always in row-major order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import (
@@ -28,7 +28,7 @@ from coopc.dialects.coopmatrix import (
     Use,
 )
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
-from coopc.layout.distribution import Distribution, RowSlices
+from coopc.layout.distribution import Distribution, IntArray, RowSlices
 from coopc.sim.errors import SimulationError
 from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array
 
@@ -68,6 +68,60 @@ PROVIDERS: Mapping[str, Provider] = {
     "row_slices": row_slices,
 }
 """The distributions that `coopmatrix.distribution` may name as a string, too."""
+
+
+# Where neither the kernel nor a pass decides who owns which element, the driver does,
+# and does not say how: then a result depends on the driver if it is not the same under
+# each of `OTHERS`.
+
+OBSERVERS = (
+    coopmatrix.LengthOp,
+    coopmatrix.ExtractOp,
+    coopmatrix.InsertOp,
+    coopmatrix.CoordOp,
+)
+"""Operations by which a program can tell."""
+
+
+def observers(module: ModuleOp) -> Iterator[Operation]:
+    """Yield the operations by which a module can tell who holds what."""
+    return (op for op in module.walk() if isinstance(op, OBSERVERS))
+
+
+@dataclass(frozen=True, slots=True)
+class Reversed(Distribution):
+    """Another distribution with lanes and components in reverse, and padding first."""
+
+    of: Distribution
+
+    @property
+    def components(self) -> int:
+        """One more than the other has."""
+        return self.of.components + 1
+
+    def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
+        last = self.of.components
+        row, col = self.of.coordinate(
+            self.lanes - 1 - lane, np.minimum(last - component, last - 1)
+        )
+        return np.where(component == 0, self.rows, row), col
+
+    def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
+        lane, component = self.of.owners(row, col)
+        return self.lanes - 1 - lane, self.of.components - component
+
+
+def reversed_layout(matrix: MatrixType, lanes: int) -> Distribution:
+    """The coopmatrix layout in reverse."""
+    found = coopmatrix_layout(matrix, lanes)
+    return Reversed(*found.shape, lanes, found)
+
+
+OTHERS: Mapping[str, Provider] = {
+    "row slices": row_slices,
+    "the coopmatrix layout reversed": reversed_layout,
+}
+"""Distributions that a driver might have, beside the simulator's own."""
 
 
 def provider_of(func: FuncOp) -> Provider:

@@ -24,7 +24,6 @@ from coopc.dialects import simt
 from coopc.dialects.simt import MemorySpace
 from coopc.plan.atomics import KINDS
 from coopc.sim.arith import call, function_of
-from coopc.sim.atomic import ACQUIRING, update
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import forward, implements, nothing
 from coopc.sim.machine import WORK_ITEM, Machine
@@ -156,7 +155,7 @@ def atomic_rmw(
     name, is_signed = function_of(KINDS[kind][0])
     combine = partial(call, machine, name, op.result.type, is_signed=is_signed)
     mask, shape = machine.mask, machine.shape
-    old = update(machine, memory, indices, value, mask, combine, shape)
+    old = machine.update(memory, indices, value, mask, combine, shape)
     _acquire(machine, op, memory)
     return old
 
@@ -164,8 +163,8 @@ def atomic_rmw(
 def _acquire(machine: Machine, op: Operation, memory: MemRef) -> None:
     """Note an ordering that waits for others."""
     ordering = op.attributes.get(simt.ORDERING)
-    if isinstance(ordering, StringAttr) and ordering.data in ACQUIRING:
-        machine.acquire(memory.buffer)
+    if isinstance(ordering, StringAttr):
+        machine.acquire(memory.buffer, ordering.data)
 
 
 @implements(memref.DimOp)

@@ -21,6 +21,7 @@ from coopc.sim.values import (
     DType,
     FloatType,
     bits_of,
+    bounds,
     is_float,
     value_dtype,
     wrapped,
@@ -136,23 +137,13 @@ def truncated(array: Array, type: Attribute, is_signed: bool) -> Array:
     What does not fit is undefined in every dialect; here it is the nearest integer that
     fits, and 0 for NaN.
     """
-    bits = bits_of(type)
-    low = -(1 << (bits - 1)) if is_signed else 0
-    high = (1 << (bits - (1 if is_signed else 0))) - 1
+    low, high = bounds(type, is_signed)
     whole = np.trunc(array.astype(np.float64))
     inside = np.where((whole > float(low)) & (whole < float(high)), whole, 0.0)
     # Only what is inside is converted: numpy's result is undefined for the rest.
     wide = inside.astype(np.int64 if is_signed else np.uint64)
     wide = np.where(whole >= float(high), wide.dtype.type(high), wide)
     return np.where(whole <= float(low), wide.dtype.type(low), wide)
-
-
-def fits(array: Array, type: Attribute, is_signed: bool) -> Array:
-    """Return which floats, rounded towards zero, are integers of a type."""
-    bits = bits_of(type)
-    low = -(2.0 ** (bits - 1)) if is_signed else 0.0
-    whole = np.trunc(array.astype(np.float64))
-    return (whole >= low) & (whole < low + 2.0**bits)
 
 
 def _bf16(array: Array) -> Array:

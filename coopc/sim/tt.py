@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import Float32Type, IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import tt, ttg, ttig
+from coopc.dialects.coopmatrix import Ordering
 from coopc.dialects.tt.arithmetic import function_of
 from coopc.dialects.tt.types import (
     InputPrecision,
@@ -29,7 +30,6 @@ from coopc.dialects.tt.types import (
 )
 from coopc.dialects.tt.types import bits_of as element_bits
 from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product
-from coopc.sim.atomic import update
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import (
     end_region,
@@ -471,9 +471,9 @@ def _updated(
     """Update memory, and return what was there as the type of the result."""
     executions = machine.shape[:1] + (1,) * (pointer.offset.ndim - 1)
     allowed = machine.and_active(mask, pointer.offset.ndim - AXES)
-    old = update(machine, pointer, (), value, allowed, combine, executions, WORK_ITEM)
+    old = machine.update(pointer, (), value, allowed, combine, executions, WORK_ITEM)
     if order in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):
-        machine.acquire(pointer.buffer)
+        machine.acquire(pointer.buffer, Ordering.ACQUIRE)
     return _as(machine, old, pointer.element_type, element_type(op.result))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -83,18 +84,23 @@ class Poisons:
         if not found:
             return none
         error = found[0].error
-        if isinstance(op, arith.SelectOp):
-            where = self._selected(op, inputs)
-            return (Poison(where, error) if where.any() else None,)
-        if op.name in MOVES and not any(
-            isinstance(x.type, IndexType) and x in self.values for x in op.operands
-        ):
+        is_select = isinstance(op, arith.SelectOp)
+        says_where = [
+            value is op.operands[0] if is_select else isinstance(value.type, IndexType)
+            for value in op.operands
+        ]
+        poisoned = [
+            x in self.values for x in itertools.compress(op.operands, says_where)
+        ]
+        if is_select or (op.name in MOVES and not any(poisoned)):
             # Where the elements go, so does their poison.
-            moved = [
-                x if isinstance(value.type, IndexType) else self._where(value, x)
-                for value, x in zip(op.operands, inputs, strict=True)
-            ]
-            return tuple(Poison(x.astype(np.bool_), error) for x in run(*moved))
+            triples = zip(op.operands, inputs, says_where, strict=True)
+            moved = [x if says else self._where(value, x) for value, x, says in triples]
+            parts = [part.astype(np.bool_) for part in run(*moved)]
+            if any(poisoned):
+                chosen = self.values[op.operands[0]].where
+                parts = [x | trailing(chosen, x.ndim - chosen.ndim) for x in parts]
+            return tuple(Poison(x, error) if x.any() else None for x in parts)
         where = found[0].where
         for other in found[1:]:
             where = where | other.where
@@ -127,19 +133,6 @@ class Poisons:
         where = np.False_ if poison is None else poison.where
         shape = np.broadcast_shapes(array.shape, where.shape)
         return np.broadcast_to(where, shape)
-
-    def _selected(self, op: arith.SelectOp, inputs: Sequence[Any]) -> Array:
-        """Return which part of the result of a select is poison."""
-        condition, *choices = op.operands
-        chosen: Array = inputs[0]
-        wheres = [
-            self._where(value, x) for value, x in zip(choices, inputs[1:], strict=True)
-        ]
-        axes = max(where.ndim for where in wheres) - chosen.ndim
-        where = np.where(trailing(chosen, axes), *wheres)
-        if condition in self.values:
-            where = where | trailing(self.values[condition].where, axes)
-        return where
 
 
 # Races: accesses to one place that nothing orders, one of which writes.

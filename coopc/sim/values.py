@@ -75,6 +75,12 @@ def bits_of(type: Attribute) -> int:
     return type.bitwidth if isinstance(type, FixedBitwidthType) else INDEX_BITS
 
 
+def bounds(type: Attribute, is_signed: bool) -> tuple[int, int]:
+    """Return the least and the greatest integer of a type."""
+    low = -(1 << (bits_of(type) - 1)) if is_signed else 0
+    return low, low + (1 << bits_of(type)) - 1
+
+
 def is_float(type: Attribute) -> bool:
     """Whether numbers of a type are floats that the simulator knows."""
     return isinstance(type, FloatType)

@@ -44,7 +44,7 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix import AccessOp
 from coopc.emit.interface import conditions_of
 from coopc.interface import Buffer, Condition, Interface, Scalar
-from coopc.interface_call import violated_condition
+from coopc.interface_call import strided_zeros, violated_condition
 from coopc.ir.facts import constant_number
 from coopc.sim.launch import Argument
 from coopc.sim.numerics import to_bf16
@@ -91,15 +91,12 @@ def unsuitable(func: FuncOp) -> str | None:
             elements += prod(size for size in _shape(type) if size != DYNAMIC_INDEX)
         if not (is_float(element) or is_integer(element)):
             return f"argument {position} is a {type}"
-        if isa(type, MemRefType) and not _has_strides(type):
+        has_strides = isa(type, MemRefType) and type.get_strides() is not None
+        if isa(type, MemRefType) and not has_strides:
             return f"argument {position} has a layout that no array has, {type}"
     if elements > MAX_ELEMENTS:
         return f"its arrays have {elements} elements, more than {MAX_ELEMENTS}"
     return None
-
-
-def _has_strides(type: MemRefType) -> bool:
-    return isinstance(type.layout, NoneAttr) or type.get_strides() is not None
 
 
 def _shape(type: MemRefType) -> tuple[int, ...]:
@@ -286,8 +283,8 @@ def _tiles(origin: FuncOp, form: FunctionForm) -> Iterator[tuple[Slot, int]]:
     """Yield sizes, and what a form divides them by or steps through them in."""
     # The sizes of a grid are those of memrefs and indices, not of other integers.
     sizes = [x for x in slots_of(origin) if x.what == "size" or _is_index(origin, x)]
-    for map in form.maps():
-        for expr in map.results:
+    for map in (stage.map for stage in form.stages):
+        for expr in () if map is None else map.results:
             for dim, tile in _divided(expr, 1):
                 yield sizes[dim], tile
     for stage in form.stages:
@@ -483,11 +480,4 @@ def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Arra
         multiple = width * steps[axis]
         strides[axis] = -(-step // multiple) * multiple if stride is None else stride
         step = max(step, strides[axis] * shape[axis]) + (1 if axis else 0)
-    elements = 1 + sum(
-        (size - 1) * stride for size, stride in zip(shape, strides, strict=True)
-    )
-    return np.lib.stride_tricks.as_strided(
-        np.zeros(max(elements, 0), dtype),
-        shape,
-        [stride * dtype.itemsize for stride in strides],
-    )
+    return strided_zeros(shape, strides, dtype)
