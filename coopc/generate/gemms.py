@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from coopc.sim.numerics import bf16_from_bits, to_bf16
+from coopc.sim.numerics import from_bf16, to_bf16
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -118,7 +118,7 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
     def values(self, array: Array, operand: int) -> Array:
         """Return the numbers of A or B (operand 0 or 1), as f64."""
         if self.types[0] == "bf16":
-            return bf16_from_bits(array).astype(np.float64)
+            return from_bf16(array).astype(np.float64)
         if self.types[0] == "i8" and self.extended[operand] == "extui":
             array = array.view(np.uint8)
         return array.astype(np.float64)

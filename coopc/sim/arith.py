@@ -404,50 +404,34 @@ def mul_extended(machine: Machine, op: Operation, *args: Array) -> tuple[Array, 
     return wrapped(x * y, type), wrapped(high_product(x, y, bits_of(type)), type)
 
 
-COMPARISONS: tuple[tuple[np.ufunc, bool], ...] = (
-    (np.equal, True),
-    (np.not_equal, True),
-    (np.less, True),
-    (np.less_equal, True),
-    (np.greater, True),
-    (np.greater_equal, True),
-    (np.less, False),
-    (np.less_equal, False),
-    (np.greater, False),
-    (np.greater_equal, False),
-)
-"""By predicate of `arith.cmpi`: the comparison, and whether it is signed."""
-
-FLOAT_COMPARISONS = (
-    np.equal,
-    np.greater,
-    np.greater_equal,
-    np.less,
-    np.less_equal,
-    np.not_equal,
-)
-"""By predicate of `arith.cmpf`: from 1 on those that are false where one is NaN."""
-ORDERED, FIRST_UNORDERED, ALWAYS = 7, 8, 15
-"""Predicates: neither is NaN; the first of those that are true for NaN; true."""
+COMPARISONS: Mapping[str, np.ufunc] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+"""By predicate, without what it says of signs or of NaN."""
 
 
 @implements(arith.CmpiOp)
 def cmpi(machine: Machine, op: arith.CmpiOp, *args: Array) -> Array:
-    compare, is_signed = COMPARISONS[op.predicate.value.data]
-    type = element_type(op.lhs)
-    return compare(*(as_integers(arg, type, is_signed) for arg in args))
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    type, is_signed = element_type(op.lhs), not predicate.startswith("u")
+    operands = (as_integers(arg, type, is_signed) for arg in args)
+    return COMPARISONS[predicate.lstrip("su")](*operands)
 
 
 @implements(arith.CmpfOp)
 def cmpf(machine: Machine, op: arith.CmpfOp, *args: Array) -> Array:
     x, y = machine.numerics.compared(args[0], args[1], element_type(op.lhs))
-    predicate = op.predicate.value.data
-    if_nan = predicate >= FIRST_UNORDERED
-    number = predicate - (FIRST_UNORDERED if if_nan else 1)
-    if number in range(len(FLOAT_COMPARISONS)):
-        holds = FLOAT_COMPARISONS[number](x, y)
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if (compare := COMPARISONS.get(predicate[1:])) is not None:
+        holds = compare(x, y)
     else:
-        holds = predicate in (ORDERED, ALWAYS)
+        holds = predicate in ("ord", "true")
+    if_nan = predicate.startswith("u") or predicate == "true"
     return np.where(np.isnan(x) | np.isnan(y), if_nan, holds)
 
 

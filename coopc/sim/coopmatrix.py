@@ -42,13 +42,11 @@ from coopc.sim.values import (
     as_integers,
     bits_of,
     components,
-    element_of,
     is_float,
     leading,
     number,
     shape_of,
     trailing,
-    value_dtype,
     wrapped,
 )
 
@@ -204,7 +202,7 @@ def fill(machine: Machine, op: coopmatrix.FillOp, value: Array | MemRef) -> Arra
     if isinstance(value, MemRef):
         coordinates: tuple[Array, ...] = ()
         if isa(source, MemRefType):
-            source = element_of(source)
+            source = source.get_element_type()
         else:
             source = value.element_type
             coordinates = (np.zeros_like(value.offset),) * len(value.sizes)
@@ -427,9 +425,19 @@ def mul_add(
         of_a, of_b, of_c = types[Operand.A], types[Operand.B], types[Operand.C]
         of_all = (of_a, of_b, of_c, types[Operand.RESULT])
         return machine.numerics.multiply_add((a, b, c), of_all)
+    # Integers are extended to the width of the result by their own signs; a product is
+    # its low bits; only the addition of c saturates, by the sign of the result.
     if op.saturating is not None:
         check_product(machine, op, a, b)
-    return multiply_add_integers(op, a, b, c)
+    result = types[Operand.RESULT]
+    a, b, c = (
+        wrapped(as_integers(value, types[key], op.is_signed(key)), result)
+        for value, key in ((a, Operand.A), (b, Operand.B), (c, Operand.C))
+    )
+    product = wrapped(np.matmul(a, b), result)
+    if op.saturating is None:
+        return wrapped(product + c, result)
+    return saturating_add(product, c, result, op.is_signed(Operand.RESULT))
 
 
 def verify_specialised(matrices: MatrixTypes, op: coopmatrix.MulAddOp) -> None:
@@ -479,27 +487,6 @@ def check_product(
         found = exact[wrong].flat[0]
         reason = f"overflow of a product whose sum saturates: {found} is no {result}"
         machine.refuse(wrong, reason)
-
-
-def multiply_add_integers(
-    op: coopmatrix.MulAddOp, a: Array, b: Array, c: Array
-) -> Array:
-    """Return `a * b + c` of integers.
-
-    a, b and c are extended to the width of the result by their own signs; the product
-    is its low bits; only the addition of c saturates, by the sign of the result.
-    """
-    types = {key: type.element_type for key, type in op.matrices.items()}
-    result = types[Operand.RESULT]
-    dtype = value_dtype(result)
-    a, b, c = (
-        wrapped(as_integers(value, types[key], op.is_signed(key)), result).astype(dtype)
-        for value, key in ((a, Operand.A), (b, Operand.B), (c, Operand.C))
-    )
-    product = wrapped(np.matmul(a, b), result)
-    if op.saturating is None:
-        return wrapped(product + c, result)
-    return saturating_add(product, c, result, op.is_signed(Operand.RESULT))
 
 
 # `coopmatrix.apply`: elements take the place of lanes.

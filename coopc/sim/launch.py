@@ -27,7 +27,6 @@ from coopc.sim.undefined import Shadows
 from coopc.sim.values import (
     AXES,
     Array,
-    element_of,
     is_float,
     is_integer,
     memory_dtype,
@@ -99,14 +98,14 @@ def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")
-    array, dtype = argument, memory_dtype(scalar_of(element_of(type)))
+    array, dtype = argument, memory_dtype(scalar_of(type.get_element_type()))
     if array.dtype != dtype:
         if dtype.kind != "i" or array.dtype != np.dtype(f"u{dtype.itemsize}"):
             raise ValueError(
                 f"expected elements of {dtype} for {what}, got {array.dtype}"
             )
         array = array.view(dtype)  # unsigned integers are the same
-    rank, inner = type.get_num_dims(), shape_of(element_of(type))
+    rank, inner = type.get_num_dims(), shape_of(type.get_element_type())
     wanted = (*type.get_shape(), *inner)
     if not wanted and array.ndim:
         if not array.flags.c_contiguous:
@@ -121,7 +120,7 @@ def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
     width, item = prod(inner), array.itemsize
     return MemRef(
         Allocation(memory_of(array).reshape(1, 1, 1, -1), f"argument {position}"),
-        element_of(type),
+        type.get_element_type(),
         number(0),
         tuple(number(size) for size in array.shape[:rank]),
         tuple(number(stride // item // width) for stride in array.strides[:rank]),

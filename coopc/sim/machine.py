@@ -36,7 +36,6 @@ from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
-    element_of,
     memory_dtype,
     number,
     scalar_of,
@@ -266,7 +265,7 @@ class Machine:
         """
         if self.in_element:
             raise SimulationError("no memory is made in the body of coopmatrix.apply")
-        element_type = scalar_of(element_of(type))
+        element_type = scalar_of(type.get_element_type())
         shape = self.shape
         sizes = tuple(shape[axis] if axis in axes else 1 for axis in range(AXES))
         poison = self.numerics.to_memory(
@@ -580,8 +579,10 @@ class Machine:
         """
         wrong = self._wrong(wrong)
         if wrong.any():
-            got = "" if found is None else f", got {_first(found, wrong)}"
-            raise UndefinedBehaviour(f"{reason}{got}, by {self.who(wrong)}")
+            if found is not None:
+                found = np.broadcast_to(found, wrong.shape)
+                reason += f", got {found[wrong].flat[0]}"
+            raise UndefinedBehaviour(f"{reason}, by {self.who(wrong)}")
 
     def _wrong(self, wrong: Array) -> Array:
         """Return what is wrong with those who are active."""
@@ -623,11 +624,6 @@ class Machine:
             return full[:, :, owners][:, :, None]
         full = np.broadcast_to(full, (groups, subgroups, lanes))
         return full.reshape(groups, -1)[:, owners][:, None, None]
-
-
-def _first(numbers: Array, where: Array) -> Any:
-    """Return the first of the numbers for which something holds."""
-    return np.broadcast_to(numbers, where.shape)[where].flat[0]
 
 
 def _turns(places: Array) -> Array:

@@ -28,7 +28,7 @@ from coopc.dialects.coopmatrix import (
     Use,
 )
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
-from coopc.layout.distribution import Distribution, IntArray, RowSlices
+from coopc.layout.distribution import Distribution, RowSlices
 from coopc.sim.errors import SimulationError
 from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array
 
@@ -99,14 +99,14 @@ class Reversed(Distribution):
         """One more than the other has."""
         return self.of.components + 1
 
-    def _place(self, lane: IntArray, component: IntArray) -> tuple[IntArray, IntArray]:
+    def _place(self, lane: Array, component: Array) -> tuple[Array, Array]:
         last = self.of.components
         row, col = self.of.coordinate(
             self.lanes - 1 - lane, np.minimum(last - component, last - 1)
         )
         return np.where(component == 0, self.rows, row), col
 
-    def _owner(self, row: IntArray, col: IntArray) -> tuple[IntArray, IntArray]:
+    def _owner(self, row: Array, col: Array) -> tuple[Array, Array]:
         lane, component = self.of.owners(row, col)
         return self.lanes - 1 - lane, self.of.components - component
 

@@ -27,7 +27,6 @@ from coopc.sim.undefined import Shadow
 from coopc.sim.values import (
     AXES,
     Array,
-    element_of,
     memory_dtype,
     number,
     scalar_of,
@@ -110,7 +109,9 @@ def with_dynamic(
 
 def whole(buffer: Allocation, type: MemRefType, sizes: tuple[Array, ...]) -> MemRef:
     """Return a memref of a type to all of a buffer."""
-    return MemRef(buffer, element_of(type), number(0), sizes, type_strides(type, sizes))
+    return MemRef(
+        buffer, type.get_element_type(), number(0), sizes, type_strides(type, sizes)
+    )
 
 
 def linear_index(

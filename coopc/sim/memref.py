@@ -40,7 +40,6 @@ from coopc.sim.values import (
     GROUP_AXIS,
     Array,
     components,
-    element_of,
     memory_dtype,
     number,
     scalar_of,
@@ -96,7 +95,7 @@ def get_global(machine: Machine, op: memref.GetGlobalOp) -> MemRef:
     if not isinstance(definition, memref.GlobalOp):
         raise SimulationError(f"no memref.global is called {op.name_}")
     type = memref_type(definition.type)
-    element, elements = element_of(type), prod(type.get_shape())
+    element, elements = type.get_element_type(), prod(type.get_shape())
     buffer = machine.allocate((), elements, type, f"@{symbol}")
     value = definition.initial_value
     if isinstance(value, DenseIntOrFPElementsAttr):
@@ -276,7 +275,7 @@ def view(
 ) -> MemRef:
     """Take bytes as elements of another type."""
     type = memref_type(op.result.type)
-    dtype = memory_dtype(element_of(type))
+    dtype = memory_dtype(type.get_element_type())
     elements, rest = divmod(source.buffer.elements, dtype.itemsize)
     if (shift % dtype.itemsize).any():
         raise SimulationError(f"no view of {source} as {type}: it is not aligned")

@@ -94,11 +94,6 @@ def bits_from_bf16(array: Array) -> Array:
     )
 
 
-def bf16_from_bits(bits: Array) -> Array:
-    """Return the bf16 that each uint16 is, as float32."""
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
 def to_bf16(numbers: Array) -> Array:
     """Return floats as an array of bf16 in memory: rounded, and the bits as uint16.
 
@@ -114,7 +109,7 @@ def from_bf16(bits: Array) -> Array:
     >>> from_bf16(np.array([16256, 49152], dtype=np.uint16)).tolist()
     [1.0, -2.0]
     """
-    return bf16_from_bits(np.asarray(bits))
+    return (np.asarray(bits).astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def float_bits(array: Array, type: FloatType) -> Array:
@@ -127,7 +122,7 @@ def float_bits(array: Array, type: FloatType) -> Array:
 def float_of_bits(bits: Array, type: Attribute) -> Array:
     """Return the floats of a type that integers of its width are the bits of."""
     if isinstance(type, BFloat16Type):
-        return bf16_from_bits(bits.view(np.uint16))
+        return from_bf16(bits.view(np.uint16))
     return bits.view(value_dtype(type))
 
 
@@ -385,7 +380,7 @@ class Numerics:
 
     def from_memory(self, array: Array, type: Attribute) -> Array:
         if isinstance(type, BFloat16Type):
-            return bf16_from_bits(array)
+            return from_bf16(array)
         return array if is_float(type) else wrapped(array, type)
 
     def to_memory(self, array: Array, type: Attribute) -> Array:

@@ -184,35 +184,9 @@ RECORD = np.dtype(
 """An access: by whom, when and of which kind."""
 
 
-def _unordered(before: Array, now: Array, waited: Array) -> Array:
-    """Return which accesses are not ordered before later ones, whoever they are.
-
-    `waited` says which work-groups of the grid may have waited for others.
-    """
-    group = now["group"]
-    elsewhere = (before["group"] != group) | (group < 0)
-    other = (before["subgroup"] != now["subgroup"]) | (now["subgroup"] < 0)
-    at_once = before["subgroup_time"] == now["subgroup_time"]
-    inside = (before["group_time"] == now["group_time"]) & (other | at_once)
-    outside = (before["group_time"] >= 0) & ~(waited[group] & (group >= 0))
-    return np.where(elsewhere, outside, inside)
-
-
 def _same_subgroup(before: Array, now: Array) -> Array:
     same = before["group"] == now["group"]
     return same & (before["subgroup"] == now["subgroup"])
-
-
-def _same_lane(before: Array, now: Array, together: bool) -> Array:
-    """Return which accesses are by the one lane that later ones are by.
-
-    Those who do things together count as one if `together`.
-    """
-    one = (now["subgroup"] >= 0) & (now["lane"] >= 0)
-    if together:
-        one = one | ((now["subgroup"] != SEVERAL) & (now["lane"] == TOGETHER))
-    same = _same_subgroup(before, now) & (before["lane"] == now["lane"])
-    return same & one & (now["group"] >= 0)
 
 
 def _merged(before: Array, now: Array, where: Array, kind: np.ufunc) -> Array:
@@ -372,8 +346,18 @@ class RaceDetector:
 
     def _is_since(self, before: Array, now: Array) -> Array:
         """Return which accesses are by others, with nothing that orders them before."""
-        same = _same_lane(before, now, together=not self.is_shared)
-        return _unordered(before, now, self.waited) & ~same
+        group = now["group"]
+        elsewhere = (before["group"] != group) | (group < 0)
+        other = (before["subgroup"] != now["subgroup"]) | (now["subgroup"] < 0)
+        at_once = before["subgroup_time"] == now["subgroup_time"]
+        inside = (before["group_time"] == now["group_time"]) & (other | at_once)
+        outside = (before["group_time"] >= 0) & ~(self.waited[group] & (group >= 0))
+        one = (now["subgroup"] >= 0) & (now["lane"] >= 0)
+        if not self.is_shared:
+            # Those who do things together count as one lane.
+            one = one | ((now["subgroup"] != SEVERAL) & (now["lane"] == TOGETHER))
+        same = _same_subgroup(before, now) & (before["lane"] == now["lane"])
+        return np.where(elsewhere, outside, inside) & ~(same & one & (group >= 0))
 
     def _is_race(self, before: Array, now: Array) -> Array:
         """Return which accesses are not ordered, and not both of them atomic."""

@@ -42,7 +42,6 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
-    MemRefType,
     TensorType,
     VectorType,
 )
@@ -124,10 +123,6 @@ def value_dtype(type: Attribute) -> DType:
 def memory_dtype(type: Attribute) -> DType:
     """Return how numbers of a type are kept in memory."""
     return np.dtype(np.uint16) if type == BFLOAT16 else value_dtype(type)
-
-
-def element_of(type: MemRefType) -> Attribute:
-    return type.get_element_type()
 
 
 def trailing(array: Array, axes: int) -> Array:

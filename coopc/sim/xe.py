@@ -24,7 +24,7 @@ from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements, nothing
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef, check_aligned, in_elements
-from coopc.sim.numerics import Numerics, bf16_from_bits
+from coopc.sim.numerics import Numerics, from_bf16
 from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
@@ -373,7 +373,7 @@ def numbers(packed: Array, precision: xe.Precision) -> Array:
         case xe.Precision.F16:
             return packed.view(np.float16)
         case xe.Precision.BF16:
-            return bf16_from_bits(packed.view(np.uint16))
+            return from_bf16(packed.view(np.uint16))
         case xe.Precision.TF32:
             return Numerics().cut(packed.view(np.float32), TF32_DROPPED)
         case xe.Precision.S8:

@@ -53,7 +53,6 @@ from coopc.sim.values import (
     BFLOAT16,
     Array,
     bits_of,
-    element_of,
     is_float,
     is_integer,
     memory_dtype,
@@ -87,7 +86,7 @@ def unsuitable(func: FuncOp) -> str | None:
     for position, type in enumerate(func.function_type.inputs):
         element = type
         if isa(type, MemRefType):
-            element = scalar_of(element_of(type))
+            element = scalar_of(type.get_element_type())
             elements += prod(size for size in _shape(type) if size != DYNAMIC_INDEX)
         if not (is_float(element) or is_integer(element)):
             return f"argument {position} is a {type}"
@@ -101,7 +100,7 @@ def unsuitable(func: FuncOp) -> str | None:
 
 def _shape(type: MemRefType) -> tuple[int, ...]:
     """Return the shape of arrays of a type, whose elements may be vectors."""
-    return (*type.get_shape(), *shape_of(element_of(type)))
+    return (*type.get_shape(), *shape_of(type.get_element_type()))
 
 
 def is_pointer(type: Attribute) -> TypeGuard[MemRefType]:
@@ -446,7 +445,7 @@ def make_arguments(
             ]
             steps = [contract.row_step(position, n) for n in range(len(shape))]
             array = _empty(type, shape, steps)
-            array[...] = contents.stored(scalar_of(element_of(type)), shape)
+            array[...] = contents.stored(scalar_of(type.get_element_type()), shape)
             found.append(array)
         elif is_size(func, type):
             found.append(next(rest))
@@ -464,7 +463,7 @@ def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Arra
         shape: of the array, the components of vectors last.
         steps: what each stride is a multiple of where it is dynamic.
     """
-    element = element_of(type)
+    element = type.get_element_type()
     dtype = memory_dtype(scalar_of(element))
     if isinstance(type.layout, NoneAttr):
         return np.zeros(shape, dtype)

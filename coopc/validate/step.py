@@ -29,7 +29,7 @@ from coopc.sim.launch import Argument
 from coopc.sim.matrices import provider_of
 from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, SimulatedRun
 from coopc.sim.tracked import Inputs
-from coopc.sim.values import BFLOAT16, Array, element_of, scalar_of
+from coopc.sim.values import BFLOAT16, Array, scalar_of
 from coopc.validate.compare import Difference, compare
 from coopc.validate.forms import (
     FunctionForm,
@@ -229,7 +229,7 @@ class _Outcome:
         for name, type, value, error in zip(
             names, all_types, values, errors, strict=True
         ):
-            element = element_of(type) if isa(type, MemRefType) else type
+            element = type.get_element_type() if isa(type, MemRefType) else type
             yield _Output(name, scalar_of(element), value, error)
 
 
