@@ -108,15 +108,6 @@ def ceil_divide(x: Array, y: Array) -> Array:
     return quotient + (quotient * y != x).astype(x.dtype)
 
 
-def shift_right(x: Array, y: Array) -> Array:
-    """Return x / 2^y rounded down, by the sign of x; y counts as unsigned."""
-    amount = y.view(np.dtype(f"u{y.dtype.itemsize}"))
-    if x.dtype.kind == "u":
-        return x >> amount
-    most = amount.dtype.type(8 * x.dtype.itemsize - 1)
-    return x >> np.minimum(amount, most).astype(x.dtype)
-
-
 def high_product(x: Array, y: Array, bits: int) -> Array:
     """Return the bits of x * y above the low ones, as signed integers."""
     product: Array = np.multiply(x.astype(object), y.astype(object))
@@ -161,7 +152,7 @@ INTEGER_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "or": np.bitwise_or,
     "rem": np.fmod,
     "shl": np.left_shift,
-    "shr": shift_right,
+    "shr": np.right_shift,
     "sub": np.subtract,
     "xor": np.bitwise_xor,
 }

@@ -7,15 +7,14 @@ operands to the type of the output, integers by their sign, as MLIR does.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 
 from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.sim.affine import evaluate
@@ -80,33 +79,32 @@ MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 def structured(
     machine: Machine, op: LinalgStructuredOperation, *operands: MemRef | Array
 ) -> None:
-    """Run the body for each point of the loops."""
+    """Run the body for each point of the loops.
+
+    Raises:
+        SimulationError: there are several work-items.
+    """
     maps = [map.data for map in op.get_indexing_maps()]
     count = len(op.inputs)
     read = [
         position < count or isinstance(op, linalg.MatmulOp) or arg.first_use is not None
         for position, arg in enumerate(op.body.block.args)
     ]
-    with lanes_are_points(machine):
-        for point in points(op, operands):
-            elements = [
-                _element(machine, operand, map, point) if is_read else UNREAD
-                for operand, map, is_read in zip(operands, maps, read, strict=True)
-            ]
-            found = _computed(machine, op, elements, point)
-            outputs = zip(operands[count:], maps[count:], found, strict=True)
-            for memory, map, value in outputs:
-                assert isinstance(memory, MemRef), memory
-                machine.store(memory, evaluate(map, point), value, None)
-
-
-def _element(
-    machine: Machine, operand: MemRef | Array, map: AffineMap, point: list[Array]
-) -> Array:
-    """Return the elements of an operand; a number is the same for all."""
-    if isinstance(operand, MemRef):
-        return machine.load(operand, evaluate(map, point), None)
-    return operand
+    if machine.shape != (1, 1, 1):
+        raise SimulationError("no simulation of linalg in kernels")
+    machine.in_element = True  # points of loops are lanes
+    for point in points(op, operands):
+        elements: list[Array] = []
+        for operand, map, is_read in zip(operands, maps, read, strict=True):
+            if is_read and isinstance(operand, MemRef):
+                operand = machine.load(operand, evaluate(map, point), None)
+            elements.append(UNREAD if isinstance(operand, MemRef) else operand)
+        found = _computed(machine, op, elements, point)
+        outputs = zip(operands[count:], maps[count:], found, strict=True)
+        for memory, map, value in outputs:
+            assert isinstance(memory, MemRef), memory
+            machine.store(memory, evaluate(map, point), value, None)
+    machine.in_element = False
 
 
 def _computed(
@@ -137,19 +135,3 @@ implements(linalg.YieldOp)(end_region)
 @implements(linalg.IndexOp)
 def index(machine: Machine, op: linalg.IndexOp) -> Array:
     return machine.loop_indices[op.dim.value.data]
-
-
-@contextmanager
-def lanes_are_points(machine: Machine) -> Generator[None]:
-    """Run with points of loops for lanes.
-
-    Raises:
-        SimulationError: there are several work-items.
-    """
-    if machine.shape != (1, 1, 1):
-        raise SimulationError("no simulation of linalg in kernels")
-    machine.in_element = True
-    try:
-        yield
-    finally:
-        machine.in_element = False

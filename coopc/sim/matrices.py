@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import (
     LAYOUT_NUMBERS,
+    SCOPE_NUMBERS,
     USE_NUMBERS,
     Layout,
     MatrixType,
@@ -36,16 +37,6 @@ T = TypeVar("T")
 
 Provider: TypeAlias = Callable[[MatrixType, int], Distribution]
 """From a matrix type and the lanes that share it to who owns which element."""
-
-_SCOPES = (
-    Scope.CROSS_DEVICE,
-    Scope.DEVICE,
-    Scope.WORKGROUP,
-    Scope.SUBGROUP,
-    Scope.INVOCATION,
-    Scope.QUEUE_FAMILY,
-)
-"""By the numbers that SPIR-V gives them (3.27 Scope): what a constant means."""
 
 
 def row_slices(matrix: MatrixType, lanes: int) -> Distribution:
@@ -222,12 +213,11 @@ class MatrixTypes:
                     f"expected sizes of at least 1 for {matrix}, got {rows} x {cols}"
                 )
             if isinstance(scope, SymbolRefAttr):
-                named = self._chosen(scope, dict(enumerate(_SCOPES)), "a scope")
+                named = self._chosen(scope, SCOPE_NUMBERS, "a scope")
             else:
                 named = scope.data
             if isinstance(matrix.use_name, SymbolRefAttr):
-                uses = {number: each for each, number in USE_NUMBERS.items()}
-                use = self._chosen(matrix.use_name, uses, "a use")
+                use = self._chosen(matrix.use_name, USE_NUMBERS, "a use")
             found = MatrixType.of(rows, cols, matrix.element_type, use, named)
             self._static[matrix] = found
         return found
@@ -236,17 +226,17 @@ class MatrixTypes:
         """Return the layout of an access, which may name a constant."""
         if not isinstance(op, coopmatrix.PlainAccessOp) or op.layout_name is None:
             return op.layout.data
-        layouts = {number: each for each, number in LAYOUT_NUMBERS.items()}
-        return self._chosen(op.layout_name, layouts, "a layout")
+        return self._chosen(op.layout_name, LAYOUT_NUMBERS, "a layout")
 
-    def _chosen(self, name: SymbolRefAttr, known: Mapping[int, T], what: str) -> T:
+    def _chosen(self, name: SymbolRefAttr, numbers: Mapping[T, int], what: str) -> T:
         value = self._constant(name.root_reference.data)
-        if value not in known:
-            raise SimulationError(
-                f"expected {name} to be {what} of SPIR-V, 0 to {max(known)}, "
-                f"got {value}"
-            )
-        return known[value]
+        for each, number in numbers.items():
+            if number == value:
+                return each
+        raise SimulationError(
+            f"expected {name} to be {what} of SPIR-V, 0 to {max(numbers.values())}, "
+            f"got {value}"
+        )
 
     def shape(self, matrix: MatrixType) -> tuple[int, int]:
         return self.static(matrix).shape

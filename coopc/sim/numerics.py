@@ -50,19 +50,15 @@ def fused_multiply_add_f64(x: Array, y: Array, z: Array) -> Array:
     usable = np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
     found = plain.copy()
     for place in zip(*np.nonzero(usable), strict=True):
-        found[place] = _exactly(float(x[place]), float(y[place]), float(z[place]))
+        a, b, c = (Fraction(float(each[place])) for each in (x, y, z))
+        exact = a * b + c
+        if exact == 0:
+            continue  # the sign of the zero is that of the float operations
+        try:
+            found[place] = float(exact)
+        except OverflowError:
+            found[place] = math.inf if exact > 0 else -math.inf
     return found
-
-
-def _exactly(x: float, y: float, z: float) -> float:
-    """Return `x * y + z` of finite numbers, rounded once."""
-    exact = Fraction(x) * Fraction(y) + Fraction(z)
-    if exact == 0:
-        return x * y + z  # the sign of the zero is that of the float operations
-    try:
-        return float(exact)
-    except OverflowError:
-        return float("inf") if exact > 0 else float("-inf")
 
 
 # Rounding of arrays to the formats of floats, to nearest even, and their bits.
@@ -436,8 +432,9 @@ class Numerics:
         value = float("nan") if is_float(type) else 0x5A5A5A5A5A5A5A5A
         return self.constant(value, type)
 
-    def apply(self, function: FloatFunction, type: Attribute, *args: Array) -> Array:
+    def call(self, name: str, type: Attribute, *args: Array) -> Array:
         """Return a function of floats of a type, rounded to it."""
+        function = FLOAT_FUNCTIONS[name]
         if function.compute_f64 is not None and isinstance(type, Float64Type):
             return function.compute_f64(*args)
         if function.wide:
@@ -446,9 +443,6 @@ class Numerics:
         if function.exact:
             return found.astype(value_dtype(type), copy=False)
         return rounded(found, type)
-
-    def call(self, name: str, type: Attribute, *args: Array) -> Array:
-        return self.apply(FLOAT_FUNCTIONS[name], type, *args)
 
     def convert(self, array: Array, source: Attribute, result: Attribute) -> Array:
         return rounded(array, result)

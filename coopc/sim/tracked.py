@@ -33,7 +33,7 @@ from xdsl.ir import Attribute
 
 from coopc.rounding import FORMATS, FloatFormat
 from coopc.sim import values
-from coopc.sim.numerics import FloatFunction, Matrices, Numerics, Types
+from coopc.sim.numerics import FLOAT_FUNCTIONS, Matrices, Numerics, Types
 from coopc.sim.undefined import StoredErrors
 from coopc.sim.values import Array, DType, is_float
 
@@ -131,10 +131,11 @@ class Tracked(Numerics):
         """Return plain values as exact ones."""
         return array.astype(TRACKED) if is_float(type) else array
 
-    def apply(self, function: FloatFunction, type: Attribute, *args: Array) -> Array:
+    def call(self, name: str, type: Attribute, *args: Array) -> Array:
         """Return a function of floats and the bound of its error."""
+        function = FLOAT_FUNCTIONS[name]
         plain = [self.plain(arg, type) for arg in args]
-        result = super().apply(function, type, *plain)
+        result = super().call(name, type, *plain)
         wide = [x.astype(np.float64) for x in plain]
         errors = [errors_of(arg) for arg in args]
         exact: Array = reduce(np.maximum, errors) == 0

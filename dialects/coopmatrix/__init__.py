@@ -64,6 +64,7 @@ from coopc.dialects.coopmatrix.types import (
     CHANNEL_BITS as CHANNEL_BITS,
     ELEMENT_BITS as ELEMENT_BITS,
     LAYOUT_NUMBERS as LAYOUT_NUMBERS,
+    SCOPE_NUMBERS as SCOPE_NUMBERS,
     USE_NUMBERS as USE_NUMBERS,
     Axis as Axis,
     AxisAttr as AxisAttr,
