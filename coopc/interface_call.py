@@ -380,6 +380,14 @@ def extent_of(shape: Sequence[int], strides: Sequence[int]) -> int:
     return 1 + sum(ends) if all(shape) else 0
 
 
+def strided_zeros(
+    shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any]
+) -> Array:
+    """An array of zeros with some strides, in elements."""
+    memory = np.zeros(extent_of(shape, strides), dtype)
+    return as_strided(memory, shape, [stride * dtype.itemsize for stride in strides])
+
+
 def memory_of(array: Array) -> Array:
     """The memory of an array, from its first element to its last, gaps included."""
     strides = element_strides(array)

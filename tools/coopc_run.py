@@ -759,7 +759,7 @@ def dependent(job: Job, after: Mapping[str, Array], expected: Arrays) -> dict[st
     Where no pass decides which lane holds which element, the driver does; then these
     are not the same for every choice.
     """
-    from coopc.validate.ownership import OTHERS, observers
+    from coopc.sim.matrices import OTHERS, observers
 
     telling = next(observers(job.module), None)
     if telling is None or job.source_name in job.owners.distributions:

@@ -23,7 +23,7 @@ from coopc.emit.expanded import beside
 from coopc.emit.view import View
 from coopc.emit.walker import Handlers, Refusal, check_combining
 from coopc.passes.generic.expansion import Code
-from coopc.plan.atomics import WORD, Access, AtomicForm, atomic_form
+from coopc.plan.atomics import KINDS, WORD, Access, AtomicForm, atomic_form
 
 handlers = Handlers[AnyEmission]()
 
@@ -48,32 +48,6 @@ _NEAREST: dict[type[Operation], Ordering] = {
 def _text(op: Operation, name: str, otherwise: str) -> str:
     found = op.attributes.get(name)
     return found.data if isinstance(found, StringAttr) else otherwise
-
-
-# What each kind of atomic update is, by the numbers of MLIR's AtomicRMWKind.
-#
-# The extremes of floats 13 and 14 are those that take the number of a number and a NaN,
-# 3 and 6 those that take the NaN.
-
-KINDS: dict[int, tuple[str, Access]] = {
-    0: ("addf", "add"),
-    1: ("addi", "add"),
-    2: ("assign", "bits"),
-    3: ("maximumf", "other"),
-    4: ("maxs", "min_max"),
-    5: ("maxu", "min_max"),
-    6: ("minimumf", "other"),
-    7: ("mins", "min_max"),
-    8: ("minu", "min_max"),
-    9: ("mulf", "other"),
-    10: ("muli", "other"),
-    11: ("ori", "bits"),
-    12: ("andi", "bits"),
-    13: ("maxnumf", "min_max"),
-    14: ("minnumf", "min_max"),
-    15: ("xori", "bits"),
-}
-"""The name in MLIR, and what `coopc.plan.atomics` decides by."""
 
 
 def kind_of(number: int, element: Attribute) -> tuple[str, Access]:

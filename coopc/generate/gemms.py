@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from coopc.sim.numerics import bf16_from_bits, to_bf16
+from coopc.sim.numerics import from_bf16, to_bf16
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -72,7 +72,14 @@ class Gemm:
         kinds = ", ".join('"reduction"' if x == "k" else '"parallel"' for x in loops)
         three = f"{FILL}.0" if f == "f" else str(FILL)
         fill = f"linalg.fill ins(%three : {c}) outs(%c : {out})" if self.fill else ""
-        x, y = ("%x", "%y") if ab == c else ("%xe", "%ye")
+        x, y, extensions = "%x", "%y", ""
+        if ab != c:
+            x, y = "%xe", "%ye"
+            how = ("extf", "extf") if f == "f" else self.extended
+            extensions = "\n".join(
+                f"    %{x}e = arith.{each} %{x} : {ab} to {c}"
+                for x, each in zip("xy", how, strict=True)
+            )
         return f"""
 func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
   %three = arith.constant {three} : {c}
@@ -80,21 +87,13 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
   linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
       ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {out}) {{
   ^bb0(%x: {ab}, %y: {ab}, %z: {c}):
-{self._extensions()}
+{extensions}
     %p = arith.mul{f} {x}, {y} : {c}
     %s = arith.add{f} %z, %p : {c}
     linalg.yield %s : {c}
   }}
   func.return
 }}"""
-
-    def _extensions(self) -> str:
-        ab, c = self.types
-        if ab == c:
-            return ""
-        how = ("extf", "extf") if c[0] == "f" else self.extended
-        pairs = zip("xy", how, strict=True)
-        return "\n".join(f"    %{x}e = arith.{y} %{x} : {ab} to {c}" for x, y in pairs)
 
     def arrays(self, seed: int = 0, *, random: bool = False) -> list[Array]:
         """Return the arguments: whole numbers, or with `random` normal ones in A and B.
@@ -119,7 +118,7 @@ func.func @gemm(%a: {types[0]}, %b: {types[1]}, %c: {out}) {{
     def values(self, array: Array, operand: int) -> Array:
         """Return the numbers of A or B (operand 0 or 1), as f64."""
         if self.types[0] == "bf16":
-            return bf16_from_bits(array).astype(np.float64)
+            return from_bf16(array).astype(np.float64)
         if self.types[0] == "i8" and self.extended[operand] == "extui":
             array = array.view(np.uint8)
         return array.astype(np.float64)

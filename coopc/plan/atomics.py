@@ -37,6 +37,31 @@ Access: TypeAlias = Literal["access", "add", "min_max", "bits", "other"]
 """A load or a store; a sum; an extreme (of floats: of a number and a NaN, the number);
 bits or an exchange; what no device has an instruction for."""
 
+# What each kind of atomic update is, by the numbers of MLIR's AtomicRMWKind.
+#
+# The extremes of floats 13 and 14 are those that take the number of a number and a NaN,
+# 3 and 6 those that take the NaN.
+
+KINDS: dict[int, tuple[str, Access]] = {
+    0: ("addf", "add"),
+    1: ("addi", "add"),
+    2: ("assign", "bits"),
+    3: ("maximumf", "other"),
+    4: ("maxs", "min_max"),
+    5: ("maxu", "min_max"),
+    6: ("minimumf", "other"),
+    7: ("mins", "min_max"),
+    8: ("minu", "min_max"),
+    9: ("mulf", "other"),
+    10: ("muli", "other"),
+    11: ("ori", "bits"),
+    12: ("andi", "bits"),
+    13: ("maxnumf", "min_max"),
+    14: ("minnumf", "min_max"),
+    15: ("xori", "bits"),
+}
+"""The name in MLIR, and how it accesses memory."""
+
 AtomicForm: TypeAlias = Literal["native", "integer", "word"]
 """An instruction; the integer of the width instead; the 32 bits around it instead."""
 

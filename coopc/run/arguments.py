@@ -25,7 +25,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from coopc.interface import Argument, Buffer, Interface, Scalar
-from coopc.interface_call import Given, check_shape, dtype_of, extent_of, memory_of
+from coopc.interface_call import Given, check_shape, dtype_of, memory_of, strided_zeros
 from coopc.run.arrays import Array
 
 DEFAULT_SIZE = 64
@@ -241,9 +241,7 @@ def laid_out(argument: Buffer, array: Array) -> Array:
     for fixed, size in zip(reversed(argument.strides), array.shape[::-1], strict=True):
         strides.insert(0, step if fixed is None else fixed)
         step = max(step, strides[0] * size)
-    memory = np.zeros(extent_of(array.shape, strides), array.dtype)
-    steps = [stride * array.itemsize for stride in strides]
-    found = as_strided(memory, array.shape, steps)
+    found = strided_zeros(array.shape, strides, array.dtype)
     found[...] = array
     return found
 

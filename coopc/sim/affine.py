@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import affine
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-    AffineSymExpr,
-)
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap
 
-from coopc.sim.errors import SimulationError, UndefinedBehaviour
+from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
 from coopc.sim.values import Array, number
@@ -34,41 +27,26 @@ def least(machine: Machine, op: affine.MinOp, *args: Array) -> Array:
     return reduce(np.minimum, evaluate(op.map.data, args))
 
 
-_BINARY: Mapping[AffineBinaryOpKind, Callable[[Array, Array], Array]] = {
-    AffineBinaryOpKind.Add: np.add,
-    AffineBinaryOpKind.Mul: np.multiply,
-    AffineBinaryOpKind.FloorDiv: np.floor_divide,
-    AffineBinaryOpKind.CeilDiv: lambda x, y: -(-x // y),
-    AffineBinaryOpKind.Mod: np.remainder,
-}
-_DIVISIONS = {*_BINARY} - {AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul}
+DIVISIONS = (
+    AffineBinaryOpKind.FloorDiv,
+    AffineBinaryOpKind.CeilDiv,
+    AffineBinaryOpKind.Mod,
+)
 
 
 def evaluate(map: AffineMap, args: Sequence[Array]) -> list[Array]:
-    """Return the results of a map of dimensions, then symbols."""
-    dims, symbols = args[: map.num_dims], args[map.num_dims :]
-    return [_expression(expr, dims, symbols) for expr in map.results]
-
-
-def _expression(
-    expr: AffineExpr, dims: Sequence[Array], symbols: Sequence[Array]
-) -> Array:
-    """Return the value of an expression.
+    """Return the results of a map of dimensions, then symbols.
 
     Raises:
         UndefinedBehaviour: a divisor is not positive.
     """
-    match expr:
-        case AffineConstantExpr(value=value):
-            return number(value)
-        case AffineDimExpr(position=position):
-            return dims[position]
-        case AffineSymExpr(position=position):
-            return symbols[position]
-        case AffineBinaryOpExpr(kind, lhs, rhs):
-            x, y = (_expression(each, dims, symbols) for each in (lhs, rhs))
-            if kind in _DIVISIONS and (y <= 0).any():
-                raise UndefinedBehaviour(f"expected a positive divisor, got {y.min()}")
-            return _BINARY[kind](x, y)
-        case _:
-            raise SimulationError(f"no simulation of {expr}")
+    # What xDSL does with integers, it does with arrays of them.
+    numbers = cast("Sequence[Any]", args)
+    places = numbers[: map.num_dims], numbers[map.num_dims :]
+    for expr in (each for result in map.results for each in result.dfs()):
+        if isinstance(expr, AffineBinaryOpExpr) and expr.kind in DIVISIONS:
+            least = np.min(expr.rhs.eval(*places))
+            if least <= 0:
+                raise UndefinedBehaviour(f"expected a positive divisor, got {least}")
+    found = cast("Sequence[Any]", map.eval(*places))
+    return [number(x) if isinstance(x, int) else x for x in found]

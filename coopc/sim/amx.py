@@ -21,7 +21,8 @@ from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
 from coopc.sim.memory import MemRef
-from coopc.sim.values import AXES, Array, components, trailing, value_dtype
+from coopc.sim.numerics import fused_multiply_add
+from coopc.sim.values import AXES, Array, value_dtype, with_steps
 
 LEAST_NORMAL = np.float32(2.0**-126)
 
@@ -60,11 +61,7 @@ def _places(
     """
     if op.stride is not None:
         raise SimulationError("no simulation of tiles with a stride of their own")
-    rows, cols = components(shape)
-    *outer, last = (trailing(index, 2) for index in indices)
-    if outer:
-        outer[-1] = outer[-1] + rows
-    return [*outer, last + cols]
+    return with_steps(indices, shape)
 
 
 @implements(amx.TileMulFOp)
@@ -103,8 +100,7 @@ def flushed(values: Array) -> Array:
 def multiplied_floats(lhs: Array, rhs: Array, acc: Array, element: Attribute) -> Array:
     """Return `lhs * rhs + acc` of halves, rounded as the hardware rounds.
 
-    Products of halves are exact in f64, and so is their sum with an f32 for all that
-    matters to one rounding: it is that of a fused multiply-add.
+    Products of halves are exact in f64.
     """
     left = lhs.astype(np.float32)
     right = unpacked(rhs, 2).astype(np.float32)
@@ -114,24 +110,9 @@ def multiplied_floats(lhs: Array, rhs: Array, acc: Array, element: Attribute) ->
     chains = np.zeros((2, *shape, *acc.shape[-2:]), np.float32)
     for k in range(left.shape[-1]):
         column, row = left[..., :, k, None], right[..., None, k, :]
-        product = column.astype(np.float64) * row.astype(np.float64)
-        chains[k % 2] = flushed(added(product, chains[k % 2]))
+        wide = (x.astype(np.float64) for x in (column, row, chains[k % 2]))
+        chains[k % 2] = flushed(fused_multiply_add(*wide).astype(np.float32))
     return flushed(flushed(acc) + flushed(chains[0] + chains[1]))
-
-
-def added(product: Array, total: Array) -> Array:
-    """Return an exact product plus an f32, rounded once.
-
-    The sum in f64 is rounded to odd, so that rounding it again loses nothing.
-    """
-    wide = total.astype(np.float64)
-    found = product + wide
-    part = found - product
-    lost = (product - (found - part)) + (wide - part)
-    bits = found.view(np.int64)
-    inexact = np.isfinite(found) & (lost != 0) & (bits & 1 == 0)
-    step = np.where((lost > 0) == (found > 0), 1, -1)
-    return np.where(inexact, bits + step, bits).view(np.float64).astype(np.float32)
 
 
 def multiplied_bytes(

@@ -9,6 +9,7 @@ much, conversions to integers that do not fit, overflow where there is said to b
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, TypeAlias
@@ -26,12 +27,14 @@ from coopc.dialects.llvm_target import AssumeOp
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
-from coopc.sim.numerics import FLOAT_FUNCTIONS, fits
+from coopc.sim.numerics import FLOAT_FUNCTIONS
 from coopc.sim.values import (
     AXES,
+    INDEX_BITS,
     Array,
     as_integers,
     bits_of,
+    bounds,
     is_float,
     scalar_of,
     shape_of,
@@ -43,53 +46,47 @@ from coopc.sim.values import (
 Refuse: TypeAlias = Callable[[Array, str], None]
 """What is done about something wrong: `Machine.refuse`, or `Machine.poison`."""
 
-SIGNED: Mapping[type[Operation], str] = {
-    arith.AddiOp: "add",
-    arith.SubiOp: "sub",
-    arith.MuliOp: "mul",
-    arith.MinSIOp: "min",
-    arith.MaxSIOp: "max",
-    arith.AndIOp: "and",
-    arith.OrIOp: "or",
-    arith.XOrIOp: "xor",
-    arith.ShRSIOp: "shr",
-    arith.DivSIOp: "div",
-    arith.FloorDivSIOp: "floor_div",
-    arith.CeilDivSIOp: "ceil_div",
-    arith.RemSIOp: "rem",
-    math.AbsIOp: "abs",
-}
-UNSIGNED: Mapping[type[Operation], str] = {
-    arith.MinUIOp: "min",
-    arith.MaxUIOp: "max",
-    arith.ShLIOp: "shl",
-    arith.ShRUIOp: "shr",
-    arith.DivUIOp: "div",
-    arith.CeilDivUIOp: "ceil_div",
-    arith.RemUIOp: "rem",
-    math.CtPopOp: "count_ones",
-}
-"""Operations on integers, by the sign that these have: keys of `INTEGER_FUNCTIONS`."""
 
-FLOATS: Mapping[type[Operation], str] = {
-    op: name
-    for op in math.Math.operations
-    if (name := op.name.removeprefix("math.")) in FLOAT_FUNCTIONS
-} | {
-    arith.AddfOp: "add",
-    arith.SubfOp: "sub",
-    arith.MulfOp: "mul",
-    arith.DivfOp: "div",
-    arith.NegfOp: "neg",
-    arith.MinimumfOp: "minimum",
-    arith.MaximumfOp: "maximum",
-    arith.MinnumfOp: "minnum",
-    arith.MaxnumfOp: "maxnum",
+def function_of(kind: str) -> tuple[str, bool]:
+    """Return the function of a kind of MLIR's, and whether its integers are signed.
+
+    >>> [function_of(kind) for kind in ("addf", "minui", "maxs", "xori", "assign")]
+    [('add', True), ('min', False), ('max', True), ('xor', True), ('assign', True)]
+    """
+    found = re.fullmatch("(.+?)([su]?i|f|s|u)?", kind)
+    assert found is not None, kind
+    return found[1], found[2] not in ("u", "ui")
+
+
+_ARITH = {op: op.name.removeprefix("arith.") for op in arith.Arith.operations}
+
+INTEGERS: dict[type[Operation], tuple[str, bool]] = {
+    math.AbsIOp: ("abs", True),
+    math.CtPopOp: ("ctpop", False),
+    **{
+        op: function_of(name)
+        for op, name in _ARITH.items()
+        if issubclass(op, arith.SignlessIntegerBinaryOperation)
+    },
+}
+"""Keys of `INTEGER_FUNCTIONS`, and whether the integers are signed."""
+
+FLOATS: dict[type[Operation], str] = {
     llvm.FRemOp: "rem",
     math.AbsFOp: "abs",
     vector.FMAOp: "fma",
+    **{
+        op: function_of(name)[0]
+        for op, name in _ARITH.items()
+        if issubclass(op, arith.FloatingPointLikeBinaryOperation | arith.NegfOp)
+    },
+    **{
+        op: name
+        for op in math.Math.operations
+        if (name := op.name.removeprefix("math.")) in FLOAT_FUNCTIONS
+    },
 }
-"""Operations on floats: keys of `FLOAT_FUNCTIONS`, which those of `math` are named."""
+"""Keys of `FLOAT_FUNCTIONS`."""
 
 
 def element_type(value: SSAValue) -> Attribute:
@@ -102,26 +99,13 @@ def element_type(value: SSAValue) -> Attribute:
 
 def divide(x: Array, y: Array) -> Array:
     """Return x / y rounded towards zero; y is not 0."""
-    quotient = x // y
-    if x.dtype.kind == "u":
-        return quotient
-    inexact = quotient * y != x
-    return quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
+    return (x - np.fmod(x, y)) // y
 
 
 def ceil_divide(x: Array, y: Array) -> Array:
     """Return x / y rounded up; y is not 0."""
     quotient = x // y
     return quotient + (quotient * y != x).astype(x.dtype)
-
-
-def shift_right(x: Array, y: Array) -> Array:
-    """Return x / 2^y rounded down, by the sign of x; y counts as unsigned."""
-    amount = y.view(np.dtype(f"u{y.dtype.itemsize}"))
-    if x.dtype.kind == "u":
-        return x >> amount
-    most = amount.dtype.type(8 * x.dtype.itemsize - 1)
-    return x >> np.minimum(amount, most).astype(x.dtype)
 
 
 def high_product(x: Array, y: Array, bits: int) -> Array:
@@ -133,14 +117,9 @@ def high_product(x: Array, y: Array, bits: int) -> Array:
 
 def power(x: Array, y: Array) -> Array:
     """Return x^y of signed integers; x^-n is 1 / x^n rounded towards zero."""
-    one = x.dtype.type(1)
-    base, exponent = x.copy(), np.maximum(y, 0)
-    found = np.ones_like(np.broadcast_arrays(x, y)[0])
-    while exponent.any():
-        found = np.where(exponent & 1, found * base, found)
-        base, exponent = base * base, exponent >> one
-    unit = np.where(np.abs(x) == 1, np.where(y & 1, x, one), x.dtype.type(0))
-    return np.where(y < 0, unit, found)
+    one, zero = x.dtype.type(1), x.dtype.type(0)
+    unit = np.where(np.abs(x) == 1, np.where(y & 1, x, one), zero)
+    return np.where(y < 0, unit, np.power(x, np.maximum(y, 0)))
 
 
 def count_ones(x: Array) -> Array:
@@ -148,48 +127,23 @@ def count_ones(x: Array) -> Array:
     return np.bitwise_count(x).astype(x.dtype)
 
 
-def count_leading_zeros(x: Array, bits: int) -> Array:
-    """Return how many of the `bits` of unsigned integers are 0 above the highest 1."""
-    spread = x.copy()
-    for step in (1, 2, 4, 8, 16, 32):
-        if step < 8 * x.dtype.itemsize:
-            spread |= spread >> x.dtype.type(step)
-    return x.dtype.type(bits) - count_ones(spread)
-
-
-def count_trailing_zeros(x: Array, bits: int) -> Array:
-    """Return how many of the `bits` of unsigned integers are 0 below the lowest 1."""
-    below = (x & (~x + x.dtype.type(1))) - x.dtype.type(1)
-    return np.where(x == 0, x.dtype.type(bits), count_ones(below))
-
-
-def saturating_add(x: Array, y: Array, low: int, high: int) -> Array:
-    """Return x + y, kept within bounds, of integers of one dtype that are within them.
-
-    Args:
-        x: integers in [low, high].
-        y: the same.
-        low: least value of the type, of which the arrays are or are wider.
-        high: greatest value.
-    """
-    dtype = x.dtype.type
-    total = x + y
-    if x.dtype.kind == "u":
-        return np.where((total < x) | (total > high), dtype(high), total)
-    wrong: Array = ((x ^ total) & (y ^ total)) < 0
-    limit = np.where(x < 0, np.full_like(x, low), np.full_like(x, high))
-    total = np.where(wrong, limit, total)
-    return np.clip(total, dtype(low), dtype(high))
+def saturating_add(x: Array, y: Array, type: Attribute, is_signed: bool) -> Array:
+    """Return x + y of the integers of a type, kept within its bounds."""
+    low, high = bounds(type, is_signed)
+    wide = np.dtype(object) if bits_of(type) > INDEX_BITS // 2 else np.dtype(np.int64)
+    x, y = (as_integers(z, type, is_signed) for z in (x, y))
+    total: Array = np.clip(x.astype(wide) + y.astype(wide), low, high)
+    return wrapped(total.astype(x.dtype), type)
 
 
 INTEGER_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "abs": np.abs,
     "add": np.add,
     "and": np.bitwise_and,
-    "ceil_div": ceil_divide,
-    "count_ones": count_ones,
+    "ceildiv": ceil_divide,
+    "ctpop": count_ones,
     "div": divide,
-    "floor_div": np.floor_divide,
+    "floordiv": np.floor_divide,
     "max": np.maximum,
     "min": np.minimum,
     "mul": np.multiply,
@@ -198,11 +152,11 @@ INTEGER_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "or": np.bitwise_or,
     "rem": np.fmod,
     "shl": np.left_shift,
-    "shr": shift_right,
+    "shr": np.right_shift,
     "sub": np.subtract,
     "xor": np.bitwise_xor,
 }
-DIVISIONS = ("ceil_div", "div", "floor_div", "rem")
+DIVISIONS = ("ceildiv", "div", "floordiv", "rem")
 SHIFTS = ("shl", "shr")
 EXACT: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -237,7 +191,16 @@ def call(
         return machine.numerics.call(OF_NUMBERS.get(name, name), type, *args)
     operands = [as_integers(arg, type, is_signed) for arg in args]
     if name in DIVISIONS:
-        operands[1] = _divisor(machine, operands[0], operands[1], type)
+        x, y = operands
+        zero = y == 0
+        machine.refuse(zero, "division by zero")
+        if x.dtype.kind == "i":
+            least, _ = bounds(type, is_signed)
+            wrong = (y == -1) & (x == least)
+            reason = f"overflow: {least}, the least {type}, divided by -1"
+            machine.refuse(wrong, reason)
+        # Where nobody divides who is active.
+        operands[1] = np.where(zero, y.dtype.type(1), y)
     return wrapped(INTEGER_FUNCTIONS[name](*operands), type)
 
 
@@ -258,21 +221,6 @@ def reduce_axis(
     return reduce(combine, (*start, *np.split(value, value.shape[axis], axis)))
 
 
-def _divisor(machine: Machine, x: Array, y: Array, type: Attribute) -> Array:
-    """Return a divisor with 1 where nobody divides who is active.
-
-    Raises:
-        UndefinedBehaviour: somebody divides by 0, or the least signed integer by -1.
-    """
-    zero = y == 0
-    machine.refuse(zero, "division by zero")
-    if x.dtype.kind == "i":
-        least = -(1 << (bits_of(type) - 1))
-        wrong = (y == -1) & (x == least)
-        machine.refuse(wrong, f"overflow: {least}, the least {type}, divided by -1")
-    return np.where(zero, y.dtype.type(1), y)
-
-
 def check_shift(refuse: Refuse, y: Array, type: Attribute) -> None:
     """Refuse to shift integers of a type by as many bits as there are, or more."""
     bits, amount = bits_of(type), unsigned(y, type)
@@ -281,9 +229,9 @@ def check_shift(refuse: Refuse, y: Array, type: Attribute) -> None:
 
 
 def outside(exact: Array, type: Attribute, is_signed: bool) -> Array:
-    """Return which integers, of any size, do not fit a type."""
-    low = -(1 << (bits_of(type) - 1)) if is_signed else 0
-    return np.asarray((exact < low) | (exact >= low + (1 << bits_of(type))), np.bool_)
+    """Return which whole numbers, of any size, do not fit a type; NaN does not."""
+    low, high = bounds(type, is_signed)
+    return np.asarray(~np.asarray((exact >= low) & (exact < high + 1), np.bool_))
 
 
 def check_overflow(
@@ -343,7 +291,8 @@ def convert_number(
         if is_float(result):
             return numerics.convert(value, source, result)
         plain = numerics.plain(value, source)
-        if (wrong := ~fits(plain, result, is_signed)).any():
+        whole = np.trunc(plain.astype(np.float64))
+        if (wrong := outside(whole, result, is_signed)).any():
             sign = "a signed" if is_signed else "an unsigned"
             found = plain[wrong].flat[0]
             reason = f"conversion of {found} to {sign} {result}"
@@ -365,11 +314,10 @@ def floats(machine: Machine, op: Operation, *args: Array) -> Array:
     )
 
 
-@implements(*SIGNED, *UNSIGNED)
+@implements(*INTEGERS)
 def integers(machine: Machine, op: Operation, *args: Array) -> Array:
     """Compute; shifts by too much, and overflow that is ruled out, are poison."""
-    type, is_signed = element_type(op.results[0]), op.__class__ in SIGNED
-    name = (SIGNED if is_signed else UNSIGNED)[op.__class__]
+    type, (name, is_signed) = element_type(op.results[0]), INTEGERS[op.__class__]
     exact = args
     if name in SHIFTS:
         check_shift(machine.poison, args[1], type)
@@ -447,50 +395,34 @@ def mul_extended(machine: Machine, op: Operation, *args: Array) -> tuple[Array, 
     return wrapped(x * y, type), wrapped(high_product(x, y, bits_of(type)), type)
 
 
-COMPARISONS: tuple[tuple[np.ufunc, bool], ...] = (
-    (np.equal, True),
-    (np.not_equal, True),
-    (np.less, True),
-    (np.less_equal, True),
-    (np.greater, True),
-    (np.greater_equal, True),
-    (np.less, False),
-    (np.less_equal, False),
-    (np.greater, False),
-    (np.greater_equal, False),
-)
-"""By predicate of `arith.cmpi`: the comparison, and whether it is signed."""
-
-FLOAT_COMPARISONS = (
-    np.equal,
-    np.greater,
-    np.greater_equal,
-    np.less,
-    np.less_equal,
-    np.not_equal,
-)
-"""By predicate of `arith.cmpf`: from 1 on those that are false where one is NaN."""
-ORDERED, FIRST_UNORDERED, ALWAYS = 7, 8, 15
-"""Predicates: neither is NaN; the first of those that are true for NaN; true."""
+COMPARISONS: Mapping[str, np.ufunc] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+"""By predicate, without what it says of signs or of NaN."""
 
 
 @implements(arith.CmpiOp)
 def cmpi(machine: Machine, op: arith.CmpiOp, *args: Array) -> Array:
-    compare, is_signed = COMPARISONS[op.predicate.value.data]
-    type = element_type(op.lhs)
-    return compare(*(as_integers(arg, type, is_signed) for arg in args))
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    type, is_signed = element_type(op.lhs), not predicate.startswith("u")
+    operands = (as_integers(arg, type, is_signed) for arg in args)
+    return COMPARISONS[predicate.lstrip("su")](*operands)
 
 
 @implements(arith.CmpfOp)
 def cmpf(machine: Machine, op: arith.CmpfOp, *args: Array) -> Array:
     x, y = machine.numerics.compared(args[0], args[1], element_type(op.lhs))
-    predicate = op.predicate.value.data
-    if_nan = predicate >= FIRST_UNORDERED
-    number = predicate - (FIRST_UNORDERED if if_nan else 1)
-    if number in range(len(FLOAT_COMPARISONS)):
-        holds = FLOAT_COMPARISONS[number](x, y)
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if (compare := COMPARISONS.get(predicate[1:])) is not None:
+        holds = compare(x, y)
     else:
-        holds = predicate in (ORDERED, ALWAYS)
+        holds = predicate in ("ord", "true")
+    if_nan = predicate.startswith("u") or predicate == "true"
     return np.where(np.isnan(x) | np.isnan(y), if_nan, holds)
 
 
@@ -522,10 +454,16 @@ def fpowi(machine: Machine, op: math.FPowIOp, base: Array, exponent: Array) -> A
 
 @implements(math.CountLeadingZerosOp, math.CountTrailingZerosOp)
 def count_zeros(machine: Machine, op: Operation, value: Array) -> Array:
+    """Count the zeros above the highest 1, or below the lowest 1."""
     type = element_type(op.results[0])
-    is_leading = isinstance(op, math.CountLeadingZerosOp)
-    count = count_leading_zeros if is_leading else count_trailing_zeros
-    return wrapped(count(unsigned(value, type), bits_of(type)), type)
+    x = unsigned(value, type)
+    bits = x.dtype.type(bits_of(type))
+    if isinstance(op, math.CountTrailingZerosOp):
+        return wrapped(np.minimum(count_ones(~x & (x - x.dtype.type(1))), bits), type)
+    for step in (1, 2, 4, 8, 16, 32):
+        if step < 8 * x.dtype.itemsize:
+            x = x | (x >> x.dtype.type(step))
+    return wrapped(bits - count_ones(x), type)
 
 
 @implements(AssumeOp)

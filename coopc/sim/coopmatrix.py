@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, Region, SSAValue
 from xdsl.utils.hints import isa
 
 from coopc.dialects import coopmatrix
@@ -30,7 +29,6 @@ from coopc.sim.arith import (
     reduce_axis,
     saturating_add,
 )
-from coopc.sim.atomic import ACQUIRING, update
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import end_region, implements, run_region
 from coopc.sim.machine import Machine
@@ -44,27 +42,13 @@ from coopc.sim.values import (
     as_integers,
     bits_of,
     components,
-    element_of,
     is_float,
     leading,
     number,
     shape_of,
     trailing,
-    unsigned,
-    value_dtype,
     wrapped,
 )
-
-
-def collective_axes(machine: Machine, matrix: MatrixType) -> tuple[int, ...]:
-    """Return the axes along which work-items hold a matrix together."""
-    match machine.matrices.scope(matrix):
-        case Scope.WORKGROUP:
-            return (LANE_AXIS, SUBGROUP_AXIS)
-        case Scope.SUBGROUP:
-            return (LANE_AXIS,)
-        case _:
-            return ()
 
 
 def together(machine: Machine, matrix: MatrixType) -> Array | None:
@@ -73,10 +57,7 @@ def together(machine: Machine, matrix: MatrixType) -> Array | None:
     Raises:
         UndefinedBehaviour: only some of those who hold it do.
     """
-    axes = collective_axes(machine, matrix)
-    if axes:
-        machine.refuse_in_element()
-    mask = machine.uniform_mask(*axes)
+    mask = machine.uniform_mask(*machine.matrices.axes(matrix))
     return None if mask is None else trailing(mask, 2)
 
 
@@ -86,17 +67,7 @@ def agreed(machine: Machine, matrix: MatrixType, value: Array, what: str) -> Arr
     Raises:
         UndefinedBehaviour: they do not agree.
     """
-    for axis in collective_axes(machine, matrix):
-        if value.shape[axis] == 1:
-            continue
-        first = value.take([0], axis)
-        # NaN is the same as NaN here.
-        wrong = (value != first) & ~((value != value) & (first != first))
-        machine.refuse(
-            wrong, f"expected {what} to be the same for all who hold the matrix"
-        )
-        value = first
-    return value
+    return machine.agreed(value, what, *machine.matrices.axes(matrix))
 
 
 # Memory.
@@ -168,26 +139,16 @@ def _check_apart(
         )
 
 
-def _acquire(machine: Machine, op: coopmatrix.AtomicOp, memory: MemRef) -> None:
-    """Note an ordering that waits for others."""
-    if op.ordering.data in ACQUIRING:
-        machine.acquire(memory.buffer)
-
-
 @implements(coopmatrix.LoadOp, coopmatrix.AtomicLoadOp)
 def load(machine: Machine, op: coopmatrix.AccessOp, *_: Any) -> Array:
     """Read a matrix, 0 where a check fails."""
     memory, coordinates, active = access(machine, op)
-    axes, is_atomic = collective_axes(machine, op.matrix), is_atomic_access(op)
+    axes = machine.matrices.axes(op.matrix)
+    is_atomic = isinstance(op, coopmatrix.AtomicLoadOp)
     found = machine.load(memory, coordinates, active, axes, is_atomic=is_atomic)
     if isinstance(op, coopmatrix.AtomicLoadOp):
-        _acquire(machine, op, memory)
+        machine.acquire(memory.buffer, op.ordering.data)
     return found
-
-
-def is_atomic_access(op: Operation) -> bool:
-    """Whether an access is atomic."""
-    return isinstance(op, coopmatrix.AtomicLoadOp | coopmatrix.AtomicStoreOp)
 
 
 @implements(coopmatrix.StoreOp, coopmatrix.AtomicStoreOp)
@@ -196,7 +157,8 @@ def store(
 ) -> None:
     """Write the elements of a matrix for which no check fails."""
     memory, coordinates, active = access(machine, op)
-    axes, is_atomic = collective_axes(machine, op.matrix), is_atomic_access(op)
+    axes = machine.matrices.axes(op.matrix)
+    is_atomic = isinstance(op, coopmatrix.AtomicStoreOp)
     value = machine.environment[op.value]
     _check_apart(memory, coordinates, active)
     machine.store(memory, coordinates, value, active, axes, is_atomic=is_atomic)
@@ -216,7 +178,7 @@ def atomic_update(
 ) -> Array:
     """Update memory, once for each matrix, and give what was there."""
     memory, coordinates, active = access(machine, op)
-    axes, type = collective_axes(machine, op.matrix), op.matrix.element_type
+    axes, type = machine.matrices.axes(op.matrix), op.matrix.element_type
     name = op.name.removeprefix("coopmatrix.atomic_")
     is_signed = isinstance(op, coopmatrix.AtomicAddOp) or op.signed is not None
 
@@ -225,10 +187,10 @@ def atomic_update(
 
     sizes = (1 if axis in axes else size for axis, size in enumerate(machine.shape))
     value = machine.environment[op.value]
-    found = update(
-        machine, memory, coordinates, value, active, combine, (*sizes, 1, 1), axes
+    found = machine.update(
+        memory, coordinates, value, active, combine, (*sizes, 1, 1), axes
     )
-    _acquire(machine, op, memory)
+    machine.acquire(memory.buffer, op.ordering.data)
     return found
 
 
@@ -240,7 +202,7 @@ def fill(machine: Machine, op: coopmatrix.FillOp, value: Array | MemRef) -> Arra
     if isinstance(value, MemRef):
         coordinates: tuple[Array, ...] = ()
         if isa(source, MemRefType):
-            source = element_of(source)
+            source = source.get_element_type()
         else:
             source = value.element_type
             coordinates = (np.zeros_like(value.offset),) * len(value.sizes)
@@ -292,7 +254,7 @@ def with_elements(
     allowed = machine.and_active(inside if chosen is None else inside & chosen)
     assert allowed is not None
     sizes = np.broadcast_shapes(index.shape, elements.shape, allowed.shape)
-    shared = collective_axes(machine, matrix)
+    shared = machine.matrices.axes(matrix)
     own = (1 if axis in shared else sizes[axis] for axis in range(AXES))
     lead = np.broadcast_shapes(value.shape[:AXES], tuple(own))
     found = np.array(np.broadcast_to(value, lead + shape)).reshape(*lead, -1)
@@ -316,13 +278,7 @@ def _slots(
     if strict:
         what = f"a slot below {ownership.components}, the length of {matrix}"
         machine.refuse(wrong, f"expected {what}", index)
-    match machine.matrices.scope(matrix):
-        case Scope.WORKGROUP:
-            owner = machine.local_id
-        case Scope.INVOCATION:
-            owner = number(0)
-        case _:
-            owner = machine.lane
+    _, owner = machine.holder(matrix)
     index = np.where(wrong, 0, index)
     return ownership.rows[index, owner], ownership.cols[index, owner]
 
@@ -406,42 +362,25 @@ def insert_row_slice(
 
 
 @implements(
-    coopmatrix.AbsOp,
-    coopmatrix.AddOp,
-    coopmatrix.AndOp,
-    coopmatrix.DivOp,
-    coopmatrix.MaxOp,
-    coopmatrix.MinOp,
-    coopmatrix.MulOp,
-    coopmatrix.NegOp,
-    coopmatrix.NotOp,
-    coopmatrix.OrOp,
-    coopmatrix.RemOp,
-    coopmatrix.ShlOp,
-    coopmatrix.ShrOp,
-    coopmatrix.SubOp,
-    coopmatrix.XorOp,
+    *(
+        op
+        for op in coopmatrix.Coopmatrix.operations
+        if issubclass(op, coopmatrix.ElementwiseOp)
+    )
 )
 def elementwise(machine: Machine, op: coopmatrix.ElementwiseOp, *args: Array) -> Array:
     """Do the same for each element, whoever owns it."""
     together(machine, op.matrix)
     name, type = op.name.removeprefix("coopmatrix."), op.matrix.element_type
+    if isinstance(op, coopmatrix.ScaleOp):
+        scalar = agreed(machine, op.matrix, args[1], "the scalar")
+        name, args = "mul", (args[0], trailing(scalar, 2))
     if name in SHIFTS:
         check_shift(machine.refuse, args[1], type)
     is_signed = isinstance(op, coopmatrix.AbsOp) or (
         isinstance(op, coopmatrix.SignedBinaryOp) and op.signed is not None
     )
     return call(machine, name, type, *args, is_signed=is_signed)
-
-
-@implements(coopmatrix.ScaleOp)
-def scale(
-    machine: Machine, op: coopmatrix.ScaleOp, value: Array, scalar: Array
-) -> Array:
-    """Multiply by a number, with which each lane multiplies what it owns."""
-    together(machine, op.matrix)
-    scalar = trailing(agreed(machine, op.matrix, scalar, "the scalar"), 2)
-    return call(machine, "mul", op.matrix.element_type, value, scalar)
 
 
 @implements(coopmatrix.ConvertOp)
@@ -486,9 +425,19 @@ def mul_add(
         of_a, of_b, of_c = types[Operand.A], types[Operand.B], types[Operand.C]
         of_all = (of_a, of_b, of_c, types[Operand.RESULT])
         return machine.numerics.multiply_add((a, b, c), of_all)
+    # Integers are extended to the width of the result by their own signs; a product is
+    # its low bits; only the addition of c saturates, by the sign of the result.
     if op.saturating is not None:
         check_product(machine, op, a, b)
-    return multiply_add_integers(op, a, b, c)
+    result = types[Operand.RESULT]
+    a, b, c = (
+        wrapped(as_integers(value, types[key], op.is_signed(key)), result)
+        for value, key in ((a, Operand.A), (b, Operand.B), (c, Operand.C))
+    )
+    product = wrapped(np.matmul(a, b), result)
+    if op.saturating is None:
+        return wrapped(product + c, result)
+    return saturating_add(product, c, result, op.is_signed(Operand.RESULT))
 
 
 def verify_specialised(matrices: MatrixTypes, op: coopmatrix.MulAddOp) -> None:
@@ -540,32 +489,6 @@ def check_product(
         machine.refuse(wrong, reason)
 
 
-def multiply_add_integers(
-    op: coopmatrix.MulAddOp, a: Array, b: Array, c: Array
-) -> Array:
-    """Return `a * b + c` of integers.
-
-    a, b and c are extended to the width of the result by their own signs; the product
-    is its low bits; only the addition of c saturates, by the sign of the result.
-    """
-    types = {key: type.element_type for key, type in op.matrices.items()}
-    result = types[Operand.RESULT]
-    dtype = value_dtype(result)
-    a, b, c = (
-        wrapped(as_integers(value, types[key], op.is_signed(key)), result).astype(dtype)
-        for value, key in ((a, Operand.A), (b, Operand.B), (c, Operand.C))
-    )
-    product = wrapped(np.matmul(a, b), result)
-    if op.saturating is None:
-        return wrapped(product + c, result)
-    bits = bits_of(result)
-    if op.is_signed(Operand.RESULT):
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        return wrapped(saturating_add(product, c, low, high), result)
-    x, y = unsigned(product, result), unsigned(c, result)
-    return wrapped(saturating_add(x, y, 0, (1 << bits) - 1), result)
-
-
 # `coopmatrix.apply`: elements take the place of lanes.
 #
 # The body runs once, on an axis of all elements where otherwise the lanes are.  What it
@@ -586,9 +509,11 @@ def apply(machine: Machine, op: coopmatrix.ApplyOp, value: Array, *_: Any) -> Ar
         value = np.broadcast_to(value, shape)
     rows, cols = machine.matrices.shape(matrix)
     subgroup, lane = _owners(machine, matrix)
-    captured = {
-        outer: _of_owners(machine.environment[outer], subgroup, lane)
-        for outer in captured_values(op.body)
+    outside = {
+        outer: machine.environment[outer]
+        for inner in op.body.walk()
+        for outer in inner.operands
+        if not op.body.is_ancestor(outer.owner)
     }
     number = np.arange(lane.shape[LANE_AXIS], dtype=np.int64) % (rows * cols)
     arguments = (
@@ -601,9 +526,11 @@ def apply(machine: Machine, op: coopmatrix.ApplyOp, value: Array, *_: Any) -> Ar
     machine.subgroup, machine.lane, machine.in_element = subgroup, lane, True
     machine.mask = None if mask is None else _of_owners(mask, subgroup, lane)
     try:
-        with machine.replacing(captured):
-            (found,) = run_region(machine, op.body, *arguments)
+        for outer, seen in outside.items():
+            machine.environment[outer] = _of_owners(seen, subgroup, lane)
+        (found,) = run_region(machine, op.body, *arguments)
     finally:
+        machine.environment.update(outside)
         machine.subgroup, machine.lane = before
         machine.in_element, machine.mask = False, mask
     groups, subgroups, _lanes = found.shape
@@ -623,16 +550,6 @@ def _owners(machine: Machine, matrix: MatrixType) -> tuple[Array, Array]:
             return machine.subgroup, np.repeat(machine.lane, rows * cols, LANE_AXIS)
         case _:
             return machine.subgroup, owners
-
-
-def captured_values(region: Region) -> list[SSAValue]:
-    """Return what a region uses from outside."""
-    ops = list(region.walk())
-    blocks = [*region.blocks, *(x for op in ops for r in op.regions for x in r.blocks)]
-    inside: set[SSAValue] = {result for op in ops for result in op.results}
-    inside.update(arg for block in blocks for arg in block.args)
-    used = (value for op in ops for value in op.operands)
-    return list(dict.fromkeys(value for value in used if value not in inside))
 
 
 def _of_owners(value: Any, subgroup: Array, lane: Array) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Operation, Region
 
 from coopc.sim.errors import SimulationError
 from coopc.sim.machine import Machine
@@ -69,35 +69,30 @@ def run_region(machine: Machine, region: Region, *args: Any) -> tuple[Any, ...]:
         raise SimulationError("expected structured control flow, got several blocks")
     if machine.depth >= MAX_DEPTH:
         raise SimulationError(f"expected at most {MAX_DEPTH} nested regions")
-    block = region.block
-    machine.environment.update(zip(block.args, args, strict=True))
+    environment, poisons = machine.environment, machine.poisons
+    environment.update(zip(region.block.args, args, strict=True))
     machine.depth += 1
     try:
-        return _run_block(machine, block)
+        for op in region.block.ops:
+            if (function := IMPLEMENTATIONS.get(op.__class__)) is None:
+                raise SimulationError("the simulator does not know this operation", op)
+            machine.note(op)
+            inputs = tuple([environment[value] for value in op.operands])
+            run = partial(_results, function, machine, op)
+            try:
+                spread = poisons.through(op, inputs, run, machine.mask)
+                values = run(*inputs)
+            except SimulationError as error:
+                if error.op is None:
+                    error.op = op
+                raise
+            poisons.settle(op, spread)
+            if function is end_region:
+                return values
+            environment.update(zip(op.results, values, strict=True))
+        return ()
     finally:
         machine.depth -= 1
-
-
-def _run_block(machine: Machine, block: Block) -> tuple[Any, ...]:
-    environment, poisons = machine.environment, machine.poisons
-    for op in block.ops:
-        if (function := IMPLEMENTATIONS.get(op.__class__)) is None:
-            raise SimulationError("the simulator does not know this operation", op)
-        machine.note(op)
-        inputs = tuple([environment[value] for value in op.operands])
-        run = partial(_results, function, machine, op)
-        try:
-            spread = poisons.through(op, inputs, run, machine.mask)
-            values = run(*inputs)
-        except SimulationError as error:
-            if error.op is None:
-                error.op = op
-            raise
-        poisons.settle(op, spread)
-        if function is end_region:
-            return values
-        environment.update(zip(op.results, values, strict=True))
-    return ()
 
 
 def _results(

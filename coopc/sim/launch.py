@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, TypeAlias
@@ -20,13 +20,13 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from coopc.dialects import simt
+from coopc.interface_call import element_strides, memory_of
 from coopc.sim.memory import Allocation, MemRef
 from coopc.sim.numerics import Numerics, from_bf16
 from coopc.sim.undefined import Shadows
 from coopc.sim.values import (
     AXES,
     Array,
-    element_of,
     is_float,
     is_integer,
     memory_dtype,
@@ -39,38 +39,13 @@ Argument: TypeAlias = "Array | np.generic | float | int"
 """An array for a memref, a number for a number; of bf16, its bits as a np.uint16."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """An argument as a value of the simulation."""
-
-    value: Any
-    array: Array | None = None
-    """What the caller gave for a memref."""
-
-    def errors(self, numerics: Numerics) -> Array | None:
-        """Return a bound of the error of each element, if errors were tracked."""
-        if (array := self.array) is None:
-            return None
-        assert isinstance(self.value, MemRef)
-        buffer, type = self.value.buffer, scalar_of(self.value.element_type)
-        if buffer.shadow is None or (stored := buffer.shadow.errors) is None:
-            return None
-        cells = buffer.shadow.cells(np.arange(buffer.elements), buffer.data.itemsize)
-        values = numerics.from_memory(buffer.flat, type)
-        values = numerics.with_stored_errors(values, type, stored, cells, None)
-        if (errors := numerics.errors(values, type)) is None:
-            return None
-        strides = [x // array.itemsize * errors.itemsize for x in array.strides]
-        return np.lib.stride_tricks.as_strided(errors, array.shape, strides)
-
-
 def bind(
     func: FuncOp,
     arguments: Sequence[Argument],
     numerics: Numerics,
     shadows: Shadows,
     may_race: Collection[int],
-) -> tuple[Bound, ...]:
+) -> tuple[Any, ...]:
     """Return arguments as values of the simulation; arrays are shared, not copied.
 
     Args:
@@ -89,38 +64,32 @@ def bind(
             f"expected {len(types)} arguments, as @{func.sym_name.data} has, "
             f"got {len(arguments)}"
         )
-    found: list[Bound] = []
+    found: list[Any] = []
     for position, (type, argument) in enumerate(zip(types, arguments, strict=True)):
-        if not isa(type, MemRefType):
-            found.append(_value(type, argument, position, numerics))
+        if is_integer(type) or is_float(type):
+            if isinstance(argument, np.ndarray) and argument.ndim:
+                raise ValueError(
+                    f"expected a number for argument {position}, a {type}, got an array"
+                )
+            if type == BFloat16Type() and np.asarray(argument).dtype == np.uint16:
+                argument = from_bf16(np.asarray(argument))
+            value = numerics.constant(argument, type)
+            found.append(value.reshape((1,) * AXES))
             continue
-        memory, array = _memref(type, argument, position)
+        if not isa(type, MemRefType):
+            raise ValueError(
+                f"expected argument {position} to be simulated, got a {type}"
+            )
+        memory = _memref(type, argument, position)
         buffer = memory.buffer
         shadow = shadows.of(
             buffer.data, buffer.name, axes=0, may_race=position in may_race
         )
-        shadowed = replace(memory, buffer=replace(buffer, shadow=shadow))
-        found.append(Bound(shadowed, array))
+        found.append(replace(memory, buffer=replace(buffer, shadow=shadow)))
     return tuple(found)
 
 
-def _value(
-    type: Attribute, argument: Argument, position: int, numerics: Numerics
-) -> Bound:
-    if is_integer(type) or is_float(type):
-        if isinstance(argument, np.ndarray) and argument.ndim:
-            raise ValueError(
-                f"expected a number for argument {position}, a {type}, got an array"
-            )
-        if type == BFloat16Type() and np.asarray(argument).dtype == np.uint16:
-            argument = from_bf16(np.asarray(argument))
-        return Bound(numerics.constant(argument, type).reshape((1,) * AXES))
-    raise ValueError(f"expected argument {position} to be simulated, got a {type}")
-
-
-def _memref(
-    type: MemRefType, argument: Argument, position: int
-) -> tuple[MemRef, Array]:
+def _memref(type: MemRefType, argument: Argument, position: int) -> MemRef:
     """Return an array as a memref; one of rank 0 points to all of a longer array.
 
     Raises:
@@ -129,76 +98,47 @@ def _memref(
     what = f"argument {position}, a {type}"
     if not isinstance(argument, np.ndarray):
         raise ValueError(f"expected an array for {what}, got {argument!r}")
-    array = _as_stored(argument, scalar_of(element_of(type)), what)
-    components = shape_of(element_of(type))
-    wanted = (*type.get_shape(), *components)
-    is_pointer = not wanted and array.ndim > 0
-    strides = [stride // array.itemsize for stride in array.strides]
-    if not is_pointer:
-        _check_shape(wanted, array, what)
-        _check_strides(type, array, strides, what)
-    elif not array.flags.c_contiguous:
-        raise ValueError(f"expected an array without gaps for {what}")
-    rank, width = len(type.get_shape()), prod(components)
-    memory = MemRef(
-        Allocation(_flat(array, strides), f"argument {position}"),
-        element_of(type),
+    array, dtype = argument, memory_dtype(scalar_of(type.get_element_type()))
+    if array.dtype != dtype:
+        if dtype.kind != "i" or array.dtype != np.dtype(f"u{dtype.itemsize}"):
+            raise ValueError(
+                f"expected elements of {dtype} for {what}, got {array.dtype}"
+            )
+        array = array.view(dtype)  # unsigned integers are the same
+    rank, inner = type.get_num_dims(), shape_of(type.get_element_type())
+    wanted = (*type.get_shape(), *inner)
+    if not wanted and array.ndim:
+        if not array.flags.c_contiguous:
+            raise ValueError(f"expected an array without gaps for {what}")
+    elif len(wanted) != array.ndim or any(
+        size not in (DYNAMIC_INDEX, found)
+        for size, found in zip(wanted, array.shape, strict=True)
+    ):
+        raise ValueError(f"expected an array shaped like {what}, got {array.shape}")
+    else:
+        _check_strides(type, array, what)
+    width, item = prod(inner), array.itemsize
+    return MemRef(
+        Allocation(memory_of(array).reshape(1, 1, 1, -1), f"argument {position}"),
+        type.get_element_type(),
         number(0),
         tuple(number(size) for size in array.shape[:rank]),
-        tuple(number(stride // width) for stride in strides[:rank]),
-    )
-    return memory, array
-
-
-def _flat(array: Array, strides: Sequence[int]) -> Array:
-    """Return the memory of an array, from its first element to its last."""
-    last = sum(
-        (size - 1) * stride for size, stride in zip(array.shape, strides, strict=True)
-    )
-    elements = last + 1 if array.size else 0
-    return np.lib.stride_tricks.as_strided(
-        array, (1, 1, 1, elements), (0, 0, 0, array.itemsize)
+        tuple(number(stride // item // width) for stride in array.strides[:rank]),
     )
 
 
-def _as_stored(array: Array, element_type: Attribute, what: str) -> Array:
-    """Return an array with the type that memory has; unsigned integers are the same.
-
-    Raises:
-        ValueError: its elements are of another type.
-    """
-    expected = memory_dtype(element_type)
-    if array.dtype == expected:
-        return array
-    if expected.kind == "i" and array.dtype == np.dtype(f"u{expected.itemsize}"):
-        return array.view(expected)
-    raise ValueError(f"expected elements of {expected} for {what}, got {array.dtype}")
-
-
-def _check_shape(wanted: Sequence[int], array: Array, what: str) -> None:
-    """Check the shape of an array against that of a type.
-
-    Raises:
-        ValueError: they differ.
-    """
-    fits = len(wanted) == array.ndim and all(
-        size in (DYNAMIC_INDEX, found)
-        for size, found in zip(wanted, array.shape, strict=True)
-    )
-    if not fits:
-        raise ValueError(f"expected an array shaped like {what}, got {array.shape}")
-
-
-def _check_strides(
-    type: MemRefType, array: Array, strides: Sequence[int], what: str
-) -> None:
+def _check_strides(type: MemRefType, array: Array, what: str) -> None:
     """Check the strides of an array against those of a type.
 
     Raises:
-        ValueError: they differ, or are negative.
+        ValueError: they differ, are negative or are no whole elements.
     """
-    if any(stride < 0 for stride in strides):
-        raise ValueError(f"expected strides of at least 0 for {what}, got {strides}")
+    strides = element_strides(array)
+    if strides is None or min(strides, default=0) < 0:
+        raise ValueError(
+            f"expected strides of whole elements, at least 0, for {what}, got "
+            f"{array.strides} bytes"
+        )
     if isinstance(type.layout, NoneAttr):
         fits = array.flags.c_contiguous or not array.size
     else:
@@ -210,7 +150,28 @@ def _check_strides(
             for size, stride, found in zip(array.shape, fixed, strides, strict=True)
         )
     if not fits:
-        raise ValueError(f"expected the strides of {what}, got {strides} elements")
+        raise ValueError(
+            f"expected the strides of {what}, got {list(strides)} elements"
+        )
+
+
+def errors_in(value: Any, argument: Argument, numerics: Numerics) -> Array | None:
+    """Return a bound of the error of each element of an argument.
+
+    It is None of a number, and where errors are not tracked.
+    """
+    if not isinstance(value, MemRef) or not isinstance(argument, np.ndarray):
+        return None
+    buffer, type = value.buffer, scalar_of(value.element_type)
+    if buffer.shadow is None or (stored := buffer.shadow.errors) is None:
+        return None
+    cells = buffer.shadow.cells(np.arange(buffer.elements), buffer.data.itemsize)
+    values = numerics.from_memory(buffer.flat, type)
+    values = numerics.with_stored_errors(values, type, stored, cells, None)
+    if (errors := numerics.errors(values, type)) is None:
+        return None
+    strides = [x // argument.itemsize * errors.itemsize for x in argument.strides]
+    return np.lib.stride_tricks.as_strided(errors, argument.shape, strides)
 
 
 def released(
@@ -239,10 +200,6 @@ def grid_sizes(func: FuncOp, arguments: Sequence[Argument]) -> list[int]:
         elif isinstance(type, IndexType):
             sizes.append(int(argument))
     return sizes
-
-
-CHUNK_VALUES = 1 << 20
-"""How many numbers one value may be, about: so many work-groups run together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,12 +258,3 @@ def launch_of(
         grid = kernel.grid.eval(grid_sizes(func, arguments), [])
     x, y, z = (*grid, 1, 1)[:3]
     return Launch((x, y, z), size, lanes)
-
-
-def chunks(launch: Launch, chunk: int | None) -> Iterator[range]:
-    """Yield the work-groups that run together, at most `chunk` if it is given."""
-    if chunk is None:
-        per_group = launch.subgroups * max(launch.subgroup_size, 256)
-        chunk = max(1, CHUNK_VALUES // per_group)
-    for start in range(0, launch.work_groups, chunk):
-        yield range(start, min(start + chunk, launch.work_groups))

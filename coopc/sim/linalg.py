@@ -7,16 +7,14 @@ operands to the type of the output, integers by their sign, as MLIR does.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 
 from coopc.dialects.mixed_matmul import BatchMatmulOp
 from coopc.sim.affine import evaluate
@@ -31,52 +29,33 @@ UNREAD = number(0)
 """In place of an element that nothing uses: there may be nothing yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
-    """The loops of an operation."""
+def points(
+    op: LinalgStructuredOperation, operands: Sequence[object]
+) -> Iterator[list[Array]]:
+    """Yield the indices of loops: the parallel ones all at once, as lanes.
 
-    maps: tuple[AffineMap, ...]
-    """From loops to coordinates, for each operand."""
-    sizes: tuple[int, ...]
-    """Of each loop."""
-    is_parallel: tuple[bool, ...]
-    """Whether each loop is."""
-
-    @classmethod
-    def of(cls, op: LinalgStructuredOperation, operands: Sequence[object]) -> Nest:
-        """Return the loops of an operation on some operands.
-
-        Raises:
-            SimulationError: no memref says how long one of them is.
-        """
-        maps = tuple(attr.data for attr in op.get_indexing_maps())
-        kinds = [kind.data for kind in op.get_iterator_types()]
-        sizes: list[int | None] = [None] * len(kinds)
-        for map, operand in zip(maps, operands, strict=True):
-            if not isinstance(operand, MemRef):
-                continue
-            for expr, size in zip(map.results, operand.sizes, strict=True):
+    Raises:
+        SimulationError: no memref says how long a loop is.
+    """
+    kinds = [kind.data for kind in op.get_iterator_types()]
+    sizes: dict[int, int] = {}
+    for map, operand in zip(op.get_indexing_maps(), operands, strict=True):
+        if isinstance(operand, MemRef):
+            for expr, size in zip(map.data.results, operand.sizes, strict=True):
                 if isinstance(expr, AffineDimExpr):
                     sizes[expr.position] = int(size.flat[0])
-        known = [size for size in sizes if size is not None]
-        if len(known) < len(sizes):
-            raise SimulationError("expected memrefs that say how long each loop is")
-        parallel = tuple(kind == IteratorType.PARALLEL for kind in kinds)
-        return cls(maps, tuple(known), parallel)
-
-    def points(self) -> Iterator[list[Array]]:
-        """Yield the loops' indices: the parallel ones all at once, as lanes."""
-        parallel = [n for n, it_is in enumerate(self.is_parallel) if it_is]
-        others = [n for n, it_is in enumerate(self.is_parallel) if not it_is]
-        grid = np.indices([self.sizes[n] for n in parallel], dtype=np.int64)
-        together = [number(0)] * len(self.sizes)
-        for loop, indices in zip(parallel, grid, strict=True):
-            together[loop] = indices.reshape(1, 1, -1)
-        for point in product(*(range(self.sizes[n]) for n in others)):
-            found = list(together)
-            for loop, index in zip(others, point, strict=True):
-                found[loop] = number(index)
-            yield found
+    if len(sizes) < len(kinds):
+        raise SimulationError("expected memrefs that say how long each loop is")
+    parallel = [n for n, kind in enumerate(kinds) if kind == IteratorType.PARALLEL]
+    others = [n for n in range(len(kinds)) if n not in parallel]
+    grid = np.indices([sizes[n] for n in parallel], dtype=np.int64)
+    found = [number(0)] * len(kinds)
+    for loop, indices in zip(parallel, grid, strict=True):
+        found[loop] = indices.reshape(1, 1, -1)
+    for point in product(*(range(sizes[n]) for n in others)):
+        for loop, index in zip(others, point, strict=True):
+            found[loop] = number(index)
+        yield list(found)
 
 
 MATMULS = (linalg.MatmulOp, BatchMatmulOp)
@@ -100,33 +79,32 @@ MATMULS = (linalg.MatmulOp, BatchMatmulOp)
 def structured(
     machine: Machine, op: LinalgStructuredOperation, *operands: MemRef | Array
 ) -> None:
-    """Run the body for each point of the loops."""
-    nest = Nest.of(op, operands)
+    """Run the body for each point of the loops.
+
+    Raises:
+        SimulationError: there are several work-items.
+    """
+    maps = [map.data for map in op.get_indexing_maps()]
     count = len(op.inputs)
     read = [
         position < count or isinstance(op, linalg.MatmulOp) or arg.first_use is not None
         for position, arg in enumerate(op.body.block.args)
     ]
-    with lanes_are_points(machine):
-        for point in nest.points():
-            elements = [
-                _element(machine, operand, map, point) if is_read else UNREAD
-                for operand, map, is_read in zip(operands, nest.maps, read, strict=True)
-            ]
-            found = _computed(machine, op, elements, point)
-            outputs = zip(operands[count:], nest.maps[count:], found, strict=True)
-            for memory, map, value in outputs:
-                assert isinstance(memory, MemRef), memory
-                machine.store(memory, evaluate(map, point), value, None)
-
-
-def _element(
-    machine: Machine, operand: MemRef | Array, map: AffineMap, point: list[Array]
-) -> Array:
-    """Return the elements of an operand; a number is the same for all."""
-    if isinstance(operand, MemRef):
-        return machine.load(operand, evaluate(map, point), None)
-    return operand
+    if machine.shape != (1, 1, 1):
+        raise SimulationError("no simulation of linalg in kernels")
+    machine.in_element = True  # points of loops are lanes
+    for point in points(op, operands):
+        elements: list[Array] = []
+        for operand, map, is_read in zip(operands, maps, read, strict=True):
+            if is_read and isinstance(operand, MemRef):
+                operand = machine.load(operand, evaluate(map, point), None)
+            elements.append(UNREAD if isinstance(operand, MemRef) else operand)
+        found = _computed(machine, op, elements, point)
+        outputs = zip(operands[count:], maps[count:], found, strict=True)
+        for memory, map, value in outputs:
+            assert isinstance(memory, MemRef), memory
+            machine.store(memory, evaluate(map, point), value, None)
+    machine.in_element = False
 
 
 def _computed(
@@ -157,19 +135,3 @@ implements(linalg.YieldOp)(end_region)
 @implements(linalg.IndexOp)
 def index(machine: Machine, op: linalg.IndexOp) -> Array:
     return machine.loop_indices[op.dim.value.data]
-
-
-@contextmanager
-def lanes_are_points(machine: Machine) -> Generator[None]:
-    """Run with points of loops for lanes.
-
-    Raises:
-        SimulationError: there are several work-items.
-    """
-    if machine.shape != (1, 1, 1):
-        raise SimulationError("no simulation of linalg in kernels")
-    machine.in_element = True
-    try:
-        yield
-    finally:
-        machine.in_element = False

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import InitVar, dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.dialects.coopmatrix import MatrixType, Ordering, Scope
 from coopc.dialects.simt import MemorySpace
 from coopc.sim.errors import SimulationError, TooLong, UndefinedBehaviour
 from coopc.sim.launch import Launch
@@ -36,8 +36,8 @@ from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
-    element_of,
     memory_dtype,
+    number,
     scalar_of,
     trailing,
 )
@@ -46,6 +46,15 @@ MAX_ITERATIONS = 100_000
 """Of one loop, in one run of it: what goes on is taken to be infinite."""
 WORK_ITEM = (GROUP_AXIS, SUBGROUP_AXIS, LANE_AXIS)
 """The axes of what each work-item has of its own, or of what all do as one."""
+
+
+ACQUIRING = (
+    Ordering.ACQUIRE,
+    Ordering.ACQUIRE_RELEASE,
+    Ordering.SEQUENTIALLY_CONSISTENT,
+)
+"""After these a work-item sees what others wrote before they released it."""
+_NAMES = {SUBGROUP_AXIS: "subgroups", LANE_AXIS: "lanes"}
 
 
 def writable(buffer: Allocation) -> Array:
@@ -68,20 +77,13 @@ def _same(x: Array, y: Array) -> Array:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(NamedTuple):
     """When something happens: how many barriers were passed before."""
 
     group: Array
     """Those of each work-group: (G, 1, 1)."""
     subgroup: Array
     """Those of each subgroup: (G, T, 1)."""
-
-    @classmethod
-    def start(cls, groups: int, subgroups: int) -> Times:
-        """Return the time at which work-groups begin."""
-        sizes = (groups, 1, 1), (groups, subgroups, 1)
-        return cls(*(np.zeros(size, np.int32) for size in sizes))
 
 
 @dataclass(slots=True)
@@ -102,19 +104,21 @@ class Machine:
     launch: Launch
     numerics: Numerics
     matrices: MatrixTypes
-    group: Array
-    """Number of each work-group in the grid, x fastest: (G, 1, 1)."""
-    subgroup: Array
-    """Number of each subgroup in its work-group: (1, T, 1)."""
-    lane: Array
-    """Number of each lane in its subgroup: (1, 1, L)."""
+    groups: InitVar[range]
+    """The work-groups of the grid that run."""
     shadows: Shadows
     """What is known of memory beside its contents."""
-    times: Mapping[MemorySpace, Times]
-    """How many barriers were passed, by the memory that they order."""
     globals: dict[str, MemRef]
     """The memory of each `memref.global`, by name."""
     watch: Watch
+    group: Array = field(init=False)
+    """Number of each work-group in the grid, x fastest: (G, 1, 1)."""
+    subgroup: Array = field(init=False)
+    """Number of each subgroup in its work-group: (1, T, 1)."""
+    lane: Array = field(init=False)
+    """Number of each lane in its subgroup: (1, 1, L)."""
+    times: Mapping[MemorySpace, Times] = field(init=False)
+    """How many barriers were passed, by the memory that they order."""
     mask: Array | None = None
     """Who is active; all are if it is None."""
     in_element: bool = False
@@ -130,35 +134,17 @@ class Machine:
     loop_indices: list[Array] = field(default_factory=list[Array])
     """Of the loops of a `linalg` operation, now."""
 
-    @classmethod
-    def start(
-        cls,
-        module: ModuleOp,
-        launch: Launch,
-        numerics: Numerics,
-        matrices: MatrixTypes,
-        groups: range,
-        shadows: Shadows,
-        globals: dict[str, MemRef],
-        watch: Watch,
-    ) -> Machine:
-        """Return the state in which these work-groups of a grid begin."""
-        return cls(
-            module,
-            launch,
-            numerics,
-            matrices,
-            np.arange(groups.start, groups.stop, dtype=np.int64).reshape(-1, 1, 1),
-            np.arange(launch.subgroups, dtype=np.int64).reshape(1, -1, 1),
-            np.arange(launch.subgroup_size, dtype=np.int64).reshape(1, 1, -1),
-            shadows,
-            {
-                space: Times.start(len(groups), launch.subgroups)
-                for space in (MemorySpace.GLOBAL, MemorySpace.WORKGROUP)
-            },
-            globals,
-            watch,
-        )
+    def __post_init__(self, groups: range) -> None:
+        """Begin with who runs; nobody has passed a barrier."""
+        subgroups, lanes = self.launch.subgroups, self.launch.subgroup_size
+        self.group = np.arange(groups.start, groups.stop).reshape(-1, 1, 1)
+        self.subgroup = np.arange(subgroups).reshape(1, -1, 1)
+        self.lane = np.arange(lanes).reshape(1, 1, -1)
+        sizes = (len(groups), 1, 1), (len(groups), subgroups, 1)
+        self.times = {
+            space: Times(*(np.zeros(size, np.int32) for size in sizes))
+            for space in (MemorySpace.GLOBAL, MemorySpace.WORKGROUP)
+        }
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -187,16 +173,6 @@ class Machine:
                 raise TooLong("more operations run than are allowed")
 
     @contextmanager
-    def replacing(self, values: Mapping[SSAValue, Any]) -> Generator[None]:
-        """Run with other meanings of some values."""
-        before = {value: self.environment[value] for value in values}
-        self.environment.update(values)
-        try:
-            yield
-        finally:
-            self.environment.update(before)
-
-    @contextmanager
     def under(self, condition: Array | None) -> Generator[None]:
         """Run with only those active that are, and for which a condition holds."""
         before = self.mask
@@ -210,18 +186,24 @@ class Machine:
         """Return who is active, with so many axes for the elements of values."""
         return None if self.mask is None else trailing(self.mask, axes)
 
-    def and_active(self, condition: Array | None) -> Array | None:
-        """Return where a condition, on work-items or elements, holds for the active."""
+    def and_active(self, condition: Array | None, axes: int = 0) -> Array | None:
+        """Return where a condition, on work-items or elements, holds for the active.
+
+        `axes` are those for the elements, where there is no condition.
+        """
         if self.mask is None or condition is None:
-            return condition if self.mask is None else self.mask
+            return condition if self.mask is None else self.active(axes)
         return condition & trailing(self.mask, condition.ndim - AXES)
 
     def uniform_mask(self, *axes: int) -> Array | None:
         """Return who is active, with size 1 along axes on which that is the same.
 
         Raises:
-            UndefinedBehaviour: it is not the same: control flow has diverged.
+            UndefinedBehaviour: it is not the same: control flow has diverged; or those
+                along the axes are elements of a matrix.
         """
+        if axes:
+            self.refuse_in_element()
         if (mask := self.mask) is None:
             return None
         for axis in axes:
@@ -229,13 +211,38 @@ class Machine:
                 continue
             first = mask.take([0], axis)
             if not (mask == first).all():
-                names = {SUBGROUP_AXIS: "subgroups", LANE_AXIS: "lanes"}
                 raise UndefinedBehaviour(
                     f"expected uniform control flow, but only some of the "
-                    f"{names[axis]} execute this"
+                    f"{_NAMES[axis]} execute this"
                 )
             mask = first
         return mask
+
+    def agreed(self, value: Array, what: str, *axes: int) -> Array:
+        """Return a number that is the same along axes, with size 1 along them.
+
+        Raises:
+            UndefinedBehaviour: it is not the same.
+        """
+        for axis in axes:
+            if value.shape[axis] == 1:
+                continue
+            first = value.take([0], axis)
+            # NaN is the same as NaN here.
+            wrong = (value != first) & ~((value != value) & (first != first))
+            self.refuse(wrong, f"expected {what} to be the same for all {_NAMES[axis]}")
+            value = first
+        return value
+
+    def holder(self, matrix: MatrixType) -> tuple[int, Array]:
+        """Return how many work-items hold a matrix, and which of them each one is."""
+        match self.matrices.scope(matrix):
+            case Scope.WORKGROUP:
+                return self.matrices.work_items, self.local_id
+            case Scope.INVOCATION:
+                return 1, number(0)
+            case _:
+                return self.launch.subgroup_size, self.lane
 
     def refuse_in_element(self) -> None:
         """Refuse what lanes do together, where each is an element of a matrix.
@@ -258,7 +265,7 @@ class Machine:
         """
         if self.in_element:
             raise SimulationError("no memory is made in the body of coopmatrix.apply")
-        element_type = scalar_of(element_of(type))
+        element_type = scalar_of(type.get_element_type())
         shape = self.shape
         sizes = tuple(shape[axis] if axis in axes else 1 for axis in range(AXES))
         poison = self.numerics.to_memory(
@@ -361,7 +368,7 @@ class Machine:
             kind: int | Array = ATOMIC
             if shadow.races is not None and not is_atomic:
                 kind = np.where(_same(flat[places], stored), UNCHANGED, PLAIN)
-            self.note_write(shadow, cells, active, together, kind)
+            self._note_write(shadow, cells, active, together, kind)
             if shadow.errors is not None:
                 if active is not None:
                     cells, values = cells[active], values[active]
@@ -372,6 +379,68 @@ class Machine:
         flat[places] = stored
         if self.shadows.finds_races and not is_atomic:
             self._check_stored(memory, places, stored, active)
+
+    def update(
+        self,
+        memory: MemRef,
+        coordinates: Sequence[Array],
+        values: Array,
+        active: Array | None,
+        combine: Callable[[Array, Array], Array],
+        executions: tuple[int, ...],
+        together: Sequence[int] = (),
+    ) -> Array:
+        """Replace elements by what `combine` makes of them and values; see `load`.
+
+        Each update happens as a whole.  Updates of different places happen together; of
+        several updates of one place, the first ones of each place do, then the second
+        ones, and so on, in the order of work-items.
+
+        Args:
+            memory: what is updated.
+            coordinates: one for each dimension.
+            values: the second arguments of `combine`.
+            active: where it happens; everywhere if None.
+            combine: from old elements and values to new elements.
+            executions: the shape over which it happens once each.
+            together: axes along which work-items do it together.
+
+        Returns:
+            The old elements, 0 where it is not active.
+        """
+        index = linear_index(memory, coordinates, active)
+        places = self.places(memory.buffer, index)
+        chosen = np.True_ if active is None else active
+        shape = np.broadcast_shapes(
+            places.shape, values.shape, chosen.shape, executions
+        )
+        places, values, chosen = (
+            np.broadcast_to(x, shape).reshape(-1) for x in (places, values, chosen)
+        )
+        flat, shadow = writable(memory.buffer), memory.buffer.shadow
+        type, numerics = memory.element_type, self.numerics
+        cells = None if shadow is None else shadow.cells(places, flat.itemsize)
+        if shadow is not None and cells is not None:
+            here, wanted = cells.reshape(*shape, -1), chosen.reshape(shape)
+            shadow.check_written(here, wanted)
+            self._note_write(shadow, here, wanted, together, ATOMIC)
+        old = np.zeros(values.shape, numerics.value_dtype(type))
+        positions = np.flatnonzero(chosen)
+        turns = _turns(places[positions])
+        for turn in range(int(turns.max(initial=-1)) + 1):
+            now = positions[turns == turn]
+            before = numerics.from_memory(flat[places[now]], type)
+            errors = None if shadow is None else shadow.errors
+            if errors is not None and cells is not None:
+                before = numerics.with_stored_errors(
+                    before, type, errors, cells[now], None
+                )
+            old[now] = before
+            after = combine(before, values[now])
+            flat[places[now]] = numerics.to_memory(after, type)
+            if errors is not None and cells is not None:
+                errors.store(cells[now], numerics.errors(after, type), type)
+        return old.reshape(shape)
 
     def _check_stored(
         self, memory: MemRef, places: Array, stored: Array, active: Array | None
@@ -394,7 +463,7 @@ class Machine:
             f"{place} of {memory.buffer.name} than the same operation does elsewhere"
         )
 
-    def note_write(
+    def _note_write(
         self,
         shadow: Shadow,
         cells: Array,
@@ -450,8 +519,10 @@ class Machine:
         access = CellAccess(cells, active, (*fields, np.asarray(kind)), is_write)
         shadow.races.note(access, shadow.element)
 
-    def acquire(self, buffer: Allocation) -> None:
+    def acquire(self, buffer: Allocation, ordering: str) -> None:
         """Note who may have waited for other work-groups, by an access to a buffer."""
+        if ordering not in ACQUIRING:
+            return
         if buffer.shadow is None or buffer.shadow.is_shared:
             return
         here = np.True_ if self.mask is None else self.mask.any(axis=(1, 2))
@@ -508,8 +579,10 @@ class Machine:
         """
         wrong = self._wrong(wrong)
         if wrong.any():
-            got = "" if found is None else f", got {_first(found, wrong)}"
-            raise UndefinedBehaviour(f"{reason}{got}, by {self.who(wrong)}")
+            if found is not None:
+                found = np.broadcast_to(found, wrong.shape)
+                reason += f", got {found[wrong].flat[0]}"
+            raise UndefinedBehaviour(f"{reason}, by {self.who(wrong)}")
 
     def _wrong(self, wrong: Array) -> Array:
         """Return what is wrong with those who are active."""
@@ -553,6 +626,12 @@ class Machine:
         return full.reshape(groups, -1)[:, owners][:, None, None]
 
 
-def _first(numbers: Array, where: Array) -> Any:
-    """Return the first of the numbers for which something holds."""
-    return np.broadcast_to(numbers, where.shape)[where].flat[0]
+def _turns(places: Array) -> Array:
+    """Return, for each place, how often it occurs before."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    lengths = np.diff(np.append(starts, ordered.size))
+    turns = np.empty_like(order)
+    turns[order] = np.arange(ordered.size) - np.repeat(starts, lengths)
+    return turns

@@ -8,7 +8,7 @@ all work-items of the work-group, always in row-major order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -16,11 +16,12 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import (
     LAYOUT_NUMBERS,
+    SCOPE_NUMBERS,
     USE_NUMBERS,
     Layout,
     MatrixType,
@@ -30,22 +31,12 @@ from coopc.dialects.coopmatrix import (
 from coopc.layout.coopmatrix import ELEMENT_BITS, CoopmatrixLayout
 from coopc.layout.distribution import Distribution, RowSlices
 from coopc.sim.errors import SimulationError
-from coopc.sim.values import Array
+from coopc.sim.values import LANE_AXIS, SUBGROUP_AXIS, Array
 
 T = TypeVar("T")
 
 Provider: TypeAlias = Callable[[MatrixType, int], Distribution]
 """From a matrix type and the lanes that share it to who owns which element."""
-
-_SCOPES = (
-    Scope.CROSS_DEVICE,
-    Scope.DEVICE,
-    Scope.WORKGROUP,
-    Scope.SUBGROUP,
-    Scope.INVOCATION,
-    Scope.QUEUE_FAMILY,
-)
-"""By the numbers that SPIR-V gives them (3.27 Scope): what a constant means."""
 
 
 def row_slices(matrix: MatrixType, lanes: int) -> Distribution:
@@ -68,6 +59,60 @@ PROVIDERS: Mapping[str, Provider] = {
     "row_slices": row_slices,
 }
 """The distributions that `coopmatrix.distribution` may name as a string, too."""
+
+
+# Where neither the kernel nor a pass decides who owns which element, the driver does,
+# and does not say how: then a result depends on the driver if it is not the same under
+# each of `OTHERS`.
+
+OBSERVERS = (
+    coopmatrix.LengthOp,
+    coopmatrix.ExtractOp,
+    coopmatrix.InsertOp,
+    coopmatrix.CoordOp,
+)
+"""Operations by which a program can tell."""
+
+
+def observers(module: ModuleOp) -> Iterator[Operation]:
+    """Yield the operations by which a module can tell who holds what."""
+    return (op for op in module.walk() if isinstance(op, OBSERVERS))
+
+
+@dataclass(frozen=True, slots=True)
+class Reversed(Distribution):
+    """Another distribution with lanes and components in reverse, and padding first."""
+
+    of: Distribution
+
+    @property
+    def components(self) -> int:
+        """One more than the other has."""
+        return self.of.components + 1
+
+    def _place(self, lane: Array, component: Array) -> tuple[Array, Array]:
+        last = self.of.components
+        row, col = self.of.coordinate(
+            self.lanes - 1 - lane, np.minimum(last - component, last - 1)
+        )
+        return np.where(component == 0, self.rows, row), col
+
+    def _owner(self, row: Array, col: Array) -> tuple[Array, Array]:
+        lane, component = self.of.owners(row, col)
+        return self.lanes - 1 - lane, self.of.components - component
+
+
+def reversed_layout(matrix: MatrixType, lanes: int) -> Distribution:
+    """The coopmatrix layout in reverse."""
+    found = coopmatrix_layout(matrix, lanes)
+    return Reversed(*found.shape, lanes, found)
+
+
+OTHERS: Mapping[str, Provider] = {
+    "row slices": row_slices,
+    "the coopmatrix layout reversed": reversed_layout,
+}
+"""Distributions that a driver might have, beside the simulator's own."""
 
 
 def provider_of(func: FuncOp) -> Provider:
@@ -168,12 +213,11 @@ class MatrixTypes:
                     f"expected sizes of at least 1 for {matrix}, got {rows} x {cols}"
                 )
             if isinstance(scope, SymbolRefAttr):
-                named = self._chosen(scope, dict(enumerate(_SCOPES)), "a scope")
+                named = self._chosen(scope, SCOPE_NUMBERS, "a scope")
             else:
                 named = scope.data
             if isinstance(matrix.use_name, SymbolRefAttr):
-                uses = {number: each for each, number in USE_NUMBERS.items()}
-                use = self._chosen(matrix.use_name, uses, "a use")
+                use = self._chosen(matrix.use_name, USE_NUMBERS, "a use")
             found = MatrixType.of(rows, cols, matrix.element_type, use, named)
             self._static[matrix] = found
         return found
@@ -182,17 +226,17 @@ class MatrixTypes:
         """Return the layout of an access, which may name a constant."""
         if not isinstance(op, coopmatrix.PlainAccessOp) or op.layout_name is None:
             return op.layout.data
-        layouts = {number: each for each, number in LAYOUT_NUMBERS.items()}
-        return self._chosen(op.layout_name, layouts, "a layout")
+        return self._chosen(op.layout_name, LAYOUT_NUMBERS, "a layout")
 
-    def _chosen(self, name: SymbolRefAttr, known: Mapping[int, T], what: str) -> T:
+    def _chosen(self, name: SymbolRefAttr, numbers: Mapping[T, int], what: str) -> T:
         value = self._constant(name.root_reference.data)
-        if value not in known:
-            raise SimulationError(
-                f"expected {name} to be {what} of SPIR-V, 0 to {max(known)}, "
-                f"got {value}"
-            )
-        return known[value]
+        for each, number in numbers.items():
+            if number == value:
+                return each
+        raise SimulationError(
+            f"expected {name} to be {what} of SPIR-V, 0 to {max(numbers.values())}, "
+            f"got {value}"
+        )
 
     def shape(self, matrix: MatrixType) -> tuple[int, int]:
         return self.static(matrix).shape
@@ -208,6 +252,11 @@ class MatrixTypes:
         if scope.data not in (Scope.SUBGROUP, Scope.WORKGROUP, Scope.INVOCATION):
             raise SimulationError(f"no simulation of matrices of scope {scope.data}")
         return scope.data
+
+    def axes(self, matrix: MatrixType) -> tuple[int, ...]:
+        """Return the axes along which work-items hold a matrix together."""
+        axes = {Scope.WORKGROUP: (LANE_AXIS, SUBGROUP_AXIS), Scope.INVOCATION: ()}
+        return axes.get(self.scope(matrix), (LANE_AXIS,))
 
     def ownership(self, matrix: MatrixType) -> Ownership:
         """Return who owns which element."""

@@ -27,7 +27,6 @@ from coopc.sim.undefined import Shadow
 from coopc.sim.values import (
     AXES,
     Array,
-    element_of,
     memory_dtype,
     number,
     scalar_of,
@@ -110,7 +109,9 @@ def with_dynamic(
 
 def whole(buffer: Allocation, type: MemRefType, sizes: tuple[Array, ...]) -> MemRef:
     """Return a memref of a type to all of a buffer."""
-    return MemRef(buffer, element_of(type), number(0), sizes, type_strides(type, sizes))
+    return MemRef(
+        buffer, type.get_element_type(), number(0), sizes, type_strides(type, sizes)
+    )
 
 
 def linear_index(
@@ -130,7 +131,13 @@ def linear_index(
     index = trailing(memory.offset, axes)
     for dimension, position in enumerate(coordinates):
         size = trailing(memory.sizes[dimension], axes)
-        _check_coordinate(memory, dimension, position, size, active)
+        wrong = (position < 0) | (position >= size)
+        if wrong.any() and (active is None or (wrong := wrong & active).any()):
+            found = np.broadcast_to(position, wrong.shape)[wrong].flat[0]
+            raise UndefinedBehaviour(
+                f"expected an index in dimension {dimension} of {memory} to be inside, "
+                f"got {found}"
+            )
         index = index + position * trailing(memory.strides[dimension], axes)
     if active is not None:
         index = np.where(active, index, 0)
@@ -157,27 +164,6 @@ def check_aligned(
         raise UndefinedBehaviour(
             f"false alignment: expected an address in {memory.buffer.name} that is a "
             f"multiple of {bytes} bytes"
-        )
-
-
-def _check_coordinate(
-    memory: MemRef, dimension: int, position: Array, size: Array, active: Array | None
-) -> None:
-    """Check one coordinate where the access happens.
-
-    Raises:
-        UndefinedBehaviour: it is outside the memref.
-    """
-    wrong = (position < 0) | (position >= size)
-    if not wrong.any():
-        return
-    if active is not None:
-        wrong = wrong & active
-    if wrong.any():
-        found = np.broadcast_to(position, wrong.shape)[wrong].flat[0]
-        raise UndefinedBehaviour(
-            f"expected an index in dimension {dimension} of {memory} to be inside, "
-            f"got {found}"
         )
 
 
@@ -219,10 +205,19 @@ def in_elements(memory: MemRef, element: Attribute) -> MemRef:
         SimulationError: elements are wider than what the memref holds.
     """
     scalar = scalar_of(memory.element_type)
-    width = prod(shape_of(memory.element_type))
-    buffer = memory.buffer
+    width, buffer = prod(shape_of(memory.element_type)), memory.buffer
     if scalar != element:
-        buffer, width = _reinterpreted(buffer, scalar, element, width)
+        before, after = memory_dtype(scalar), memory_dtype(element)
+        bytes = before.itemsize * width
+        if bytes % after.itemsize:
+            raise SimulationError(
+                f"expected what a memref holds to be a whole number of {element}, got "
+                f"{width} of {scalar}"
+            )
+        data, width = np.ascontiguousarray(buffer.data), bytes // after.itemsize
+        if data.shape[-1] * before.itemsize % after.itemsize:
+            raise SimulationError(f"expected a buffer of a whole number of {element}")
+        buffer = replace(buffer, data=data.view(after))
     return MemRef(
         buffer,
         element,
@@ -230,20 +225,3 @@ def in_elements(memory: MemRef, element: Attribute) -> MemRef:
         (*memory.sizes, number(buffer.elements)),
         (*(stride * width for stride in memory.strides), number(1)),
     )
-
-
-def _reinterpreted(
-    buffer: Allocation, scalar: Attribute, element: Attribute, width: int
-) -> tuple[Allocation, int]:
-    """Return the same bits as elements, and how many one pointee is."""
-    before, after = memory_dtype(scalar), memory_dtype(element)
-    bytes = before.itemsize * width
-    if bytes % after.itemsize:
-        raise SimulationError(
-            f"expected what a memref holds to be a whole number of {element}, got "
-            f"{width} of {scalar}"
-        )
-    data = np.ascontiguousarray(buffer.data)
-    if data.shape[-1] * before.itemsize % after.itemsize:
-        raise SimulationError(f"expected a buffer of a whole number of {element}")
-    return replace(buffer, data=data.view(after)), bytes // after.itemsize

@@ -15,17 +15,15 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    MemRefType,
     StringAttr,
-    SymbolRefAttr,
 )
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
 from coopc.dialects import simt
 from coopc.dialects.simt import MemorySpace
-from coopc.sim.arith import call
-from coopc.sim.atomic import ACQUIRING, update
+from coopc.plan.atomics import KINDS
+from coopc.sim.arith import call, function_of
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import forward, implements, nothing
 from coopc.sim.machine import WORK_ITEM, Machine
@@ -42,34 +40,12 @@ from coopc.sim.values import (
     GROUP_AXIS,
     Array,
     components,
-    element_of,
     memory_dtype,
     number,
     scalar_of,
     shape_of,
     with_steps,
 )
-
-_ATOMICS: tuple[tuple[str, bool], ...] = (
-    ("add", True),
-    ("add", True),
-    ("assign", True),
-    ("maximum", True),
-    ("max", True),
-    ("max", False),
-    ("minimum", True),
-    ("min", True),
-    ("min", False),
-    ("mul", True),
-    ("mul", True),
-    ("or", True),
-    ("and", True),
-    ("maxnum", True),
-    ("minnum", True),
-    ("xor", True),
-)
-"""By the numbers of MLIR's AtomicRMWKind: what is done, and whether it is signed."""
-
 
 implements(memref.CastOp, memref.MemorySpaceCastOp)(forward)
 # A definition does nothing by itself; accesses to freed memory are not noticed.
@@ -107,27 +83,20 @@ def assume_alignment(
 
 @implements(memref.GetGlobalOp)
 def get_global(machine: Machine, op: memref.GetGlobalOp) -> MemRef:
-    """Give the memory of a global, made and filled the first time."""
-    name = op.name_.root_reference.data
-    if (found := machine.globals.get(name)) is None:
-        found = machine.globals[name] = _global(machine, op.name_)
-    return found
-
-
-def _global(machine: Machine, symbol: SymbolRefAttr) -> MemRef:
-    """Return the memory of a global with its first contents.
+    """Give the memory of a global, made and filled the first time.
 
     Raises:
         SimulationError: there is no such global.
     """
-    definition = SymbolTable.lookup_symbol(machine.module, symbol)
+    symbol = op.name_.root_reference.data
+    if (known := machine.globals.get(symbol)) is not None:
+        return known
+    definition = SymbolTable.lookup_symbol(machine.module, op.name_)
     if not isinstance(definition, memref.GlobalOp):
-        raise SimulationError(f"no memref.global is called {symbol}")
-    type = definition.type
-    assert isinstance(type, MemRefType)
-    element, elements = element_of(type), prod(type.get_shape())
-    name = f"@{symbol.root_reference.data}"
-    buffer = machine.allocate((), elements, type, name)
+        raise SimulationError(f"no memref.global is called {op.name_}")
+    type = memref_type(definition.type)
+    element, elements = type.get_element_type(), prod(type.get_shape())
+    buffer = machine.allocate((), elements, type, f"@{symbol}")
     value = definition.initial_value
     if isinstance(value, DenseIntOrFPElementsAttr):
         values = list(value.get_values())
@@ -136,7 +105,9 @@ def _global(machine: Machine, symbol: SymbolRefAttr) -> MemRef:
         buffer.flat[...] = machine.numerics.to_memory(numbers, element)
         if buffer.shadow is not None:
             buffer.shadow.written = None
-    return whole(buffer, type, with_dynamic(type.get_shape()))
+    found = whole(buffer, type, with_dynamic(type.get_shape()))
+    machine.globals[symbol] = found
+    return found
 
 
 @implements(memref.LoadOp)
@@ -178,12 +149,12 @@ def atomic_rmw(
 ) -> Array:
     """Update an element, once for each work-item."""
     kind = op.kind.value.data
-    if not 0 <= kind < len(_ATOMICS):
+    if kind not in KINDS:
         raise SimulationError(f"expected a kind of atomic update, got {kind}")
-    name, is_signed = _ATOMICS[kind]
+    name, is_signed = function_of(KINDS[kind][0])
     combine = partial(call, machine, name, op.result.type, is_signed=is_signed)
     mask, shape = machine.mask, machine.shape
-    old = update(machine, memory, indices, value, mask, combine, shape)
+    old = machine.update(memory, indices, value, mask, combine, shape)
     _acquire(machine, op, memory)
     return old
 
@@ -191,8 +162,8 @@ def atomic_rmw(
 def _acquire(machine: Machine, op: Operation, memory: MemRef) -> None:
     """Note an ordering that waits for others."""
     ordering = op.attributes.get(simt.ORDERING)
-    if isinstance(ordering, StringAttr) and ordering.data in ACQUIRING:
-        machine.acquire(memory.buffer)
+    if isinstance(ordering, StringAttr):
+        machine.acquire(memory.buffer, ordering.data)
 
 
 @implements(memref.DimOp)
@@ -304,7 +275,7 @@ def view(
 ) -> MemRef:
     """Take bytes as elements of another type."""
     type = memref_type(op.result.type)
-    dtype = memory_dtype(element_of(type))
+    dtype = memory_dtype(type.get_element_type())
     elements, rest = divmod(source.buffer.elements, dtype.itemsize)
     if (shift % dtype.itemsize).any():
         raise SimulationError(f"no view of {source} as {type}: it is not aligned")

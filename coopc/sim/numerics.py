@@ -21,6 +21,7 @@ from coopc.sim.values import (
     DType,
     FloatType,
     bits_of,
+    bounds,
     is_float,
     value_dtype,
     wrapped,
@@ -49,19 +50,15 @@ def fused_multiply_add_f64(x: Array, y: Array, z: Array) -> Array:
     usable = np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
     found = plain.copy()
     for place in zip(*np.nonzero(usable), strict=True):
-        found[place] = _exactly(float(x[place]), float(y[place]), float(z[place]))
+        a, b, c = (Fraction(float(each[place])) for each in (x, y, z))
+        exact = a * b + c
+        if exact == 0:
+            continue  # the sign of the zero is that of the float operations
+        try:
+            found[place] = float(exact)
+        except OverflowError:
+            found[place] = math.inf if exact > 0 else -math.inf
     return found
-
-
-def _exactly(x: float, y: float, z: float) -> float:
-    """Return `x * y + z` of finite numbers, rounded once."""
-    exact = Fraction(x) * Fraction(y) + Fraction(z)
-    if exact == 0:
-        return x * y + z  # the sign of the zero is that of the float operations
-    try:
-        return float(exact)
-    except OverflowError:
-        return float("inf") if exact > 0 else float("-inf")
 
 
 # Rounding of arrays to the formats of floats, to nearest even, and their bits.
@@ -93,11 +90,6 @@ def bits_from_bf16(array: Array) -> Array:
     )
 
 
-def bf16_from_bits(bits: Array) -> Array:
-    """Return the bf16 that each uint16 is, as float32."""
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
 def to_bf16(numbers: Array) -> Array:
     """Return floats as an array of bf16 in memory: rounded, and the bits as uint16.
 
@@ -113,7 +105,7 @@ def from_bf16(bits: Array) -> Array:
     >>> from_bf16(np.array([16256, 49152], dtype=np.uint16)).tolist()
     [1.0, -2.0]
     """
-    return bf16_from_bits(np.asarray(bits))
+    return (np.asarray(bits).astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def float_bits(array: Array, type: FloatType) -> Array:
@@ -126,7 +118,7 @@ def float_bits(array: Array, type: FloatType) -> Array:
 def float_of_bits(bits: Array, type: Attribute) -> Array:
     """Return the floats of a type that integers of its width are the bits of."""
     if isinstance(type, BFloat16Type):
-        return bf16_from_bits(bits.view(np.uint16))
+        return from_bf16(bits.view(np.uint16))
     return bits.view(value_dtype(type))
 
 
@@ -136,23 +128,13 @@ def truncated(array: Array, type: Attribute, is_signed: bool) -> Array:
     What does not fit is undefined in every dialect; here it is the nearest integer that
     fits, and 0 for NaN.
     """
-    bits = bits_of(type)
-    low = -(1 << (bits - 1)) if is_signed else 0
-    high = (1 << (bits - (1 if is_signed else 0))) - 1
+    low, high = bounds(type, is_signed)
     whole = np.trunc(array.astype(np.float64))
     inside = np.where((whole > float(low)) & (whole < float(high)), whole, 0.0)
     # Only what is inside is converted: numpy's result is undefined for the rest.
     wide = inside.astype(np.int64 if is_signed else np.uint64)
     wide = np.where(whole >= float(high), wide.dtype.type(high), wide)
     return np.where(whole <= float(low), wide.dtype.type(low), wide)
-
-
-def fits(array: Array, type: Attribute, is_signed: bool) -> Array:
-    """Return which floats, rounded towards zero, are integers of a type."""
-    bits = bits_of(type)
-    low = -(2.0 ** (bits - 1)) if is_signed else 0.0
-    whole = np.trunc(array.astype(np.float64))
-    return (whole >= low) & (whole < low + 2.0**bits)
 
 
 def _bf16(array: Array) -> Array:
@@ -269,38 +251,20 @@ def _by_values(compute: Compute) -> Spread:
     return spread
 
 
-def minimum(x: Array, y: Array) -> Array:
-    """The smaller one; NaN if one is, and -0 is smaller than +0."""
-    return np.where(_zeros(x, y), np.where(np.signbit(x), x, y), np.minimum(x, y))
+def _extreme(choose: np.ufunc, is_least: bool) -> FloatFunction:
+    """Return the function that gives one of two floats; -0 is less than +0."""
 
+    def compute(x: Array, y: Array) -> Array:
+        zero = np.where(np.signbit(x) == is_least, x, y)
+        return np.where((x == 0) & (y == 0), zero, choose(x, y))
 
-def maximum(x: Array, y: Array) -> Array:
-    """The greater one; NaN if one is, and +0 is greater than -0."""
-    return np.where(_zeros(x, y), np.where(np.signbit(x), y, x), np.maximum(x, y))
-
-
-def min_number(x: Array, y: Array) -> Array:
-    """The smaller one; of a number and a NaN, the number."""
-    return np.where(_zeros(x, y), np.where(np.signbit(x), x, y), np.fmin(x, y))
-
-
-def max_number(x: Array, y: Array) -> Array:
-    """The greater one; of a number and a NaN, the number."""
-    return np.where(_zeros(x, y), np.where(np.signbit(x), y, x), np.fmax(x, y))
-
-
-def _zeros(x: Array, y: Array) -> Array:
-    return (x == 0) & (y == 0)
+    return _chosen(compute)
 
 
 def _round_away(x: Array) -> Array:
     """Round to the nearest whole number, and away from zero of two."""
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole)
-
-
-def _erf(x: Array) -> Array:
-    return np.vectorize(math.erf, otypes=[np.float64])(x)
 
 
 def _rsqrt(x: Array) -> Array:
@@ -344,10 +308,12 @@ FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
     "neg": _chosen(np.negative),
     "abs": _chosen(np.abs),
     "copysign": _chosen(np.copysign, _by_slope(1.0)),
-    "minimum": _chosen(minimum),
-    "maximum": _chosen(maximum),
-    "minnum": _chosen(min_number),
-    "maxnum": _chosen(max_number),
+    # NaN if one is.
+    "minimum": _extreme(np.minimum, is_least=True),
+    "maximum": _extreme(np.maximum, is_least=False),
+    # Of a number and a NaN, the number.
+    "minnum": _extreme(np.fmin, is_least=True),
+    "maxnum": _extreme(np.fmax, is_least=False),
     "ceil": _whole(np.ceil),
     "floor": _whole(np.floor),
     "trunc": _whole(np.trunc),
@@ -363,7 +329,11 @@ FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
     "cbrt": _library(np.cbrt, 2),
     "cos": _library(np.cos, 4, _by_slope(1.0)),
     "cosh": _library(np.cosh, 4),
-    "erf": _library(_erf, 16, _by_slope(2 / math.sqrt(math.pi))),
+    "erf": _library(
+        np.vectorize(math.erf, otypes=[np.float64]),
+        16,
+        _by_slope(2 / math.sqrt(math.pi)),
+    ),
     "exp": _library(np.exp, 3),
     "exp2": _library(np.exp2, 3),
     "expm1": _library(np.expm1, 3),
@@ -406,7 +376,7 @@ class Numerics:
 
     def from_memory(self, array: Array, type: Attribute) -> Array:
         if isinstance(type, BFloat16Type):
-            return bf16_from_bits(array)
+            return from_bf16(array)
         return array if is_float(type) else wrapped(array, type)
 
     def to_memory(self, array: Array, type: Attribute) -> Array:
@@ -462,8 +432,9 @@ class Numerics:
         value = float("nan") if is_float(type) else 0x5A5A5A5A5A5A5A5A
         return self.constant(value, type)
 
-    def apply(self, function: FloatFunction, type: Attribute, *args: Array) -> Array:
+    def call(self, name: str, type: Attribute, *args: Array) -> Array:
         """Return a function of floats of a type, rounded to it."""
+        function = FLOAT_FUNCTIONS[name]
         if function.compute_f64 is not None and isinstance(type, Float64Type):
             return function.compute_f64(*args)
         if function.wide:
@@ -472,9 +443,6 @@ class Numerics:
         if function.exact:
             return found.astype(value_dtype(type), copy=False)
         return rounded(found, type)
-
-    def call(self, name: str, type: Attribute, *args: Array) -> Array:
-        return self.apply(FLOAT_FUNCTIONS[name], type, *args)
 
     def convert(self, array: Array, source: Attribute, result: Attribute) -> Array:
         return rounded(array, result)

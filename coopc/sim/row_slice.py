@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from coopc.dialects import row_slice
-from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
 from coopc.sim.coopmatrix import agreed, elements_at, together, with_elements
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
@@ -26,18 +26,6 @@ class Token:
     """Of the row slice."""
 
 
-def _sharing(machine: Machine, matrix: MatrixType) -> tuple[int, Array]:
-    """Return how many work-items share a matrix, and which of them each one is."""
-    lanes = machine.launch.subgroup_size
-    match machine.matrices.scope(matrix):
-        case Scope.WORKGROUP:
-            return machine.launch.subgroups * lanes, machine.local_id
-        case Scope.INVOCATION:
-            return 1, number(0)
-        case _:
-            return lanes, machine.lane
-
-
 def _elements(machine: Machine, token: Token, type: Attribute) -> Array:
     """Return the row-major numbers of elements; widened ones on one more axis.
 
@@ -45,7 +33,7 @@ def _elements(machine: Machine, token: Token, type: Attribute) -> Array:
         UndefinedBehaviour: who shares the matrix does not agree on the row slice.
     """
     lanes = row_slice.lanes_of(type)
-    shared, own = _sharing(machine, token.type)
+    shared, own = machine.holder(token.type)
     if lanes is None:
         found = token.index * shared + own
     else:
@@ -64,7 +52,7 @@ def _elements(machine: Machine, token: Token, type: Attribute) -> Array:
 def length(machine: Machine, op: row_slice.LengthOp) -> Array:
     """Give the number of row slices."""
     rows, cols = machine.matrices.shape(op.matrix_type)
-    shared, _ = _sharing(machine, op.matrix_type)
+    shared, _ = machine.holder(op.matrix_type)
     lanes = shared if op.lanes is None else op.lanes.value.data
     return number(-(-rows * cols // lanes))
 

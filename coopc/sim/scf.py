@@ -95,9 +95,23 @@ def run_for(
     step: Array,
     *values: Any,
 ) -> tuple[Any, ...]:
-    """Run the body as often as anybody does."""
-    trips = _trips(machine, lower, upper, step)
-    most, least = _extremes(trips, machine.mask)
+    """Run the body as often as anybody does.
+
+    Raises:
+        UndefinedBehaviour: the step is not positive.
+        SimulationError: more trips than the simulator makes.
+    """
+    machine.refuse(step <= 0, "expected a positive step", step)
+    distance = upper.astype(np.int64) - lower.astype(np.int64)
+    positive = np.maximum(step.astype(np.int64), 1)
+    trips = np.maximum(-(-distance // positive), 0)
+    active = trips
+    if machine.mask is not None:
+        active, chosen = np.broadcast_arrays(trips, machine.mask)
+        active = active[chosen]
+    most, least = (int(active.max()), int(active.min())) if active.size else (0, 0)
+    if most > MAX_ITERATIONS:
+        raise SimulationError(f"expected at most {MAX_ITERATIONS} trips, got {most}")
     types = [value.type for value in op.iter_args]
     for trip in range(most):
         here = (lower + step * step.dtype.type(trip), *values)
@@ -144,35 +158,6 @@ def run_while(machine: Machine, op: scf.WhileOp, *values: Any) -> tuple[Any, ...
 def _covers(active: Array, mask: Array | None) -> bool:
     """Whether all who are active by the mask are active."""
     return bool(active.all() if mask is None else (active | ~mask).all())
-
-
-def _trips(machine: Machine, lower: Array, upper: Array, step: Array) -> Array:
-    """Return how often each work-item runs the body of `scf.for`.
-
-    Raises:
-        UndefinedBehaviour: the step is not positive.
-    """
-    machine.refuse(step <= 0, "expected a positive step", step)
-    distance = upper.astype(np.int64) - lower.astype(np.int64)
-    positive = np.maximum(step.astype(np.int64), 1)
-    return np.maximum(-(-distance // positive), 0)
-
-
-def _extremes(trips: Array, mask: Array | None) -> tuple[int, int]:
-    """Return the most and the least trips of those who are active.
-
-    Raises:
-        SimulationError: more than the simulator makes.
-    """
-    if mask is not None:
-        trips, chosen = np.broadcast_arrays(trips, mask)
-        trips = trips[chosen]
-    if not trips.size:
-        return 0, 0
-    most = int(trips.max())
-    if most > MAX_ITERATIONS:
-        raise SimulationError(f"expected at most {MAX_ITERATIONS} trips, got {most}")
-    return most, int(trips.min())
 
 
 @implements(func.CallOp)

@@ -31,52 +31,37 @@ from coopc.sim.values import (
 )
 
 
-def _position(id: Array, dimension: Dimension, sizes: Sequence[int]) -> Array:
+def coordinate(id: Array, axis: int, sizes: Sequence[int]) -> Array:
     """Return one coordinate of a number that counts x fastest."""
-    axis = list(Dimension).index(dimension)
     return id // prod(sizes[:axis]) % sizes[axis] if sizes[axis] > 1 else number(0)
 
 
-@implements(simt.WorkgroupIdOp)
-def workgroup_id(machine: Machine, op: simt.WorkgroupIdOp) -> Array:
-    return _position(machine.group, op.dimension.data, machine.launch.grid)
+@implements(simt.LocalIdOp, simt.WorkgroupIdOp)
+def id(machine: Machine, op: simt.LocalIdOp | simt.WorkgroupIdOp) -> Array:
+    axis = list(Dimension).index(op.dimension.data)
+    if isinstance(op, simt.WorkgroupIdOp):
+        return coordinate(machine.group, axis, machine.launch.grid)
+    return coordinate(machine.local_id, axis, machine.launch.work_group_size)
 
 
-@implements(simt.LocalIdOp)
-def local_id(machine: Machine, op: simt.LocalIdOp) -> Array:
-    sizes = machine.launch.work_group_size
-    return _position(machine.local_id, op.dimension.data, sizes)
-
-
-@implements(simt.NumWorkgroupsOp)
-def num_workgroups(machine: Machine, op: simt.NumWorkgroupsOp) -> Array:
-    return number(machine.launch.grid[list(Dimension).index(op.dimension.data)])
-
-
-@implements(simt.WorkgroupSizeOp)
-def workgroup_size(machine: Machine, op: simt.WorkgroupSizeOp) -> Array:
-    sizes = machine.launch.work_group_size
+@implements(simt.NumWorkgroupsOp, simt.WorkgroupSizeOp)
+def size(machine: Machine, op: simt.NumWorkgroupsOp | simt.WorkgroupSizeOp) -> Array:
+    is_grid = isinstance(op, simt.NumWorkgroupsOp)
+    sizes = machine.launch.grid if is_grid else machine.launch.work_group_size
     return number(sizes[list(Dimension).index(op.dimension.data)])
 
 
-@implements(simt.SubgroupIdOp)
-def subgroup_id(machine: Machine, op: simt.SubgroupIdOp) -> Array:
-    return machine.subgroup
+@implements(simt.LaneIdOp, simt.SubgroupIdOp)
+def id_in_work_group(machine: Machine, op: simt.LaneIdOp | simt.SubgroupIdOp) -> Array:
+    return machine.lane if isinstance(op, simt.LaneIdOp) else machine.subgroup
 
 
-@implements(simt.NumSubgroupsOp)
-def num_subgroups(machine: Machine, op: simt.NumSubgroupsOp) -> Array:
-    return number(machine.launch.subgroups)
-
-
-@implements(simt.LaneIdOp)
-def lane_id(machine: Machine, op: simt.LaneIdOp) -> Array:
-    return machine.lane
-
-
-@implements(simt.SubgroupSizeOp)
-def lanes(machine: Machine, op: simt.SubgroupSizeOp) -> Array:
-    return number(machine.launch.subgroup_size)
+@implements(simt.NumSubgroupsOp, simt.SubgroupSizeOp)
+def subgroup_numbers(
+    machine: Machine, op: simt.NumSubgroupsOp | simt.SubgroupSizeOp
+) -> Array:
+    is_size, launch = isinstance(op, simt.SubgroupSizeOp), machine.launch
+    return number(launch.subgroup_size if is_size else launch.subgroups)
 
 
 @implements(simt.BarrierOp)
@@ -113,7 +98,6 @@ def _waiting(machine: Machine, scope: FenceScope) -> tuple[Array, Array]:
     Raises:
         UndefinedBehaviour: only a part of a scope executes it.
     """
-    machine.refuse_in_element()
     whole = scope == FenceScope.WORKGROUP
     mask = machine.uniform_mask(LANE_AXIS, *((SUBGROUP_AXIS,) if whole else ()))
     groups, subgroups, _ = machine.shape
@@ -129,22 +113,10 @@ def _all_lanes(machine: Machine, value: Array) -> Array:
     Raises:
         UndefinedBehaviour: only some of the lanes are active.
     """
-    machine.refuse_in_element()
     machine.uniform_mask(LANE_AXIS)
     shape = list(value.shape)
     shape[LANE_AXIS] = machine.launch.subgroup_size
     return np.broadcast_to(value, shape)
-
-
-def _uniform(machine: Machine, value: Array, what: str) -> Array:
-    """Return an index that the lanes of each subgroup agree on.
-
-    Raises:
-        UndefinedBehaviour: they do not agree.
-    """
-    first = value.take([0], LANE_AXIS)
-    machine.refuse(value != first, f"expected {what} to be the same in all lanes")
-    return first
 
 
 def _of_lanes(value: Array, lane: Array) -> Array:
@@ -161,7 +133,7 @@ def broadcast(
     machine: Machine, op: simt.BroadcastOp, value: Array, lane: Array
 ) -> Array:
     """Give the value of one lane to all."""
-    lane = _uniform(machine, lane, "the lane of a broadcast")
+    lane = machine.agreed(lane, "the lane of a broadcast", LANE_AXIS)
     lanes = machine.launch.subgroup_size
     outside = (lane < 0) | (lane >= lanes)
     machine.refuse(outside, f"expected a lane below {lanes}", lane)
@@ -275,9 +247,10 @@ def _block(
     Raises:
         UndefinedBehaviour: lanes are not all active or give different positions.
     """
-    machine.refuse_in_element()
     machine.uniform_mask(LANE_AXIS)
-    starts = [_uniform(machine, x, "the position of a block") for x in positions]
+    starts = [
+        machine.agreed(x, "the position of a block", LANE_AXIS) for x in positions
+    ]
     shape = shape_of(value.type)
     axes, count = len(shape), prod(shape)
     step = np.arange(count, dtype=np.int64) if axes else np.int64(0)

@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import run_region
-from coopc.sim.launch import Argument, bind, chunks, launch_of, released
+from coopc.sim.launch import Argument, bind, errors_in, launch_of, released
 from coopc.sim.machine import Machine, Watch
 from coopc.sim.matrices import MatrixTypes, Provider, constants_of, provider_of
 from coopc.sim.memory import MemRef
@@ -56,6 +56,8 @@ def import_functions(dialect: str) -> None:
         import_module(f"coopc.sim.{name}")
 
 
+CHUNK_VALUES = 1 << 20
+"""How many numbers one value may be, about: so many work-groups run together."""
 DEFAULT_SUBGROUP_SIZE = 16
 """Lanes, where neither the kernel nor the caller says."""
 
@@ -144,13 +146,20 @@ def simulate(
     globals: dict[str, MemRef] = {}
     results: tuple[Any, ...] = ()
     with np.errstate(all="ignore"):
-        for groups in chunks(launch, options.chunk):
-            machine = Machine.start(
+        work_items = launch.subgroups * max(launch.subgroup_size, 256)
+        chunk = options.chunk or max(1, CHUNK_VALUES // work_items)
+        for start in range(0, launch.work_groups, chunk):
+            groups = range(start, min(start + chunk, launch.work_groups))
+            machine = Machine(
                 module, launch, numerics, matrices, groups, shadows, globals, watch
             )
-            results = run_region(machine, func.body, *(each.value for each in bound))
-            _check_barriers(machine, name)
-        errors = tuple(each.errors(numerics) for each in bound)
+            results = run_region(machine, func.body, *bound)
+            if any(arrived.any() for arrived in machine.arrived.values()):
+                raise UndefinedBehaviour(
+                    f"@{name} ends between simt.barrier_arrive and simt.barrier_wait"
+                )
+        pairs = zip(bound, arguments, strict=True)
+        errors = tuple(errors_in(*pair, numerics) for pair in pairs)
     pairs = [
         released(value, type, numerics)
         for value, type in zip(results, func.function_type.outputs, strict=True)
@@ -161,18 +170,6 @@ def simulate(
         tuple(error for _, error in pairs),
         isinstance(numerics, Tracked) and numerics.lost,
     )
-
-
-def _check_barriers(machine: Machine, name: str) -> None:
-    """Check that nobody waits for a barrier at the end of a function.
-
-    Raises:
-        UndefinedBehaviour: somebody does.
-    """
-    if any(arrived.any() for arrived in machine.arrived.values()):
-        raise UndefinedBehaviour(
-            f"@{name} ends between simt.barrier_arrive and simt.barrier_wait"
-        )
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:

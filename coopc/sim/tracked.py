@@ -22,32 +22,24 @@ within them: `lost` tells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum, auto
 from functools import reduce
 from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
+from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Attribute
 
 from coopc.rounding import FORMATS, FloatFormat
 from coopc.sim import values
-from coopc.sim.numerics import FloatFunction, Matrices, Numerics, Types
+from coopc.sim.numerics import FLOAT_FUNCTIONS, Matrices, Numerics, Types
 from coopc.sim.undefined import StoredErrors
 from coopc.sim.values import Array, DType, is_float
 
 Complex: TypeAlias = npt.NDArray[np.complex128]
 
 TRACKED = np.dtype(np.complex128)
-
-_FORMATS: dict[type[Attribute], FloatFormat] = {
-    Float16Type: FORMATS["f16"],
-    BFloat16Type: FORMATS["bf16"],
-    Float32Type: FORMATS["f32"],
-    Float64Type: FORMATS["f64"],
-}
 
 
 class Inputs(StrEnum):
@@ -64,7 +56,7 @@ def errors_of(array: Array) -> Array:
 
 
 def format_of(type: Attribute) -> FloatFormat:
-    return _FORMATS[type.__class__]
+    return FORMATS[type.name]
 
 
 def product_bound(
@@ -139,12 +131,18 @@ class Tracked(Numerics):
         """Return plain values as exact ones."""
         return array.astype(TRACKED) if is_float(type) else array
 
-    def apply(self, function: FloatFunction, type: Attribute, *args: Array) -> Array:
+    def call(self, name: str, type: Attribute, *args: Array) -> Array:
         """Return a function of floats and the bound of its error."""
+        function = FLOAT_FUNCTIONS[name]
         plain = [self.plain(arg, type) for arg in args]
-        result = super().apply(function, type, *plain)
+        result = super().call(name, type, *plain)
         wide = [x.astype(np.float64) for x in plain]
-        spread = _spread(function, wide, [errors_of(arg) for arg in args])
+        errors = [errors_of(arg) for arg in args]
+        exact: Array = reduce(np.maximum, errors) == 0
+        # How far the result moves when the operands do.
+        spread = np.zeros(exact.shape)
+        if not exact.all():
+            spread = np.where(exact, 0.0, function.spread(wide, errors))
         if function.exact:
             return _joined(result, spread)
         unrounded = function.compute(*wide)
@@ -237,7 +235,9 @@ class Tracked(Numerics):
         error_a, error_b, error_c = (errors_of(x) for x in matrices)
         magnitude = np.matmul(size_a, size_b) + size_c
         spread = np.matmul(size_a + error_a, error_b) + np.matmul(error_a, size_b)
-        acc = accumulator_format(types)
+        # The simulator sums in f32; a device that multiplies f16 into f16 need not, and
+        # a product that is cut along K is rounded to f16 between its parts.
+        acc = min((format_of(type) for type in types[2:]), key=lambda x: x.epsilon)
         exactly = result.astype(np.float64)
         own = product_bound(
             a.shape[-1],
@@ -255,25 +255,6 @@ class Tracked(Numerics):
             own = np.where(small & (exactly == unrounded), 0.0, own)
         errors = np.where(np.isnan(exactly), 0.0, spread + error_c + own)
         return _joined(result, errors)
-
-
-def accumulator_format(types: tuple[Attribute, ...]) -> FloatFormat:
-    """Return what a product may be summed in: the wider one of c's and the result's.
-
-    The simulator sums in f32; a device that multiplies f16 into f16 need not, and a
-    product that is cut along K is rounded to f16 between its parts.
-    """
-    return min((format_of(type) for type in types[2:]), key=lambda x: x.epsilon)
-
-
-def _spread(
-    function: FloatFunction, args: Sequence[Array], errors: Sequence[Array]
-) -> Array:
-    """Return how far a result moves when its operands do."""
-    exact: Array = reduce(np.maximum, errors) == 0
-    if exact.all():
-        return np.zeros(exact.shape)
-    return np.where(exact, 0.0, function.spread(args, errors))
 
 
 def _joined(value: Array, error: Array) -> Array:

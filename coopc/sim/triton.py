@@ -1,13 +1,11 @@
-"""Run a kernel of Triton GPU IR on numpy arrays: its tensors whole, not in lanes.
+"""Kernels of Triton GPU IR as the simulator takes them: tensors whole, not in lanes.
 
-    run = simulate_triton(module, "copy", [a, b, n], grid=(4,))
+    run = simulate(with_functions(module), "copy", [a, b, n], grid=(4,))
 
 An argument for a pointer is an array of any shape without gaps, changed in place.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -19,35 +17,11 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import ModuleFacts, in_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
-from coopc.sim.launch import Argument
-from coopc.sim.simulate import SimulatedRun, simulate
-
-
-def simulate_triton(
-    module: ModuleOp,
-    name: str,
-    arguments: Sequence[Argument],
-    grid: tuple[int, ...],
-) -> SimulatedRun:
-    """Run a kernel for all work-groups of a grid.
-
-    Args:
-        module: the program, verified; it is not changed.
-        name: of the kernel.
-        arguments: arrays for pointers, changed in place, and numbers.
-        grid: work-groups along x, y, z.
-
-    Raises:
-        SimulationError: the program does what is undefined, or what is not known here.
-        ValueError: the call does not fit the kernel, or there is none of that name.
-    """
-    return simulate(with_functions(module), name, arguments, grid=grid)
 
 
 def with_functions(module: ModuleOp) -> ModuleOp:
@@ -62,7 +36,12 @@ def with_functions(module: ModuleOp) -> ModuleOp:
             continue
         if op.is_kernel and len(op.body.blocks) == 1:
             make_host_descriptors(op)
-        inputs = [pointer_as_memref(type) for type in op.function_type.inputs]
+        inputs = [
+            MemRefType(in_memory(type.pointee), [])
+            if isinstance(type, tt.PtrType)
+            else type
+            for type in op.function_type.inputs
+        ]
         outputs = op.function_type.outputs.data
         types = FunctionType.from_lists(inputs, outputs)
         func = FuncOp(op.sym_name.data, types, op.detach_region(op.body))
@@ -74,10 +53,3 @@ def with_functions(module: ModuleOp) -> ModuleOp:
             func.attributes[simt.WORK_GROUP_SIZE] = DenseArrayBase.from_list(i32, items)
         Rewriter.replace_op(op, func, [])
     return copy
-
-
-def pointer_as_memref(type: Attribute) -> Attribute:
-    """Return the memref that is passed for a pointer; another type as it is."""
-    if not isinstance(type, tt.PtrType):
-        return type
-    return MemRefType(in_memory(type.pointee), [])

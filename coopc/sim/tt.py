@@ -7,15 +7,17 @@ memref of rank 0, a tensor of pointers one whose offset is a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, IntegerType
+from xdsl.dialects.builtin import Float32Type, IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation
 
 from coopc.dialects import tt, ttg, ttig
+from coopc.dialects.coopmatrix import Ordering
 from coopc.dialects.tt.arithmetic import function_of
 from coopc.dialects.tt.types import (
     InputPrecision,
@@ -27,8 +29,7 @@ from coopc.dialects.tt.types import (
     member,
 )
 from coopc.dialects.tt.types import bits_of as element_bits
-from coopc.sim.arith import FLOATS, call, cast, element_type, high_product
-from coopc.sim.atomic import update
+from coopc.sim.arith import FLOATS, call, cast, element_type, floats, high_product
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import (
     end_region,
@@ -38,10 +39,12 @@ from coopc.sim.interpreter import (
     run_region,
 )
 from coopc.sim.machine import WORK_ITEM, Machine
-from coopc.sim.memory import MemRef
+from coopc.sim.memory import MemRef, whole, with_dynamic
 from coopc.sim.scf import call as call_function
+from coopc.sim.simt import coordinate
 from coopc.sim.values import (
     AXES,
+    GROUP_AXIS,
     Array,
     bits_of,
     components,
@@ -51,6 +54,7 @@ from coopc.sim.values import (
     shape_of,
     trailing,
     unsigned,
+    with_steps,
     wrapped,
 )
 from coopc.sim.xe import TF32_DROPPED
@@ -68,8 +72,7 @@ implements(tt.CallOp)(call_function)
 def program_id(machine: Machine, op: tt.GetProgramIdOp) -> Array:
     """Give the position of the work-group, x fastest."""
     axis, grid = _AXES[op.program_axis], machine.launch.grid
-    before = int(np.prod(grid[:axis], dtype=np.int64))
-    return (machine.group // before % grid[axis]).astype(np.int32)
+    return coordinate(machine.group, axis, grid).astype(np.int32)
 
 
 @implements(tt.GetNumProgramsOp)
@@ -246,17 +249,8 @@ def clampf(
     return numerics.call(at_most, type, numerics.call(at_least, type, x, low), high)
 
 
-PRECISE: Mapping[type[Operation], str] = {
-    tt.PreciseSqrtOp: "precise_sqrt",
-    tt.PreciseDivFOp: "precise_div",
-}
-"""What is rounded correctly."""
-
-
-@implements(*PRECISE)
-def precise(machine: Machine, op: Operation, *args: Array) -> Array:
-    name, type = PRECISE[op.__class__], element_type(op.results[0])
-    return machine.numerics.call(name, type, *args)
+FLOATS.update({tt.PreciseSqrtOp: "precise_sqrt", tt.PreciseDivFOp: "precise_div"})
+implements(tt.PreciseSqrtOp, tt.PreciseDivFOp)(floats)
 
 
 @implements(tt.MulhiUIOp)
@@ -279,28 +273,19 @@ def library_function(
 # Memory through pointers and descriptors.
 
 UPDATES: dict[tt.Update, tuple[str, bool]] = {
-    tt.Update.AND: ("and", True),
-    tt.Update.OR: ("or", True),
-    tt.Update.XOR: ("xor", True),
-    tt.Update.ADD: ("add", True),
     tt.Update.FADD: ("add", True),
-    tt.Update.MAX: ("max", True),
-    tt.Update.MIN: ("min", True),
     tt.Update.UMAX: ("max", False),
     tt.Update.UMIN: ("min", False),
     tt.Update.EXCH: ("assign", True),
 }
-"""What an update does, and whether integers are signed."""
+"""What an update does that has another name, and whether integers are signed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Descriptor:
     """A tensor in memory."""
 
-    base: MemRef
-    shape: tuple[Array, ...]
-    """In elements, as the strides."""
-    strides: tuple[Array, ...]
+    tensor: MemRef
     padding: Padding
     """What is read outside."""
 
@@ -309,20 +294,26 @@ class Descriptor:
 class BlockPointer:
     """A block of a tensor in memory."""
 
-    tensor: Descriptor
+    tensor: MemRef
     offsets: tuple[Array, ...]
     """Where the block begins."""
     shape: tuple[int, ...]
     """Of the block."""
 
 
+def tensor_at(base: MemRef, shape: Sequence[Array], strides: Sequence[Array]) -> MemRef:
+    """Return a tensor in memory, by numbers of any width, in elements."""
+    sizes, steps = (tuple(x.astype(np.int64) for x in y) for y in (shape, strides))
+    return replace(base, sizes=sizes, strides=steps)
+
+
 def block(
-    tensor: Descriptor,
+    tensor: MemRef,
     shape: Sequence[int],
     indices: Sequence[Array],
     checked: Sequence[int] | None = None,
-) -> tuple[MemRef, Array]:
-    """Return pointers to a block, and which of them are inside of the tensor.
+) -> tuple[list[Array], Array]:
+    """Return the coordinates of a block, and which are inside of the tensor.
 
     Args:
         tensor: in memory.
@@ -333,52 +324,55 @@ def block(
     Raises:
         UndefinedBehaviour: some are outside where that is not checked.
     """
-    rank = len(shape)
-    offset = trailing(tensor.base.offset, rank)
-    inside = np.ones((1,) * (AXES + rank), np.bool_)
-    for axis, step in enumerate(components(shape)):
-        place = trailing(indices[axis].astype(np.int64), rank) + step
-        within = (place >= 0) & (place < trailing(tensor.shape[axis], rank))
+    places = with_steps([index.astype(np.int64) for index in indices], shape)
+    inside = np.ones((1,) * (AXES + len(shape)), np.bool_)
+    for axis, (place, size) in enumerate(zip(places, tensor.sizes, strict=True)):
+        within = (place >= 0) & (place < trailing(size, len(shape)))
         if checked is not None and axis not in checked and not within.all():
             raise UndefinedBehaviour(
                 f"expected a block inside its tensor along dimension {axis}, "
                 "which boundaryCheck does not list"
             )
         inside = inside & within
-        offset = offset + place * trailing(tensor.strides[axis], rank)
-    inside = np.broadcast_to(inside, np.broadcast_shapes(inside.shape, offset.shape))
-    return moved(tensor.base, offset), inside
+    return places, inside
 
 
-def read(machine: Machine, pointers: MemRef, mask: Array | None) -> Array:
+def read(
+    machine: Machine, memory: MemRef, places: Sequence[Array], mask: Array | None
+) -> Array:
     """Read where a mask is true, as one work-item; elsewhere is 0."""
-    return machine.load(pointers, (), _allowed(machine, pointers, mask), WORK_ITEM)
+    allowed = machine.and_active(mask, memory.offset.ndim - AXES)
+    return machine.load(memory, places, allowed, WORK_ITEM)
 
 
-def write(machine: Machine, pointers: MemRef, value: Array, mask: Array | None) -> None:
+def write(
+    machine: Machine,
+    memory: MemRef,
+    places: Sequence[Array],
+    value: Array,
+    mask: Array | None,
+) -> None:
     """Write where a mask is true, as one work-item."""
-    allowed = _allowed(machine, pointers, mask)
-    machine.store(pointers, (), value, allowed, WORK_ITEM)
+    allowed = machine.and_active(mask, memory.offset.ndim - AXES)
+    machine.store(memory, places, value, allowed, WORK_ITEM)
 
 
-def _allowed(machine: Machine, pointers: MemRef, mask: Array | None) -> Array | None:
-    """Return where a mask is true in work-groups that are active."""
-    here = machine.active(pointers.offset.ndim - AXES)
-    if here is None or mask is None:
-        return mask if here is None else here
-    return mask & here
-
-
-def _padded(machine: Machine, found: Array, inside: Array, type: Attribute) -> Array:
-    """Return what was read, and NaN outside."""
-    nan = machine.numerics.constant(float("nan"), scalar_of(type))
-    return np.where(inside, found, nan)
-
-
-def _checked(op: tt.LoadOp | tt.StoreOp, pointer: BlockPointer) -> tuple[MemRef, Array]:
-    """Return pointers to a block, and which are inside, of an access that checks."""
-    checked = op.boundary_check.get_values()
-    return block(pointer.tensor, pointer.shape, pointer.offsets, checked)
+def read_block(
+    machine: Machine,
+    tensor: MemRef,
+    block: tuple[list[Array], Array],
+    type: Attribute,
+    *,
+    nan: bool,
+) -> Array:
+    """Read a block of elements of a type; outside is zero, or NaN."""
+    places, inside = block
+    found = read(machine, tensor, places, inside)
+    if not nan:
+        return found
+    return np.where(
+        inside, found, machine.numerics.constant(float("nan"), scalar_of(type))
+    )
 
 
 @implements(tt.AddPtrOp)
@@ -396,12 +390,11 @@ def load(
 ) -> Array:
     """Read where the mask is true."""
     if isinstance(pointer, BlockPointer):
-        pointers, inside = _checked(op, pointer)
-        found = read(machine, pointers, inside)
-        if op.padding_option is Padding.NAN:
-            found = _padded(machine, found, inside, op.result.type)
-        return found
-    found = read(machine, pointer, mask)
+        checked = op.boundary_check.get_values()
+        inside = block(pointer.tensor, pointer.shape, pointer.offsets, checked)
+        nan = op.padding_option is Padding.NAN
+        return read_block(machine, pointer.tensor, inside, op.result.type, nan=nan)
+    found = read(machine, pointer, (), mask)
     found = _as(machine, found, pointer.element_type, element_type(op.result))
     return found if mask is None or other is None else np.where(mask, found, other)
 
@@ -416,11 +409,12 @@ def store(
 ) -> None:
     """Write where the mask is true."""
     if isinstance(pointer, BlockPointer):
-        pointers, inside = _checked(op, pointer)
-        write(machine, pointers, value, inside)
+        checked = op.boundary_check.get_values()
+        places, mask = block(pointer.tensor, pointer.shape, pointer.offsets, checked)
+        write(machine, pointer.tensor, places, value, mask)
         return
     value = _as(machine, value, element_type(op.value), pointer.element_type)
-    write(machine, pointer, value, mask)
+    write(machine, pointer, (), value, mask)
 
 
 @implements(tt.AtomicRMWOp)
@@ -433,7 +427,7 @@ def atomic_rmw(
 ) -> Array:
     """Update where the mask is true, one element after the other."""
     type, kept = element_type(op.result), pointer.element_type
-    name, is_signed = UPDATES[op.kind]
+    name, is_signed = UPDATES.get(op.kind, (op.kind.name.lower(), True))
 
     def combine(old: Array, value: Array) -> Array:
         old = _as(machine, old, kept, type)
@@ -476,10 +470,10 @@ def _updated(
 ) -> Array:
     """Update memory, and return what was there as the type of the result."""
     executions = machine.shape[:1] + (1,) * (pointer.offset.ndim - 1)
-    allowed = _allowed(machine, pointer, mask)
-    old = update(machine, pointer, (), value, allowed, combine, executions, WORK_ITEM)
+    allowed = machine.and_active(mask, pointer.offset.ndim - AXES)
+    old = machine.update(pointer, (), value, allowed, combine, executions, WORK_ITEM)
     if order in (tt.Order.ACQUIRE, tt.Order.ACQ_REL):
-        machine.acquire(pointer.buffer)
+        machine.acquire(pointer.buffer, Ordering.ACQUIRE)
     return _as(machine, old, pointer.element_type, element_type(op.result))
 
 
@@ -506,9 +500,8 @@ def make_block_pointer(
     machine: Machine, op: tt.MakeTensorPtrOp, base: MemRef, *rest: Array
 ) -> BlockPointer:
     rank = len(rest) // 3
-    sizes = tuple(x.astype(np.int64) for x in rest)
-    tensor = Descriptor(base, sizes[:rank], sizes[rank : 2 * rank], Padding.ZERO)
-    return BlockPointer(tensor, sizes[2 * rank :], shape_of(op.block))
+    tensor = tensor_at(base, rest[:rank], rest[rank : 2 * rank])
+    return BlockPointer(tensor, rest[2 * rank :], shape_of(op.block))
 
 
 @implements(tt.AdvanceOp)
@@ -524,8 +517,7 @@ def make_descriptor(
     machine: Machine, op: tt.MakeTensorDescriptorOp, base: MemRef, *rest: Array
 ) -> Descriptor:
     rank = len(rest) // 2
-    sizes = tuple(x.astype(np.int64) for x in rest)
-    return Descriptor(base, sizes[:rank], sizes[rank:], op.padding_option)
+    return Descriptor(tensor_at(base, rest[:rank], rest[rank:]), op.padding_option)
 
 
 def _block_of(type: Attribute) -> tuple[int, ...]:
@@ -539,10 +531,9 @@ def descriptor_load(
     machine: Machine, op: tt.DescriptorLoadOp, descriptor: Descriptor, *indices: Array
 ) -> Array:
     """Read a block; outside of the tensor is zero, or NaN."""
-    pointers, inside = block(descriptor, _block_of(op.desc.type), indices)
-    found = read(machine, pointers, inside)
-    if descriptor.padding is Padding.NAN:
-        found = _padded(machine, found, inside, op.result.type)
+    places = block(descriptor.tensor, _block_of(op.desc.type), indices)
+    nan, type = descriptor.padding is Padding.NAN, op.result.type
+    found = read_block(machine, descriptor.tensor, places, type, nan=nan)
     if block_io(op) == "column_major":
         found = found.swapaxes(-1, -2)
     return found.reshape(found.shape[:AXES] + shape_of(op.result.type))
@@ -560,9 +551,9 @@ def descriptor_store(
     if block_io(op) == "column_major":
         value = value.swapaxes(-1, -2)
     shape = _block_of(op.desc.type)
-    pointers, inside = block(descriptor, shape, indices)
+    places, inside = block(descriptor.tensor, shape, indices)
     value = value.reshape(value.shape[:AXES] + shape)
-    write(machine, pointers, value, inside)
+    write(machine, descriptor.tensor, places, value, inside)
 
 
 # `ttg` and `ttig`: layouts, shared memory, loads of 2D blocks.
@@ -571,69 +562,44 @@ implements(ttg.ConvertLayoutOp)(forward)
 implements(ttg.BarrierOp, ttig.PrefetchOp, ttig.DescriptorPrefetchOp)(nothing)
 
 
-@dataclass(eq=False, slots=True)
-class SharedTensor:
-    """A tensor in shared memory; None before the first store."""
-
-    value: Array | None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SharedView:
-    """A tensor in shared memory, and in which order its dimensions are seen."""
-
-    tensor: SharedTensor
-    order: tuple[int, ...]
-    """The dimension of the tensor that each one is."""
-
-    def seen(self, value: Array) -> Array:
-        """Return the tensor with its dimensions in this order."""
-        return value.transpose((*range(AXES), *(AXES + dim for dim in self.order)))
-
-
 @implements(ttg.LocalAllocOp)
-def local_alloc(machine: Machine, op: ttg.LocalAllocOp, *value: Array) -> SharedView:
-    order = tuple(range(len(shape_of(op.result.type.tensor))))
-    return SharedView(SharedTensor(value[0] if value else None), order)
+def local_alloc(machine: Machine, op: ttg.LocalAllocOp, *value: Array) -> MemRef:
+    """Give memory of each work-group, with a tensor in it if there is one."""
+    tensor = op.result.type.tensor
+    type = MemRefType(scalar_of(tensor), shape := shape_of(tensor))
+    buffer = machine.allocate((GROUP_AXIS,), prod(shape), type, "shared memory")
+    found = whole(buffer, type, with_dynamic(shape))
+    for each in value:
+        local_store(machine, op, each, found)
+    return found
 
 
 @implements(ttg.LocalDeallocOp)
-def local_dealloc(machine: Machine, op: ttg.LocalDeallocOp, shared: SharedView) -> None:
-    shared.tensor.value = None
+def local_dealloc(machine: Machine, op: ttg.LocalDeallocOp, shared: MemRef) -> None:
+    if (shadow := shared.buffer.shadow) is not None and shadow.written is not None:
+        shadow.written[...] = False
 
 
 @implements(ttg.LocalStoreOp)
-def local_store(
-    machine: Machine, op: ttg.LocalStoreOp, new: Array, shared: SharedView
-) -> None:
-    """Put a tensor into a buffer, in the work-groups that are active."""
-    back = tuple(int(dim) for dim in np.argsort(shared.order))
-    new = replace(shared, order=back).seen(new)
-    mask, old = machine.active(new.ndim - AXES), shared.tensor.value
-    if mask is not None and old is not None:
-        new = np.where(mask, new, old)
-    shared.tensor.value = new
+def local_store(machine: Machine, op: Operation, value: Array, shared: MemRef) -> None:
+    places = components(value.shape[AXES:])
+    machine.store(shared, places, value, machine.active(len(places)), WORK_ITEM)
 
 
 @implements(ttg.LocalLoadOp)
-def local_load(machine: Machine, op: ttg.LocalLoadOp, shared: SharedView) -> Array:
-    """Take a tensor out of a buffer.
-
-    Raises:
-        UndefinedBehaviour: nothing was stored there.
-    """
-    if (value := shared.tensor.value) is None:
-        raise UndefinedBehaviour("expected a buffer that was stored to")
-    return shared.seen(value)
+def local_load(machine: Machine, op: ttg.LocalLoadOp, shared: MemRef) -> Array:
+    places = components(shape_of(op.result.type))
+    return machine.load(shared, places, machine.active(len(places)), WORK_ITEM)
 
 
 @implements(ttg.MemDescTransOp)
-def memdesc_trans(
-    machine: Machine, op: ttg.MemDescTransOp, shared: SharedView
-) -> SharedView:
-    """Give the same buffer with its dimensions in another order."""
-    order = tuple(shared.order[int(dim)] for dim in op.order.get_values())
-    return replace(shared, order=order)
+def memdesc_trans(machine: Machine, op: ttg.MemDescTransOp, shared: MemRef) -> MemRef:
+    """Give the same memory with its dimensions in another order."""
+    order = [int(dim) for dim in op.order.get_values()]
+    sizes, strides = (
+        tuple(x[n] for n in order) for x in (shared.sizes, shared.strides)
+    )
+    return replace(shared, sizes=sizes, strides=strides)
 
 
 @implements(ttig.ExtractDescOp)
@@ -641,7 +607,8 @@ def extract_desc(
     machine: Machine, op: ttig.ExtractDescOp, descriptor: Descriptor
 ) -> Array | MemRef:
     """Give one of the numbers of a descriptor."""
-    fields = (*descriptor.shape, *descriptor.strides, descriptor.base)
+    tensor = descriptor.tensor
+    fields = (*tensor.sizes, *tensor.strides, moved(tensor, tensor.offset))
     return fields[op.index.value.data]
 
 
@@ -652,14 +619,13 @@ def block_load_2d(
     """Read a block of a matrix; outside of it is zero, or NaN."""
     size = (element_bits(op.result.type) or 8) // 8
     width, height, pitch, x, y = (number.astype(np.int64) for number in numbers)
-    strides = (pitch // size, np.ones_like(pitch))
-    matrix = Descriptor(base, (height, width // size), strides, Padding.ZERO)
-    shape = shape_of(op.result.type)
-    is_columns = op.layout is ttig.MemoryLayout.COLUMN_MAJOR
-    pointers, inside = block(matrix, shape[::-1] if is_columns else shape, (y, x))
-    found = read(machine, pointers, inside)
-    if op.pad_nan is not None:
-        found = _padded(machine, found, inside, op.result.type)
+    matrix = tensor_at(
+        base, (height, width // size), (pitch // size, np.ones_like(pitch))
+    )
+    type, nan = op.result.type, op.pad_nan is not None
+    shape, is_columns = shape_of(type), op.layout is ttig.MemoryLayout.COLUMN_MAJOR
+    places = block(matrix, shape[::-1] if is_columns else shape, (y, x))
+    found = read_block(machine, matrix, places, type, nan=nan)
     return found.swapaxes(-1, -2) if is_columns else found
 
 
@@ -673,5 +639,5 @@ def block_load_2d_from_ptr(
     other: Array | None = None,
 ) -> Array:
     """Read where the mask is true."""
-    found = read(machine, pointer, mask)
+    found = read(machine, pointer, (), mask)
     return found if mask is None or other is None else np.where(mask, found, other)

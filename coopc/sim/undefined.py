@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -83,18 +84,23 @@ class Poisons:
         if not found:
             return none
         error = found[0].error
-        if isinstance(op, arith.SelectOp):
-            where = self._selected(op, inputs)
-            return (Poison(where, error) if where.any() else None,)
-        if op.name in MOVES and not any(
-            isinstance(x.type, IndexType) and x in self.values for x in op.operands
-        ):
+        is_select = isinstance(op, arith.SelectOp)
+        says_where = [
+            value is op.operands[0] if is_select else isinstance(value.type, IndexType)
+            for value in op.operands
+        ]
+        poisoned = [
+            x in self.values for x in itertools.compress(op.operands, says_where)
+        ]
+        if is_select or (op.name in MOVES and not any(poisoned)):
             # Where the elements go, so does their poison.
-            moved = [
-                x if isinstance(value.type, IndexType) else self._where(value, x)
-                for value, x in zip(op.operands, inputs, strict=True)
-            ]
-            return tuple(Poison(x.astype(np.bool_), error) for x in run(*moved))
+            triples = zip(op.operands, inputs, says_where, strict=True)
+            moved = [x if says else self._where(value, x) for value, x, says in triples]
+            parts = [part.astype(np.bool_) for part in run(*moved)]
+            if any(poisoned):
+                chosen = self.values[op.operands[0]].where
+                parts = [x | trailing(chosen, x.ndim - chosen.ndim) for x in parts]
+            return tuple(Poison(x, error) if x.any() else None for x in parts)
         where = found[0].where
         for other in found[1:]:
             where = where | other.where
@@ -127,19 +133,6 @@ class Poisons:
         where = np.False_ if poison is None else poison.where
         shape = np.broadcast_shapes(array.shape, where.shape)
         return np.broadcast_to(where, shape)
-
-    def _selected(self, op: arith.SelectOp, inputs: Sequence[Any]) -> Array:
-        """Return which part of the result of a select is poison."""
-        condition, *choices = op.operands
-        chosen: Array = inputs[0]
-        wheres = [
-            self._where(value, x) for value, x in zip(choices, inputs[1:], strict=True)
-        ]
-        axes = max(where.ndim for where in wheres) - chosen.ndim
-        where = np.where(trailing(chosen, axes), *wheres)
-        if condition in self.values:
-            where = where | trailing(self.values[condition].where, axes)
-        return where
 
 
 # Races: accesses to one place that nothing orders, one of which writes.
@@ -191,35 +184,9 @@ RECORD = np.dtype(
 """An access: by whom, when and of which kind."""
 
 
-def _unordered(before: Array, now: Array, waited: Array) -> Array:
-    """Return which accesses are not ordered before later ones, whoever they are.
-
-    `waited` says which work-groups of the grid may have waited for others.
-    """
-    group = now["group"]
-    elsewhere = (before["group"] != group) | (group < 0)
-    other = (before["subgroup"] != now["subgroup"]) | (now["subgroup"] < 0)
-    at_once = before["subgroup_time"] == now["subgroup_time"]
-    inside = (before["group_time"] == now["group_time"]) & (other | at_once)
-    outside = (before["group_time"] >= 0) & ~(waited[group] & (group >= 0))
-    return np.where(elsewhere, outside, inside)
-
-
 def _same_subgroup(before: Array, now: Array) -> Array:
     same = before["group"] == now["group"]
     return same & (before["subgroup"] == now["subgroup"])
-
-
-def _same_lane(before: Array, now: Array, together: bool) -> Array:
-    """Return which accesses are by the one lane that later ones are by.
-
-    Those who do things together count as one if `together`.
-    """
-    one = (now["subgroup"] >= 0) & (now["lane"] >= 0)
-    if together:
-        one = one | ((now["subgroup"] != SEVERAL) & (now["lane"] == TOGETHER))
-    same = _same_subgroup(before, now) & (before["lane"] == now["lane"])
-    return same & one & (now["group"] >= 0)
 
 
 def _merged(before: Array, now: Array, where: Array, kind: np.ufunc) -> Array:
@@ -366,7 +333,9 @@ class RaceDetector:
         reads, before = self.reads[cells], self.writes[cells]
         wrong = self._is_race(reads, now) & changed
         if not self.is_shared:
-            wrong = wrong & ~_by_first(reads, now)
+            # The first work-item of those that have read may write.
+            same = (reads["group"] == now["group"]) & (reads["first"] == now["first"])
+            wrong = wrong & ~(same & (now["group"] >= 0) & (now["lane"] >= 0))
         if wrong.any():
             raise _race(("writes", "read"), cells, wrong, (reads, now), name)
         wrong = self._is_race(before, now) & changed
@@ -377,8 +346,18 @@ class RaceDetector:
 
     def _is_since(self, before: Array, now: Array) -> Array:
         """Return which accesses are by others, with nothing that orders them before."""
-        same = _same_lane(before, now, together=not self.is_shared)
-        return _unordered(before, now, self.waited) & ~same
+        group = now["group"]
+        elsewhere = (before["group"] != group) | (group < 0)
+        other = (before["subgroup"] != now["subgroup"]) | (now["subgroup"] < 0)
+        at_once = before["subgroup_time"] == now["subgroup_time"]
+        inside = (before["group_time"] == now["group_time"]) & (other | at_once)
+        outside = (before["group_time"] >= 0) & ~(self.waited[group] & (group >= 0))
+        one = (now["subgroup"] >= 0) & (now["lane"] >= 0)
+        if not self.is_shared:
+            # Those who do things together count as one lane.
+            one = one | ((now["subgroup"] != SEVERAL) & (now["lane"] == TOGETHER))
+        same = _same_subgroup(before, now) & (before["lane"] == now["lane"])
+        return np.where(elsewhere, outside, inside) & ~(same & one & (group >= 0))
 
     def _is_race(self, before: Array, now: Array) -> Array:
         """Return which accesses are not ordered, and not both of them atomic."""
@@ -417,12 +396,6 @@ def _race(
     )
 
 
-def _by_first(reads: Array, now: Array) -> Array:
-    """Return which writes are by the first work-item of those that have read."""
-    same = (reads["group"] == now["group"]) & (reads["first"] == now["first"])
-    return same & (now["group"] >= 0) & (now["lane"] >= 0)
-
-
 def _who(record: Any, with_group: bool) -> str:
     """Return who makes an access, in words."""
     group, subgroup, lane = (int(record[x]) for x in ("group", "subgroup", "lane"))
@@ -451,15 +424,10 @@ class StoredErrors:
     bounds: Array
     types: Array
     """The type of the float that a cell with a bound holds, by its number."""
-    numbers: dict[Attribute, int]
+    numbers: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
     """Of types."""
     is_exact: bool = True
     """Whether no bound was ever greater than 0."""
-
-    @classmethod
-    def none(cls, cells: int) -> StoredErrors:
-        """Return the bounds of exact numbers."""
-        return cls(np.zeros(cells), np.zeros(cells, np.int8), {})
 
     def refine(self, times: int) -> None:
         """Take each cell as so many smaller ones."""
@@ -504,22 +472,18 @@ class Shadow:
 
     def cells(self, places: Array, bytes: int) -> Array:
         """Return the cells of elements of some bytes, by their numbers among all."""
-        if bytes < self.cell_bytes:
-            self._refine(self.cell_bytes // bytes)
+        if (times := self.cell_bytes // bytes) > 1:
+            # Each cell is divided into so many.
+            for records in (self.races, self.errors):
+                if records is not None:
+                    records.refine(times)
+            if self.written is not None:
+                self.written = np.repeat(self.written, times)
+            self.cell_bytes //= times
         parts = bytes // self.cell_bytes
         if parts == 1:
             return places[..., None]
         return places[..., None] * parts + np.arange(parts)
-
-    def _refine(self, times: int) -> None:
-        """Divide each cell into so many."""
-        if self.races is not None:
-            self.races.refine(times)
-        if self.written is not None:
-            self.written = np.repeat(self.written, times)
-        if self.errors is not None:
-            self.errors.refine(times)
-        self.cell_bytes //= times
 
     def check_written(self, cells: Array, active: Array | None) -> None:
         """Check that something was written to what is read.
@@ -583,7 +547,9 @@ class Shadows:
             axes == 1,
             RaceDetector(cells, self.waited, axes == 1) if races else None,
             np.zeros(cells, np.bool_) if is_new else None,
-            StoredErrors.none(cells) if self.tracks_errors else None,
+            StoredErrors(np.zeros(cells), np.zeros(cells, np.int8))
+            if self.tracks_errors
+            else None,
         )
 
 

@@ -42,7 +42,6 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
-    MemRefType,
     TensorType,
     VectorType,
 )
@@ -73,6 +72,12 @@ _FLOATS: dict[type[Attribute], DType] = {
 def bits_of(type: Attribute) -> int:
     """Return the width of an integer type; an index has 64 bits."""
     return type.bitwidth if isinstance(type, FixedBitwidthType) else INDEX_BITS
+
+
+def bounds(type: Attribute, is_signed: bool) -> tuple[int, int]:
+    """Return the least and the greatest integer of a type."""
+    low = -(1 << (bits_of(type) - 1)) if is_signed else 0
+    return low, low + (1 << bits_of(type)) - 1
 
 
 def is_float(type: Attribute) -> bool:
@@ -118,10 +123,6 @@ def value_dtype(type: Attribute) -> DType:
 def memory_dtype(type: Attribute) -> DType:
     """Return how numbers of a type are kept in memory."""
     return np.dtype(np.uint16) if type == BFLOAT16 else value_dtype(type)
-
-
-def element_of(type: MemRefType) -> Attribute:
-    return type.get_element_type()
 
 
 def trailing(array: Array, axes: int) -> Array:

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, IntegerType
-from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.hints import isa
 
-from coopc.sim.arith import element_type, reduce_axis
+from coopc.sim.arith import element_type, function_of, reduce_axis
 from coopc.sim.errors import SimulationError
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
@@ -34,23 +33,6 @@ from coopc.sim.values import (
 
 ALIGNMENT = "alignment"
 """On a load or a store: bytes that divide the address of its first element."""
-
-_KINDS: dict[CombiningKindFlag, tuple[str, bool]] = {
-    CombiningKindFlag.ADD: ("add", True),
-    CombiningKindFlag.MUL: ("mul", True),
-    CombiningKindFlag.MINUI: ("min", False),
-    CombiningKindFlag.MINSI: ("min", True),
-    CombiningKindFlag.MINNUMF: ("minnum", True),
-    CombiningKindFlag.MAXUI: ("max", False),
-    CombiningKindFlag.MAXSI: ("max", True),
-    CombiningKindFlag.MAXNUMF: ("maxnum", True),
-    CombiningKindFlag.AND: ("and", True),
-    CombiningKindFlag.OR: ("or", True),
-    CombiningKindFlag.XOR: ("xor", True),
-    CombiningKindFlag.MAXIMUMF: ("maximum", True),
-    CombiningKindFlag.MINIMUMF: ("minimum", True),
-}
-"""What is done, and whether integers are signed."""
 
 
 @implements(vector.BroadcastOp)
@@ -141,7 +123,7 @@ def reduction(
     machine: Machine, op: vector.ReductionOp, value: Array, *start: Array
 ) -> Array:
     """Reduce a vector, one component after the other, from `acc` on."""
-    name, is_signed = _KINDS[op.kind.data]
+    name, is_signed = function_of(op.kind.data)
     first = (trailing(x, 1) for x in start)
     found = reduce_axis(
         machine, name, element_type(op.dest), value, AXES, *first, is_signed=is_signed
@@ -162,23 +144,14 @@ def recast(
     """Return vectors of another element type, with all bits of their last dimension."""
     if bits_of(source) == bits_of(result):
         return numerics.bitcast(value, source, result)
-    width = bits_of(result)
-    bits = _to_bits(numerics, value, source)
-    grouped = bits.reshape(*bits.shape[:-1], -1, width)
-    weights = np.uint64(1) << np.arange(width, dtype=np.uint64)
+    before, after = IntegerType(bits_of(source)), IntegerType(bits_of(result))
+    integers = unsigned(numerics.bitcast(value, source, before), before)
+    shifts = np.arange(before.bitwidth, dtype=np.uint64)
+    bits = (integers.astype(np.uint64)[..., None] >> shifts) & np.uint64(1)
+    grouped = bits.reshape(*value.shape[:-1], -1, after.bitwidth)
+    weights = np.uint64(1) << np.arange(after.bitwidth, dtype=np.uint64)
     whole = (grouped * weights).sum(axis=-1, dtype=np.uint64)
-    signless = wrapped(whole, IntegerType(width))
-    return numerics.bitcast(signless, IntegerType(width), result)
-
-
-def _to_bits(numerics: Numerics, value: Array, type: Attribute) -> Array:
-    """Return all bits of the last dimension in a row, as numbers 0 and 1."""
-    integer = IntegerType(bits_of(type))
-    plain = numerics.bitcast(value, type, integer)
-    whole = unsigned(plain, integer).astype(np.uint64)
-    shifts = np.arange(bits_of(type), dtype=np.uint64)
-    bits = (whole[..., None] >> shifts) & np.uint64(1)
-    return bits.reshape(*value.shape[:-1], -1)
+    return numerics.bitcast(wrapped(whole, after), after, result)
 
 
 # Memory: vectors lie along the last dimensions of the memref.

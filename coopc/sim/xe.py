@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import xe
 from coopc.dialects.narrow import is_vector
@@ -23,14 +23,12 @@ from coopc.plan.block_message import BlockShape
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import implements, nothing
 from coopc.sim.machine import Machine
-from coopc.sim.memory import MemRef
-from coopc.sim.numerics import Numerics, bf16_from_bits
+from coopc.sim.memory import MemRef, check_aligned, in_elements
+from coopc.sim.numerics import Numerics, from_bf16
 from coopc.sim.values import (
     LANE_AXIS,
     SUBGROUP_AXIS,
     Array,
-    DType,
-    number,
     scalar_of,
     trailing,
 )
@@ -87,9 +85,8 @@ def block_store_2d(machine: Machine, op: xe.BlockStore2DOp, *args: Any) -> None:
         [np.broadcast_to(x, (*machine.shape, x.shape[-1])) for x in pieces], axis=-1
     )
     bytes = np.ascontiguousarray(whole)[..., None].view(np.int8)
-    places, inside, bytes = np.broadcast_arrays(places, inside, bytes)
     active = machine.and_active(inside)
-    machine.store(byte_view(surface.memory), [places], bytes, active)
+    machine.store(bytes_of(surface.memory), [places], bytes, active)
 
 
 @implements(xe.PayloadCreateOp)
@@ -99,14 +96,12 @@ def create(
     return Payload(BlockAddress(memory, *numbers), xe.shape_of(op.result))
 
 
-@implements(xe.PayloadSetXOp)
-def set_x(machine: Machine, op: xe.PayloadSetXOp, payload: Payload, x: Array) -> None:
-    payload.surface = payload.surface._replace(x=x)
-
-
-@implements(xe.PayloadSetYOp)
-def set_y(machine: Machine, op: xe.PayloadSetYOp, payload: Payload, y: Array) -> None:
-    payload.surface = payload.surface._replace(y=y)
+@implements(xe.PayloadSetXOp, xe.PayloadSetYOp)
+def set_position(
+    machine: Machine, op: Operation, payload: Payload, value: Array
+) -> None:
+    field = "x" if isinstance(op, xe.PayloadSetXOp) else "y"
+    payload.surface = payload.surface._replace(**{field: value})
 
 
 @implements(xe.PayloadLoadOp)
@@ -130,8 +125,8 @@ def _loaded(
     width, count = piece_of(op.pieces)
     places, inside = _places(machine, shape, surface, width)
     active = machine.and_active(inside)
-    bytes = machine.load(byte_view(surface.memory), [places], active)
-    slots = numbers_of(bytes, np.dtype(f"i{width // 8}"))[..., 0]
+    bytes = machine.load(bytes_of(surface.memory), [places], active)
+    slots = np.ascontiguousarray(bytes).view(f"i{width // 8}")[..., 0]
     return tuple(slots[..., n : n + count] for n in range(0, slots.shape[-1], count))
 
 
@@ -143,28 +138,17 @@ def _places(
     Both have shape (groups, subgroups, lanes, slots, bytes of a slot).
 
     Raises:
-        UndefinedBehaviour: the surface breaks the rules, or is no memory.
+        UndefinedBehaviour: the surface breaks the rules.
     """
     machine.uniform_mask(SUBGROUP_AXIS, LANE_AXIS)
-    memory = surface.memory
-    size = memory.buffer.data.itemsize
-    start = memory.offset * size
-    check_surface(start, surface, shape.bits)
-    x, y, width, height, pitch, start = (
-        trailing(each.astype(np.int64), 2) for each in (*surface[1:], start)
+    check_surface(bytes_of(surface.memory).offset, surface, shape.bits)
+    x, y, width, height, pitch = (
+        trailing(each.astype(np.int64), 2) for each in surface[1:]
     )
     rows, columns = byte_slots(shape, machine.launch.subgroup_size, slot)
     row, column = y + rows, x * (shape.bits // 8) + columns
     inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-    places, inside = np.broadcast_arrays(start + row * pitch + column, inside)
-    least, most = places[inside].min(initial=0), places[inside].max(initial=0)
-    total = memory.buffer.data.size * size
-    if least < 0 or most >= total:
-        raise UndefinedBehaviour(
-            f"expected a surface inside of {memory}, {total} bytes, got bytes "
-            f"{least} to {most}"
-        )
-    return places, inside
+    return row * pitch + column, inside
 
 
 def check_surface(base: Array, surface: BlockAddress, bits: int) -> None:
@@ -214,10 +198,9 @@ def byte_slots(shape: BlockShape, lanes: int, slot: int) -> tuple[Array, Array]:
     return rows, columns + within
 
 
-def byte_view(memory: MemRef) -> MemRef:
+def bytes_of(memory: MemRef) -> MemRef:
     """Return memory as its bytes, in a row."""
-    buffer = replace(memory.buffer, data=memory.buffer.data.view(np.int8))
-    return MemRef(buffer, i8, number(0), (number(buffer.elements),), (number(1),))
+    return in_elements(replace(memory, sizes=(), strides=()), i8)
 
 
 def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
@@ -226,11 +209,6 @@ def piece_of(pieces: tuple[SSAValue, ...] | list[SSAValue]) -> tuple[int, int]:
     assert is_vector(type), type
     width = getattr(type.get_element_type(), "bitwidth", 0)
     return width, type.get_shape()[0]
-
-
-def numbers_of(bytes: Array, dtype: DType) -> Array:
-    """Return what bytes along the last axis are as wider numbers."""
-    return np.ascontiguousarray(bytes).view(dtype)
 
 
 # `xe.block_load`: slots that follow each other.  Bytes of memory move as they are:
@@ -243,34 +221,16 @@ def block_load(
 ) -> Array:
     """Read the slots of each lane."""
     machine.uniform_mask(LANE_AXIS)
-    check_uniform("the offset", offset)
-    for each in guard:
-        check_uniform("the guard", each)
+    offset = machine.agreed(offset, "the offset", LANE_AXIS)
+    guard = tuple(machine.agreed(each, "the guard", LANE_AXIS) for each in guard)
     read = machine.and_active(guard[0] if guard else None)
-    size = memory.buffer.data.dtype.itemsize
-    start = memory.offset * size + offset.view(np.uint32).astype(np.int64)
-    width, total = op.slot_bits // 8, memory.buffer.data.size * size
+    bytes, width = bytes_of(memory), op.slot_bits // 8
+    start = offset.view(np.uint32).astype(np.int64)
+    check_aligned(bytes, [start], read, ALIGNMENT)
     places = slot_places(start, (op.slots, width), machine.launch.subgroup_size)
-    active = None if read is None else trailing(read, 1)
-    if active is None:
-        check_places(memory, places, width, total)
-    else:
-        active, places = np.broadcast_arrays(active, places)
-        check_places(memory, places[active], width, total)
-        active = active[..., None]
-    wanted = places[..., None] + np.arange(width)
-    bytes = machine.load(byte_view(memory), [wanted], active)
-    return numbers_of(bytes, np.dtype(f"i{width}"))[..., 0]
-
-
-def check_uniform(what: str, value: Array) -> None:
-    """Check that the lanes of each subgroup agree on a value.
-
-    Raises:
-        UndefinedBehaviour: they do not.
-    """
-    if (value != value.take([0], LANE_AXIS)).any():
-        raise UndefinedBehaviour(f"expected {what} to be the same for all lanes")
+    places = places[..., None] + np.arange(width)
+    found = machine.load(bytes, [places], None if read is None else trailing(read, 2))
+    return np.ascontiguousarray(found).view(f"i{width}")[..., 0]
 
 
 def slot_places(start: Array, slots: tuple[int, int], lanes: int) -> Array:
@@ -287,26 +247,6 @@ def slot_places(start: Array, slots: tuple[int, int], lanes: int) -> Array:
     count, width = slots
     lane, slot = np.arange(lanes)[:, None], np.arange(count)
     return start[..., None] + width * (slot * lanes + lane)
-
-
-def check_places(memory: MemRef, places: Array, width: int, total: int) -> None:
-    """Check that slots of some bytes are inside of memory, and the first aligned.
-
-    Raises:
-        UndefinedBehaviour: one is not.
-    """
-    if not places.size:
-        return
-    least, most = places.min(), places.max() + width
-    if least % ALIGNMENT:
-        raise UndefinedBehaviour(
-            f"expected an offset that is a multiple of {ALIGNMENT} bytes, got {least}"
-        )
-    if least < 0 or most > total:
-        raise UndefinedBehaviour(
-            f"expected slots inside of {memory}, {total} bytes, got bytes {least} to "
-            f"{most}"
-        )
 
 
 # Simulation of `xe`: DPAS, of one subgroup and of a pair.
@@ -342,12 +282,6 @@ ELEMENTS: dict[xe.Precision, Attribute] = {
 }
 
 
-@implements(xe.DpasOp)
-def dpas(machine: Machine, op: xe.DpasOp, a: Array, b: Array, c: Array) -> Array:
-    """Gather the matrices of the subgroup, multiply, and spread the result."""
-    return _multiply(machine, op, a, b, c)
-
-
 @implements(xe.SplitDpasOp)
 def split_dpas(
     machine: Machine, op: xe.SplitDpasOp, a: Array, b: Array, c: Array
@@ -359,7 +293,7 @@ def split_dpas(
     halves = np.broadcast_to(a, (groups, subgroups, lanes, rows))
     pairs = halves.reshape(groups, subgroups // PAIR, PAIR, lanes, rows)
     whole = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=-1)
-    return _multiply(machine, op, np.repeat(whole, PAIR, axis=SUBGROUP_AXIS), b, c)
+    return dpas(machine, op, np.repeat(whole, PAIR, axis=SUBGROUP_AXIS), b, c)
 
 
 def _check_pairs(machine: Machine) -> None:
@@ -388,10 +322,11 @@ def _check_pairs(machine: Machine) -> None:
         )
 
 
-def _multiply(
+@implements(xe.DpasOp)
+def dpas(
     machine: Machine, op: xe.DpasOp | xe.SplitDpasOp, a: Array, b: Array, c: Array
 ) -> Array:
-    """Return what lanes hold of a * b + c."""
+    """Gather the matrices of the subgroup, multiply, and spread the result."""
     machine.uniform_mask(LANE_AXIS)
     precisions, repeat = op.precisions, op.repeat.value.data
     lanes = machine.launch.subgroup_size
@@ -438,7 +373,7 @@ def numbers(packed: Array, precision: xe.Precision) -> Array:
         case xe.Precision.F16:
             return packed.view(np.float16)
         case xe.Precision.BF16:
-            return bf16_from_bits(packed.view(np.uint16))
+            return from_bf16(packed.view(np.uint16))
         case xe.Precision.TF32:
             return Numerics().cut(packed.view(np.float32), TF32_DROPPED)
         case xe.Precision.S8:

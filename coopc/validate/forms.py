@@ -114,10 +114,6 @@ class FunctionForm:
             for stage in self.stages
         )
 
-    def maps(self) -> Iterator[AffineMap]:
-        """Yield the maps from the origin's sizes to work-groups."""
-        return (stage.map for stage in self.stages if stage.map is not None)
-
     def reached(self) -> list[FuncOp]:
         """Return all functions that run: the stages, and what they call."""
         known = functions_of(self.module)

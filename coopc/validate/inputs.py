@@ -44,7 +44,7 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix import AccessOp
 from coopc.emit.interface import conditions_of
 from coopc.interface import Buffer, Condition, Interface, Scalar
-from coopc.interface_call import violated_condition
+from coopc.interface_call import strided_zeros, violated_condition
 from coopc.ir.facts import constant_number
 from coopc.sim.launch import Argument
 from coopc.sim.numerics import to_bf16
@@ -53,7 +53,6 @@ from coopc.sim.values import (
     BFLOAT16,
     Array,
     bits_of,
-    element_of,
     is_float,
     is_integer,
     memory_dtype,
@@ -87,24 +86,21 @@ def unsuitable(func: FuncOp) -> str | None:
     for position, type in enumerate(func.function_type.inputs):
         element = type
         if isa(type, MemRefType):
-            element = scalar_of(element_of(type))
+            element = scalar_of(type.get_element_type())
             elements += prod(size for size in _shape(type) if size != DYNAMIC_INDEX)
         if not (is_float(element) or is_integer(element)):
             return f"argument {position} is a {type}"
-        if isa(type, MemRefType) and not _has_strides(type):
+        has_strides = isa(type, MemRefType) and type.get_strides() is not None
+        if isa(type, MemRefType) and not has_strides:
             return f"argument {position} has a layout that no array has, {type}"
     if elements > MAX_ELEMENTS:
         return f"its arrays have {elements} elements, more than {MAX_ELEMENTS}"
     return None
 
 
-def _has_strides(type: MemRefType) -> bool:
-    return isinstance(type.layout, NoneAttr) or type.get_strides() is not None
-
-
 def _shape(type: MemRefType) -> tuple[int, ...]:
     """Return the shape of arrays of a type, whose elements may be vectors."""
-    return (*type.get_shape(), *shape_of(element_of(type)))
+    return (*type.get_shape(), *shape_of(type.get_element_type()))
 
 
 def is_pointer(type: Attribute) -> TypeGuard[MemRefType]:
@@ -286,8 +282,8 @@ def _tiles(origin: FuncOp, form: FunctionForm) -> Iterator[tuple[Slot, int]]:
     """Yield sizes, and what a form divides them by or steps through them in."""
     # The sizes of a grid are those of memrefs and indices, not of other integers.
     sizes = [x for x in slots_of(origin) if x.what == "size" or _is_index(origin, x)]
-    for map in form.maps():
-        for expr in map.results:
+    for map in (stage.map for stage in form.stages):
+        for expr in () if map is None else map.results:
             for dim, tile in _divided(expr, 1):
                 yield sizes[dim], tile
     for stage in form.stages:
@@ -449,7 +445,7 @@ def make_arguments(
             ]
             steps = [contract.row_step(position, n) for n in range(len(shape))]
             array = _empty(type, shape, steps)
-            array[...] = contents.stored(scalar_of(element_of(type)), shape)
+            array[...] = contents.stored(scalar_of(type.get_element_type()), shape)
             found.append(array)
         elif is_size(func, type):
             found.append(next(rest))
@@ -467,7 +463,7 @@ def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Arra
         shape: of the array, the components of vectors last.
         steps: what each stride is a multiple of where it is dynamic.
     """
-    element = element_of(type)
+    element = type.get_element_type()
     dtype = memory_dtype(scalar_of(element))
     if isinstance(type.layout, NoneAttr):
         return np.zeros(shape, dtype)
@@ -483,11 +479,4 @@ def _empty(type: MemRefType, shape: Sequence[int], steps: Sequence[int]) -> Arra
         multiple = width * steps[axis]
         strides[axis] = -(-step // multiple) * multiple if stride is None else stride
         step = max(step, strides[axis] * shape[axis]) + (1 if axis else 0)
-    elements = 1 + sum(
-        (size - 1) * stride for size, stride in zip(shape, strides, strict=True)
-    )
-    return np.lib.stride_tricks.as_strided(
-        np.zeros(max(elements, 0), dtype),
-        shape,
-        [stride * dtype.itemsize for stride in strides],
-    )
+    return strided_zeros(shape, strides, dtype)

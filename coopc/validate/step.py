@@ -29,7 +29,7 @@ from coopc.sim.launch import Argument
 from coopc.sim.matrices import provider_of
 from coopc.sim.simulate import DEFAULT_SUBGROUP_SIZE, Options, SimulatedRun
 from coopc.sim.tracked import Inputs
-from coopc.sim.values import BFLOAT16, Array, element_of, scalar_of
+from coopc.sim.values import BFLOAT16, Array, scalar_of
 from coopc.validate.compare import Difference, compare
 from coopc.validate.forms import (
     FunctionForm,
@@ -229,7 +229,7 @@ class _Outcome:
         for name, type, value, error in zip(
             names, all_types, values, errors, strict=True
         ):
-            element = element_of(type) if isa(type, MemRefType) else type
+            element = type.get_element_type() if isa(type, MemRefType) else type
             yield _Output(name, scalar_of(element), value, error)
 
 
@@ -407,8 +407,17 @@ class _Pair:
         lost = old.run.lost_errors or new.run.lost_errors
         func = self.contract.func
         for before, after in zip(old.outputs(func), new.outputs(func), strict=True):
-            difference = _difference(before, after, lost)
-            if difference is not None and not difference.ok:
+            expected, found = before.value, after.value
+            if not isinstance(expected, np.ndarray) or not isinstance(
+                found, np.ndarray
+            ):
+                continue
+            bound = None
+            if before.error is not None and after.error is not None:
+                bound = allowed(before.error, after.error, lost)
+            is_bf16 = before.element == BFLOAT16
+            difference = compare(found, expected, bound=bound, bf16=is_bf16)
+            if not difference.ok:
                 return Mismatch(self.name, before.name, *where, difference)
         return None
 
@@ -420,17 +429,6 @@ def _described(ops: Sequence[Operation]) -> str:
     place = f" at {where}" if where != "loc(unknown)" else ""
     others = f" and {len(ops) - 1} other operations" if len(ops) > 1 else ""
     return f"{first.name}{place}{others}"
-
-
-def _difference(before: _Output, after: _Output, lost: bool) -> Difference | None:
-    """Return how an output differs; None where it is no array."""
-    expected, found = before.value, after.value
-    if not isinstance(expected, np.ndarray) or not isinstance(found, np.ndarray):
-        return None
-    bound = None
-    if before.error is not None and after.error is not None:
-        bound = allowed(before.error, after.error, lost)
-    return compare(found, expected, bound=bound, bf16=before.element == BFLOAT16)
 
 
 def allowed(before: Array, after: Array, lost: bool) -> Array:

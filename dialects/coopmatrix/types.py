@@ -90,6 +90,16 @@ class Layout(StrEnum):
     """VNNI: `mem[p0 + i / w, p1 + j * w + i % w]`, w = 32 / bits of an element."""
 
 
+SCOPE_NUMBERS = {
+    Scope.CROSS_DEVICE: 0,
+    Scope.DEVICE: 1,
+    Scope.WORKGROUP: 2,
+    Scope.SUBGROUP: 3,
+    Scope.INVOCATION: 4,
+    Scope.QUEUE_FAMILY: 5,
+}
+"""What SPIR-V calls the scopes (3.27 Scope)."""
+
 USE_NUMBERS = {Use.A: 0, Use.B: 1, Use.ACC: 2}
 """What SPIR-V calls the uses that it has."""
 

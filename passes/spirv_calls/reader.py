@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from coopc.dialects import simt
-from coopc.dialects.coopmatrix import MatrixType, Scope, Use
+from coopc.dialects.coopmatrix import SCOPE_NUMBERS, MatrixType, Use
 from coopc.dialects.coopmatrix.types import unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
 from coopc.dialects.narrow import is_integer, is_memref
@@ -71,10 +71,7 @@ CASTS: dict[type[Operation], type[Operation]] = {
 
 
 MATRIX = "spirv.CooperativeMatrixKHR"
-_SCOPES = (
-    *(Scope.CROSS_DEVICE, Scope.DEVICE, Scope.WORKGROUP),
-    *(Scope.SUBGROUP, Scope.INVOCATION, Scope.QUEUE_FAMILY),
-)
+_SCOPES = tuple(SCOPE_NUMBERS)
 _USES = (Use.A, Use.B, Use.ACC)
 """The enumerants of SPV_KHR_cooperative_matrix."""
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from coopc.dialects import xe
 from coopc.dialects.xe import SYSTOLIC_DEPTH
-from coopc.sim.numerics import bf16_from_bits, to_bf16
+from coopc.sim.numerics import from_bf16, to_bf16
 
 Array: TypeAlias = npt.NDArray[Any]
 P = xe.Precision
@@ -25,7 +25,7 @@ def numbers(bits: Array, precision: xe.Precision, shape: tuple[int, ...]) -> Arr
         case P.F16:
             found = bits.view(np.float16).astype(np.float32)
         case P.BF16:
-            found = bf16_from_bits(bits.view(np.uint16))
+            found = from_bf16(bits.view(np.uint16))
         case P.TF32:
             found = (bits.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
         case P.S8 | P.U8:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from support.small_kernels import lane_kernel
 from xdsl.dialects.builtin import ModuleOp
 
-from coopc.generate.programs import lane_kernel
 from coopc.rounding import FORMATS
 from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import MatrixShape
 from coopc.dialects import simt
-from coopc.dialects.coopmatrix import MatrixType, Ordering, Scope
+from coopc.dialects.coopmatrix import SCOPE_NUMBERS, MatrixType, Ordering, Scope
 from coopc.emit import emission, walker
 from coopc.emit.emission import Ordered
 from coopc.emit.expanded import expanded
@@ -35,7 +35,7 @@ from coopc.emit.spirv.flow import (
     is_wide,
     storage_of,
 )
-from coopc.emit.spirv.types import SCOPES, Types
+from coopc.emit.spirv.types import Types
 from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Facts, Refusal, Walker, element_of
 from coopc.passes.generic.expansion import Code, Target
@@ -643,10 +643,10 @@ class Emission(emission.Emission[Id, View]):
         return seen, self.emit("OpIEqual", seen, old, type=self.types.bool)
 
     def _order(self, place: Id, how: Ordered) -> tuple[Id, Id]:
-        vulkan, scope, order = self.facts.vulkan, SCOPES[how.scope], how.ordering
+        vulkan, scope, order = self.facts.vulkan, SCOPE_NUMBERS[how.scope], how.ordering
         if vulkan and how.scope in (Scope.CROSS_DEVICE, Scope.DEVICE):
             # The widest that Vulkan has without another capability.
-            scope = SCOPES[Scope.QUEUE_FAMILY]
+            scope = SCOPE_NUMBERS[Scope.QUEUE_FAMILY]
         semantics = _ORDERS[order]
         if semantics:
             semantics |= _MEMORIES[storage_of(place)]

@@ -140,16 +140,6 @@ _FIELDS: dict[str, Attribute] = {
 }
 """Types by the names that interfaces use."""
 
-SCOPES = {
-    coopmatrix.Scope.CROSS_DEVICE: 0,
-    coopmatrix.Scope.DEVICE: 1,
-    coopmatrix.Scope.WORKGROUP: 2,
-    coopmatrix.Scope.SUBGROUP: 3,
-    coopmatrix.Scope.INVOCATION: 4,
-    coopmatrix.Scope.QUEUE_FAMILY: 5,
-}
-"""Numbers of Scope in the SPIR-V specification."""
-
 
 def widths(count: int, allowed: Sequence[int]) -> tuple[int, ...]:
     """The widths of the parts of a vector.
@@ -364,7 +354,7 @@ class Types:
         else:
             use = self.enumerant(USES[type.use.data])
         if isinstance(type.scope, coopmatrix.ScopeAttr):
-            scope = self.enumerant(SCOPES[type.scope.data])
+            scope = self.enumerant(coopmatrix.SCOPE_NUMBERS[type.scope.data])
         else:
             scope = self.named(type.scope.root_reference.data)
         rows, cols = (
@@ -420,7 +410,7 @@ class Types:
         scope = type.scope
         if isinstance(scope, SymbolRefAttr):
             number = self._default(scope.root_reference.data)
-            names = {number: name for name, number in SCOPES.items()}
+            names = {number: name for name, number in coopmatrix.SCOPE_NUMBERS.items()}
             scope = coopmatrix.ScopeAttr(names[number])
         return coopmatrix.MatrixType.of(
             rows, cols, type.element_type, type.use.data, scope.data

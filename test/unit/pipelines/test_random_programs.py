@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.native import run_native
+from support.random_programs import RandomProgram, random_program
 from xdsl.utils.exceptions import PassFailedException
 
 import coopc
 from coopc.compiler import new_context
 from coopc.diagnostic import CompileError, Kind
 from coopc.generate.programs import module_of
-from coopc.generate.random_programs import RandomProgram, random_program
 from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import bf16, f16
 
 from coopc.run.tiles import FLAGS, LIBRARIES, SOURCE, c_compiler
 from coopc.sim.amx import multiplied_bytes, multiplied_floats
-from coopc.sim.numerics import bf16_from_bits
+from coopc.sim.numerics import from_bf16
 
 Array = np.ndarray[Any, Any]
 
@@ -99,7 +99,7 @@ def test_floats_are_those_of_the_emulator(
     expected = emulated(emulator, (FLOATS, F2 if half else F3), sizes, (a, b, c))
     values = (a.view(np.float16), b.view(np.float16))
     if not half:
-        values = (bf16_from_bits(a), bf16_from_bits(b))
+        values = (from_bf16(a), from_bf16(b))
     with np.errstate(all="ignore"):
         found = multiplied_floats(*values, c, f16 if half else bf16).view(np.uint32)
     nans = np.isnan(found.view(np.float32))

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.small_kernels import on_matrix
 
-from coopc.generate.programs import on_matrix
 from coopc.rounding import wrap
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from support.small_kernels import lane_kernel
 
-from coopc.generate.programs import lane_kernel
 from coopc.rounding import FORMATS
 from coopc.sim.simulate import simulate
 

@@ -10,7 +10,8 @@ from coopc.diagnostic import CompileError
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
-from coopc.sim.triton import simulate_triton
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -60,7 +61,7 @@ def run(body: str, x: Any, numbers: Any, type: str = "f32") -> Any:
     module = parse(new_context(everything()), Source(kernel(body, type), "kernel"))
     module.verify()
     out = np.zeros_like(x)
-    simulate_triton(module, "k", [x, np.array(numbers, "i4"), out], (1,))
+    simulate(with_functions(module), "k", [x, np.array(numbers, "i4"), out], grid=(1,))
     return out
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.small_kernels import lane_kernel
 
-from coopc.generate.programs import lane_kernel, module_of
+from coopc.generate.programs import module_of
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
 

@@ -13,7 +13,8 @@ from coopc.compiler import new_context
 from coopc.dialects import tt
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
-from coopc.sim.triton import simulate_triton
+from coopc.sim.simulate import simulate
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 from coopc.validate.step import Validator, first_mismatch
@@ -94,5 +95,5 @@ def test_calls_are_simulated_as_they_are_inlined() -> None:
     Run(ctx, source).apply(after, read_passes("inline-tt-calls", universe.all_passes))
     for program in (before, after):
         found = np.zeros(256, "i4")
-        simulate_triton(program, "kernel", [found], (1,))
+        simulate(with_functions(program), "kernel", [found], grid=(1,))
         assert np.array_equal(found, 4 * np.arange(256))

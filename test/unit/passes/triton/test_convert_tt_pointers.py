@@ -12,7 +12,7 @@ from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -110,7 +110,7 @@ def outputs(text: str, arguments: Sequence[Any], grid: tuple[int]) -> list[Any]:
         if "coopc" in pipeline:
             simulate(kernel, "k", [a, out, *rest], grid=grid)
         else:
-            simulate_triton(kernel, "k", [a, out, *rest], grid)
+            simulate(with_functions(kernel), "k", [a, out, *rest], grid=grid)
         found.append(out)
     return found
 

@@ -20,7 +20,7 @@ from coopc.run.execute import on_opencl
 from coopc.sim.errors import SimulationError
 from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -120,10 +120,12 @@ def check(
     def is_right(found: Array) -> bool:
         return same(from_bf16(found) if element == "bf16" else found, expected)
 
-    simulate_triton(after(text, ""), "k", [*inputs, out], (1,))
+    simulate(with_functions(after(text, "")), "k", [*inputs, out], grid=(1,))
     assert is_right(out)
     out[:] = 0
-    simulate_triton(after(text, "expand-tt-math"), "k", [*inputs, out], (1,))
+    simulate(
+        with_functions(after(text, "expand-tt-math")), "k", [*inputs, out], grid=(1,)
+    )
     assert is_right(out)
     out[:] = 0
     simulate(after(text, "coopc-xe{device=bmg}"), "k", [*inputs, out], grid=(1,))
@@ -203,8 +205,11 @@ def test_bits(element: str, result: str, intel_cpu: opencl.Session) -> None:
         out = np.zeros(SIZE, dtype)
         pipelines: tuple[str, ...] = ("", "expand-tt-math")
         for pipeline in pipelines:
-            simulate_triton(
-                after(text, pipeline), "k", [inputs, inputs, inputs, out], (1,)
+            simulate(
+                with_functions(after(text, pipeline)),
+                "k",
+                [inputs, inputs, inputs, out],
+                grid=(1,),
             )
             assert np.array_equal(out, inputs.view(dtype))
     else:
@@ -248,4 +253,4 @@ def test_an_unknown_function_is_not_simulated() -> None:
     module = after(kernel(f"tt.extern_elementwise %vp {attributes}", "f32"), "")
     arrays = [np.zeros(SIZE, "f4") for _ in range(4)]
     with pytest.raises(SimulationError, match="a known function, got __imf_lgammaf"):
-        simulate_triton(module, "k", arrays, (1,))
+        simulate(with_functions(module), "k", arrays, grid=(1,))

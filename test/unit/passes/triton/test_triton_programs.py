@@ -21,7 +21,7 @@ from coopc.run.execute import on_opencl
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -188,7 +188,7 @@ def test_simulated(name: str, sizes: tuple[int, ...], device: str | None) -> Non
     module = parse(ctx, source)
     call = CASES[name][0](*sizes)
     if device is None:
-        simulate_triton(module, name, call.arguments, call.grid)
+        simulate(with_functions(module), name, call.arguments, grid=call.grid)
     else:
         passes = f"coopc-xe{{device={device}}}"
         Run(ctx, source).apply(module, read_passes(passes, universe.all_passes))

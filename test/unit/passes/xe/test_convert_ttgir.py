@@ -19,7 +19,7 @@ from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.numerics import to_bf16
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -79,7 +79,7 @@ def test_prefetches_and_payloads(name: str, device: str, options: str) -> None:
 def run(name: str, device: str | None, arguments: Sequence[Any], grid: Any) -> None:
     """Run a kernel as Triton has it, or as it is on a device."""
     if device is None:
-        simulate_triton(module(name, ""), name, arguments, grid)
+        simulate(with_functions(module(name, "")), name, arguments, grid=grid)
     else:
         found = module(name, f"coopc-xe{{device={device}}}")
         simulate(found, name, arguments, grid=grid)

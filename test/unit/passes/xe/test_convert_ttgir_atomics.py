@@ -17,7 +17,7 @@ from coopc.run import opencl
 from coopc.run.execute import on_opencl
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -93,7 +93,7 @@ def runs(text: str, arguments: list[Any], session: opencl.Session | None) -> Any
         return [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
 
     given = fresh()
-    simulate_triton(after(text, ""), "k", given, (2,))
+    simulate(with_functions(after(text, "")), "k", given, grid=(2,))
     yield given
     for fallback in ("false", "true"):
         given = fresh()
@@ -269,7 +269,7 @@ def test_another_width_is_not_simulated() -> None:
 """
     )
     with pytest.raises(SimulationError, match="elements of f32 through a pointer"):
-        simulate_triton(after(text, ""), "k", [np.zeros(4, "f4")], (1,))
+        simulate(with_functions(after(text, "")), "k", [np.zeros(4, "f4")], grid=(1,))
 
 
 ASSUMED = """
@@ -289,7 +289,12 @@ def test_assumptions() -> None:
     for found in runs(HEAD + ASSUMED, [np.zeros(1, "i4"), 3], None):
         assert found[0] == 3
     with pytest.raises(UndefinedBehaviour, match="the assumption to be true"):
-        simulate_triton(after(HEAD + ASSUMED, ""), "k", [np.zeros(1, "i4"), -3], (1,))
+        simulate(
+            with_functions(after(HEAD + ASSUMED, "")),
+            "k",
+            [np.zeros(1, "i4"), -3],
+            grid=(1,),
+        )
     module = after(HEAD + ASSUMED, "coopc-xe{device=bmg}")
     assert not any("assume" in op.name for op in module.walk())
 

@@ -19,7 +19,7 @@ from coopc.pipeline import Run, read_passes
 from coopc.run import opencl
 from coopc.run.execute import on_opencl
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -173,7 +173,7 @@ def test_reduce(layout: str, axis: int, region: str) -> None:
         if pipeline:
             simulate(found, "k", [a, b, limit], grid=(1,))
         else:
-            simulate_triton(found, "k", [a, b, limit], (1,))
+            simulate(with_functions(found), "k", [a, b, limit], grid=(1,))
         assert np.array_equal(b, expected)
 
 
@@ -318,7 +318,7 @@ def test_tensors_go_through_buffers(type: str) -> None:
         if pipeline:
             simulate(found, "k", [a, b], grid=(1,))
         else:
-            simulate_triton(found, "k", [a, b], (1,))
+            simulate(with_functions(found), "k", [a, b], grid=(1,))
         assert np.array_equal(b, 3 * a.T)
 
 

@@ -12,7 +12,7 @@ from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -72,7 +72,7 @@ def outputs(
             if pipeline:
                 simulate(kernel, name, given, grid=(1,))
             else:
-                simulate_triton(kernel, name, given, (1,))
+                simulate(with_functions(kernel), name, given, grid=(1,))
             found.append(out)
     return found
 
@@ -217,7 +217,9 @@ def test_2d_block_load_from_pointers(mask: str) -> None:
     expected[:m] = a[:m, :32]
     assert np.array_equal(out[:, :32], expected)
     triton = b.copy()
-    simulate_triton(module(body, TWO, "dpas"), "k", [a, triton, m, 128], (1,))
+    simulate(
+        with_functions(module(body, TWO, "dpas")), "k", [a, triton, m, 128], grid=(1,)
+    )
     assert np.array_equal(out, triton)
 
 
@@ -459,7 +461,7 @@ def test_descriptors_that_the_host_makes() -> None:
             if pipeline:
                 simulate(kernel, name, given, grid=(1,))
             else:
-                simulate_triton(kernel, name, given, (1,))
+                simulate(with_functions(kernel), name, given, grid=(1,))
             assert np.array_equal(b, expected), name
         if names:
             assert names == ["k", "k.fallback"]

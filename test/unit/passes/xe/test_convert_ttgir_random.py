@@ -24,7 +24,7 @@ from coopc.interface_call import violated_condition
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -171,7 +171,9 @@ def test_products(seed: int, options: str) -> None:
         sum = before.copy()
         arguments = [left, right, sum, m, n, k, lda, ldb, ldc]
         if func is None:
-            simulate_triton(compiled(given.text, ""), "g", arguments, grid)
+            simulate(
+                with_functions(compiled(given.text, "")), "g", arguments, grid=grid
+            )
         else:
             interface = interface_of(simt.kernel_of(func), found, facts)
             if violated_condition(interface, arguments) is not None:

@@ -13,7 +13,7 @@ from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.sim.simulate import simulate
-from coopc.sim.triton import simulate_triton
+from coopc.sim.triton import with_functions
 from coopc.source import Source
 from coopc.universe import everything
 
@@ -93,7 +93,7 @@ def test_gemm(
     ]
     grid = (-(-m // TILE), -(-n // TILE))
     if device is None:
-        simulate_triton(module(name, lanes, ""), name, arguments, grid)
+        simulate(with_functions(module(name, lanes, "")), name, arguments, grid=grid)
     else:
         pipeline = f"coopc-xe{{device={device}}}"
         simulate(module(name, lanes, pipeline), name, arguments, grid=grid)

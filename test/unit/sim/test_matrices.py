@@ -5,7 +5,7 @@ import pytest
 from xdsl.dialects.builtin import f16, f32
 
 from coopc.dialects.coopmatrix import MatrixType, Use
-from coopc.validate.ownership import reversed_layout
+from coopc.sim.matrices import reversed_layout
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 16])
