@@ -21,7 +21,7 @@ of vectors, is first viewed as memory of the elements:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
@@ -178,6 +178,44 @@ _KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
 }
 """The numbers of MLIR's AtomicRMWKind: of floats, of signed and of unsigned integers.
 The extremes of floats are those that take the number of a number and a NaN."""
+
+
+def access_element(
+    b: Builder,
+    op: coopmatrix.AccessOp,
+    at: Element,
+    value: Callable[[], SSAValue] | None = None,
+    wanted: SSAValue | bool = True,
+) -> Values:
+    """Do of an access what concerns one element, where no check fails.
+
+    Args:
+        b: the builder.
+        op: the access, to memory that holds elements of the matrix.
+        at: the element.
+        value: builds what is written, in front of the access.
+        wanted: whether the element is to be accessed at all.
+
+    Returns:
+        What was read, 0 where nothing is accessed; nothing of what writes only, and of
+        an update whose result nobody uses.
+    """
+    positions = positions_of(b, op, at)
+    condition = b.both(wanted, *checks_of(b, op, positions))
+
+    def access() -> Values:
+        if value is None:
+            new: Operation = load(op, positions)
+        elif isinstance(op, coopmatrix.AtomicUpdateOp):
+            new = update(op, value(), positions)
+        else:
+            new = store(op, value(), positions)
+        return tuple(b.effect(new).results[: len(otherwise)])
+
+    otherwise: Values = ()
+    if value is None or any(x.first_use is not None for x in op.results):
+        otherwise = (b.constant(op.matrix.element_type, 0),)
+    return b.branch(condition, access, otherwise)
 
 
 def load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> memref.LoadOp:

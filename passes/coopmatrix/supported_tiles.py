@@ -37,6 +37,15 @@ def element_name(type: Attribute, signed: bool | None = None) -> str:
     return f"{sign}{type.bitwidth}"
 
 
+def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:
+    """Return the element types of a, b, c and the result, with signs."""
+    a, b, c, result = (
+        element_name(type.element_type, op.is_signed(operand))
+        for operand, type in op.matrices.items()
+    )
+    return a, b, c, result
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """A multiplication of matrices of a subgroup, whose sizes are numbers."""
@@ -50,12 +59,8 @@ class Product:
 
     @classmethod
     def of(cls, op: coopmatrix.MulAddOp) -> Product:
-        a, b, c, result = (
-            element_name(type.element_type, op.is_signed(operand))
-            for operand, type in op.matrices.items()
-        )
         (m, k), (_, n) = matrix_type(op.a).shape, matrix_type(op.b).shape
-        return cls(m, n, k, (a, b, c, result), op.saturating is not None)
+        return cls(m, n, k, element_names(op), op.saturating is not None)
 
     def __str__(self) -> str:
         """Return `8 x 16 by 16 x 8`."""
