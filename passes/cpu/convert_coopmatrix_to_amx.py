@@ -61,7 +61,6 @@ from coopc.ir.element_access import (
     memory_offset,
     positions_of,
     view_elements,
-    why_no_view,
 )
 from coopc.ir.matrix_size import why_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
@@ -191,8 +190,6 @@ def _check_access(op: Access) -> None:
         raise Refused(op, "AMX has no volatile access to memory")
     if op.layout_name is not None:
         raise Refused(op, f"expected a layout that is known, got {op.layout_name}")
-    if reason := why_no_view(op):
-        raise Refused(op, reason)
 
 
 # Operations on elements
