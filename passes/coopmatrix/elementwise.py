@@ -64,6 +64,13 @@ _BINARY: dict[type[Operation], tuple[Make | None, Make, Make]] = {
     coopmatrix.ShrOp: (None, arith.ShRSIOp, arith.ShRUIOp),
 }
 
+ELEMENT_BY_ELEMENT = (
+    coopmatrix.ElementwiseOp,
+    coopmatrix.ConvertOp,
+    coopmatrix.BitcastOp,
+)
+"""Operations that do the same to every element, wherever it is."""
+
 _REDUCTIONS: dict[Reduction, type[Operation]] = {
     Reduction.ADD: coopmatrix.AddOp,
     Reduction.MAX: coopmatrix.MaxOp,

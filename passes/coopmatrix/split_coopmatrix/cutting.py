@@ -20,6 +20,7 @@ from coopc.ir.builder import Builder, Built
 from coopc.ir.element_access import memory_offset
 from coopc.ir.split_values import Parts, Rule, Splitter
 from coopc.ir.transaction import Refused
+from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
 from coopc.passes.coopmatrix.split_coopmatrix.tiling import is_matrix
 from coopc.passes.coopmatrix.supported_tiles import Tile, element_name, wider
 
@@ -236,14 +237,6 @@ class Cutter:
             new.attributes = dict(op.attributes)
             results.append(splitter.insert(new).result)
         return [tuple(results)]
-
-
-ELEMENT_BY_ELEMENT = (
-    coopmatrix.ElementwiseOp,
-    coopmatrix.ConvertOp,
-    coopmatrix.BitcastOp,
-)
-"""Operations that are done on tiles as on the whole."""
 
 
 def _remade(

@@ -45,6 +45,7 @@ from coopc.ir.control_flow import (
 )
 from coopc.ir.matrix_size import why_too_large
 from coopc.ir.transaction import Refused
+from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
 from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
     Constraint,
     UnionFind,
@@ -67,9 +68,7 @@ SLOTS = (
 """Operations that say where elements are: their matrices are not cut."""
 
 SAME_AXES = (
-    coopmatrix.ElementwiseOp,
-    coopmatrix.ConvertOp,
-    coopmatrix.BitcastOp,
+    *ELEMENT_BY_ELEMENT,
     coopmatrix.ApplyOp,
     coopmatrix.AtomicUpdateOp,
     *SLOTS,

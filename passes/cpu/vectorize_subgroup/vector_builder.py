@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
@@ -22,10 +21,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
+from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+
+
+def is_shared(type: Attribute) -> bool:
+    """Whether values of a type are one for all lanes that hold it."""
+    return isinstance(type, coopmatrix.MatrixType | row_slice.TokenType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +217,3 @@ def _reduction(value: SSAValue, kind: CombiningKindFlag) -> Operation:
             "fastmath": arith.FastMathFlagsAttr("none"),
         },
     )
-
-
-def refuse(op: Operation, reason: str) -> NoReturn:
-    """Say that an operation is not vectorised, and why.
-
-    Raises:
-        PassFailedException: always.
-    """
-    op.emit_error(reason, PassFailedException(reason))

@@ -236,7 +236,7 @@ def unpacked_stores(patch: pytest.MonkeyPatch) -> None:
     def wrong(self: Distributor, op: coopmatrix.StoreOp, splitter: Any) -> Any:
         type = op.value.type
         assert isinstance(type, coopmatrix.MatrixType)
-        held = self.held(type)
+        held = self.held_by_type[type]
         layout = replace(held.layout, channels=1)
         if layout.components == held.layout.components:
             self.held_by_type[type] = replace(held, layout=layout)
