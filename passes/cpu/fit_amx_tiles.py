@@ -438,7 +438,7 @@ class Spill:
         if op.stride is not None:
             what = f"{self.reason}: expected the stride of the memref"
             raise Refused(op, what)
-        (rows, cols), b = tile_type(value).shape, Builder.at(op)
+        (rows, cols), b = tile_type(value).shape, Builder.at(op, self.start.built)
 
         def copy(row: BoundedIndex, _: Values) -> Values:
             outer = b.pure(arith.AddiOp, op.indices[-2], b.index(row))
