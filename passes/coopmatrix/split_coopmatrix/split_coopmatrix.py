@@ -52,31 +52,21 @@ class MatrixTiles:
     """The number of tiles along the rows and along the columns."""
     origins: tuple[tuple[int, int], ...]
     """The (row, column) of the first element of each tile."""
+    places: tuple[tuple[int, int], ...]
+    """The numbers of the tiles, (along the rows, along the columns)."""
+    parts: Parts
 
     @classmethod
     def of(cls, type: MatrixType, tile: Tile) -> MatrixTiles:
         """Return how matrices of a type are cut into tiles of (rows, columns)."""
         (rows, cols), (tile_rows, tile_cols) = type.shape, tile
         assert rows % tile_rows == cols % tile_cols == 0, (type, tile)
-        return cls(
-            type,
-            type.with_shape(*tile),
-            (rows // tile_rows, cols // tile_cols),
-            tuple(product(range(0, rows, tile_rows), range(0, cols, tile_cols))),
-        )
-
-    @property
-    def places(self) -> list[tuple[int, int]]:
-        """The numbers of the tiles, (along the rows, along the columns)."""
-        rows, cols = self.shape
-        return [(p, q) for p in range(rows) for q in range(cols)]
-
-    @property
-    def parts(self) -> Parts:
-        return Parts(
-            tuple(self.tile_type for _ in self.origins),
-            tuple(f"_{p}x{q}" for p, q in self.places),
-        )
+        shape, cut = (rows // tile_rows, cols // tile_cols), type.with_shape(*tile)
+        places = tuple(product(range(shape[0]), range(shape[1])))
+        origins = tuple((p * tile_rows, q * tile_cols) for p, q in places)
+        names = tuple(f"_{p}x{q}" for p, q in places)
+        parts = Parts((cut,) * len(places), names)
+        return cls(type, cut, shape, origins, places, parts)
 
 
 def alignment_at(
@@ -114,25 +104,16 @@ class Cutter:
     tiles: Mapping[SSAValue, Tile]
     """Of the matrices that are cut."""
     built: Built = field(default_factory=Built)
-    grids: dict[tuple[Attribute, Tile], tuple[MatrixTiles, Parts]] = field(
-        default_factory=dict[tuple[Attribute, Tile], tuple[MatrixTiles, Parts]]
+    grids: dict[tuple[MatrixType, Tile], MatrixTiles] = field(
+        default_factory=dict[tuple[MatrixType, Tile], MatrixTiles]
     )
 
     def grid(self, value: SSAValue) -> MatrixTiles:
+        """Return how a matrix is cut."""
         type = matrix_type(value)
-        return self._cut(type, self.tiles.get(value) or type.shape)[0]
-
-    def parts(self) -> dict[SSAValue, Parts]:
-        return {
-            value: self._cut(matrix_type(value), tile)[1]
-            for value, tile in self.tiles.items()
-        }
-
-    def _cut(self, type: MatrixType, tile: Tile) -> tuple[MatrixTiles, Parts]:
-        """Return how matrices of a type are cut, worked out once."""
-        if (found := self.grids.get((type, tile))) is None:
-            grid = MatrixTiles.of(type, tile)
-            found = self.grids[type, tile] = grid, grid.parts
+        key = type, self.tiles.get(value) or type.shape
+        if (found := self.grids.get(key)) is None:
+            found = self.grids[key] = MatrixTiles.of(*key)
         return found
 
     @property
@@ -349,7 +330,8 @@ def _move(body: Region, argument: int, number: int, op: Operation) -> None:
 
 def cut(module: ModuleOp, tiling: Tiling) -> None:
     cutter = Cutter(tiling.tiles)
-    split_values(module, cutter.parts(), cutter.rules)
+    parts = {value: cutter.grid(value).parts for value in tiling.tiles}
+    split_values(module, parts, cutter.rules)
     cutter.built = Built()  # prefetches stand in front of what was built last
     for op, tile in tiling.prefetches.items():
         cutter.access_tiles(op, MatrixTiles.of(op.matrix, tile), Splitter(op))

@@ -33,12 +33,9 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     MemRefType,
     UnitAttr,
-    VectorType,
     i1,
-    i64,
 )
 from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.dialects.vector import CombiningKindFlag
@@ -238,7 +235,7 @@ def broadcast(b: VectorBuilder, op: simt.BroadcastOp) -> Results:
         return b.as_targets([op.value], op.results)
     if op.result in b.varying:
         return [_taken(b, b.values[op.value], b.as_vector(op.lane))]
-    return [b.component(b.values[op.value], b.in_lane(op.lane, 0))]
+    return [b.extract(b.values[op.value], b.in_lane(op.lane, 0))]
 
 
 def shuffle(b: VectorBuilder, op: simt.ShuffleOp) -> Results:
@@ -271,7 +268,7 @@ def _taken(b: VectorBuilder, value: SSAValue, lanes: SSAValue) -> SSAValue:
     sources = b.pure(arith.AddiOp, first, lanes)
 
     def one(lane: SSAValue) -> Results:
-        return [b.component(value, b.component(sources, lane))]
+        return [b.extract(value, b.extract(sources, lane))]
 
     return b.each_lane([value.type.get_element_type()], one)[0]
 
@@ -300,7 +297,7 @@ def reduce(b: VectorBuilder, op: simt.ReduceOp) -> Results:
     def of_subgroup(start: int) -> SSAValue:
         part = value
         if b.lanes.is_whole_group:
-            part = b.pure(_shuffled, value, value, tuple(range(start, start + size)))
+            part = b.blend(value, value, range(start, start + size))
         return b.reduced(part, CombiningKindFlag(kind))
 
     if op.result not in b.varying:
@@ -310,17 +307,9 @@ def reduce(b: VectorBuilder, op: simt.ReduceOp) -> Results:
     for start in range(size, b.lanes.count, size):
         spread = b.pure(vector.BroadcastOp, of_subgroup(start), wide)
         own = range(start, start + size)
-        chosen = (x + b.lanes.count * (x in own) for x in range(b.lanes.count))
-        found = b.pure(_shuffled, found, spread, tuple(chosen))
+        chosen = [x + b.lanes.count * (x in own) for x in range(b.lanes.count)]
+        found = b.blend(found, spread, chosen)
     return [found]
-
-
-def _shuffled(one: SSAValue, other: SSAValue, chosen: tuple[int, ...]) -> Operation:
-    """Return the operation that takes components of two vectors."""
-    assert is_vector(one.type), one
-    type = VectorType(one.type.get_element_type(), [len(chosen)])
-    mask = DenseArrayBase.from_list(i64, list(chosen))
-    return vector.ShuffleOp(one, other, mask, result_type=type)
 
 
 def _check_number(op: simt.LaneOp) -> None:
@@ -492,9 +481,9 @@ def extract_element(b: VectorBuilder, op: row_slice.ExtractElementOp) -> Results
     matrix = b.values[op.token]
 
     def one(lane: SSAValue) -> Results:
-        token = b.effect(row_slice.IdOp(matrix, b.component(index, lane))).results[0]
+        token = b.effect(row_slice.IdOp(matrix, b.extract(index, lane))).results[0]
         found = b.effect(row_slice.ExtractElementOp(token, wide)).results[0]
-        return [b.component(found, lane)]
+        return [b.extract(found, lane)]
 
     return b.each_lane([op.result.type], one)
 
@@ -511,7 +500,7 @@ def insert_element(b: VectorBuilder, op: row_slice.InsertElementOp) -> Results:
 
     def one(lane: SSAValue, found: Values) -> Values:
         (matrix,) = found
-        token = b.effect(row_slice.IdOp(matrix, b.component(index, lane))).results[0]
+        token = b.effect(row_slice.IdOp(matrix, b.extract(index, lane))).results[0]
         own = b.pure(vector.BroadcastOp, lane, b.wide(INDEX))
         alone = b.compare("eq", numbers, own)
         b.effect(row_slice.InsertElementOp(value, token, alone))

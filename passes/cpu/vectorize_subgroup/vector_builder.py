@@ -107,16 +107,12 @@ class VectorBuilder(Builder):
         attr = DenseIntOrFPElementsAttr.from_list(type, numbers)
         return self.pure(arith.ConstantOp, attr)
 
-    def component(self, value: SSAValue, position: SSAValue | int) -> SSAValue:
-        """Return one component of a vector."""
-        return self.pure(_extract, value, position)
-
     def in_lane(self, old: SSAValue, lane: SSAValue | int) -> SSAValue:
         """Return what a value is in one lane; private memory as it is."""
         new = self.values[old]
         if old not in self.varying or is_memref(old.type):
             return new
-        return self.component(new, lane)
+        return self.extract(new, lane)
 
     def reduced(self, value: SSAValue, kind: CombiningKindFlag) -> SSAValue:
         """Return the components of a vector reduced to one number."""
@@ -169,7 +165,7 @@ class VectorBuilder(Builder):
 
         def one(lane: SSAValue, found: Values) -> Values:
             pairs = zip(body(lane), found, strict=True)
-            return tuple(self.pure(_insert, x, old, lane) for x, old in pairs)
+            return tuple(self.insert(x, old, lane) for x, old in pairs)
 
         return self.lane_by_lane([self.constant(self.wide(x), 0) for x in types], one)
 
@@ -190,20 +186,11 @@ class VectorBuilder(Builder):
             lane = self.index(counter)
             if mask is None:
                 return body(lane, found)
-            active = self.component(mask, lane)
+            active = self.extract(mask, lane)
             return self.branch(active, lambda: body(lane, found), found)
 
         with self.masked(None):
             return self.loop(self.lanes.count, start, one, "lane")
-
-
-def _extract(value: SSAValue, position: SSAValue | int) -> Operation:
-    assert is_vector(value.type), value
-    return vector.ExtractOp(value, [position], value.type.get_element_type())
-
-
-def _insert(value: SSAValue, into: SSAValue, position: SSAValue) -> Operation:
-    return vector.InsertOp(value, into, [position])
 
 
 def _reduction(value: SSAValue, kind: CombiningKindFlag) -> Operation:

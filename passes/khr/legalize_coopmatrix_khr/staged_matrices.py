@@ -51,7 +51,6 @@ from xdsl.dialects.builtin import (
     VectorType,
     f32,
     f64,
-    i1,
     i32,
     i64,
 )
@@ -556,7 +555,7 @@ class StagedMatrices:
         for number in range(type.element_count()):
             at, inside = self._in_slice(b, op.offset, number, buffer.shape)
             (value,) = b.branch(inside, lambda at=at: (buffer.load(b, at),), (zero,))
-            found = b.effect(vector.InsertOp(value, found, [number])).results[0]
+            found = b.insert(value, found, number)
         return (found,)
 
     def insert_row_slice(
@@ -569,12 +568,11 @@ class StagedMatrices:
             for number in range(type.element_count()):
                 at, wanted = self._in_slice(b, op.offset, number, buffer.shape)
                 if op.mask is not None:
-                    bit = b.effect(vector.ExtractOp(op.mask, [number], i1)).results[0]
+                    bit = b.extract(op.mask, number)
                     wanted = b.pure(arith.AndIOp, wanted, bit)
 
                 def store(number: int = number, at: Element = at) -> Values:
-                    value = vector.ExtractOp(op.value, [number], buffer.element)
-                    return buffer.store(b, b.effect(value).results[0], at)
+                    return buffer.store(b, b.extract(op.value, number), at)
 
                 b.branch(wanted, store)
             return ()
@@ -867,18 +865,14 @@ def _components(b: Builder, value: SSAValue) -> list[SSAValue]:
     """Return the components of a vector; a number is its own."""
     if not is_vector(value.type):
         return [value]
-    element = value.type.get_element_type()
-    return [
-        b.effect(vector.ExtractOp(value, [at], element)).results[0]
-        for at in range(value.type.element_count())
-    ]
+    return [b.extract(value, at) for at in range(value.type.element_count())]
 
 
 def _vector(b: Builder, numbers: Sequence[SSAValue]) -> SSAValue:
     type = VectorType(numbers[0].type, [len(numbers)])
     found = b.pure(vector.BroadcastOp, numbers[0], type)
     for at, number in enumerate(numbers[1:], 1):
-        found = b.effect(vector.InsertOp(number, found, [at])).results[0]
+        found = b.insert(number, found, at)
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i1, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -54,8 +54,6 @@ from coopc.passes.coopmatrix.elementwise import (
 )
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     LaneFragment,
-    extracted,
-    inserted,
     inside,
     owner,
 )
@@ -388,7 +386,7 @@ class Distributor:
             value = b.from_lane(held.get(b, values, number), lane)
             value = b.select(wanted, value, zero)
             position = t.constant if t.part is None else b.index(t)
-            return (b.pure(inserted, value, now[0], position),)
+            return (b.insert(value, now[0], position),)
 
         return [b.loop(type.element_count(), (b.constant(type, 0),), body)]
 
@@ -409,8 +407,8 @@ class Distributor:
             wanted = b.both(within, inside(b, x, place))
             number = b.select(within, number, zero)
             if op.mask is not None:
-                wanted = b.both(wanted, b.pure(extracted, op.mask, number, i1))
-            new = b.pure(extracted, op.value, number, held.element)
+                wanted = b.both(wanted, b.extract(op.mask, number))
+            new = b.extract(op.value, number)
             return b.select(wanted, new, held.get(b, now, at))
 
         return [held.made(b, taken, values)]

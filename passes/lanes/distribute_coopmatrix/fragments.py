@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import Element
@@ -144,10 +144,10 @@ class LaneFragment:
     def get(self, b: Builder, values: Values, at: BoundedIndex) -> SSAValue:
         """Return a component."""
         vectors, position = self._where(b, at)
-        found = b.pure(extracted, values[vectors[0]], position, self.element)
+        found = b.extract(values[vectors[0]], position)
         number = b.divided(at, self.width)
         for each in vectors[1:]:
-            other = b.pure(extracted, values[each], position, self.element)
+            other = b.extract(values[each], position)
             found = b.select(b.equal(number, each), other, found)
         return found
 
@@ -159,7 +159,7 @@ class LaneFragment:
         number = b.divided(at, self.width)
         found = list(values)
         for each in vectors:
-            changed = b.pure(inserted, new, values[each], position)
+            changed = b.insert(new, values[each], position)
             is_there = len(vectors) == 1 or b.equal(number, each)
             found[each] = b.select(is_there, changed, values[each])
         return tuple(found)
@@ -205,16 +205,6 @@ class LaneFragment:
             return now
 
         return self.for_components(b, start or self.nothing(b), body)
-
-
-def extracted(value: SSAValue, at: SSAValue | int, element: Attribute) -> Operation:
-    """Return the operation that reads a component of a vector."""
-    return vector.ExtractOp(value, [at], element)
-
-
-def inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> Operation:
-    """Return the operation that replaces a component of a vector."""
-    return vector.InsertOp(new, value, [at])
 
 
 Body = Callable[[Sequence[BoundedIndex], Values], Values]

@@ -19,14 +19,12 @@ from collections.abc import Sequence
 from functools import partial
 from math import gcd
 
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseArrayBase,
     MemRefType,
     StridedLayoutAttr,
     VectorType,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -39,9 +37,7 @@ from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
     component,
-    extracted,
     in_rounds,
-    inserted,
     inside,
 )
 from coopc.plan.lane_access import AccessFacts, BlockAccess
@@ -234,7 +230,7 @@ def _put_all(
     known = [number.known for number in numbers]
     if None in known:
         for at, number in enumerate(numbers):
-            new = b.pure(extracted, value, at, held.element)
+            new = b.extract(value, at)
             now = held.put(b, now, number, new)
         return now
     found = list(now)
@@ -259,7 +255,7 @@ def _get_all(
     if None in known or len(vectors) > 2:
         found = b.constant(VectorType(held.element, [len(numbers)]), 0)
         for at, number in enumerate(numbers):
-            found = b.pure(inserted, held.get(b, values, number), found, at)
+            found = b.insert(held.get(b, values, number), found, at)
         return found
     mask = [
         held.width * vectors.index(n // held.width) + n % held.width
@@ -278,12 +274,4 @@ def _shuffled(
         return one
     if other.type == held.type and mask == [held.width + n for n in whole]:
         return other
-    return b.pure(_shuffle, one, other, tuple(mask), held.element)
-
-
-def _shuffle(
-    one: SSAValue, other: SSAValue, mask: Sequence[int], element: Attribute
-) -> Operation:
-    type = VectorType(element, [len(mask)])
-    numbers = DenseArrayBase.from_list(i64, mask)
-    return vector.ShuffleOp(one, other, numbers, result_type=type)
+    return b.blend(one, other, mask)
