@@ -23,7 +23,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from xdsl.utils.disjoint_set import DisjointSet
 
 Option = tuple[int, ...]
 
@@ -47,31 +49,6 @@ class Constraint:
                 )
 
 
-@dataclass(slots=True)
-class UnionFind:
-    """Numbers that are the same number, in classes."""
-
-    parents: list[int] = field(default_factory=list[int])
-
-    def add(self) -> int:
-        """Return a new number, in a class of its own."""
-        self.parents.append(len(self.parents))
-        return len(self.parents) - 1
-
-    def find(self, number: int) -> int:
-        """Return the number that stands for the class of a number."""
-        parents = self.parents
-        while parents[number] != number:
-            parents[number] = parents[parents[number]]
-            number = parents[number]
-        return number
-
-    def union(self, one: int, other: int) -> None:
-        """Make two classes one, which the lesser representative stands for."""
-        one, other = self.find(one), self.find(other)
-        self.parents[max(one, other)] = min(one, other)
-
-
 def choose(constraints: Sequence[Constraint]) -> dict[int, int] | Constraint:
     """Return a size for each axis, or a constraint that the others leave no option."""
     sizes: dict[int, int] = {}
@@ -84,16 +61,13 @@ def choose(constraints: Sequence[Constraint]) -> dict[int, int] | Constraint:
 
 
 def _components(constraints: Sequence[Constraint]) -> Iterable[list[Constraint]]:
-    numbers: dict[int, int] = {}
-    classes = UnionFind()
+    classes = DisjointSet(list({axis for x in constraints for axis in x.axes}))
     for constraint in constraints:
         for axis in constraint.axes:
-            if axis not in numbers:
-                numbers[axis] = classes.add()
-            classes.union(numbers[constraint.axes[0]], numbers[axis])
+            classes.union(constraint.axes[0], axis)
     groups: dict[int, list[Constraint]] = {}
     for constraint in constraints:
-        root = classes.find(numbers[constraint.axes[0]])
+        root = classes.find(constraint.axes[0])
         groups.setdefault(root, []).append(constraint)
     return groups.values()
 

@@ -31,6 +31,7 @@ from math import prod
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.disjoint_set import IntDisjointSet
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix
@@ -48,7 +49,6 @@ from coopc.ir.transaction import Refused
 from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
 from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
     Constraint,
-    UnionFind,
     choose,
 )
 from coopc.passes.coopmatrix.supported_tiles import (
@@ -105,7 +105,7 @@ CUT = (
 class MatrixAxes:
     """The axes of the matrices of a program."""
 
-    classes: UnionFind = field(default_factory=UnionFind)
+    classes: IntDisjointSet = field(default_factory=lambda: IntDisjointSet(size=0))
     values: dict[SSAValue, tuple[int, int]] = field(
         default_factory=dict[SSAValue, tuple[int, int]]
     )
@@ -138,10 +138,9 @@ class MatrixAxes:
 
     def settle(self) -> None:
         """Let each number stand for its class; nothing is made the same after this."""
-        find = self.classes.find
-        self.free = {find(axis) for axis in self.free}
+        self.free = {self.classes[axis] for axis in self.free}
         for value, (rows, cols) in self.values.items():
-            self.values[value] = (find(rows), find(cols))
+            self.values[value] = (self.classes[rows], self.classes[cols])
 
     def tiles(self, sizes: Mapping[int, int]) -> Iterator[tuple[SSAValue, Tile]]:
         """Yield the matrices that sizes for axes cut, with their tiles."""
