@@ -71,6 +71,14 @@ ELEMENT_BY_ELEMENT = (
 )
 """Operations that do the same to every element, wherever it is."""
 
+ELEMENTS_OF_LANES = (
+    coopmatrix.CoordOp,
+    coopmatrix.ExtractOp,
+    coopmatrix.InsertOp,
+    coopmatrix.LengthOp,
+)
+"""Operations on the elements that a work-item owns."""
+
 _REDUCTIONS: dict[Reduction, type[Operation]] = {
     Reduction.ADD: coopmatrix.AddOp,
     Reduction.MAX: coopmatrix.MaxOp,

@@ -49,7 +49,6 @@ from coopc.dialects.coopmatrix import (
     Layout,
     MatrixType,
     Operand,
-    Scope,
     ScopeAttr,
     Use,
     matrix_type,
@@ -68,6 +67,7 @@ from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.elementwise import (
     ELEMENT_BY_ELEMENT,
+    ELEMENTS_OF_LANES,
     elementwise,
     is_zero,
 )
@@ -79,23 +79,7 @@ Access = coopmatrix.LoadOp | coopmatrix.StoreOp
 
 IN_MEMORY = (*ELEMENT_BY_ELEMENT, coopmatrix.ApplyOp)
 """Operations that are done on elements in memory, as tiles have no arithmetic."""
-SUPPORTED = (
-    *IN_MEMORY,
-    coopmatrix.ExtractRowSliceOp,
-    coopmatrix.FillOp,
-    coopmatrix.InsertRowSliceOp,
-    coopmatrix.LoadOp,
-    coopmatrix.MulAddOp,
-    coopmatrix.PrefetchOp,
-    coopmatrix.StoreOp,
-    coopmatrix.YieldOp,
-)
-ELEMENTS_OF_LANES = (
-    coopmatrix.CoordOp,
-    coopmatrix.ExtractOp,
-    coopmatrix.InsertOp,
-    coopmatrix.LengthOp,
-)
+WITHOUT_RULE = (coopmatrix.AtomicOp, coopmatrix.ReduceOp, coopmatrix.SpecConstantOp)
 
 
 @dataclass(frozen=True)
@@ -129,7 +113,7 @@ class ConvertCoopmatrixToAmxPass(ModulePass):
 # What is refused before tiles are known
 
 
-def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
+def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
     """Refuse matrices that are no tiles, and operations that tiles have no form of.
 
     Args:
@@ -147,7 +131,7 @@ def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
                 f"{op.name} is of one work-item: expected row slices, as "
                 "resolve-subgroup-wi-call makes them",
             )
-        if not isinstance(op, SUPPORTED):
+        if isinstance(op, WITHOUT_RULE):
             raise Refused(op, f"there is no rule for {op.name} on tiles")
         if isinstance(op, Access) and op.volatile is not None:
             raise Refused(op, "AMX has no volatile access to memory")
@@ -163,11 +147,11 @@ def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
         raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrices[0]}")
 
 
-def unsupported_matrix(type: MatrixType, scopes: tuple[Scope, ...]) -> str | None:
+def unsupported_matrix(type: MatrixType, scopes: tuple[ScopeAttr, ...]) -> str | None:
     """Say why a matrix cannot be tiles, or None."""
     if not type.is_static:
         return f"expected sizes that are known, to cut into tiles, got {type}"
-    if not any(type.scope == ScopeAttr(scope) for scope in scopes):
+    if type.scope not in scopes:
         return f"expected a matrix of a subgroup, which is a core, got {type}"
     if not is_tile_element(type.element_type):
         return (

@@ -55,38 +55,38 @@ class StageRowSlicesPass(ModulePass):
                 kernel.func.attributes.pop(coopmatrix.DISTRIBUTION, None)
 
 
-def core_scopes(root: Operation) -> tuple[Scope, ...]:
+SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
+
+
+def core_scopes(root: Operation) -> tuple[ScopeAttr, ...]:
     """Return the scopes that are one core: a work-group, too, if it is one work-item.
 
     vectorize-subgroup makes such kernels of those with matrices of work-groups.
     """
     found = list(simt.kernels(root)) if isinstance(root, ModuleOp) else []
     if found and all(kernel.work_items == 1 for kernel in found):
-        return Scope.SUBGROUP, Scope.WORKGROUP
-    return (Scope.SUBGROUP,)
+        return SUBGROUP, WORKGROUP
+    return (SUBGROUP,)
 
 
 def narrow_scopes(op: ModuleOp) -> None:
     """Let subgroups hold the matrices of work-groups."""
     for inner in op.walk():
         for value in defined_by(inner):
-            type = narrowed(value.type)
-            if type != value.type:
+            if (type := narrowed(value.type)) != value.type:
                 Rewriter.replace_value_with_new_type(value, type)
         if isinstance(inner, FuncOp):
             types = inner.function_type
             inner.function_type = FunctionType.from_lists(
-                [narrowed(type) for type in types.inputs],
-                [narrowed(type) for type in types.outputs],
+                [*map(narrowed, types.inputs)], [*map(narrowed, types.outputs)]
             )
 
 
 def narrowed(type: Attribute) -> Attribute:
     """Return a type, or that of a matrix that a subgroup holds, not its work-group."""
-    if isinstance(type, MatrixType) and type.scope == ScopeAttr(Scope.WORKGROUP):
+    if isinstance(type, MatrixType) and type.scope == WORKGROUP:
         rows, cols, element, use, _, use_name = type.parameters
-        own = ScopeAttr(Scope.SUBGROUP)
-        return MatrixType.new([rows, cols, element, use, own, use_name])
+        return MatrixType.new([rows, cols, element, use, SUBGROUP, use_name])
     return type
 
 

@@ -46,7 +46,10 @@ from coopc.ir.control_flow import (
 )
 from coopc.ir.matrix_size import why_too_large
 from coopc.ir.transaction import Refused
-from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
+from coopc.passes.coopmatrix.elementwise import (
+    ELEMENT_BY_ELEMENT,
+    ELEMENTS_OF_LANES,
+)
 from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
     Constraint,
     choose,
@@ -58,10 +61,8 @@ from coopc.passes.coopmatrix.supported_tiles import (
 )
 
 SLOTS = (
-    coopmatrix.CoordOp,
-    coopmatrix.ExtractOp,
+    *ELEMENTS_OF_LANES,
     coopmatrix.ExtractRowSliceOp,
-    coopmatrix.InsertOp,
     coopmatrix.InsertRowSliceOp,
 )
 """Operations that say where elements are: their matrices are not cut."""
@@ -265,7 +266,7 @@ def is_cut(op: Operation, known: Functions) -> bool:
 def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
     rows, cols = type.shape
     why = "there is no rule for it"
-    if isinstance(op, (*SLOTS, coopmatrix.LengthOp)):
+    if isinstance(op, SLOTS):
         why = "which elements a work-item owns would change"
     if isinstance(op, coopmatrix.PlainAccessOp):
         why = "where its tiles are in memory is not known until its layout is"

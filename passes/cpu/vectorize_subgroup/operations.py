@@ -50,6 +50,7 @@ from coopc.ir.builder import INDEX, Values
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
 from coopc.ir.uniformity import yielded
+from coopc.passes.coopmatrix.elementwise import ELEMENTS_OF_LANES
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import VectorBuilder, is_shared
 
 Results: TypeAlias = Sequence[SSAValue]
@@ -67,12 +68,6 @@ DIVISIONS = (
     arith.RemSIOp,
 )
 """What is undefined for some second operand, in lanes that do not run it too."""
-ELEMENTS_OF_LANES = (
-    coopmatrix.LengthOp,
-    coopmatrix.ExtractOp,
-    coopmatrix.InsertOp,
-    coopmatrix.CoordOp,
-)
 
 
 def write(b: VectorBuilder, op: Operation) -> None:
