@@ -131,9 +131,7 @@ def uniform(b: VectorBuilder, op: Operation) -> Results:
     found: list[SSAValue] = []
     for old, result in zip(op.results, new.results, strict=True):
         if old in b.varying:
-            if is_vector(old.type):
-                what = f"expected numbers where lanes differ, got {old.type}"
-                raise Refused(op, what)
+            _check_numbers(op, old)
             found.append(b.pure(vector.BroadcastOp, result, b.wide(old.type)))
         else:
             found.append(result)
@@ -142,7 +140,7 @@ def uniform(b: VectorBuilder, op: Operation) -> Results:
 
 def elementwise(b: VectorBuilder, op: Operation) -> Results:
     """Write an operation on vectors."""
-    _check_numbers(op)
+    _check_numbers(op, *op.operands, *op.results)
     operands = [b.as_vector(x) for x in op.operands]
     if isinstance(op, DIVISIONS) and b.mask is not None:
         one = b.constant(operands[1].type, 1)
@@ -158,7 +156,7 @@ def elementwise(b: VectorBuilder, op: Operation) -> Results:
 
 def each_lane(b: VectorBuilder, op: Operation) -> Results:
     """Write an operation for each active lane."""
-    _check_numbers(op)
+    _check_numbers(op, *op.operands, *op.results)
 
     def one(lane: SSAValue) -> Results:
         return b.effect(op.clone({x: b.in_lane(x, lane) for x in op.operands})).results
@@ -166,9 +164,11 @@ def each_lane(b: VectorBuilder, op: Operation) -> Results:
     return b.each_lane([x.type for x in op.results], one)
 
 
-def _check_numbers(op: Operation) -> None:
-    if any(is_vector(x.type) for x in (*op.operands, *op.results)):
-        raise Refused(op, "expected numbers where lanes differ, got vectors")
+def _check_numbers(op: Operation, *values: SSAValue) -> None:
+    for value in values:
+        if is_vector(value.type):
+            what = f"expected numbers where lanes differ, got {value.type}"
+            raise Refused(op, what)
 
 
 # Where work-items are
@@ -225,7 +225,7 @@ def local_id(b: VectorBuilder, op: simt.LocalIdOp) -> Results:
 
 def broadcast(b: VectorBuilder, op: simt.BroadcastOp) -> Results:
     """The component of one lane, the same for all of a subgroup."""
-    _check_number(op)
+    _check_numbers(op, op.value)
     if op.value not in b.varying:
         return b.as_targets([op.value], op.results)
     if op.result in b.varying:
@@ -235,7 +235,7 @@ def broadcast(b: VectorBuilder, op: simt.BroadcastOp) -> Results:
 
 def shuffle(b: VectorBuilder, op: simt.ShuffleOp) -> Results:
     """Components; of a lane that does not exist, some other one's."""
-    _check_number(op)
+    _check_numbers(op, op.value)
     if op.value not in b.varying:
         return b.as_targets([op.value], op.results)
     lane = b.as_vector(op.offset)
@@ -282,7 +282,7 @@ REDUCTIONS: dict[ReduceKind, tuple[str, str, str]] = {
 
 def reduce(b: VectorBuilder, op: simt.ReduceOp) -> Results:
     """A reduction of the vector, or of the part of each subgroup."""
-    _check_number(op)
+    _check_numbers(op, op.value)
     floats, signed, unsigned = REDUCTIONS[op.kind.data]
     kind = floats
     if is_integer(op.value.type):
@@ -305,11 +305,6 @@ def reduce(b: VectorBuilder, op: simt.ReduceOp) -> Results:
         chosen = [x + b.lanes.count * (x in own) for x in range(b.lanes.count)]
         found = b.blend(found, spread, chosen)
     return [found]
-
-
-def _check_number(op: simt.LaneOp) -> None:
-    if is_vector(op.value.type):
-        raise Refused(op, f"expected a number of each lane, got {op.value.type}")
 
 
 def wait(b: VectorBuilder, op: simt.WaitingOp) -> Results:
