@@ -22,14 +22,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
     LocationAttr,
     VectorType,
+    i64,
 )
 from xdsl.dialects.memref import AllocaOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
@@ -183,6 +185,20 @@ class Builder:
             sign = "plus" if by > 0 else "minus"
             found.name_hint = f"{value.name_hint}_{sign}{abs(by)}"
         return found
+
+    # Vectors
+
+    def extract(self, value: SSAValue, at: SSAValue | int) -> SSAValue:
+        """Return a component of a vector."""
+        return self.pure(_extract, value, at)
+
+    def insert(self, new: SSAValue, value: SSAValue, at: SSAValue | int) -> SSAValue:
+        """Return a vector of which a component is replaced."""
+        return self.pure(_insert, new, value, at)
+
+    def blend(self, one: SSAValue, other: SSAValue, chosen: Sequence[int]) -> SSAValue:
+        """Return components of two vectors; those of the other count on."""
+        return self.pure(_blend, one, other, tuple(chosen))
 
     # Bounded indices
 
@@ -371,6 +387,22 @@ def constant_attr(
     if isinstance(type, IndexType) or type.name == "integer_type":
         return IntegerAttr(int(value), type)  # pyright: ignore
     return FloatAttr(float(value), type)  # pyright: ignore
+
+
+def _extract(value: SSAValue, at: SSAValue | int) -> Operation:
+    assert is_vector(value.type), value
+    return vector.ExtractOp(value, [at], value.type.get_element_type())
+
+
+def _insert(new: SSAValue, value: SSAValue, at: SSAValue | int) -> Operation:
+    return vector.InsertOp(new, value, [at])
+
+
+def _blend(one: SSAValue, other: SSAValue, chosen: tuple[int, ...]) -> Operation:
+    assert is_vector(one.type), one
+    type = VectorType(one.type.get_element_type(), [len(chosen)])
+    mask = DenseArrayBase.from_list(i64, chosen)
+    return vector.ShuffleOp(one, other, mask, result_type=type)
 
 
 def _shuffle(value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> Operation:

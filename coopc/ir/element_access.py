@@ -21,7 +21,7 @@ of vectors, is first viewed as memory of the elements:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
@@ -41,6 +41,7 @@ from coopc.dialects.coopmatrix import CHANNEL_BITS, Axis, Layout
 from coopc.dialects.narrow import is_integer
 from coopc.dialects.simt import per_pointee
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+from coopc.ir.transaction import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,47 +129,36 @@ def _size(b: Builder, op: coopmatrix.AccessOp, dimension: int) -> SSAValue:
     return b.pure(memref.DimOp, op.memory, b.constant(INDEX, dimension))
 
 
-def has_other_pointees(op: Operation) -> bool:
-    """Whether an operation is an access to memory of what the matrix does not hold."""
-    if not isinstance(op, coopmatrix.PlainAccessOp):
-        return False
-    return op.memory_type.element_type != op.matrix.element_type
-
-
-def why_no_view(op: Operation) -> str | None:
-    """Return why memory cannot be seen as the elements of a matrix; None if it can."""
-    if not isinstance(op, coopmatrix.PlainAccessOp) or not has_other_pointees(op):
-        return None
-    pointee, element = op.memory_type.element_type, op.matrix.element_type
-    if per_pointee(pointee, element):
-        return None
-    return (
-        f"expected memory that holds a whole number of {element}, the element type of "
-        f"the matrix, in each element, got {op.memory_type}"
-    )
-
-
 def view_elements(root: Operation) -> None:
     """Let all accesses in `root` be to memory that holds the elements of matrices.
 
-    Nothing in it is refused by `why_no_view`, and all sizes are numbers.
+    All sizes of these matrices are numbers.
+
+    Raises:
+        Refused: memory cannot be seen as elements of a matrix.
     """
     for op in tuple(root.walk()):
-        if isinstance(op, coopmatrix.PlainAccessOp) and has_other_pointees(op):
-            _view(op)
-
-
-def _view(op: coopmatrix.PlainAccessOp) -> None:
-    rows, cols = op.matrix.shape
-    by_rows = op.layout.data is Layout.ROW_MAJOR
-    shape = (rows, cols) if by_rows else (cols, rows)
-    view = simt.ViewElementsOp(op.memory, op.positions, shape, op.matrix.element_type)
-    zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
-    for new in (view, zero):
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
-    value = [op.value] if isinstance(op, coopmatrix.StoreOp) else []
-    op.operands = [*value, view.result, zero.result, zero.result]
+        if not isinstance(op, coopmatrix.PlainAccessOp):
+            continue
+        pointee, element = op.memory_type.element_type, op.matrix.element_type
+        if pointee == element:
+            continue
+        if not per_pointee(pointee, element):
+            raise Refused(
+                op,
+                f"expected memory that holds a whole number of {element}, the element "
+                f"type of the matrix, in each element, got {op.memory_type}",
+            )
+        shape = op.matrix.shape
+        if op.layout.data is not Layout.ROW_MAJOR:
+            shape = shape[1], shape[0]
+        view = simt.ViewElementsOp(op.memory, op.positions, shape, element)
+        zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
+        for new in (view, zero):
+            new.location = op.location
+            Rewriter.insert_op(new, InsertPoint.before(op))
+        value = [op.value] if isinstance(op, coopmatrix.StoreOp) else []
+        op.operands = [*value, view.result, zero.result, zero.result]
 
 
 _KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
@@ -178,6 +168,44 @@ _KINDS: dict[type[coopmatrix.AtomicOp], tuple[int, int, int]] = {
 }
 """The numbers of MLIR's AtomicRMWKind: of floats, of signed and of unsigned integers.
 The extremes of floats are those that take the number of a number and a NaN."""
+
+
+def access_element(
+    b: Builder,
+    op: coopmatrix.AccessOp,
+    at: Element,
+    value: Callable[[], SSAValue] | None = None,
+    wanted: SSAValue | bool = True,
+) -> Values:
+    """Do of an access what concerns one element, where no check fails.
+
+    Args:
+        b: the builder.
+        op: the access, to memory that holds elements of the matrix.
+        at: the element.
+        value: builds what is written, in front of the access.
+        wanted: whether the element is to be accessed at all.
+
+    Returns:
+        What was read, 0 where nothing is accessed; nothing of what writes only, and of
+        an update whose result nobody uses.
+    """
+    positions = positions_of(b, op, at)
+    condition = b.both(wanted, *checks_of(b, op, positions))
+
+    def access() -> Values:
+        if value is None:
+            new: Operation = load(op, positions)
+        elif isinstance(op, coopmatrix.AtomicUpdateOp):
+            new = update(op, value(), positions)
+        else:
+            new = store(op, value(), positions)
+        return tuple(b.effect(new).results[: len(otherwise)])
+
+    otherwise: Values = ()
+    if value is None or any(x.first_use is not None for x in op.results):
+        otherwise = (b.constant(op.matrix.element_type, 0),)
+    return b.branch(condition, access, otherwise)
 
 
 def load(op: coopmatrix.AccessOp, positions: Sequence[SSAValue]) -> memref.LoadOp:

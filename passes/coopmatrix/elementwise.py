@@ -40,6 +40,7 @@ from coopc.dialects.coopmatrix import MatrixType, Reduction, matrix_type
 from coopc.dialects.narrow import is_integer, is_memref
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.ir.builder import INDEX, Builder, Values
+from coopc.ir.transaction import Refused
 
 Make = Callable[..., Operation]
 
@@ -59,6 +60,13 @@ _BINARY: dict[type[Operation], tuple[Make | None, Make, Make]] = {
     coopmatrix.ShlOp: (None, arith.ShLIOp, arith.ShLIOp),
     coopmatrix.ShrOp: (None, arith.ShRSIOp, arith.ShRUIOp),
 }
+
+ELEMENT_BY_ELEMENT = (
+    coopmatrix.ElementwiseOp,
+    coopmatrix.ConvertOp,
+    coopmatrix.BitcastOp,
+)
+"""Operations that do the same to every element, wherever it is."""
 
 _REDUCTIONS: dict[Reduction, type[Operation]] = {
     Reduction.ADD: coopmatrix.AddOp,
@@ -81,7 +89,7 @@ def elementwise(
     """
     match op:
         case coopmatrix.ApplyOp():
-            return _copied(b, op.body.block, (*place, *values))
+            return copied(b, op.body.block, (*place, *values))
         case coopmatrix.ConvertOp():
             target = matrix_type(op.result).element_type
             return converted(b, values[0], target, op.signed is not None)
@@ -126,13 +134,30 @@ def _unary(b: Builder, op: coopmatrix.UnaryOp, x: SSAValue) -> SSAValue:
             return b.pure(arith.XOrIOp, x, b.constant(x.type, -1))
 
 
-def _copied(b: Builder, body: Block, arguments: Sequence[SSAValue]) -> SSAValue:
-    """Copy the body of an `apply`, and return what it yields."""
+def copied(
+    b: Builder,
+    body: Block,
+    arguments: Sequence[SSAValue],
+    replace: Callable[[Operation], Values | None] = lambda _: None,
+) -> SSAValue:
+    """Copy the body of an `apply`, and return what it yields.
+
+    Args:
+        b: the builder.
+        body: of the operation.
+        arguments: row, column and element.
+        replace: is given each operation of the copy, and replaces it or not.
+    """
     found: dict[SSAValue, SSAValue] = dict(zip(body.args, arguments, strict=True))
-    for inner in body.ops:
-        if isinstance(inner, coopmatrix.YieldOp):
-            return found.get(inner.value, inner.value)
-        b.effect(inner.clone(found)).location = inner.location
+    for each in body.ops:
+        if isinstance(each, coopmatrix.YieldOp):
+            return found.get(each.value, each.value)
+        copy = b.effect(each.clone(found))
+        copy.location = each.location
+        for inner in tuple(copy.walk()):
+            new = replace(inner)
+            if inner is copy and new is not None:
+                found.update(zip(each.results, new, strict=True))
     raise AssertionError(body)
 
 
@@ -209,10 +234,16 @@ def _bits(type: Any) -> int:
 
 
 def fill_value(b: Builder, op: coopmatrix.FillOp) -> SSAValue:
-    """Return the number that a matrix is filled with; what a memref points to."""
+    """Return the number that a matrix is filled with; what a memref points to.
+
+    Raises:
+        Refused: the operation fills from another pointer.
+    """
     value = op.value
     if is_memref(value.type):
         value = b.effect(memref.LoadOp.get(value, [])).results[0]
+    elif op.is_pointer:
+        raise Refused(op, f"expected a memref to fill from, got {value.type}")
     return converted(b, value, matrix_type(op.result).element_type, signed=True)
 
 

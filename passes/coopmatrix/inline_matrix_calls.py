@@ -41,8 +41,7 @@ class InlineMatrixCallsPass(ModulePass):
             for each in op.ops
             if isinstance(each, FuncOp) and each.body.blocks and _on_matrices(each)
         }
-        called = {name for each in functions.values() for name in _calls(each)}
-        called |= {name for each in op.ops for name in _calls(each)}
+        called = {name for each in op.ops for name in _calls(each)}
         for name in sorted(called & functions.keys()):
             if (reason := _refused(name, functions)) is not None:
                 functions[name].emit_error(reason, PassFailedException(reason))
@@ -77,15 +76,13 @@ def _refused(name: str, functions: dict[str, FuncOp]) -> str | None:
     """Return why a function is not inlined; None if it is."""
     if (count := len(functions[name].body.blocks)) != 1:
         return f"expected a function on matrices of one block, got {count}"
-    reached: set[str] = set()
-    todo = [name]
+    reached, todo = set[str](), [name]
     while todo:
-        for each in _calls(functions[todo.pop()]):
-            if each == name:
-                return "expected a function on matrices that does not call itself"
-            if each in functions and each not in reached:
-                reached.add(each)
-                todo.append(each)
+        new = {*_calls(functions[todo.pop()])} & functions.keys() - reached
+        if name in new:
+            return "expected a function on matrices that does not call itself"
+        reached |= new
+        todo += new
     return None
 
 

@@ -37,6 +37,15 @@ def element_name(type: Attribute, signed: bool | None = None) -> str:
     return f"{sign}{type.bitwidth}"
 
 
+def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:
+    """Return the element types of a, b, c and the result, with signs."""
+    a, b, c, result = (
+        element_name(type.element_type, op.is_signed(operand))
+        for operand, type in op.matrices.items()
+    )
+    return a, b, c, result
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """A multiplication of matrices of a subgroup, whose sizes are numbers."""
@@ -50,12 +59,8 @@ class Product:
 
     @classmethod
     def of(cls, op: coopmatrix.MulAddOp) -> Product:
-        a, b, c, result = (
-            element_name(type.element_type, op.is_signed(operand))
-            for operand, type in op.matrices.items()
-        )
         (m, k), (_, n) = matrix_type(op.a).shape, matrix_type(op.b).shape
-        return cls(m, n, k, (a, b, c, result), op.saturating is not None)
+        return cls(m, n, k, element_names(op), op.saturating is not None)
 
     def __str__(self) -> str:
         """Return `8 x 16 by 16 x 8`."""
@@ -116,24 +121,14 @@ class SupportedTiles:
         where the device holds no matrices of this use and element type that divide it:
         then it is left whole, for memory to hold it.
         """
-        key = (type, layouts)
-        if key not in self.matrices:
-            self.matrices[key] = self._matrix(type, layouts)
-        return self.matrices[key]
-
-    def held(self, type: MatrixType) -> list[tuple[Use, Tile]]:
-        """Return the matrices that the device holds of a type's use and elements."""
-        name = element_name(type.element_type)
-        return [(use, x) for use in uses(type) for x in self.device.held(use, name)]
-
-    def _matrix(self, type: MatrixType, layouts: Layouts) -> tuple[Tile, ...] | None:
-        held = self.held(type)
-        rows, cols = type.shape
+        if (type, layouts) in self.matrices:
+            return self.matrices[type, layouts]
         name = element_name(type.element_type)
         fitting: list[tuple[Use, Tile]] = [
             (use, tile)
-            for use, tile in held
-            if not (rows % tile[0] or cols % tile[1] or _splits(tile, type, layouts))
+            for use, tile in self.held(type)
+            if not (type.shape[0] % tile[0] or type.shape[1] % tile[1])
+            and not _splits(tile, type, layouts)
         ]
         suited = [
             (use, tile)
@@ -141,9 +136,14 @@ class SupportedTiles:
             if layouts <= set(self.device.layouts(use, name, *tile))
         ]
         tiles = dict.fromkeys(tile for _, tile in suited or fitting)
-        if not tiles:
-            return None
-        return tuple(sorted(tiles, key=lambda x: -x[0] * x[1]))
+        found = tuple(sorted(tiles, key=lambda x: -x[0] * x[1])) or None
+        self.matrices[type, layouts] = found
+        return found
+
+    def held(self, type: MatrixType) -> list[tuple[Use, Tile]]:
+        """Return the matrices that the device holds of a type's use and elements."""
+        name = element_name(type.element_type)
+        return [(use, x) for use in uses(type) for x in self.device.held(use, name)]
 
     def _shapes(self, product: Product) -> tuple[MatrixShape, ...]:
         return self.device.multiplications(*product.elements, product.saturating)
@@ -187,7 +187,7 @@ class SupportedTiles:
             "it shares matrices with"
         )
 
-    def why_no_matrix(self, type: MatrixType, layouts: Layouts) -> str:
+    def why_no_matrix(self, type: MatrixType) -> str:
         """Return why a matrix cannot be cut, alone or with its neighbours."""
         rows, cols = type.shape
         tiles = dict.fromkeys(tile for _, tile in self.held(type))

@@ -24,7 +24,7 @@ The loops are over the elements of a matrix, so padding stays zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -46,9 +46,10 @@ from xdsl.rewriter import Rewriter
 from coopc.dialects import amx, coopmatrix
 from coopc.dialects.amx import element_bytes, is_tile_element
 from coopc.dialects.coopmatrix import (
+    CHANNEL_BITS,
+    Layout,
     MatrixType,
     Operand,
-    Scope,
     ScopeAttr,
     Use,
     fill_constant,
@@ -59,40 +60,27 @@ from coopc.ir.builder import BoundedIndex, Builder, Built, Values
 from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.element_access import (
     Element,
-    checks_of,
+    access_element,
+    in_layout,
     memory_offset,
-    positions_of,
     view_elements,
-    why_no_view,
 )
 from coopc.ir.matrix_size import why_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.coopmatrix.elementwise import elementwise
+from coopc.passes.coopmatrix.elementwise import (
+    ELEMENT_BY_ELEMENT,
+    elementwise,
+)
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin
 from coopc.passes.cpu.stage_row_slices import RowSliceStaging, core_scopes
 from coopc.plan.amx_tiles import TileCut, TileGrid, grid, why_staged
 
 Access = coopmatrix.LoadOp | coopmatrix.StoreOp
 
-ELEMENT_BY_ELEMENT = (
-    coopmatrix.ApplyOp,
-    coopmatrix.BitcastOp,
-    coopmatrix.ConvertOp,
-    coopmatrix.ElementwiseOp,
-)
+IN_MEMORY = (*ELEMENT_BY_ELEMENT, coopmatrix.ApplyOp)
 """Operations that are done on elements in memory, as tiles have no arithmetic."""
-SUPPORTED = (
-    *ELEMENT_BY_ELEMENT,
-    coopmatrix.ExtractRowSliceOp,
-    coopmatrix.FillOp,
-    coopmatrix.InsertRowSliceOp,
-    coopmatrix.LoadOp,
-    coopmatrix.MulAddOp,
-    coopmatrix.PrefetchOp,
-    coopmatrix.StoreOp,
-    coopmatrix.YieldOp,
-)
+WITHOUT_RULE = (coopmatrix.AtomicOp, coopmatrix.ReduceOp, coopmatrix.SpecConstantOp)
 
 
 @dataclass(frozen=True)
@@ -126,7 +114,7 @@ class ConvertCoopmatrixToAmxPass(ModulePass):
 # What is refused before tiles are known
 
 
-def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
+def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
     """Refuse matrices that are no tiles, and operations that tiles have no form of.
 
     Args:
@@ -144,10 +132,12 @@ def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
                 f"{op.name} is of one work-item: expected row slices, as "
                 "resolve-subgroup-wi-call makes them",
             )
-        if not isinstance(op, SUPPORTED):
+        if isinstance(op, WITHOUT_RULE):
             raise Refused(op, f"there is no rule for {op.name} on tiles")
-        if isinstance(op, Access):
-            _check_access(op)
+        if isinstance(op, Access) and op.volatile is not None:
+            raise Refused(op, "AMX has no volatile access to memory")
+        if isinstance(op, Access) and op.layout_name is not None:
+            raise Refused(op, f"expected a layout that is known, got {op.layout_name}")
     elif matrices and isinstance(op, FuncOp | CallOp | ReturnOp):
         raise Refused(
             op,
@@ -158,11 +148,11 @@ def check(op: Operation, scopes: tuple[Scope, ...]) -> None:
         raise Refused(op, f"there is no rule for {op.name} on tiles, got {matrices[0]}")
 
 
-def unsupported_matrix(type: MatrixType, scopes: tuple[Scope, ...]) -> str | None:
+def unsupported_matrix(type: MatrixType, scopes: tuple[ScopeAttr, ...]) -> str | None:
     """Say why a matrix cannot be tiles, or None."""
     if not type.is_static:
         return f"expected sizes that are known, to cut into tiles, got {type}"
-    if not any(type.scope == ScopeAttr(scope) for scope in scopes):
+    if type.scope not in scopes:
         return f"expected a matrix of a subgroup, which is a core, got {type}"
     if not is_tile_element(type.element_type):
         return (
@@ -182,15 +172,6 @@ def _matrices(op: Operation) -> Iterator[MatrixType]:
     yield from (type for type in types if isinstance(type, MatrixType))
 
 
-def _check_access(op: Access) -> None:
-    if op.volatile is not None:
-        raise Refused(op, "AMX has no volatile access to memory")
-    if op.layout_name is not None:
-        raise Refused(op, f"expected a layout that is known, got {op.layout_name}")
-    if reason := why_no_view(op):
-        raise Refused(op, reason)
-
-
 # Operations on elements
 
 
@@ -205,7 +186,7 @@ def through_memory(root: Operation, buffers: StackBuffers) -> None:
                 if not is_zero(fill_constant(op.result)):  # one instruction
                     stage_elements(op, buffers)
             case _:
-                if isinstance(op, ELEMENT_BY_ELEMENT):
+                if isinstance(op, IN_MEMORY):
                     stage_elements(op, buffers)
 
 
@@ -228,21 +209,18 @@ def stage_elements(op: Operation, buffers: StackBuffers) -> None:
     else:
         target = buffers.of_matrix(b, op.results[0], "result")
 
-    def element(place: Values, values: Sequence[SSAValue]) -> SSAValue:
-        if isinstance(op, coopmatrix.FillOp):
-            return values[0]
-        is_apply = isinstance(op, coopmatrix.ApplyOp)
-        return elementwise(b, op, values, place if is_apply else ())
-
-    def each(place: Values) -> None:
+    def each(row: BoundedIndex, col: BoundedIndex) -> None:
+        place = b.index(row), b.index(col)
         loads = [b.effect(memref.LoadOp.get(x, place)).results[0] for x in memories]
         elements = iter(loads)
         values = [
             next(elements) if isinstance(x.type, MatrixType) else x for x in op.operands
         ]
-        b.effect(memref.StoreOp.get(element(place, values), target, place))
+        is_fill = isinstance(op, coopmatrix.FillOp)
+        value = values[0] if is_fill else elementwise(b, op, values, place)
+        b.effect(memref.StoreOp.get(value, target, place))
 
-    _nest(b, *result.shape, lambda row, col: each((b.index(row), b.index(col))))
+    _nest(b, *result.shape, each)
     load = coopmatrix.LoadOp(target, origin(b), result)
     load.location = op.location
     Rewriter.replace_op(op, load)
@@ -351,48 +329,35 @@ class TileAccess:
     def load(self, op: coopmatrix.LoadOp, splitter: Splitter) -> Sequence[Values]:
         """Read each tile of a matrix."""
         cuts, types = grid_of(op.matrix).cuts, tile_types(op.matrix)
-        places: Iterable[tuple[SSAValue, Values]]
-        if why_scattered(op) is None:
-            places = [(op.memory, self._place(op, cut)) for cut in cuts]
-        else:  # when they are asked for, one after the other: tiles share a buffer
-            places = (self._gathered(op, cut) for cut in cuts)
+        places = [self._place(op, cut) for cut in cuts]
         parts: list[SSAValue] = []
-        for (memory, place), type in zip(places, types, strict=True):
+        for cut, type, (memory, place) in zip(cuts, types, places, strict=True):
+            if memory is not op.memory:
+                _copy_elements(Builder.at(op), op, cut, memory)
             parts.append(splitter.insert(amx.TileLoadOp(memory, place, type)).result)
         return [tuple(parts)]
 
     def store(self, op: coopmatrix.StoreOp, splitter: Splitter) -> Sequence[Values]:
         """Write each tile of a matrix."""
         cuts, tiles = grid_of(op.matrix).cuts, splitter.parts(op.value)
-        if why_scattered(op) is not None:
-            for cut, tile in zip(cuts, tiles, strict=True):
-                b = Builder.at(op)
-                memory = self._buffer(b, op, cut)
-                b.effect(amx.TileStoreOp(memory, origin(b), tile))
-                _copy_elements(b, op, cut, memory)
-            return []
         places = [self._place(op, cut) for cut in cuts]
-        for place, tile in zip(places, tiles, strict=True):
-            splitter.insert(amx.TileStoreOp(op.memory, place, tile))
+        for cut, tile, (memory, place) in zip(cuts, tiles, places, strict=True):
+            splitter.insert(amx.TileStoreOp(memory, place, tile))
+            if memory is not op.memory:
+                _copy_elements(Builder.at(op), op, cut, memory)
         return []
 
-    def _place(self, op: Access, cut: TileCut) -> Values:
-        """Return where the first element of a tile is in memory."""
+    def _place(self, op: Access, cut: TileCut) -> tuple[SSAValue, Values]:
+        """Return where a tile is: in memory, or in scratch memory that tiles share."""
+        b = Builder.at(op, self.built)
+        if why_scattered(op) is not None:
+            element = op.matrix.element_type
+            return self.buffers.get(b, cut.shape, element, "tile"), origin(b)
         bits = op.matrix.element_bits
         offset = memory_offset(op.layout.data, cut.row, cut.col, bits)
         *leading, outer, inner = op.positions
-        b = Builder.at(op, self.built)
-        return (*leading, b.plus(outer, offset[0]), b.plus(inner, offset[1]))
-
-    def _gathered(self, op: Access, cut: TileCut) -> tuple[SSAValue, Values]:
-        """Gather a tile in scratch memory; return that, and where the tile is in it."""
-        b = Builder.at(op)
-        memory = self._buffer(b, op, cut)
-        _copy_elements(b, op, cut, memory)
-        return memory, origin(b)
-
-    def _buffer(self, b: Builder, op: Access, cut: TileCut) -> SSAValue:
-        return self.buffers.get(b, cut.shape, op.matrix.element_type, "tile")
+        place = b.plus(outer, offset[0]), b.plus(inner, offset[1])
+        return op.memory, (*leading, *place)
 
 
 def why_scattered(op: Access) -> str | None:
@@ -410,46 +375,29 @@ def _copy_elements(b: Builder, op: Access, cut: TileCut, memory: SSAValue) -> No
 
     What is not there is loaded as 0, and not stored.
     """
-    element = op.matrix.element_type
-
-    def positions(row: BoundedIndex, col: BoundedIndex) -> Values:
-        row, col = b.add(row, BoundedIndex(cut.row)), b.add(col, BoundedIndex(cut.col))
-        return positions_of(b, op, Element(row, col))
+    # Rows share one where memory is packed; where each has one, an element fills it.
+    bits = op.matrix.element_bits if cut.packed > 1 else CHANNEL_BITS
 
     def clear(row: BoundedIndex, col: BoundedIndex) -> None:
-        place = b.index(row), b.index(col)
-        b.effect(memref.StoreOp.get(b.constant(element, 0), memory, place))
+        zero = b.constant(op.matrix.element_type, 0)
+        b.effect(memref.StoreOp.get(zero, memory, (b.index(row), b.index(col))))
 
-    def copy_in(row: BoundedIndex, col: BoundedIndex) -> None:
-        there = positions(row, col)
-        (value,) = b.effect_where(
-            b.both(*checks_of(b, op, there)),
-            lambda: memref.LoadOp.get(op.memory, there),
-            (b.constant(element, 0),),
-        )
-        here = _interleaved(b, row, col, cut.packed)
-        b.effect(memref.StoreOp.get(value, memory, here))
+    def copy(row: BoundedIndex, col: BoundedIndex) -> None:
+        def here() -> list[SSAValue]:
+            place = in_layout(b, Layout.PACKED, bits, Element(row, col))
+            return [*map(b.index, place)]
 
-    def copy_out(row: BoundedIndex, col: BoundedIndex) -> None:
-        there = positions(row, col)
-        here = _interleaved(b, row, col, cut.packed)
+        def taken() -> SSAValue:
+            return b.effect(memref.LoadOp.get(memory, here())).results[0]
 
-        def write() -> Values:
-            value = b.effect(memref.LoadOp.get(memory, here)).results[0]
-            b.effect(memref.StoreOp.get(value, op.memory, there))
-            return ()
+        first = BoundedIndex(cut.row), BoundedIndex(cut.col)
+        at = Element(b.add(row, first[0]), b.add(col, first[1]))
+        if isinstance(op, coopmatrix.StoreOp):
+            access_element(b, op, at, taken)
+        else:
+            (value,) = access_element(b, op, at)
+            b.effect(memref.StoreOp.get(value, memory, here()))
 
-        b.branch(b.both(*checks_of(b, op, there)), write)
-
-    is_load = isinstance(op, coopmatrix.LoadOp)
-    if is_load and cut.is_padded:
+    if isinstance(op, coopmatrix.LoadOp) and cut.is_padded:
         _nest(b, *cut.shape, clear)
-    _nest(b, cut.rows, cut.cols, copy_in if is_load else copy_out)
-
-
-def _interleaved(
-    b: Builder, row: BoundedIndex, col: BoundedIndex, packed: int
-) -> Values:
-    """Return where an element is, where some rows share one."""
-    inner = b.add(b.times(col, packed), b.remainder(row, packed))
-    return b.index(b.divided(row, packed)), b.index(inner)
+    _nest(b, cut.rows, cut.cols, copy)

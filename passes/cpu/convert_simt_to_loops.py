@@ -79,29 +79,28 @@ class ConvertSimtToLoopsPass(ModulePass):
                 _check(kernel)
                 Loops(kernel).rewrite()
             for other in tuple(draft.walk()):
-                if is_of_work_items(other):
-                    _replace_outside(other)
+                if not is_of_work_items(other):
+                    continue
+                if (found := of_one_lane(other, Builder.at(other))) is None:
+                    raise Refused(
+                        other,
+                        "only a kernel has a position in the grid: expected this "
+                        "operation in a kernel",
+                    )
+                if not isinstance(other, simt.LaneOp):
+                    found.name_hint = other.results[0].name_hint
+                Rewriter.replace_op(other, [], [found])
 
 
-OF_ONE_LANE = (simt.LaneIdOp, simt.LaneOp, simt.SubgroupSizeOp)
-"""What is known of a subgroup of one lane wherever it is asked for."""
-
-
-def _replace_outside(op: Operation) -> None:
-    """Replace what is known of the only lane of a subgroup, outside of kernels."""
-    if not isinstance(op, OF_ONE_LANE):
-        raise Refused(
-            op,
-            "only a kernel has a position in the grid: expected this "
-            "operation in a kernel",
-        )
-    if isinstance(op, simt.LaneOp):
-        Rewriter.replace_op(op, [], [op.value])
-    else:
-        number = int(isinstance(op, simt.SubgroupSizeOp))
-        found = Builder.at(op).constant(INDEX, number)
-        found.name_hint = op.results[0].name_hint
-        Rewriter.replace_op(op, [], [found])
+def of_one_lane(op: Operation, b: Builder) -> SSAValue | None:
+    """Return what is known of a subgroup of one lane wherever it is asked for."""
+    match op:
+        case simt.LaneOp():
+            return op.value
+        case simt.LaneIdOp() | simt.SubgroupSizeOp():
+            return b.constant(INDEX, int(isinstance(op, simt.SubgroupSizeOp)))
+        case _:
+            return None
 
 
 def _check(kernel: simt.Kernel) -> None:
@@ -116,7 +115,9 @@ def _check(kernel: simt.Kernel) -> None:
         raise Refused(kernel.func, reason)
     for op in kernel.func.walk():
         match op:
-            case simt.WaitingOp() if kernel.work_items > 1 and is_for_all(op):
+            case simt.WaitingOp() if (
+                kernel.work_items > 1 and op.scope.data is not simt.FenceScope.SUBGROUP
+            ):
                 raise Refused(
                     op,
                     f"{op.name} is not supported between subgroups: one core runs "
@@ -127,11 +128,6 @@ def _check(kernel: simt.Kernel) -> None:
                 raise Refused(op, "expected vectors, as vectorize-subgroup makes them")
             case _:
                 pass
-
-
-def is_for_all(op: simt.WaitingOp) -> bool:
-    """Whether a whole work-group waits, and not only a subgroup."""
-    return op.scope.data is not simt.FenceScope.SUBGROUP
 
 
 class Loops:
@@ -245,14 +241,11 @@ class Loops:
                 return at.pure(arith.RemUIOp, quotient, self._number(sizes[axis]))
             case simt.SubgroupIdOp():
                 return item
-            case simt.LaneOp():
-                return op.value
             case simt.WorkgroupSizeOp():
                 return self._number(sizes[axis])
             case simt.NumSubgroupsOp():
                 return self._number(prod(sizes))
-            case simt.SubgroupSizeOp():
-                return self._number(1)
             case _:
-                assert isinstance(op, simt.LaneIdOp), op
-                return self._number(0)
+                found = of_one_lane(op, self.start)
+                assert found is not None, op
+                return found

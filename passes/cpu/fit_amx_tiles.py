@@ -26,7 +26,7 @@ Each function goes through four steps:
 LLVM would turn such a choice into a select, which x86 does not have for tiles, and
 abort.  Of the values that a loop carries, the initial one stays.
 
-3. `Liveness` counts the tiles of each shape that live at once; `why_spill` decides.
+3. `most_live` counts the tiles of each shape that live at once; `why_spill` decides.
 
 4. `Spill` gives each tile a slot on the stack, as large as a tile can be:
 
@@ -50,7 +50,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, IndexSwitchOp, WhileOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device.model import Amx
 from coopc.dialects import amx
@@ -62,9 +61,10 @@ from coopc.dialects.amx import (
     tile_type,
 )
 from coopc.dialects.narrow import is_memref
-from coopc.ir.builder import INDEX, Builder, Values
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.control_flow import defined_by
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.ir.transaction import Refused, transaction
 from coopc.passes.cpu.stack_buffer import stack_buffer
 from coopc.plan.amx_tiles import AMX
 
@@ -80,25 +80,18 @@ class FitAmxTilesPass(ModulePass):
     name = "fit-amx-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Fit all functions of `op`."""
-        functions = [
-            each
-            for each in op.walk()
-            if isinstance(each, FuncOp)
-            and len(each.body.blocks) == 1
-            and any(inner.dialect_name() == "amx" for inner in each.walk())
-        ]
-        for func in functions:
-            sink_loads(func.body.block)
-            reload_choices(func)
-        crowded: list[FuncOp] = []
-        for func in functions:
-            reason = why_spill(most_live(func.body.block), may_call(func))
-            if reason is not None:
-                check_spill(func, reason)
-                crowded.append(func)
-        for func in crowded:
-            Spill(func).run()
+        with transaction(op) as draft:
+            for func in tuple(draft.walk()):
+                if (
+                    isinstance(func, FuncOp)
+                    and len(func.body.blocks) == 1
+                    and any(x.dialect_name() == "amx" for x in func.walk())
+                ):
+                    sink_loads(func.body.block)
+                    reload_choices(func)
+                    most = most_live(func.body.block)
+                    if reason := why_spill(most, may_call(func)):
+                        Spill(func, reason).run()
 
 
 # When to spill
@@ -155,25 +148,6 @@ INSTRUCTIONS = ("math.absf", "math.absi", "math.sqrt", "math.copysign")
 """Of math, what every processor with AMX has."""
 
 
-def check_spill(func: FuncOp, reason: str) -> None:
-    """Refuse what has no form in memory."""
-    for op in func.walk():
-        if (why := _unsupported(op)) is not None:
-            whole = f"{reason}: {why}"
-            op.emit_error(whole, PassFailedException(whole))
-
-
-def _unsupported(op: Operation) -> str | None:
-    """Return why an operation on tiles has no form in memory, or None."""
-    if isinstance(op, amx.TileLoadOp | amx.TileStoreOp):
-        return None if op.stride is None else "expected the stride of the memref"
-    values = tiles((*op.operands, *defined_by(op)))
-    if not values or op.dialect_name() == "amx" or isinstance(op, YieldOp):
-        return None
-    is_known = isinstance(op, ForOp | IfOp)
-    return None if is_known else "expected tiles in scf.for and scf.if alone"
-
-
 # Liveness
 
 
@@ -188,48 +162,29 @@ def shape_of(value: SSAValue) -> Shape:
     return tile.shape[0], tile.row_bytes
 
 
-class Liveness:
-    """How many tiles of each shape live at once, at most."""
+def live_before(block: Block, after: Live, most: Counter[Shape]) -> Live:
+    """Go through a block of structured code backwards.
 
-    def __init__(self) -> None:
-        self.most: Counter[Shape] = Counter()
+    Args:
+        block: the block.
+        after: tiles that live when it ends, beside what its terminator takes.
+        most: how many tiles of each shape live at once; raised to what lives here.
 
-    def block(self, block: Block, after: Live) -> Live:
-        """Go through a block backwards.
-
-        Args:
-            block: of structured code.
-            after: tiles that live when it ends, beside what its terminator takes.
-
-        Returns:
-            Tiles that live when it begins.
-        """
-        live = after
-        for op in reversed(list(block.ops)):
-            live = self._before(op, live)
-            self._note(live)
-        return live - tiles(block.args)
-
-    def _before(self, op: Operation, after: Live) -> Live:
-        """Return the tiles that live before an operation, from those after it."""
+    Returns:
+        Tiles that live when it begins.
+    """
+    live = after
+    for op in reversed(list(block.ops)):
         results = tiles(op.results)
-        self._note(after | results)
-        live = (after - results) | tiles(op.operands)
-        if not op.regions:
-            return live
-        inside = outer_tiles(op)
+        most |= Counter(map(shape_of, live | results))
         # A loop needs what is from outside in each of its steps.
-        through = after - results
-        if not isinstance(op, IfOp):
-            through |= inside
-        for region in op.regions:
-            for block in region.blocks:
-                self.block(block, through)
-        return live | inside
-
-    def _note(self, live: Live) -> None:
-        for shape, number in Counter(map(shape_of, live)).items():
-            self.most[shape] = max(self.most[shape], number)
+        inside, through = outer_tiles(op), live - results
+        inner = through if isinstance(op, IfOp) else through | inside
+        for each in (x for region in op.regions for x in region.blocks):
+            live_before(each, inner, most)
+        live = through | tiles(op.operands) | inside
+        most |= Counter(map(shape_of, live))
+    return live - tiles(block.args)
 
 
 def outer_tiles(op: Operation) -> Live:
@@ -241,9 +196,9 @@ def outer_tiles(op: Operation) -> Live:
 
 def most_live(block: Block) -> Counter[Shape]:
     """Return how many tiles of each shape live at once in a function's block."""
-    found = Liveness()
-    found.block(block, frozenset())
-    return found.most
+    most: Counter[Shape] = Counter()
+    live_before(block, frozenset(), most)
+    return most
 
 
 # Loads
@@ -365,18 +320,22 @@ class Spill:
     Control flow first copies slots to where it passes tiles on; then it passes none.
     """
 
-    def __init__(self, func: FuncOp) -> None:
+    def __init__(self, func: FuncOp, reason: str) -> None:
         self.func = func
+        self.reason = reason
+        """Why they go there."""
         self.start = _start(func)
         self.slots: dict[SSAValue, SSAValue] = {}
         """Where tiles are."""
 
     def run(self) -> None:
-        """Rewrite the function."""
+        """Rewrite the function.
+
+        Raises:
+            Refused: an operation on tiles has no form in memory.
+        """
         for op in self.func.walk():
-            for value in defined_by(op):  # of a loop, results first
-                if isinstance(value.type, TileType):
-                    self._give_slot(value)
+            self._give_slots(op)
         removed = {value: Parts(()) for value in self.slots}
         for op in tuple(self.func.walk()):
             if isinstance(op, ForOp):
@@ -393,13 +352,20 @@ class Spill:
         }
         split_values(self.func, removed, rules)
 
-    def _give_slot(self, value: SSAValue) -> None:
-        """Give a tile memory; what a loop carries has one slot for all its rounds."""
-        loop = value.block.parent_op() if isinstance(value, BlockArgument) else None
-        if isinstance(loop, ForOp) and isinstance(value, BlockArgument):
-            self.slots[value] = self.slots[loop.res[value.index - 1]]
-        else:
-            self.slots[value] = self._slot(tile_type(value), value.name_hint)
+    def _give_slots(self, op: Operation) -> None:
+        """Give the tiles of an operation memory; all rounds of a loop have the same."""
+        passes_on = isinstance(op, ForOp | IfOp | YieldOp)
+        is_known = op.dialect_name() == "amx" or passes_on
+        if not is_known and tiles((*op.operands, *defined_by(op))):
+            what = f"{self.reason}: expected tiles in scf.for and scf.if alone"
+            raise Refused(op, what)
+        for value in op.results:
+            if isinstance(value.type, TileType):
+                self.slots[value] = self._slot(tile_type(value), value.name_hint)
+        if isinstance(op, ForOp):
+            for value, result in zip(op.body.block.args[1:], op.res, strict=True):
+                if result in self.slots:
+                    self.slots[value] = self.slots[result]
 
     def _slot(self, type: TileType, name: str | None) -> SSAValue:
         element = type.element_type
@@ -469,19 +435,20 @@ class Spill:
 
     def _copy_rows(self, op: amx.TileLoadOp | amx.TileStoreOp, value: SSAValue) -> None:
         """Copy the rows of a tile between memory and its slot, each as a vector."""
-        rows, cols = tile_type(value).shape
-        zero, end, step = (self.start.constant(INDEX, x) for x in (0, rows, 1))
-        body, b = Block(arg_types=[INDEX]), Builder.at(op)
-        b.effect(ForOp(zero, end, step, [], body))
-        row = body.args[0]
-        row.name_hint = "row"
-        with b.inside(body):
-            outer = b.pure(arith.AddiOp, op.indices[-2], row)
+        if op.stride is not None:
+            what = f"{self.reason}: expected the stride of the memref"
+            raise Refused(op, what)
+        (rows, cols), b = tile_type(value).shape, Builder.at(op, self.start.built)
+
+        def copy(row: BoundedIndex, _: Values) -> Values:
+            outer = b.pure(arith.AddiOp, op.indices[-2], b.index(row))
             there = op.base, [*op.indices[:-2], outer, op.indices[-1]]
-            here = self.slots[value], [row, zero]
+            here = self.slots[value], [b.index(row), self.start.constant(INDEX, 0)]
             is_load = isinstance(op, amx.TileLoadOp)
             source, target = (there, here) if is_load else (here, there)
             type = VectorType(tile_type(value).element_type, [cols])
             (elements,) = b.effect(vector.LoadOp(*source, type)).results
             b.effect(vector.StoreOp(elements, *target))
-            b.effect(YieldOp())
+            return ()
+
+        b.loop(rows, (), copy, "row")

@@ -25,13 +25,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import coopmatrix, layout, row_slice, simt
-from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import RowSliceFamily
@@ -57,76 +56,59 @@ class ResolveMatrixWiSlicePass(ModulePass):
             for each in found:
                 _resolve(each)
             for kernel in simt.kernels(draft) if found else ():
-                _distribute(kernel.func)
+                attributes = kernel.func.attributes
+                said = attributes.get(coopmatrix.DISTRIBUTION)
+                if str(said) not in ("None", "#layout.row_slice", '"row_slices"'):
+                    raise Refused(
+                        kernel.func,
+                        f"expected {coopmatrix.DISTRIBUTION} to be absent or "
+                        f"#layout.row_slice, got {said}",
+                    )
+                rule = layout.RowSliceAttr(RowSliceFamily())
+                attributes[coopmatrix.DISTRIBUTION] = rule
 
 
-def _check_matrix(op: SliceOp) -> None:
-    """Refuse matrices that have no row slices here."""
+def _resolve(op: SliceOp) -> None:
+    """Replace one operation.
+
+    Raises:
+        Refused: its matrix has no row slices here.
+    """
     is_length = isinstance(op, coopmatrix.LengthOp)
     type = op.matrix_type if is_length else coopmatrix.matrix_type(op.matrix)
     if not type.is_static:
         raise Refused(op, f"expected numbers for sizes and scope, got {type}")
-    if scope_of(type) not in (Scope.SUBGROUP, Scope.WORKGROUP):
-        raise Refused(
-            op, f"expected a matrix of a subgroup or a work-group, got {type}"
-        )
-
-
-def scope_of(type: MatrixType) -> Scope:
-    """Return who holds matrices of a type, which is no name of a constant."""
-    assert isinstance(type.scope, coopmatrix.ScopeAttr), type
-    return type.scope.data
-
-
-def _distribute(func: FuncOp) -> None:
-    """Say of a kernel where elements are; refuse one that says something else."""
-    found = func.attributes.get(coopmatrix.DISTRIBUTION)
-    if found is not None and str(found) not in ("#layout.row_slice", '"row_slices"'):
-        raise Refused(
-            func,
-            f"expected {coopmatrix.DISTRIBUTION} to be absent or #layout.row_slice, "
-            f"got {found}",
-        )
-    func.attributes[coopmatrix.DISTRIBUTION] = layout.RowSliceAttr(RowSliceFamily())
-
-
-def _resolve(op: SliceOp) -> None:
-    """Replace one operation."""
-    _check_matrix(op)
+    if type.scope not in (ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)):
+        what = f"expected a matrix of a subgroup or a work-group, got {type}"
+        raise Refused(op, what)
     b = Builder.at(op)
+    results: Sequence[SSAValue]
     match op:
         case coopmatrix.LengthOp():
-            results: Sequence[SSAValue] = [b.pure(row_slice.LengthOp, op.matrix_type)]
-        case coopmatrix.ExtractOp():
-            token = _token(b, op)
-            results = b.effect(
-                row_slice.ExtractElementOp(token, op.result.type)
-            ).results
-        case coopmatrix.InsertOp():
-            token = _token(b, op)
-            b.effect(row_slice.InsertElementOp(op.value, token))
-            results = b.effect(
-                row_slice.InsertToMatrixOp(token, op.result.type)
-            ).results
+            results = [b.pure(row_slice.LengthOp, type)]
         case coopmatrix.CoordOp():
-            results = _coordinates(b, op)
+            results = _coordinates(b, op, type)
+        case _:
+            (token,) = b.effect(row_slice.IdOp(op.matrix, op.index)).results
+            token.name_hint = "id"
+            if isinstance(op, coopmatrix.ExtractOp):
+                new = b.effect(row_slice.ExtractElementOp(token, op.result.type))
+            else:
+                b.effect(row_slice.InsertElementOp(op.value, token))
+                new = b.effect(row_slice.InsertToMatrixOp(token, op.result.type))
+            results = new.results
     for result, old in zip(results, op.results, strict=True):
         result.name_hint = old.name_hint
     Rewriter.replace_op(op, [], results)
 
 
-def _token(b: Builder, op: coopmatrix.ExtractOp | coopmatrix.InsertOp) -> SSAValue:
-    (token,) = b.effect(row_slice.IdOp(op.matrix, op.index)).results
-    token.name_hint = "id"
-    return token
-
-
-def _coordinates(b: Builder, op: coopmatrix.CoordOp) -> list[SSAValue]:
+def _coordinates(
+    b: Builder, op: coopmatrix.CoordOp, type: MatrixType
+) -> list[SSAValue]:
     """Compute row and column of an element."""
-    type = coopmatrix.matrix_type(op.matrix)
     rows, cols = (b.constant(INDEX, size) for size in type.shape)
     lanes, own = b.pure(simt.SubgroupSizeOp), b.pure(simt.LaneIdOp)
-    if scope_of(type) == Scope.WORKGROUP:
+    if type.scope == ScopeAttr(Scope.WORKGROUP):
         first = b.pure(arith.MuliOp, b.pure(simt.SubgroupIdOp), lanes)
         own = b.pure(arith.AddiOp, first, own)
         lanes = b.pure(arith.MuliOp, b.pure(simt.NumSubgroupsOp), lanes)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -46,7 +46,12 @@ class ResolveSubgroupWiCallPass(ModulePass):
         with transaction(op) as draft:
             for each in tuple(draft.walk()):
                 if isinstance(each, row_slice.LengthOp):
-                    self._resolve_length(each)
+                    lanes = None if each.lanes is None else each.lanes.value.data
+                    rows, cols = each.matrix_type.shape
+                    slots = -(-rows * cols // self._lanes(each, lanes))
+                    count = Builder.at(each).constant(INDEX, slots)
+                    count.name_hint = each.result.name_hint
+                    Rewriter.replace_op(each, [], [count])
                 elif isinstance(each, row_slice.IdOp):
                     self._resolve_token(each)
             for each in draft.walk():
@@ -56,13 +61,6 @@ class ResolveSubgroupWiCallPass(ModulePass):
                         "expected a token of row_slice.id, got one that comes from "
                         "elsewhere",
                     )
-
-    def _resolve_length(self, op: row_slice.LengthOp) -> None:
-        lanes = self._lanes(op, None if op.lanes is None else op.lanes.value.data)
-        rows, cols = op.matrix_type.shape
-        count = Builder.at(op).constant(INDEX, -(-rows * cols // lanes))
-        count.name_hint = op.result.name_hint
-        Rewriter.replace_op(op, [], [count])
 
     def _resolve_token(self, op: row_slice.IdOp) -> None:
         """Replace a token by what its matrix is after each insertion."""
@@ -75,42 +73,35 @@ class ResolveSubgroupWiCallPass(ModulePass):
         b, matrix = Builder.at(op), op.matrix
         offsets: set[SSAValue] = set()
         for each in [x for x in block.ops if x in users]:
-            match each:
-                case row_slice.ExtractElementOp():
-                    offset = self._offset(b, op, each, each.result.type)
-                    type = each.result.type
-                    new = coopmatrix.ExtractRowSliceOp(matrix, offset, type)
-                    Builder.at(each).effect(new)
-                    new.result.name_hint = each.result.name_hint
-                    Rewriter.replace_op(each, [], new.results)
-                    offsets.add(offset)
-                case row_slice.InsertElementOp():
-                    value, mask = each.value, each.mask
-                    offset = self._offset(b, op, each, value.type)
-                    new = coopmatrix.InsertRowSliceOp(value, matrix, offset, mask)
-                    Builder.at(each).effect(new)
-                    Rewriter.erase_op(each)
-                    offsets.add(offset)
-                    matrix = new.result
-                case _:
-                    if matrix.name_hint is None:
-                        matrix.name_hint = each.results[0].name_hint
-                    Rewriter.replace_op(each, [], [matrix])
+            if isinstance(each, row_slice.InsertToMatrixOp):
+                if matrix.name_hint is None:
+                    matrix.name_hint = each.result.name_hint
+                Rewriter.replace_op(each, [], [matrix])
+                continue
+            assert isinstance(
+                each, row_slice.ExtractElementOp | row_slice.InsertElementOp
+            ), each
+            is_read = isinstance(each, row_slice.ExtractElementOp)
+            type = each.result.type if is_read else each.value.type
+            lanes = self._lanes(each, row_slice.lanes_of(type))
+            offset = b.pure(arith.MuliOp, op.index, b.constant(INDEX, lanes))
+            offset.name_hint = "offset"
+            offsets.add(offset)
+            if is_read:
+                new = coopmatrix.ExtractRowSliceOp(matrix, offset, type)
+                new.location = each.location
+                Rewriter.replace_op(each, new)
+            else:
+                new = coopmatrix.InsertRowSliceOp(each.value, matrix, offset, each.mask)
+                Builder.at(each).effect(new)
+                Rewriter.erase_op(each)
+                matrix = new.result
         if len(offsets) > 1:
             raise Refused(
                 op,
                 "expected uses of a token for as many lanes each, got several numbers",
             )
         Rewriter.erase_op(op)
-
-    def _offset(
-        self, b: Builder, op: row_slice.IdOp, user: Operation, type: Attribute
-    ) -> SSAValue:
-        """Return the number of the first element of a row slice of some lanes."""
-        lanes = self._lanes(user, row_slice.lanes_of(type))
-        offset = b.pure(arith.MuliOp, op.index, b.constant(INDEX, lanes))
-        offset.name_hint = "offset"
-        return offset
 
     def _lanes(self, op: Operation, lanes: int | None) -> int:
         """Return the lanes of an operation, as many as are expected."""

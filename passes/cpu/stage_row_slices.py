@@ -27,14 +27,14 @@ from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr, matrix_type
-from coopc.dialects.narrow import is_memref
+from coopc.dialects.narrow import is_memref, is_vector
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.control_flow import defined_by
 from coopc.ir.facts import ValueFacts, constant_number
+from coopc.ir.transaction import Refused, transaction
 from coopc.passes.cpu.stack_buffer import StackBuffers, origin, stack_buffer
 
 Slice = coopmatrix.ExtractRowSliceOp | coopmatrix.InsertRowSliceOp
@@ -47,52 +47,46 @@ class StageRowSlicesPass(ModulePass):
     name = "stage-row-slices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Check all row slices of `op`, then replace them."""
-        for each in op.walk():
-            if isinstance(each, Slice):
-                type = matrix_type(each.matrix)
-                if not type.is_static:
-                    reason = f"expected numbers for sizes and scope, got {type}"
-                    each.emit_error(reason, PassFailedException(reason))
-        RowSliceStaging(StackBuffers()).run(op)
-        if len(core_scopes(op)) > 1:
-            narrow_scopes(op)
-        for kernel in simt.kernels(op):
-            kernel.func.attributes.pop(coopmatrix.DISTRIBUTION, None)
+        with transaction(op) as draft:
+            RowSliceStaging(StackBuffers()).run(draft)
+            if len(core_scopes(draft)) > 1:
+                narrow_scopes(draft)
+            for kernel in simt.kernels(draft):
+                kernel.func.attributes.pop(coopmatrix.DISTRIBUTION, None)
 
 
-def core_scopes(root: Operation) -> tuple[Scope, ...]:
+SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
+
+
+def core_scopes(root: Operation) -> tuple[ScopeAttr, ...]:
     """Return the scopes that are one core: a work-group, too, if it is one work-item.
 
     vectorize-subgroup makes such kernels of those with matrices of work-groups.
     """
     found = list(simt.kernels(root)) if isinstance(root, ModuleOp) else []
     if found and all(kernel.work_items == 1 for kernel in found):
-        return Scope.SUBGROUP, Scope.WORKGROUP
-    return (Scope.SUBGROUP,)
+        return SUBGROUP, WORKGROUP
+    return (SUBGROUP,)
 
 
 def narrow_scopes(op: ModuleOp) -> None:
     """Let subgroups hold the matrices of work-groups."""
     for inner in op.walk():
         for value in defined_by(inner):
-            type = narrowed(value.type)
-            if type != value.type:
+            if (type := narrowed(value.type)) != value.type:
                 Rewriter.replace_value_with_new_type(value, type)
         if isinstance(inner, FuncOp):
             types = inner.function_type
             inner.function_type = FunctionType.from_lists(
-                [narrowed(type) for type in types.inputs],
-                [narrowed(type) for type in types.outputs],
+                [*map(narrowed, types.inputs)], [*map(narrowed, types.outputs)]
             )
 
 
 def narrowed(type: Attribute) -> Attribute:
     """Return a type, or that of a matrix that a subgroup holds, not its work-group."""
-    if isinstance(type, MatrixType) and type.scope == ScopeAttr(Scope.WORKGROUP):
+    if isinstance(type, MatrixType) and type.scope == WORKGROUP:
         rows, cols, element, use, _, use_name = type.parameters
-        own = ScopeAttr(Scope.SUBGROUP)
-        return MatrixType.new([rows, cols, element, use, own, use_name])
+        return MatrixType.new([rows, cols, element, use, SUBGROUP, use_name])
     return type
 
 
@@ -135,7 +129,14 @@ class RowSliceStaging:
     """Where matrices with slices have been stored."""
 
     def run(self, root: Operation) -> None:
-        """Replace all slices in `root`, loops first."""
+        """Replace all slices in `root`, loops first.
+
+        Raises:
+            Refused: the sizes of a matrix are not known.
+        """
+        for op in tuple(root.walk()):
+            if isinstance(op, Slice) and not (type := matrix_type(op.matrix)).is_static:
+                raise Refused(op, f"expected numbers for sizes and scope, got {type}")
         for op in tuple(root.walk()):
             if isinstance(op, ForOp):
                 self._loop(op)
@@ -144,12 +145,12 @@ class RowSliceStaging:
                 if (memory := self.stored.get(value := op.matrix)) is None:
                     memory = _store(Builder.after(value, op.location), value)
                     self.stored[value] = memory
-                _extract(op, memory)
+                _access(op, memory)
             elif isinstance(op, coopmatrix.InsertRowSliceOp):
                 b = Builder.at(op)
                 memory = self.buffers.of_matrix(b, op.matrix, "slice")
                 b.effect(coopmatrix.StoreOp(op.matrix, memory, origin(b)))
-                _insert(op, memory)
+                _access(op, memory)
                 load = coopmatrix.LoadOp(memory, origin(b), op.result.type)
                 load.location = op.location
                 Rewriter.replace_op(op, load)
@@ -162,10 +163,8 @@ class RowSliceStaging:
             if isinstance(value.type, MatrixType) and (slices := resident(op, place)):
                 memories[place] = memory = _store(b, value)
                 for inner in slices:
-                    if isinstance(inner, coopmatrix.ExtractRowSliceOp):
-                        _extract(inner, memory)
-                    else:
-                        _insert(inner, memory)
+                    _access(inner, memory)
+                    if isinstance(inner, coopmatrix.InsertRowSliceOp):
                         Rewriter.replace_op(inner, [], [inner.matrix])
         if memories:
             _carry_less(op, memories)
@@ -202,30 +201,28 @@ def _store(b: Builder, matrix: SSAValue) -> SSAValue:
     return memory
 
 
-def _extract(op: coopmatrix.ExtractRowSliceOp, memory: SSAValue) -> None:
-    """Replace an extraction by one from memory."""
-    b = Builder.at(op)
-    row, type = b.pure(_flat, memory), op.result.type
-    if _is_inside(op, _length(type)):
-        new: Operation = vector.LoadOp(row, [op.offset], type)
-    else:
-        mask, zero = _mask(b, op, _length(type)), b.constant(type, 0)
-        new = vector.MaskedLoadOp(row, [op.offset], mask, zero, type)
-    new.location = op.location
-    Rewriter.replace_op(op, new)
-
-
-def _insert(op: coopmatrix.InsertRowSliceOp, memory: SSAValue) -> None:
-    """Write a slice to memory, in front of its operation."""
-    b = Builder.at(op)
-    row, length = b.pure(_flat, memory), _length(op.value.type)
-    if op.mask is None and _is_inside(op, length):
-        b.effect(vector.StoreOp(op.value, row, [op.offset]))
+def _access(op: Slice, memory: SSAValue) -> None:
+    """Replace an extraction by one from memory; write what is inserted to it."""
+    b, where = Builder.at(op), [op.offset]
+    row, mask = b.pure(_flat, memory), _mask(b, op)
+    if isinstance(op, coopmatrix.ExtractRowSliceOp):
+        type = op.result.type
+        if mask is None:
+            new: Operation = vector.LoadOp(row, where, type)
+        else:
+            zero = b.constant(type, 0)
+            new = vector.MaskedLoadOp(row, where, mask, zero, type)
+        new.location = op.location
+        Rewriter.replace_op(op, new)
         return
-    mask = _mask(b, op, length)
-    if op.mask is not None:
+    if mask is None or op.mask is None:
+        mask = mask or op.mask
+    else:
         mask = b.pure(arith.AndIOp, mask, op.mask)
-    b.effect(vector.MaskedStoreOp(row, [op.offset], mask, op.value))
+    if mask is None:
+        b.effect(vector.StoreOp(op.value, row, where))
+    else:
+        b.effect(vector.MaskedStoreOp(row, where, mask, op.value))
 
 
 def _flat(memory: SSAValue) -> Operation:
@@ -237,33 +234,27 @@ def _flat(memory: SSAValue) -> Operation:
     return memref.ReinterpretCastOp(memory, [], [], [], [0], [rows * cols], [1], result)
 
 
-def _length(type: Attribute) -> int:
-    assert isinstance(type, VectorType), type
-    (length,) = type.get_shape()
-    return length
-
-
-def _is_inside(op: Slice, length: int) -> bool:
-    """Whether a slice is known to be all inside of the matrix."""
-    rows, cols = matrix_type(op.matrix).shape
-    offset = constant_number(op.offset)
-    return offset is not None and 0 <= offset <= rows * cols - length
-
-
-def _mask(b: Builder, op: Slice, length: int) -> SSAValue:
-    """Return which elements of a slice the matrix has.
+def _mask(b: Builder, op: Slice) -> SSAValue | None:
+    """Return which elements of a slice the matrix has; None if that is all.
 
     Those in front of it, from a negative offset on, would be anybody's memory.
     """
+    is_read = isinstance(op, coopmatrix.ExtractRowSliceOp)
+    type = op.result.type if is_read else op.value.type
+    assert is_vector(type), type
     rows, cols = matrix_type(op.matrix).shape
+    end, length, offset = rows * cols, type.element_count(), constant_number(op.offset)
+    if offset is not None and 0 <= offset <= end - length:
+        return None
     bits = VectorType(i1, [length])
 
-    def first(count: SSAValue) -> SSAValue:
-        return b.effect(vector.CreateMaskOp([count], bits)).results[0]
+    def first(count: int) -> SSAValue:
+        """The elements in front of a number of the matrix."""
+        number = b.pure(arith.SubiOp, b.constant(INDEX, count), op.offset)
+        return b.effect(vector.CreateMaskOp([number], bits)).results[0]
 
-    mask = first(b.pure(arith.SubiOp, b.constant(INDEX, rows * cols), op.offset))
+    mask = first(end)
     if ValueFacts().is_known_nonnegative(op.offset):
         return mask
-    before = first(b.pure(arith.SubiOp, b.constant(INDEX, 0), op.offset))
-    behind = b.pure(arith.XOrIOp, before, b.constant(bits, 1))
+    behind = b.pure(arith.XOrIOp, first(0), b.constant(bits, 1))
     return b.pure(arith.AndIOp, mask, behind)

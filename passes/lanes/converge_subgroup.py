@@ -73,16 +73,17 @@ def parted(module: ModuleOp) -> Iterator[tuple[InsertPoint, Operation]]:
 def collective(known: Functions) -> set[FuncOp]:
     """Return the functions that lanes have to run together, by what they call too."""
     found: set[FuncOp] = set()
-    changed = True
-    while changed:
-        more = {
-            func
-            for func in known.values()
-            for op in func.walk()
-            if op.has_trait(Collective)
+    while more := {
+        func
+        for func in known.values()
+        for op in func.walk()
+        if func not in found
+        and (
+            op.has_trait(Collective)
             or (isinstance(op, CallOp) and callee(op, known) in found)
-        }
-        changed, found = more != found, more
+        )
+    }:
+        found |= more
     return found
 
 

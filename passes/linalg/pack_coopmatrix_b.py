@@ -30,7 +30,6 @@ from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
@@ -38,9 +37,11 @@ from coopc.dialects.coopmatrix import Layout, Use
 from coopc.interface import PACKING_ENTRY
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
-from coopc.passes.khr.legalize_coopmatrix_khr.decisions import Decision, why_not_staged
-from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import Legalizer
-from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import layouts_of
+from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import (
+    Legalizer,
+    why_not_staged,
+)
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import layouts_of
 from coopc.passes.linalg.match import tiles
 from coopc.passes.linalg.packing import PackedB, packable
 
@@ -58,20 +59,18 @@ class PackCoopmatrixBPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         device = device_of(self.device, op, self.name)
-        if self.kernel:
-            with transaction(op) as draft:
+        with transaction(op) as draft:
+            if self.kernel:
                 for kernel in list(simt.kernels(draft)):
                     if loads := wanted(kernel.func, device):
                         pack_before(planned(kernel.func, loads), device, ctx)
-            return
-        loads = wanted(op, device)
-        for load in loads:
-            if reason := why_not_staged(load):
-                load.emit_error(reason, PassFailedException(reason))
-        legalizer = Legalizer(op, device)
-        for load in loads:
-            legalizer.rewrite(Decision(load, "staged"))
-            Rewriter.erase_op(load)
+                return
+            legalizer = Legalizer(draft, device)
+            for load in wanted(draft, device):
+                if reason := why_not_staged(load):
+                    raise Refused(load, reason)
+                legalizer.rewrite(load, "staged")
+                Rewriter.erase_op(load)
 
 
 def wanted(root: Operation, device: Device) -> list[coopmatrix.LoadOp]:

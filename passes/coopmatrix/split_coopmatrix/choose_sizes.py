@@ -21,8 +21,11 @@ constraint; where a choice exists, one is found.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+
+from xdsl.utils.disjoint_set import DisjointSet
 
 Option = tuple[int, ...]
 
@@ -46,69 +49,25 @@ class Constraint:
                 )
 
 
-@dataclass(slots=True)
-class UnionFind:
-    """Numbers that are the same number, in classes."""
-
-    parents: list[int] = field(default_factory=list[int])
-
-    def add(self) -> int:
-        """Return a new number, in a class of its own."""
-        self.parents.append(len(self.parents))
-        return len(self.parents) - 1
-
-    def find(self, number: int) -> int:
-        """Return the number that stands for the class of a number."""
-        parents = self.parents
-        while parents[number] != number:
-            parents[number] = parents[parents[number]]
-            number = parents[number]
-        return number
-
-    def union(self, one: int, other: int) -> None:
-        """Make two classes one, which the lesser representative stands for."""
-        one, other = self.find(one), self.find(other)
-        self.parents[max(one, other)] = min(one, other)
-
-
 def choose(constraints: Sequence[Constraint]) -> dict[int, int] | Constraint:
     """Return a size for each axis, or a constraint that the others leave no option."""
     sizes: dict[int, int] = {}
     for group in _components(constraints):
-        found = _Search(_merged(group)).run()
+        found = _Search(group).run()
         if isinstance(found, Constraint):
-            alike = (x for x in group if _key(x) == _key(found))
-            return next(alike)
+            return found
         sizes |= found
     return sizes
 
 
-def _key(constraint: Constraint) -> tuple[tuple[int, ...], tuple[Option, ...]]:
-    return constraint.axes, constraint.options
-
-
-def _merged(constraints: Iterable[Constraint]) -> list[Constraint]:
-    """Return the constraints, those that say the same once, with all their weight."""
-    weights: dict[tuple[tuple[int, ...], tuple[Option, ...]], int] = {}
-    first: dict[tuple[tuple[int, ...], tuple[Option, ...]], Constraint] = {}
-    for constraint in constraints:
-        key = _key(constraint)
-        first.setdefault(key, constraint)
-        weights[key] = weights.get(key, 0) + constraint.weight
-    return [replace(first[key], weight=weights[key]) for key in first]
-
-
 def _components(constraints: Sequence[Constraint]) -> Iterable[list[Constraint]]:
-    numbers: dict[int, int] = {}
-    classes = UnionFind()
+    classes = DisjointSet(list({axis for x in constraints for axis in x.axes}))
     for constraint in constraints:
         for axis in constraint.axes:
-            if axis not in numbers:
-                numbers[axis] = classes.add()
-            classes.union(numbers[constraint.axes[0]], numbers[axis])
+            classes.union(constraint.axes[0], axis)
     groups: dict[int, list[Constraint]] = {}
     for constraint in constraints:
-        root = classes.find(numbers[constraint.axes[0]])
+        root = classes.find(constraint.axes[0])
         groups.setdefault(root, []).append(constraint)
     return groups.values()
 
@@ -116,119 +75,93 @@ def _components(constraints: Sequence[Constraint]) -> Iterable[list[Constraint]]
 class _Search:
     """A search that keeps, of each constraint, the options that the others allow."""
 
-    def __init__(self, constraints: list[Constraint]) -> None:
-        self.constraints = constraints
+    def __init__(self, group: Sequence[Constraint]) -> None:
+        weights: Counter[tuple[tuple[int, ...], tuple[Option, ...]]] = Counter()
+        first: dict[tuple[tuple[int, ...], tuple[Option, ...]], Constraint] = {}
+        for constraint in group:
+            key = constraint.axes, constraint.options
+            first.setdefault(key, constraint)
+            weights[key] += constraint.weight
+        self.constraints = list(first.values())
+        """Those that say the same once."""
+        totals = list(weights.values())
+        self.order = sorted(range(len(totals)), key=lambda number: -totals[number])
+        """The heaviest first."""
         self.live = [
-            tuple(x for x in c.options if _is_consistent(c.axes, x))
-            for c in constraints
+            [x for x in c.options if _is_consistent(c.axes, x)]
+            for c in self.constraints
         ]
+        """The options of each."""
         self.domains: dict[int, set[int]] = {}
+        """The sizes of each axis."""
         self.users: dict[int, list[int]] = {}
-        self.trail: list[tuple[int, tuple[Option, ...]]] = []
-        self.domain_trail: list[tuple[int, set[int] | None]] = []
-        for number, constraint in enumerate(constraints):
+        """The constraints on each axis."""
+        for number, constraint in enumerate(self.constraints):
             for axis in dict.fromkeys(constraint.axes):
                 self.users.setdefault(axis, []).append(number)
 
     def run(self) -> dict[int, int] | Constraint:
         """Return a size for each axis, or a constraint that cannot be met."""
-        conflict = self.narrow(list(range(len(self.constraints))))
+        conflict = self.narrow(range(len(self.constraints)))
         if conflict is not None:
             return self.constraints[conflict]
-        order = sorted(
-            range(len(self.constraints)), key=lambda x: -self.constraints[x].weight
-        )
-        frames: list[tuple[int, Iterator[Option], tuple[int, int]]] = []
-        place = 0
-        while (place := self._next_open(order, place)) < len(order):
-            frames.append((place, iter(self.live[order[place]]), self._mark()))
+        # Places in the order, their options that are left, and what was known there.
+        frames: list[
+            tuple[int, Iterator[Option], list[list[Option]], dict[int, set[int]]]
+        ] = []
+        while True:
+            start = frames[-1][0] if frames else 0
+            opened = (
+                place
+                for place in range(start, len(self.order))
+                if len(self.live[self.order[place]]) > 1
+            )
+            if (place := next(opened, None)) is None:
+                return {axis: min(domain) for axis, domain in self.domains.items()}
+            options = iter(self.live[self.order[place]])
+            frames.append((place, options, self.live, self.domains))
             while frames:
-                place, options, mark = frames[-1]
-                self._undo(mark)
+                place, options, live, domains = frames[-1]
                 if (option := next(options, None)) is None:
                     frames.pop()
-                elif (failed := self._fix(order[place], option)) is None:
+                    continue
+                self.live, self.domains = list(live), dict(domains)
+                self.live[self.order[place]] = [option]
+                failed = self.narrow([self.order[place]])
+                if failed is None:
                     break
-                elif conflict is None:
-                    conflict = failed
+                conflict = failed if conflict is None else conflict
             else:
                 assert conflict is not None
                 return self.constraints[conflict]
-        return {axis: min(domain) for axis, domain in self.domains.items()}
 
-    def _next_open(self, order: list[int], place: int) -> int:
-        """Return the first place from `place` on with more than one option."""
-        while place < len(order) and len(self.live[order[place]]) == 1:
-            place += 1
-        return place
-
-    def _fix(self, number: int, option: Option) -> int | None:
-        """Leave one option to a constraint; return one that then has none."""
-        self._set_live(number, (option,))
-        return self.narrow([number])
-
-    def narrow(self, queue: list[int]) -> int | None:
+    def narrow(self, numbers: Iterable[int]) -> int | None:
         """Drop options until all are allowed; return a constraint left with none."""
-        waiting = set(queue)
-        position = 0
-        while position < len(queue):
-            number = queue[position]
-            position += 1
-            waiting.discard(number)
+        queue = dict.fromkeys(numbers)
+        while queue:
+            del queue[number := next(iter(queue))]
             axes = self.constraints[number].axes
-            live = tuple(x for x in self.live[number] if self._allows(axes, x))
+            live = [
+                option
+                for option in self.live[number]
+                if all(
+                    axis not in self.domains or size in self.domains[axis]
+                    for axis, size in zip(axes, option, strict=True)
+                )
+            ]
             if not live:
                 return number
-            if len(live) < len(self.live[number]):
-                self._set_live(number, live)
-            for axis in self._narrow_axes(axes, live):
-                for other in self.users[axis]:
-                    if other != number and other not in waiting:
-                        waiting.add(other)
-                        queue.append(other)
-        return None
-
-    def _narrow_axes(
-        self, axes: tuple[int, ...], live: tuple[Option, ...]
-    ) -> Iterator[int]:
-        """Yield the axes that these options leave fewer sizes."""
-        for place, axis in enumerate(axes):
-            sizes = {option[place] for option in live}
-            old = self.domains.get(axis)
-            if old is None or not old <= sizes:
-                self.domain_trail.append((axis, old))
-                self.domains[axis] = sizes if old is None else old & sizes
-                yield axis
-
-    def _allows(self, axes: tuple[int, ...], option: Option) -> bool:
-        """Whether every axis can still have the size that an option gives it."""
-        return all(
-            axis not in self.domains or size in self.domains[axis]
-            for axis, size in zip(axes, option, strict=True)
-        )
-
-    def _set_live(self, number: int, live: tuple[Option, ...]) -> None:
-        self.trail.append((number, self.live[number]))
-        self.live[number] = live
-
-    def _mark(self) -> tuple[int, int]:
-        return len(self.trail), len(self.domain_trail)
-
-    def _undo(self, mark: tuple[int, int]) -> None:
-        lives, domains = mark
-        while len(self.trail) > lives:
-            number, live = self.trail.pop()
             self.live[number] = live
-        while len(self.domain_trail) > domains:
-            axis, old = self.domain_trail.pop()
-            if old is None:
-                del self.domains[axis]
-            else:
-                self.domains[axis] = old
+            for place, axis in enumerate(axes):
+                sizes = {option[place] for option in live}
+                old = self.domains.get(axis)
+                if old is None or not old <= sizes:
+                    self.domains[axis] = sizes if old is None else old & sizes
+                    others = (x for x in self.users[axis] if x != number)
+                    queue |= dict.fromkeys(others)
+        return None
 
 
 def _is_consistent(axes: tuple[int, ...], option: Option) -> bool:
     """Whether an axis that stands twice has one size."""
-    return len(set(axes)) == len(axes) or len({*zip(axes, option, strict=True)}) == len(
-        set(axes)
-    )
+    return len({*zip(axes, option, strict=True)}) == len(set(axes))

@@ -6,28 +6,332 @@ After:   the same operations on tiles, each of a shape that the device has; a ma
 Fails:   where no tiles suit an operation and those that share its matrices; where
          elements are addressed by slot; for unknown devices. The module is then
          unchanged.
+
+The parts of a matrix are its tiles in row-major order.  Rules for
+`coopc.ir.split_values`, which does the rest; `Cutter.rules` is the table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import gcd
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from coopc.ir.builder import Built
+from coopc.dialects import coopmatrix
+from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.ir.builder import Builder, Built, Values
 from coopc.ir.device_option import device_of
-from coopc.ir.split_values import Splitter, split_values
-from coopc.ir.transaction import transaction
-from coopc.passes.coopmatrix.split_coopmatrix.cutting import Cutter, MatrixTiles
-from coopc.passes.coopmatrix.split_coopmatrix.tiling import Tiling, plan_tiling
+from coopc.ir.element_access import memory_offset
+from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.ir.transaction import Refused, transaction
+from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
+from coopc.passes.coopmatrix.split_coopmatrix.tiling import (
+    Tiling,
+    is_matrix,
+    plan_tiling,
+)
+from coopc.passes.coopmatrix.supported_tiles import Tile, element_name, wider
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixTiles:
+    """How a matrix is cut: the tiles, in row-major order."""
+
+    type: MatrixType
+    """Of the whole matrix."""
+    tile_type: MatrixType
+    """Of each tile."""
+    shape: tuple[int, int]
+    """The number of tiles along the rows and along the columns."""
+    origins: tuple[tuple[int, int], ...]
+    """The (row, column) of the first element of each tile."""
+    places: tuple[tuple[int, int], ...]
+    """The numbers of the tiles, (along the rows, along the columns)."""
+    parts: Parts
+
+    @classmethod
+    def of(cls, type: MatrixType, tile: Tile) -> MatrixTiles:
+        """Return how matrices of a type are cut into tiles of (rows, columns)."""
+        (rows, cols), (tile_rows, tile_cols) = type.shape, tile
+        assert rows % tile_rows == cols % tile_cols == 0, (type, tile)
+        shape, cut = (rows // tile_rows, cols // tile_cols), type.with_shape(*tile)
+        places = tuple(product(range(shape[0]), range(shape[1])))
+        origins = tuple((p * tile_rows, q * tile_cols) for p, q in places)
+        names = tuple(f"_{p}x{q}" for p, q in places)
+        parts = Parts((cut,) * len(places), names)
+        return cls(type, cut, shape, origins, places, parts)
+
+
+def alignment_at(
+    alignment: int,
+    offset: tuple[int, int],
+    strides: tuple[int | None, int | None],
+    element_bits: int,
+) -> int | None:
+    """Return the alignment, in bytes, of the element at an offset from an aligned one.
+
+    None where not even a byte is sure.  A dynamic stride may be any number:
+
+    >>> alignment_at(64, (0, 8), (None, 1), element_bits=16)
+    16
+    >>> alignment_at(64, (8, 0), (None, 1), element_bits=16)
+    16
+    >>> alignment_at(64, (8, 0), (64, 1), element_bits=16)
+    64
+    """
+    bits = alignment * 8
+    known = 0
+    for distance, stride in zip(offset, strides, strict=True):
+        step = distance * element_bits
+        if stride is None:
+            bits = gcd(bits, step)
+        else:
+            known += step * stride
+    return gcd(bits, known) // 8 or None
+
+
+@dataclass(slots=True)
+class Cutter:
+    """The rules for one program, and what they share."""
+
+    tiles: Mapping[SSAValue, Tile]
+    """Of the matrices that are cut."""
+    built: Built = field(default_factory=Built)
+    grids: dict[tuple[MatrixType, Tile], MatrixTiles] = field(
+        default_factory=dict[tuple[MatrixType, Tile], MatrixTiles]
+    )
+
+    def grid(self, value: SSAValue) -> MatrixTiles:
+        """Return how a matrix is cut."""
+        type = matrix_type(value)
+        key = type, self.tiles.get(value) or type.shape
+        if (found := self.grids.get(key)) is None:
+            found = self.grids[key] = MatrixTiles.of(*key)
+        return found
+
+    @property
+    def rules(self) -> dict[type[Operation], Rule]:
+        table: list[tuple[type[Operation], Callable[..., Sequence[Values]]]] = [
+            (coopmatrix.FillOp, self.fill),
+            (coopmatrix.MulAddOp, self.mul_add),
+            (coopmatrix.ReduceOp, self.reduce),
+            (coopmatrix.ApplyOp, self.apply),
+        ]
+        for op in coopmatrix.OPERATIONS:
+            if issubclass(op, coopmatrix.AccessOp):
+                table.append((op, self.access))
+            elif issubclass(op, ELEMENT_BY_ELEMENT):
+                table.append((op, self.element_by_element))
+        return dict(table)
+
+    def fill(self, op: coopmatrix.FillOp, splitter: Splitter) -> Sequence[Values]:
+        """One fill, which is every tile."""
+        grid = self.grid(op.result)
+        new = splitter.insert(coopmatrix.FillOp(op.value, grid.tile_type))
+        return [(new.result,) * len(grid.origins)]
+
+    def element_by_element(self, op: Operation, splitter: Splitter) -> Sequence[Values]:
+        """The same operation on each tile; once where the tiles are the same."""
+        grid = self.grid(op.results[0])
+        done: dict[Values, SSAValue] = {}
+        results: list[SSAValue] = []
+        for part in range(len(grid.origins)):
+            operands = tuple(
+                splitter.parts(x)[part if x in self.tiles else 0] for x in op.operands
+            )
+            if operands not in done:
+                new = _remade(op, operands, [grid.tile_type])
+                done[operands] = splitter.insert(new).results[0]
+            results.append(done[operands])
+        return [tuple(results)]
+
+    def access(self, op: coopmatrix.AccessOp, splitter: Splitter) -> Sequence[Values]:
+        """The same access for each tile, at positions moved by its origin."""
+        value = next(x for x in (*op.operands, *op.results) if is_matrix(x))
+        return self.access_tiles(op, self.grid(value), splitter)
+
+    def access_tiles(
+        self, op: coopmatrix.AccessOp, grid: MatrixTiles, splitter: Splitter
+    ) -> Sequence[Values]:
+        """Insert the same access for each tile of a grid."""
+        stored = op.operands[: -1 - len(op.positions)]
+        assert tuple(op.operands) == (*stored, op.memory, *op.positions), op
+        _refuse_broken_pointees(op, grid)
+        offsets: list[tuple[int, int]] = []
+        for row, col in grid.origins:
+            bits = grid.type.element_bits
+            offset = memory_offset(op.layout.data, row, col, bits)
+            if isinstance(op, coopmatrix.PlainAccessOp):
+                # Positions count what the memref holds.
+                offset = offset[0], offset[1] * bits // op.pointee_bits
+            offsets.append(offset)
+        b = Builder.at(op, self.built)
+        *leading, outer, inner = op.positions
+        places = [(b.plus(outer, x), b.plus(inner, y)) for x, y in offsets]
+        results: list[SSAValue] = []
+        for part, (offset, place) in enumerate(zip(offsets, places, strict=True)):
+            values = (splitter.parts(value)[part] for value in stored)
+            operands = (*values, op.memory, *leading, *place)
+            new = _remade(op, operands, [grid.tile_type] * len(op.results))
+            _set_alignment(new, offset, op)
+            if isinstance(new, coopmatrix.PrefetchOp):
+                new.matrix_type = grid.tile_type
+            results += splitter.insert(new).results
+        return [tuple(results)] if op.results else []
+
+    def mul_add(self, op: coopmatrix.MulAddOp, splitter: Splitter) -> Sequence[Values]:
+        """For each tile of the result, one multiplication a step along K, in order."""
+        a, b, c = (splitter.parts(x) for x in (op.a, op.b, op.c))
+        grid = self.grid(op.result)
+        depth, cols = self.grid(op.b).shape
+        steps = _steps(op, grid.tile_type, depth)
+        results: list[SSAValue] = []
+        for value, (p, q) in zip(c, grid.places, strict=True):
+            for step, (type, signed) in enumerate(steps):
+                pair = a[p * depth + step], b[step * cols + q]
+                new = coopmatrix.MulAddOp(*pair, value, type, signed, op.saturating)
+                new.attributes = dict(op.attributes)
+                value = splitter.insert(new).result
+            results.append(value)
+        return [tuple(results)]
+
+    def reduce(self, op: coopmatrix.ReduceOp, splitter: Splitter) -> Sequence[Values]:
+        """The tiles of each row (column) of tiles combined, then reduced once."""
+        rows, cols = self.grid(op.value).shape
+        parts = splitter.parts(op.value)
+        lines = [parts[p * cols : (p + 1) * cols] for p in range(rows)]
+        if op.axis.data == coopmatrix.Axis.COLS:
+            lines = [parts[q::cols] for q in range(cols)]
+        results: list[SSAValue] = []
+        for line in lines:
+            value = line[0]
+            for other in line[1:]:
+                value = splitter.insert(_combined(op, value, other)).result
+            new = _remade(op, (value,), [self.grid(op.result).tile_type])
+            results.append(splitter.insert(new).results[0])
+        return [tuple(results)]
+
+    def apply(self, op: coopmatrix.ApplyOp, splitter: Splitter) -> Sequence[Values]:
+        """The same body for each tile, with its origin added to row and column."""
+        grid = self.grid(op.result)
+        results: list[SSAValue] = []
+        parts = splitter.parts(op.value)
+        for part, origin in zip(parts, grid.origins, strict=True):
+            body = op.body.clone()
+            for argument, number in zip((0, 1), origin, strict=True):
+                _move(body, argument, number, op)
+            new = coopmatrix.ApplyOp(part, body)
+            new.attributes = dict(op.attributes)
+            results.append(splitter.insert(new).result)
+        return [tuple(results)]
+
+
+def _remade(
+    op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]
+) -> Operation:
+    """Return the operation on other operands, with results of other types."""
+    return type(op).create(
+        operands=operands,
+        result_types=types,
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+
+
+def _refuse_broken_pointees(op: coopmatrix.AccessOp, grid: MatrixTiles) -> None:
+    """Refuse tiles that begin inside of what a memref holds, such as a vector."""
+    tile = grid.tile_type.shape
+    if not isinstance(op, coopmatrix.PlainAccessOp) or tile == grid.type.shape:
+        return
+    bits, whole = op.matrix.element_bits, op.pointee_bits
+    along = tile[op.layout.data is not coopmatrix.Layout.COL_MAJOR]
+    if along * bits % whole:
+        raise Refused(
+            op,
+            f"expected tiles whose rows in memory are whole {whole}-bit pieces, "
+            f"which {op.memory_type} holds, got {along} elements of {bits} bits",
+        )
+
+
+def _set_alignment(
+    new: Operation, offset: tuple[int, int], op: coopmatrix.AccessOp
+) -> None:
+    """Give the access to a tile the alignment that is sure at its offset."""
+    if not isinstance(new, coopmatrix.LoadOp | coopmatrix.StoreOp):
+        return
+    if new.alignment is None:
+        return
+    sure = alignment_at(
+        new.alignment.value.data, offset, op.matrix_strides, new.pointee_bits
+    )
+    new.alignment = None if sure is None else IntegerAttr(sure, i64)
+
+
+def _steps(
+    op: coopmatrix.MulAddOp, tile: MatrixType, depth: int
+) -> list[tuple[MatrixType, coopmatrix.SignedAttr | None]]:
+    """Return the types of the results, and the signs, of the steps along K of `op`.
+
+    The sums between the steps are of the wider of the types of c and the result, and
+    have its sign; `tile` is the type of the last one.
+    """
+    c, result = coopmatrix.Operand.C, coopmatrix.Operand.RESULT
+    start = matrix_type(op.c).element_type
+    names = element_name(start, True), element_name(tile.element_type, True)
+    between = result if wider(*names) == names[1] else c
+    inner = tile if between == result else tile.with_element(start)
+    first = (inner, _signs(op, c, between)) if depth > 1 else (tile, op.signed)
+    middle = (inner, _signs(op, between, between))
+    last = (tile, _signs(op, between, result))
+    return [first, *[middle] * (depth - 2), *[last] * (depth > 1)]
+
+
+def _signs(
+    op: coopmatrix.MulAddOp, c: coopmatrix.Operand, result: coopmatrix.Operand
+) -> coopmatrix.SignedAttr | None:
+    """Return the signs of a step whose c and result have those of other operands."""
+    operand = coopmatrix.Operand
+    from_whole = {operand.A: operand.A, operand.B: operand.B}
+    from_whole |= {operand.C: c, operand.RESULT: result}
+    signed = frozenset(x for x, whole in from_whole.items() if op.is_signed(whole))
+    return coopmatrix.SignedAttr(signed) if signed else None
+
+
+def _combined(
+    op: coopmatrix.ReduceOp, one: SSAValue, other: SSAValue
+) -> coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp:
+    """Return the operation that combines two tiles as a reduction does."""
+    signed = op.signed is not None
+    match op.kind.data:
+        case coopmatrix.Reduction.ADD:
+            return coopmatrix.AddOp(one, other)
+        case coopmatrix.Reduction.MAX:
+            return coopmatrix.MaxOp(one, other, signed)
+        case coopmatrix.Reduction.MIN:
+            return coopmatrix.MinOp(one, other, signed)
+
+
+def _move(body: Region, argument: int, number: int, op: Operation) -> None:
+    """Add a number to an index that a body takes."""
+    block: Block = body.block
+    index = block.args[argument]
+    if number == 0 or not index.uses:
+        return
+    moved = Builder(block, block.first_op, op.location).plus(index, number)
+    index.replace_uses_with_if(moved, lambda use: use.operation is not moved.owner)
 
 
 def cut(module: ModuleOp, tiling: Tiling) -> None:
     cutter = Cutter(tiling.tiles)
-    split_values(module, cutter.parts(), cutter.rules)
+    parts = {value: cutter.grid(value).parts for value in tiling.tiles}
+    split_values(module, parts, cutter.rules)
     cutter.built = Built()  # prefetches stand in front of what was built last
     for op, tile in tiling.prefetches.items():
         cutter.access_tiles(op, MatrixTiles.of(op.matrix, tile), Splitter(op))

@@ -23,14 +23,15 @@ the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from functools import partial
 from math import prod
 
 from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.disjoint_set import IntDisjointSet
 
 from coopc.device import Device
 from coopc.dialects import coopmatrix
@@ -45,31 +46,26 @@ from coopc.ir.control_flow import (
 )
 from coopc.ir.matrix_size import why_too_large
 from coopc.ir.transaction import Refused
+from coopc.passes.coopmatrix.elementwise import ELEMENT_BY_ELEMENT
 from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
     Constraint,
-    UnionFind,
     choose,
 )
 from coopc.passes.coopmatrix.supported_tiles import (
-    Layouts,
     Product,
     SupportedTiles,
     Tile,
 )
 
 SLOTS = (
-    coopmatrix.CoordOp,
-    coopmatrix.ExtractOp,
+    *coopmatrix.ELEMENTS_OF_LANES,
     coopmatrix.ExtractRowSliceOp,
-    coopmatrix.InsertOp,
     coopmatrix.InsertRowSliceOp,
 )
 """Operations that say where elements are: their matrices are not cut."""
 
 SAME_AXES = (
-    coopmatrix.ElementwiseOp,
-    coopmatrix.ConvertOp,
-    coopmatrix.BitcastOp,
+    *ELEMENT_BY_ELEMENT,
     coopmatrix.ApplyOp,
     coopmatrix.AtomicUpdateOp,
     *SLOTS,
@@ -91,11 +87,23 @@ def is_known(type: MatrixType) -> bool:
     )
 
 
+CUT = (
+    *SAME_AXES,
+    *TRANSPARENT,
+    coopmatrix.AccessOp,
+    coopmatrix.FillOp,
+    coopmatrix.MulAddOp,
+    coopmatrix.ReduceOp,
+    SelectOp,
+)
+"""Operations whose matrices can be cut; not so those of `SLOTS`."""
+
+
 @dataclass(slots=True)
 class MatrixAxes:
     """The axes of the matrices of a program."""
 
-    classes: UnionFind = field(default_factory=UnionFind)
+    classes: IntDisjointSet = field(default_factory=lambda: IntDisjointSet(size=0))
     values: dict[SSAValue, tuple[int, int]] = field(
         default_factory=dict[SSAValue, tuple[int, int]]
     )
@@ -128,10 +136,9 @@ class MatrixAxes:
 
     def settle(self) -> None:
         """Let each number stand for its class; nothing is made the same after this."""
-        find = self.classes.find
-        self.free = {find(axis) for axis in self.free}
+        self.free = {self.classes[axis] for axis in self.free}
         for value, (rows, cols) in self.values.items():
-            self.values[value] = (find(rows), find(cols))
+            self.values[value] = (self.classes[rows], self.classes[cols])
 
     def tiles(self, sizes: Mapping[int, int]) -> Iterator[tuple[SSAValue, Tile]]:
         """Yield the matrices that sizes for axes cut, with their tiles."""
@@ -167,18 +174,6 @@ class MatrixAxes:
         self.free.add(self.of(op.result)[gone])
 
 
-CUT = (
-    *SAME_AXES,
-    *TRANSPARENT,
-    coopmatrix.AccessOp,
-    coopmatrix.FillOp,
-    coopmatrix.MulAddOp,
-    coopmatrix.ReduceOp,
-    SelectOp,
-)
-"""Operations whose matrices can be cut; not so those of `SLOTS`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Tiling:
     """The tiles of the matrices that are to be cut."""
@@ -187,41 +182,14 @@ class Tiling:
     prefetches: Mapping[coopmatrix.PrefetchOp, Tile]
 
 
-class Want(Enum):
-    """Why some axes cannot have any size."""
-
-    PRODUCT = auto()
-    """The matrices are multiplied."""
-    HELD = auto()
-    """The device has to hold the matrix."""
-    WHOLE = auto()
-    """The operation needs the whole matrix."""
-
-
 @dataclass(frozen=True, slots=True)
 class Demand:
     """Which sizes an operation, or a matrix of it, wants for some axes."""
 
-    want: Want
     op: Operation
-    type: MatrixType
-    """Of the matrix; of a, where it is a multiplication."""
     constraint: Constraint
-    layouts: Layouts = frozenset()
-
-    def reason(self, supported: SupportedTiles) -> str:
-        """Return what to say where the demand is not met."""
-        if self.want == Want.HELD:
-            return supported.why_no_matrix(self.type, self.layouts)
-        if self.want == Want.WHOLE:
-            return why_whole(self.op, self.type, supported.device)
-        assert isinstance(self.op, coopmatrix.MulAddOp), self.op
-        if not is_known(self.type):
-            return (
-                f"{supported.device.name} multiplies matrices of a subgroup, "
-                f"got {self.type}"
-            )
-        return supported.why_no_product(Product.of(self.op))
+    reason: Callable[[], str]
+    """Returns what to say where the demand is not met."""
 
 
 def plan_tiling(root: Operation, device: Device) -> Tiling:
@@ -230,75 +198,57 @@ def plan_tiling(root: Operation, device: Device) -> Tiling:
     Raises:
         Refused: there are none.
     """
-    supported = SupportedTiles(device)
-    _refuse_large(root)
-    program = TilingProblem.of(root)
+    supported, known, axes = SupportedTiles(device), functions(root), MatrixAxes()
+    ops = tuple(root.walk())
+    in_bodies = {
+        inner
+        for op in ops
+        if isinstance(op, coopmatrix.ApplyOp)
+        for inner in op.body.walk()
+    }
+    accesses: dict[SSAValue, list[coopmatrix.AccessOp]] = {}
+    whole: list[tuple[Operation, SSAValue]] = []
+    for op in ops:
+        _refuse_large(op)
+        matrices = axes.visit(op, known)
+        if not is_cut(op, known) or op in in_bodies:
+            whole += [(op, value) for value in matrices]
+        if isinstance(op, coopmatrix.AccessOp) and matrices:
+            accesses.setdefault(matrices[0], []).append(op)
+    axes.settle()
     # In this order: what must stay whole is blamed where it contradicts the device.
     demands = [
-        *_products(program, supported),
-        *_held(program, supported),
-        *_wholes(program),
+        *_products(ops, axes, supported),
+        *_held(accesses, axes, supported),
+        *_wholes(whole, axes, device),
     ]
     sizes = choose([demand.constraint for demand in demands])
     if isinstance(sizes, Constraint):
         refused = next(x for x in demands if x.constraint is sizes)
-        raise Refused(refused.op, refused.reason(supported))
-    tiles = dict(program.axes.tiles(sizes))
+        raise Refused(refused.op, refused.reason())
+    tiles = dict(axes.tiles(sizes))
     cut = {value.type for value in tiles}
-    for op in program.lengths:
-        if op.matrix_type in cut:
+    prefetches: dict[coopmatrix.PrefetchOp, Tile] = {}
+    for op in ops:
+        if isinstance(op, coopmatrix.LengthOp) and op.matrix_type in cut:
             raise Refused(op, why_whole(op, op.matrix_type, device))
-    return Tiling(tiles, dict(_prefetches(program, supported)))
+        if isinstance(op, coopmatrix.PrefetchOp) and is_known(op.matrix):
+            # What the device has no use for stays.
+            found = supported.matrix(op.matrix, frozenset((op.layout.data,)))
+            if found and found[0] != op.matrix.shape:
+                prefetches[op] = found[0]
+    return Tiling(tiles, prefetches)
 
 
-def _refuse_large(root: Operation) -> None:
+def _refuse_large(op: Operation) -> None:
     """Refuse matrices that would be too many tiles."""
-    for op in root.walk():
-        for value in op.results:
-            if not (isinstance(type := value.type, MatrixType) and is_known(type)):
-                continue
-            if reason := why_too_large(type):
-                raise Refused(op, reason)
-
-
-@dataclass(frozen=True, slots=True)
-class TilingProblem:
-    """The matrices of a program, and the operations that want sizes of them."""
-
-    axes: MatrixAxes
-    products: list[coopmatrix.MulAddOp]
-    lengths: list[coopmatrix.LengthOp]
-    prefetches: list[coopmatrix.PrefetchOp]
-    accesses: dict[SSAValue, list[coopmatrix.AccessOp]]
-    """The loads and stores of a matrix."""
-    wholes: list[tuple[Operation, SSAValue]]
-    """Operations with matrices of theirs that they need whole."""
-
-    @classmethod
-    def of(cls, root: Operation) -> TilingProblem:
-        known = functions(root)
-        program = cls(MatrixAxes(), [], [], [], {}, [])
-        inner = _inside_apply(root)
-        for op in root.walk():
-            matrices = program.axes.visit(op, known)
-            if not is_cut(op, known) or op in inner:
-                program.wholes.extend((op, value) for value in matrices)
-            program._note(op, matrices)
-        program.axes.settle()
-        return program
-
-    def _note(self, op: Operation, matrices: list[SSAValue]) -> None:
-        match op:
-            case coopmatrix.MulAddOp():
-                self.products.append(op)
-            case coopmatrix.LengthOp():
-                self.lengths.append(op)
-            case coopmatrix.PrefetchOp():
-                self.prefetches.append(op)
-            case coopmatrix.AccessOp():
-                self.accesses.setdefault(matrices[0], []).append(op)
-            case _:
-                pass
+    for value in op.results:
+        if (
+            isinstance(type := value.type, MatrixType)
+            and is_known(type)
+            and (reason := why_too_large(type))
+        ):
+            raise Refused(op, reason)
 
 
 def is_cut(op: Operation, known: Functions) -> bool:
@@ -313,94 +263,73 @@ def is_cut(op: Operation, known: Functions) -> bool:
 def why_whole(op: Operation, type: MatrixType, device: Device) -> str:
     rows, cols = type.shape
     why = "there is no rule for it"
-    if isinstance(op, (*SLOTS, coopmatrix.LengthOp)):
+    if isinstance(op, SLOTS):
         why = "which elements a work-item owns would change"
     if isinstance(op, coopmatrix.PlainAccessOp):
         why = "where its tiles are in memory is not known until its layout is"
     return f"cannot split {rows} x {cols} for {device.name}: {why}"
 
 
-def _inside_apply(root: Operation) -> set[Operation]:
-    return {
-        inner
-        for op in root.walk()
-        if isinstance(op, coopmatrix.ApplyOp)
-        for inner in op.body.walk()
-    }
-
-
-def _products(program: TilingProblem, supported: SupportedTiles) -> Iterator[Demand]:
+def _products(
+    ops: Iterable[Operation], axes: MatrixAxes, supported: SupportedTiles
+) -> Iterator[Demand]:
     """Yield what the multiplications want: sizes that the device multiplies."""
-    axes = program.axes
-    for op in program.products:
-        if not all(type.is_static for type in op.matrices.values()):
+    for op in ops:
+        if not isinstance(op, coopmatrix.MulAddOp) or not all(
+            type.is_static for type in op.matrices.values()
+        ):
             continue
         numbers = (*axes.of(op.a), axes.of(op.b)[1])
-        type = matrix_type(op.a)
-        constraint = Constraint(numbers, ())
-        if is_known(type):
-            free = tuple(axis in axes.free for axis in numbers)
-            constraint = _product(Product.of(op), numbers, free, supported)
-        yield Demand(Want.PRODUCT, op, type, constraint)
-
-
-def _product(
-    product: Product,
-    axes: tuple[int, ...],
-    free: tuple[bool, ...],
-    supported: SupportedTiles,
-) -> Constraint:
-    """Return what a multiplication wants for its axes, M, K and N; free ones stay."""
-    sizes = (product.m, product.k, product.n)
-    options = dict.fromkeys((x.m, x.k, x.n) for x in supported.product(product))
-    fitting = tuple(
-        option
-        for option in options
-        if all(
-            tile == size or not left
-            for tile, size, left in zip(option, sizes, free, strict=True)
-        )
-    )
-    weight = prod(sizes) // prod(fitting[0]) if fitting else 1
-    return Constraint(axes, fitting, weight)
-
-
-def _held(program: TilingProblem, supported: SupportedTiles) -> Iterator[Demand]:
-    """Yield what the matrices want: sizes that the device holds."""
-    for value, pair in program.axes.values.items():
-        if not program.axes.free.isdisjoint(pair):
+        if not is_known(type := matrix_type(op.a)):
+            reason = (
+                f"{supported.device.name} multiplies matrices of a subgroup, got {type}"
+            )
+            yield Demand(op, Constraint(numbers, ()), lambda reason=reason: reason)
             continue
-        accesses = program.accesses.get(value, [])
-        layouts = frozenset(op.layout_in_memory or op.layout.data for op in accesses)
+        product = Product.of(op)
+        whole = product.m, product.k, product.n
+        # What is free stays as it is.
+        fitting = tuple(
+            option
+            for option in dict.fromkeys(
+                (x.m, x.k, x.n) for x in supported.product(product)
+            )
+            if all(
+                tile == size or axis not in axes.free
+                for tile, size, axis in zip(option, whole, numbers, strict=True)
+            )
+        )
+        weight = prod(whole) // prod(fitting[0]) if fitting else 1
+        constraint = Constraint(numbers, fitting, weight)
+        yield Demand(op, constraint, partial(supported.why_no_product, product))
+
+
+def _held(
+    accesses: Mapping[SSAValue, list[coopmatrix.AccessOp]],
+    axes: MatrixAxes,
+    supported: SupportedTiles,
+) -> Iterator[Demand]:
+    """Yield what the matrices want: sizes that the device holds."""
+    for value, pair in axes.values.items():
+        if not axes.free.isdisjoint(pair):
+            continue
+        ops = accesses.get(value, [])
+        layouts = frozenset(op.layout_in_memory or op.layout.data for op in ops)
         type = matrix_type(value)
         if (tiles := supported.matrix(type, layouts)) is not None:
-            op = accesses[0] if accesses else _op_of(value)
-            yield Demand(Want.HELD, op, type, Constraint(pair, tiles), layouts)
+            owner = value.owner
+            made = owner if isinstance(owner, Operation) else owner.parent_op()
+            op = ops[0] if ops else made
+            assert op is not None, value
+            reason = partial(supported.why_no_matrix, type)
+            yield Demand(op, Constraint(pair, tiles), reason)
 
 
-def _wholes(program: TilingProblem) -> Iterator[Demand]:
+def _wholes(
+    whole: Iterable[tuple[Operation, SSAValue]], axes: MatrixAxes, device: Device
+) -> Iterator[Demand]:
     """Yield what operations want that have no rule, or that address slots."""
-    for op, value in program.wholes:
+    for op, value in whole:
         if is_known(type := matrix_type(value)):
-            constraint = Constraint(program.axes.of(value), (type.shape,))
-            yield Demand(Want.WHOLE, op, type, constraint)
-
-
-def _op_of(value: SSAValue) -> Operation:
-    """Return the operation that a value is from, or that holds its block."""
-    owner = value.owner
-    op = owner if isinstance(owner, Operation) else owner.parent_op()
-    assert op is not None, value
-    return op
-
-
-def _prefetches(
-    program: TilingProblem, supported: SupportedTiles
-) -> Iterator[tuple[coopmatrix.PrefetchOp, Tile]]:
-    """Yield the prefetches that are cut; what the device has no use for stays."""
-    for op in program.prefetches:
-        if not is_known(op.matrix):
-            continue
-        tiles = supported.matrix(op.matrix, frozenset((op.layout.data,)))
-        if tiles and tiles[0] != op.matrix.shape:
-            yield op, tiles[0]
+            constraint = Constraint(axes.of(value), (type.shape,))
+            yield Demand(op, constraint, partial(why_whole, op, type, device))

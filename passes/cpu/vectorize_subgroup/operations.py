@@ -9,9 +9,21 @@
     | ids, sizes                       | constants by lane                             |
     | broadcast, shuffle, reduce       | components; a reduction of a vector           |
     | operations on a row slice        | the same, widened                             |
-    | loops, branches                  | as they are, or masked: `masked_control_flow` |
+    | loops, branches                  | as they are, or masked                        |
 
 A rule returns what the results are now, of types that `VectorBuilder.type_of` says.
+
+A branch that lanes take differently runs both sides, each for the lanes that take it,
+if there are any.  A loop that lanes leave at different times runs until no lane goes
+on; those who have left keep what they had:
+
+    scf.for %i = %lb to %ub ..        scf.while (%i = %lb, ..) {
+      ..                                %active = %i < %ub
+                                        scf.condition(any of %active) %active, %i, ..
+                                      } do { .. under %active; select what it gives }
+
+Matrices are one for all lanes: under masks they can only be inserted into, since
+insertions change nothing of lanes that are not active.
 """
 
 from __future__ import annotations
@@ -21,29 +33,24 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     MemRefType,
     UnitAttr,
-    VectorType,
-    i64,
+    i1,
 )
 from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.dialects.vector import CombiningKindFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.traits import SymbolTable, is_side_effect_free
 
 from coopc.dialects import coopmatrix, row_slice, shaped_arith, simt
-from coopc.dialects.narrow import is_integer, is_vector
+from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.simt import ReduceKind, ShuffleMode
 from coopc.dialects.traits import Collective
 from coopc.ir.builder import INDEX, Values
 from coopc.ir.facts import constant_number
-from coopc.passes.cpu.vectorize_subgroup.masked_control_flow import (
-    write_for,
-    write_if,
-    write_while,
-)
-from coopc.passes.cpu.vectorize_subgroup.vector_builder import VectorBuilder, refuse
+from coopc.ir.transaction import Refused
+from coopc.ir.uniformity import yielded
+from coopc.passes.cpu.vectorize_subgroup.vector_builder import VectorBuilder, is_shared
 
 Results: TypeAlias = Sequence[SSAValue]
 Rule: TypeAlias = Callable[[VectorBuilder, Any], Results]
@@ -66,16 +73,14 @@ def write(b: VectorBuilder, op: Operation) -> None:
     """Write one operation.
 
     Raises:
-        PassFailedException: it has no form for all lanes.
+        Refused: it has no form for all lanes.
     """
     b.location = op.location
-    if (flow := CONTROL_FLOW.get(type(op))) is not None:
-        flow(b, op, write)
-        return
     if isinstance(op, coopmatrix.ELEMENTS_OF_LANES):
-        refuse(op, "expected row_slice operations, as resolve-matrix-wi-slice makes")
+        reason = "expected row_slice operations, as resolve-matrix-wi-slice makes"
+        raise Refused(op, reason)
     if op.has_trait(Collective) and b.mask is not None:
-        refuse(op, "expected control flow that is the same for all lanes")
+        raise Refused(op, "expected control flow that is the same for all lanes")
     note_stride(b, op)
     b.define(op.results, RULES.get(type(op), by_what_varies)(b, op))
 
@@ -96,7 +101,7 @@ def by_what_varies(b: VectorBuilder, op: Operation) -> Results:
         return b.effect(op.clone({x: b.in_lane(x, 0) for x in op.operands})).results
     if is_side_effect_free(op) and not op.regions:
         return each_lane(b, op)
-    refuse(op, "expected operands that are the same for all lanes")
+    raise Refused(op, "expected operands that are the same for all lanes")
 
 
 def _check_regions(b: VectorBuilder, op: Operation) -> None:
@@ -115,7 +120,7 @@ def _check_regions(b: VectorBuilder, op: Operation) -> None:
             any(x in b.varying for x in values)
             or nested.dialect_name() in ("simt", "row_slice", "func")
         ):
-            refuse(op, f"expected a region without {nested.name} of each lane")
+            raise Refused(op, f"expected a region without {nested.name} of each lane")
 
 
 def uniform(b: VectorBuilder, op: Operation) -> Results:
@@ -125,8 +130,7 @@ def uniform(b: VectorBuilder, op: Operation) -> Results:
     found: list[SSAValue] = []
     for old, result in zip(op.results, new.results, strict=True):
         if old in b.varying:
-            if is_vector(old.type):
-                refuse(op, f"expected numbers where lanes differ, got {old.type}")
+            _check_numbers(op, old)
             found.append(b.pure(vector.BroadcastOp, result, b.wide(old.type)))
         else:
             found.append(result)
@@ -135,7 +139,7 @@ def uniform(b: VectorBuilder, op: Operation) -> Results:
 
 def elementwise(b: VectorBuilder, op: Operation) -> Results:
     """Write an operation on vectors."""
-    _check_numbers(op)
+    _check_numbers(op, *op.operands, *op.results)
     operands = [b.as_vector(x) for x in op.operands]
     if isinstance(op, DIVISIONS) and b.mask is not None:
         one = b.constant(operands[1].type, 1)
@@ -151,7 +155,7 @@ def elementwise(b: VectorBuilder, op: Operation) -> Results:
 
 def each_lane(b: VectorBuilder, op: Operation) -> Results:
     """Write an operation for each active lane."""
-    _check_numbers(op)
+    _check_numbers(op, *op.operands, *op.results)
 
     def one(lane: SSAValue) -> Results:
         return b.effect(op.clone({x: b.in_lane(x, lane) for x in op.operands})).results
@@ -159,42 +163,37 @@ def each_lane(b: VectorBuilder, op: Operation) -> Results:
     return b.each_lane([x.type for x in op.results], one)
 
 
-def _check_numbers(op: Operation) -> None:
-    if any(is_vector(x.type) for x in (*op.operands, *op.results)):
-        refuse(op, "expected numbers where lanes differ, got vectors")
+def _check_numbers(op: Operation, *values: SSAValue) -> None:
+    for value in values:
+        if is_vector(value.type):
+            what = f"expected numbers where lanes differ, got {value.type}"
+            raise Refused(op, what)
 
 
 # Where work-items are
 
 
-def lane_id(b: VectorBuilder, op: simt.LaneIdOp) -> Results:
-    """The number of each lane in its subgroup."""
-    return [b.by_lane(lambda lane: lane % b.lanes.subgroup_size)]
+def position(b: VectorBuilder, op: Operation) -> Results:
+    """The number of each lane in its subgroup, of its subgroup, and how many there are.
 
-
-def subgroup_id(b: VectorBuilder, op: simt.SubgroupIdOp) -> Results:
-    """The number of each lane's subgroup, which may be the work-item's."""
-    if not b.lanes.is_whole_group:
-        return uniform(b, op)
-    return [b.by_lane(lambda lane: lane // b.lanes.subgroup_size)]
-
-
-def num_subgroups(b: VectorBuilder, op: simt.NumSubgroupsOp) -> Results:
-    """How many there are in a work-group, which may be the number of work-items."""
-    if not b.lanes.is_whole_group:
-        return uniform(b, op)
-    return [b.constant(INDEX, b.lanes.count // b.lanes.subgroup_size)]
-
-
-def subgroup_size(b: VectorBuilder, op: simt.SubgroupSizeOp) -> Results:
-    """The lanes of a subgroup."""
-    return [b.constant(INDEX, b.lanes.subgroup_size)]
-
-
-def work_group_size(b: VectorBuilder, op: simt.WorkgroupSizeOp) -> Results:
-    """The work-items along a dimension, as the kernel had them."""
-    axis = list(simt.Dimension).index(op.dimension.data)
-    return [b.constant(INDEX, b.lanes.work_group_size[axis])]
+    Sizes are those that the kernel had; a subgroup may be a work-item.
+    """
+    size, count = b.lanes.subgroup_size, b.lanes.count
+    match op:
+        case simt.LaneIdOp():
+            return [b.by_lane(lambda lane: lane % size)]
+        case simt.SubgroupSizeOp():
+            return [b.constant(INDEX, size)]
+        case simt.WorkgroupSizeOp():
+            axis = list(simt.Dimension).index(op.dimension.data)
+            return [b.constant(INDEX, b.lanes.work_group_size[axis])]
+        case _ if not b.lanes.is_whole_group:
+            return uniform(b, op)
+        case simt.SubgroupIdOp():
+            return [b.by_lane(lambda lane: lane // size)]
+        case _:
+            assert isinstance(op, simt.NumSubgroupsOp), op
+            return [b.constant(INDEX, count // size)]
 
 
 def local_id(b: VectorBuilder, op: simt.LocalIdOp) -> Results:
@@ -225,17 +224,17 @@ def local_id(b: VectorBuilder, op: simt.LocalIdOp) -> Results:
 
 def broadcast(b: VectorBuilder, op: simt.BroadcastOp) -> Results:
     """The component of one lane, the same for all of a subgroup."""
-    _check_number(op)
+    _check_numbers(op, op.value)
     if op.value not in b.varying:
         return b.as_targets([op.value], op.results)
     if op.result in b.varying:
         return [_taken(b, b.values[op.value], b.as_vector(op.lane))]
-    return [b.component(b.values[op.value], b.in_lane(op.lane, 0))]
+    return [b.extract(b.values[op.value], b.in_lane(op.lane, 0))]
 
 
 def shuffle(b: VectorBuilder, op: simt.ShuffleOp) -> Results:
     """Components; of a lane that does not exist, some other one's."""
-    _check_number(op)
+    _check_numbers(op, op.value)
     if op.value not in b.varying:
         return b.as_targets([op.value], op.results)
     lane = b.as_vector(op.offset)
@@ -263,7 +262,7 @@ def _taken(b: VectorBuilder, value: SSAValue, lanes: SSAValue) -> SSAValue:
     sources = b.pure(arith.AddiOp, first, lanes)
 
     def one(lane: SSAValue) -> Results:
-        return [b.component(value, b.component(sources, lane))]
+        return [b.extract(value, b.extract(sources, lane))]
 
     return b.each_lane([value.type.get_element_type()], one)[0]
 
@@ -282,7 +281,7 @@ REDUCTIONS: dict[ReduceKind, tuple[str, str, str]] = {
 
 def reduce(b: VectorBuilder, op: simt.ReduceOp) -> Results:
     """A reduction of the vector, or of the part of each subgroup."""
-    _check_number(op)
+    _check_numbers(op, op.value)
     floats, signed, unsigned = REDUCTIONS[op.kind.data]
     kind = floats
     if is_integer(op.value.type):
@@ -292,7 +291,7 @@ def reduce(b: VectorBuilder, op: simt.ReduceOp) -> Results:
     def of_subgroup(start: int) -> SSAValue:
         part = value
         if b.lanes.is_whole_group:
-            part = b.pure(_shuffled, value, value, tuple(range(start, start + size)))
+            part = b.blend(value, value, range(start, start + size))
         return b.reduced(part, CombiningKindFlag(kind))
 
     if op.result not in b.varying:
@@ -302,22 +301,9 @@ def reduce(b: VectorBuilder, op: simt.ReduceOp) -> Results:
     for start in range(size, b.lanes.count, size):
         spread = b.pure(vector.BroadcastOp, of_subgroup(start), wide)
         own = range(start, start + size)
-        chosen = (x + b.lanes.count * (x in own) for x in range(b.lanes.count))
-        found = b.pure(_shuffled, found, spread, tuple(chosen))
+        chosen = [x + b.lanes.count * (x in own) for x in range(b.lanes.count)]
+        found = b.blend(found, spread, chosen)
     return [found]
-
-
-def _shuffled(one: SSAValue, other: SSAValue, chosen: tuple[int, ...]) -> Operation:
-    """Return the operation that takes components of two vectors."""
-    assert is_vector(one.type), one
-    type = VectorType(one.type.get_element_type(), [len(chosen)])
-    mask = DenseArrayBase.from_list(i64, list(chosen))
-    return vector.ShuffleOp(one, other, mask, result_type=type)
-
-
-def _check_number(op: simt.LaneOp) -> None:
-    if is_vector(op.value.type):
-        refuse(op, f"expected a number of each lane, got {op.value.type}")
 
 
 def wait(b: VectorBuilder, op: simt.WaitingOp) -> Results:
@@ -343,16 +329,16 @@ def access(b: VectorBuilder, op: Access) -> Results:
     plain = simt.VOLATILE not in op.attributes
     private = memory in b.varying
     if private and not isinstance(memory.owner, memref.AllocaOp):
-        refuse(
+        raise Refused(
             op,
             "expected private memory of memref.alloca, or a memref that is the "
             "same for all lanes, got one that varies",
         )
     if plain and private and not any(x in b.varying for x in indices):
         where = [*map(b.values.__getitem__, indices), b.constant(INDEX, 0)]
-        return _together(b, op, where)
+        return _together(b, op, memory, where)
     if plain and not private and is_consecutive(b, memory.type, indices):
-        return _together(b, op, [b.in_lane(x, 0) for x in indices])
+        return _together(b, op, memory, [b.in_lane(x, 0) for x in indices])
 
     def one(lane: SSAValue) -> Results:
         new = op.clone({x: b.in_lane(x, lane) for x in op.operands})
@@ -367,15 +353,20 @@ def access(b: VectorBuilder, op: Access) -> Results:
     return b.each_lane([x.type for x in op.results], one)
 
 
-def _together(b: VectorBuilder, op: Access, where: Sequence[SSAValue]) -> Results:
+def _together(
+    b: VectorBuilder,
+    op: Access | simt.BlockReadOp | simt.BlockWriteOp,
+    memory: SSAValue,
+    where: Sequence[SSAValue],
+) -> Results:
     """Write an access to consecutive elements."""
-    memory = b.values[op.memref]
-    if isinstance(op, memref.StoreOp):
+    memory = b.values[memory]
+    if isinstance(op, memref.StoreOp | simt.BlockWriteOp):
         value = b.as_vector(op.value)
         if b.mask is None:
             return b.effect(vector.StoreOp(value, memory, where)).results
         return b.effect(vector.MaskedStoreOp(memory, where, b.mask, value)).results
-    type = b.wide(op.res.type)
+    type = b.wide(op.results[0].type)
     if b.mask is None:
         return b.effect(vector.LoadOp(memory, where, type)).results
     rest = b.constant(type, 0)
@@ -433,9 +424,10 @@ def allocate(b: VectorBuilder, op: memref.AllocaOp) -> Results:
         return uniform(b, op)
     type = op.memref.type
     if op.dynamic_sizes or not type.has_static_shape():
-        refuse(op, f"expected private memory of a static size, got {type}")
+        raise Refused(op, f"expected private memory of a static size, got {type}")
     if any(not isinstance(x.operation, Access) for x in op.memref.uses):
-        refuse(op, "expected private memory that is only loaded from and stored to")
+        what = "expected private memory that is only loaded from and stored to"
+        raise Refused(op, what)
     shape = [*type.get_shape(), b.lanes.count]
     new = memref.AllocaOp.get(
         type.get_element_type(), shape=shape, memory_space=type.memory_space
@@ -448,14 +440,10 @@ def access_block(b: VectorBuilder, op: simt.BlockReadOp | simt.BlockWriteOp) -> 
     """Lanes read and write consecutive elements: one vector."""
     type = op.result.type if isinstance(op, simt.BlockReadOp) else op.value.type
     if is_vector(type):
-        refuse(op, f"expected one element of each lane, got {type}")
+        raise Refused(op, f"expected one element of each lane, got {type}")
     if b.lanes.is_whole_group or any(x in b.varying for x in op.positions):
-        refuse(op, "expected positions that are the same for all lanes")
-    where = [b.values[x] for x in op.positions]
-    memory = b.values[op.memory]
-    if isinstance(op, simt.BlockReadOp):
-        return b.effect(vector.LoadOp(memory, where, b.wide(type))).results
-    return b.effect(vector.StoreOp(b.as_vector(op.value), memory, where)).results
+        raise Refused(op, "expected positions that are the same for all lanes")
+    return _together(b, op, op.memory, [b.values[x] for x in op.positions])
 
 
 # Row slices of matrices
@@ -482,9 +470,9 @@ def extract_element(b: VectorBuilder, op: row_slice.ExtractElementOp) -> Results
     matrix = b.values[op.token]
 
     def one(lane: SSAValue) -> Results:
-        token = b.effect(row_slice.IdOp(matrix, b.component(index, lane))).results[0]
+        token = b.effect(row_slice.IdOp(matrix, b.extract(index, lane))).results[0]
         found = b.effect(row_slice.ExtractElementOp(token, wide)).results[0]
-        return [b.component(found, lane)]
+        return [b.extract(found, lane)]
 
     return b.each_lane([op.result.type], one)
 
@@ -501,7 +489,7 @@ def insert_element(b: VectorBuilder, op: row_slice.InsertElementOp) -> Results:
 
     def one(lane: SSAValue, found: Values) -> Values:
         (matrix,) = found
-        token = b.effect(row_slice.IdOp(matrix, b.component(index, lane))).results[0]
+        token = b.effect(row_slice.IdOp(matrix, b.extract(index, lane))).results[0]
         own = b.pure(vector.BroadcastOp, lane, b.wide(INDEX))
         alone = b.compare("eq", numbers, own)
         b.effect(row_slice.InsertElementOp(value, token, alone))
@@ -534,7 +522,7 @@ def _own_index(
     if not isinstance(owner, row_slice.IdOp) or owner.index not in b.varying:
         return None
     if owner.parent is not op.parent:
-        refuse(op, "expected a token to be used in the block that it is made in")
+        raise Refused(op, "expected a token to be used in the block that it is made in")
     return b.values[owner.index]
 
 
@@ -551,14 +539,16 @@ def fill(b: VectorBuilder, op: coopmatrix.FillOp) -> Results:
 def call(b: VectorBuilder, op: CallOp) -> Results:
     """Call a function that is vectorised too."""
     if b.mask is not None:
-        refuse(op, "expected control flow that is the same for all lanes at a call")
+        what = "expected control flow that is the same for all lanes at a call"
+        raise Refused(op, what)
     callee = SymbolTable.lookup_symbol(op, op.callee)
     region = None if callee is None or not callee.regions else callee.regions[0]
     if region is not None and region.blocks:
         arguments = b.as_targets(op.arguments, region.block.args)
     else:
         if any(x in b.varying for x in (*op.operands, *op.results)):
-            refuse(op, "expected a function with a body, for what differs by lane")
+            what = "expected a function with a body, for what differs by lane"
+            raise Refused(op, what)
         arguments = [b.values[x] for x in op.arguments]
     new = CallOp(op.callee, arguments, [b.type_of(x) for x in op.results])
     return b.effect(new).results
@@ -569,17 +559,263 @@ def give_back(b: VectorBuilder, op: ReturnOp) -> Results:
     return b.effect(ReturnOp(*map(b.values.__getitem__, op.arguments))).results
 
 
-CONTROL_FLOW: dict[type[Operation], Callable[[VectorBuilder, Any, Any], None]] = {
-    scf.ForOp: write_for,
-    scf.IfOp: write_if,
-    scf.WhileOp: write_while,
-}
+# Control flow
+
+
+def control_flow(b: VectorBuilder, op: scf.IfOp | scf.ForOp | scf.WhileOp) -> Results:
+    """Write a branch or a loop, masked where lanes go different ways."""
+    match op:
+        case scf.IfOp():
+            if op.cond in b.varying:
+                return _masked_if(b, op)
+            return _alike(b, op, [op.cond], [op.results, op.results])
+        case scf.ForOp():
+            bounds = op.lb, op.ub, op.step
+            if any(x in b.varying for x in bounds):
+                return _masked_for(b, op)
+            carried = op.body.block.args[1:]
+            return _alike(b, op, [*bounds, *carried], [carried])
+        case scf.WhileOp():
+            condition = yielded(op.before_region)[0]
+            if condition in b.varying:
+                return _masked_while(b, op)
+            before = op.before_region.block.args
+            return _alike(b, op, before, [[condition, *op.results], before])
+
+
+def _alike(
+    b: VectorBuilder,
+    op: Operation,
+    starts: Sequence[SSAValue],
+    passed: Sequence[Sequence[SSAValue]],
+) -> Results:
+    """Write control flow that all lanes take alike.
+
+    Args:
+        b: the builder.
+        op: the loop or the branch.
+        starts: what its operands are passed on as.
+        passed: of each region, what the operands of its end are passed on as.
+    """
+    regions = [
+        Region([Block(arg_types=[b.type_of(x) for x in old.args]) for old in x.blocks])
+        for x in op.regions
+    ]
+    new = b.effect(
+        op.create(
+            operands=b.as_targets(op.operands, starts),
+            result_types=[b.type_of(x) for x in op.results],
+            properties=op.properties,
+            regions=regions,
+        )
+    )
+    for old, region, targets in zip(op.regions, regions, passed, strict=True):
+        if region.blocks:
+            b.define(old.block.args, region.block.args)
+            with b.within(region.block, b.mask):
+                _run(b, old)
+                end = old.block.last_op
+                assert end is not None, op
+                given = b.as_targets(end.operands, targets)
+                b.effect(end.create(operands=given))
+    return new.results
+
+
+def _run(b: VectorBuilder, region: Region) -> Sequence[SSAValue]:
+    """Write the operations of a region here; return what it yields, as old values."""
+    for op in region.block.ops:
+        if op is not region.block.last_op:
+            write(b, op)
+    return yielded(region)
+
+
+def _while(
+    b: VectorBuilder,
+    start: Sequence[SSAValue],
+    types: Sequence[Attribute],
+    before: Block,
+    after: Block,
+) -> Results:
+    loop = scf.WhileOp(start, types, Region(before), Region(after))
+    return b.effect(loop).results
+
+
+def _masked_if(b: VectorBuilder, op: scf.IfOp) -> Results:
+    """Run each side if a lane takes it, and choose for each lane.
+
+    Of numbers, those of lanes that do not take a side are 0; a matrix stays.
+    """
+    _check_types(op, op.results)
+    condition, bases = b.values[op.cond], _bases(op)
+    outer = {base: b.values[base] for base in bases if base is not None}
+    found: list[Values] = []
+    masks = b.active(condition), b.active(b.negated(condition))
+    for region, mask in zip(op.regions, masks, strict=True):
+        if not region.blocks:
+            continue
+
+        def side(region: Region = region, mask: SSAValue = mask) -> Values:
+            with b.masked(mask):
+                return b.as_targets(_run(b, region), op.results)
+
+        otherwise = [
+            b.constant(b.type_of(result), 0) if base is None else b.values[base]
+            for result, base in zip(op.results, bases, strict=True)
+        ]
+        found.append(b.branch(b.any_of(mask), side, otherwise))
+        for base, value in zip(bases, found[-1], strict=True):
+            if base is not None:
+                b.values[base] = value
+    b.values.update(outer)
+    return [
+        new if base is not None else b.select(condition, then, new)
+        for base, then, new in zip(bases, found[0], found[-1], strict=True)
+    ]
+
+
+def _masked_for(b: VectorBuilder, op: scf.ForOp) -> Results:
+    """Run until no lane's counter is below its bound."""
+    counter, *carried = op.body.block.args
+    _check_types(op, op.results)
+    _check_matrices(op, yielded(op.body), carried)
+    upper, step = b.as_vector(op.ub), b.as_vector(op.step)
+    start = [b.as_vector(op.lb), *b.as_targets(op.iter_args, carried)]
+    types = [x.type for x in start]
+    first = Block(arg_types=types)
+    second = Block(arg_types=[b.wide(i1), *types])
+    results = _while(b, start, [x.type for x in second.args], first, second)
+    with b.within(first, b.mask):
+        below = b.compare("slt", first.args[0], upper)
+        active = b.active(below)
+        b.effect(scf.ConditionOp(b.any_of(active), active, *first.args))
+    mask, here, *held = second.args
+    b.define((counter, *carried), (here, *held))
+    with b.within(second, mask):
+        given = b.as_targets(_run(b, op.body), carried)
+        following = b.pure(arith.AddiOp, here, step)
+        kept = _kept(b, mask, [following, *given], [here, *held])
+        b.effect(scf.YieldOp(*kept))
+    return results[2:]
+
+
+def _masked_while(b: VectorBuilder, op: scf.WhileOp) -> Results:
+    """Run until the condition holds for no lane that still runs."""
+    before, after = op.before_region.block.args, op.after_region.block.args
+    _check_types(op, [*op.results, *before])
+    condition, *passed = yielded(op.before_region)
+    shared = [x for x in before if is_shared(x.type)]
+    if shared:
+        _check_matrices(op, [x for x in passed if is_shared(x.type)], shared)
+        ends = [x for x in yielded(op.after_region) if is_shared(x.type)]
+        _check_matrices(op, ends, [x for x in after if is_shared(x.type)])
+    bits = b.wide(i1)
+    running = b.constant(bits, 1) if b.mask is None else b.mask
+    start = b.as_targets(op.arguments, before)
+    types = [b.type_of(x) for x in op.results]
+    matrices = iter([b.values[x] for x in op.arguments if is_shared(x.type)])
+    empty = [next(matrices) if is_shared(x) else b.constant(x, 0) for x in types]
+    first = Block(arg_types=[bits, *(x.type for x in start), *types])
+    second = Block(arg_types=[bits, *types])
+    results = _while(b, [running, *start, *empty], [bits, *types], first, second)
+    mask, rest = first.args[0], first.args[1:]
+    b.define(before, rest[: len(start)])
+    with b.within(first, mask):
+        _run(b, op.before_region)
+        given = b.as_targets(passed, op.results)
+        kept = _kept(b, mask, given, rest[len(start) :])
+        active = b.active(b.as_vector(condition))
+        b.effect(scf.ConditionOp(b.any_of(active), active, *kept))
+    mask, *found = second.args
+    b.define(after, found)
+    with b.within(second, mask):
+        given = b.as_targets(_run(b, op.after_region), before)
+        b.effect(scf.YieldOp(mask, *given, *found))
+    return results[1:]
+
+
+def _kept(
+    b: VectorBuilder, mask: SSAValue, new: Sequence[SSAValue], old: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """Return new values for the lanes of a mask, old ones for others."""
+    return [
+        x if is_shared(x.type) else b.select(mask, x, y)
+        for x, y in zip(new, old, strict=True)
+    ]
+
+
+def _check_types(op: Operation, values: Sequence[SSAValue]) -> None:
+    for value in values:
+        if is_memref(value.type) or is_vector(value.type):
+            raise Refused(
+                op,
+                "expected numbers and matrices from control flow that differs between "
+                f"lanes, got {value.type}",
+            )
+
+
+def _check_matrices(
+    op: Operation, given: Sequence[SSAValue], starts: Sequence[SSAValue]
+) -> None:
+    """Check that a loop only inserts into the matrices that it carries."""
+    for value, start in zip(given, starts, strict=True):
+        if is_shared(value.type) and _root(value) is not start:
+            raise Refused(
+                op,
+                "expected a loop that lanes leave at different times to insert into "
+                "the matrix that it carries, got another one",
+            )
+
+
+def _bases(op: scf.IfOp) -> list[SSAValue | None]:
+    """Return, for each result that is a matrix, what both sides insert into."""
+    found: list[SSAValue | None] = []
+    for place, result in enumerate(op.results):
+        if not is_shared(result.type):
+            found.append(None)
+            continue
+        one, other = (_root(yielded(x)[place]) for x in op.regions)
+        owner = one.owner
+        parent = owner if isinstance(owner, Block) else owner.parent
+        inside = parent is not None and any(x.block is parent for x in op.regions)
+        if one is not other or inside or one in found:
+            raise Refused(
+                op,
+                "expected both sides to insert into the same matrix, one for each "
+                "result, where lanes take different sides",
+            )
+        found.append(one)
+    return found
+
+
+def _root(value: SSAValue) -> SSAValue:
+    """Return the matrix that insertions made a matrix of."""
+    while isinstance(value, OpResult):
+        place = value.index
+        match value.op:
+            case row_slice.InsertToMatrixOp() as op:
+                if not isinstance(token := op.token.owner, row_slice.IdOp):
+                    return value
+                value = token.matrix
+            case scf.ForOp() as op:
+                if _root(yielded(op.body)[place]) is not op.body.block.args[1 + place]:
+                    return value
+                value = op.iter_args[place]
+            case scf.IfOp() as op:
+                one, other = (_root(yielded(x)[place]) for x in op.regions)
+                if one is not other:
+                    return value
+                value = one
+            case _:
+                return value
+    return value
+
+
 RULES: dict[type[Operation], Rule] = {
-    simt.LaneIdOp: lane_id,
-    simt.SubgroupIdOp: subgroup_id,
-    simt.NumSubgroupsOp: num_subgroups,
-    simt.SubgroupSizeOp: subgroup_size,
-    simt.WorkgroupSizeOp: work_group_size,
+    simt.LaneIdOp: position,
+    simt.SubgroupIdOp: position,
+    simt.NumSubgroupsOp: position,
+    simt.SubgroupSizeOp: position,
+    simt.WorkgroupSizeOp: position,
     simt.LocalIdOp: local_id,
     simt.BroadcastOp: broadcast,
     simt.ShuffleOp: shuffle,
@@ -601,5 +837,8 @@ RULES: dict[type[Operation], Rule] = {
     coopmatrix.FillOp: fill,
     CallOp: call,
     ReturnOp: give_back,
+    scf.ForOp: control_flow,
+    scf.IfOp: control_flow,
+    scf.WhileOp: control_flow,
 }
 """What has a rule of its own; all others go by what varies."""

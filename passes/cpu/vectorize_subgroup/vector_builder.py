@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
@@ -22,10 +21,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
+from coopc.dialects import coopmatrix, row_slice
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
+
+
+def is_shared(type: Attribute) -> bool:
+    """Whether values of a type are one for all lanes that hold it."""
+    return isinstance(type, coopmatrix.MatrixType | row_slice.TokenType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +107,12 @@ class VectorBuilder(Builder):
         attr = DenseIntOrFPElementsAttr.from_list(type, numbers)
         return self.pure(arith.ConstantOp, attr)
 
-    def component(self, value: SSAValue, position: SSAValue | int) -> SSAValue:
-        """Return one component of a vector."""
-        return self.pure(_extract, value, position)
-
     def in_lane(self, old: SSAValue, lane: SSAValue | int) -> SSAValue:
         """Return what a value is in one lane; private memory as it is."""
         new = self.values[old]
         if old not in self.varying or is_memref(old.type):
             return new
-        return self.component(new, lane)
+        return self.extract(new, lane)
 
     def reduced(self, value: SSAValue, kind: CombiningKindFlag) -> SSAValue:
         """Return the components of a vector reduced to one number."""
@@ -165,7 +165,7 @@ class VectorBuilder(Builder):
 
         def one(lane: SSAValue, found: Values) -> Values:
             pairs = zip(body(lane), found, strict=True)
-            return tuple(self.pure(_insert, x, old, lane) for x, old in pairs)
+            return tuple(self.insert(x, old, lane) for x, old in pairs)
 
         return self.lane_by_lane([self.constant(self.wide(x), 0) for x in types], one)
 
@@ -186,20 +186,11 @@ class VectorBuilder(Builder):
             lane = self.index(counter)
             if mask is None:
                 return body(lane, found)
-            active = self.component(mask, lane)
+            active = self.extract(mask, lane)
             return self.branch(active, lambda: body(lane, found), found)
 
         with self.masked(None):
             return self.loop(self.lanes.count, start, one, "lane")
-
-
-def _extract(value: SSAValue, position: SSAValue | int) -> Operation:
-    assert is_vector(value.type), value
-    return vector.ExtractOp(value, [position], value.type.get_element_type())
-
-
-def _insert(value: SSAValue, into: SSAValue, position: SSAValue) -> Operation:
-    return vector.InsertOp(value, into, [position])
 
 
 def _reduction(value: SSAValue, kind: CombiningKindFlag) -> Operation:
@@ -213,12 +204,3 @@ def _reduction(value: SSAValue, kind: CombiningKindFlag) -> Operation:
             "fastmath": arith.FastMathFlagsAttr("none"),
         },
     )
-
-
-def refuse(op: Operation, reason: str) -> NoReturn:
-    """Say that an operation is not vectorised, and why.
-
-    Raises:
-        PassFailedException: always.
-    """
-    op.emit_error(reason, PassFailedException(reason))

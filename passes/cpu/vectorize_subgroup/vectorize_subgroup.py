@@ -7,7 +7,7 @@ After:   one work-item stands for S lanes. Uniform values stay scalars; values t
          subgroups.
 Fails:   naming an operation that cannot be vectorized: matrices, memrefs and row slices
          that differ between lanes, collective operations in divergent control flow, and
-         accesses to single elements of matrices.
+         accesses to single elements of matrices. The module is then unchanged.
 
 Control flow that differs between lanes runs under masks: both sides of a branch, a loop
 until no lane goes on.  A side that no lane takes is not run, so what is uniform there
@@ -37,17 +37,19 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType, Scope
+from coopc.dialects import simt
+from coopc.dialects.coopmatrix import MatrixType, Scope, ScopeAttr
 from coopc.ir.control_flow import defined_by, why_not_structured
+from coopc.ir.transaction import Refused, transaction
 from coopc.ir.uniformity import Uniformity, Variation
-from coopc.passes.cpu.vectorize_subgroup.masked_control_flow import is_shared
 from coopc.passes.cpu.vectorize_subgroup.operations import write
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import (
     Lanes,
     VectorBuilder,
-    refuse,
+    is_shared,
 )
+
+SUBGROUP, WORKGROUP = ScopeAttr(Scope.SUBGROUP), ScopeAttr(Scope.WORKGROUP)
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,17 @@ class VectorizeSubgroupPass(ModulePass):
         check_subgroup_size(self.subgroup_size)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Vectorise all functions of `op`."""
-        alone = {x.func for x in simt.kernels(op) if is_alone(x)}
-        kernels = [x for x in simt.kernels(op) if x.func not in alone]
+        with transaction(op) as draft:
+            self._vectorize(draft)
+
+    def _vectorize(self, module: ModuleOp) -> None:
+        alone = {x.func for x in simt.kernels(module) if is_alone(x)}
+        kernels = [x for x in simt.kernels(module) if x.func not in alone]
         if not kernels:
             return
-        whole = shares_work_group(op) or (self.whole_groups and waits(op))
+        scopes = {type.scope for _, type in _matrices(module)}
+        waiting = SUBGROUP not in scopes and any(map(waits, kernels))
+        whole = WORKGROUP in scopes or (self.whole_groups and waiting)
         sizes = {self._lanes(kernel, whole) for kernel in kernels}
         if len(sizes) > 1:
             raise PassFailedException(
@@ -80,19 +87,24 @@ class VectorizeSubgroupPass(ModulePass):
                 f"{len(sizes)} kinds"
             )
         lanes = sizes.pop()
-        _check_scopes(op, lanes)
+        who = "a work-group" if lanes.is_whole_group else "a subgroup or a work-group"
+        for each, type in _matrices(module):
+            is_own = type.scope == SUBGROUP and not lanes.is_whole_group
+            if type.scope != WORKGROUP and not is_own:
+                what = f"expected all matrices to be held by {who}, got {type}"
+                raise Refused(each, what)
         written = [
             func
-            for func in op.walk()
+            for func in module.walk()
             if isinstance(func, FuncOp) and func.body.blocks and func not in alone
         ]
         for func in written:
             if reason := why_not_structured(func):
-                refuse(func, reason)
+                raise Refused(func, reason)
         for kernel in kernels:
             _say_size(kernel.func, lanes.subgroup_size, lanes.work_group_size)
         least = Variation.PAIRS if lanes.is_whole_group else Variation.LANES
-        varying = varying_values(op, least)
+        varying = varying_values(module, least)
         for func in written:
             _vectorize(func, lanes, varying)
         items = prod(lanes.work_group_size) // lanes.count
@@ -104,13 +116,13 @@ class VectorizeSubgroupPass(ModulePass):
         given = kernel.subgroup_size
         size = self.subgroup_size or given
         if size is None:
-            refuse(
+            raise Refused(
                 kernel.func,
                 f"expected a subgroup size, {simt.SUBGROUP_SIZE} of the kernel or "
                 f"{self.name}{{subgroup-size=..}}, got neither",
             )
         if given not in (None, size):
-            refuse(
+            raise Refused(
                 kernel.func,
                 f"expected a kernel of {size} lanes, as subgroup-size says, got "
                 f"{simt.SUBGROUP_SIZE} = {given}",
@@ -119,7 +131,7 @@ class VectorizeSubgroupPass(ModulePass):
         if simt.WORK_GROUP_SIZE not in kernel.func.attributes:
             group = (size, 1, 1)
         if (items := prod(group)) % size:
-            refuse(
+            raise Refused(
                 kernel.func,
                 f"expected a work-group size that is a multiple of {size}, got {items}",
             )
@@ -144,28 +156,12 @@ def is_alone(kernel: simt.Kernel) -> bool:
     )
 
 
-def shares_work_group(module: ModuleOp) -> bool:
-    """Whether there are matrices that a work-group holds."""
-    return any(scope_of(type) == Scope.WORKGROUP for _, type in _matrices(module))
-
-
-def waits(module: ModuleOp) -> bool:
-    """Whether subgroups wait for others, and hold no matrices of their own."""
-    if any(scope_of(type) == Scope.SUBGROUP for _, type in _matrices(module)):
-        return False
-    return any(
-        isinstance(op, simt.WaitingOp)
-        and op.scope.data is not simt.FenceScope.SUBGROUP
-        and kernel.work_items > (kernel.subgroup_size or 1)
-        for kernel in simt.kernels(module)
+def waits(kernel: simt.Kernel) -> bool:
+    """Whether the subgroups of a kernel wait for others."""
+    return kernel.work_items > (kernel.subgroup_size or 1) and any(
+        isinstance(op, simt.WaitingOp) and op.scope.data is not simt.FenceScope.SUBGROUP
         for op in kernel.func.walk()
     )
-
-
-def scope_of(type: MatrixType) -> Scope | None:
-    """Return who holds matrices of a type; None for the name of a constant."""
-    scope = type.scope
-    return scope.data if isinstance(scope, coopmatrix.ScopeAttr) else None
 
 
 def _matrices(module: ModuleOp) -> list[tuple[Operation, MatrixType]]:
@@ -175,18 +171,6 @@ def _matrices(module: ModuleOp) -> list[tuple[Operation, MatrixType]]:
         for value in (*op.operands, *op.results)
         if isinstance(value.type, MatrixType)
     ]
-
-
-def _check_scopes(module: ModuleOp, lanes: Lanes) -> None:
-    """Refuse matrices that not all lanes of a work-item hold together."""
-    for op, type in _matrices(module):
-        scope = scope_of(type)
-        if scope == Scope.WORKGROUP or (
-            scope == Scope.SUBGROUP and not lanes.is_whole_group
-        ):
-            continue
-        who = "a work-group" if lanes.is_whole_group else "a subgroup or a work-group"
-        refuse(op, f"expected all matrices to be held by {who}, got {type}")
 
 
 def varying_values(module: ModuleOp, least: Variation) -> set[SSAValue]:

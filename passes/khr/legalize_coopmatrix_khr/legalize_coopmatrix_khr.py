@@ -10,19 +10,36 @@ Fails:   where the table refuses an operation on the device, with the reason; fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    IntegerAttr,
+    ModuleOp,
+    i32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
-from coopc import device as devices
+from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
-from coopc.dialects.coopmatrix import MatrixType, matrix_type
+from coopc.dialects.coopmatrix import (
+    CHANNEL_BITS,
+    Layout,
+    MatrixType,
+    Scope,
+    ScopeAttr,
+    constant,
+    is_zero,
+    matrix_type,
+)
+from coopc.dialects.narrow import is_integer
 from coopc.ir.builder import Builder, Values
 from coopc.ir.control_flow import (
     defined_by,
@@ -31,27 +48,290 @@ from coopc.ir.control_flow import (
     why_not_structured,
 )
 from coopc.ir.device_option import device_of
+from coopc.ir.facts import constant_number
 from coopc.ir.split_values import Parts, Splitter, split_values
+from coopc.ir.transaction import Refused, transaction
+from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.coopmatrix.elementwise import (
     elementwise,
     fill_value,
     filled,
     over_slots,
 )
-from coopc.passes.khr.legalize_coopmatrix_khr.decisions import (
-    Decision,
-    decide,
-    decide_products,
-    is_spilled,
-    slow_ways,
-)
-from coopc.passes.khr.legalize_coopmatrix_khr.shared_memory import (
-    CoordinateMatrices,
+from coopc.passes.coopmatrix.supported_tiles import Product, element_names
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import (
+    CONTROL,
+    DEVICE_USES,
     SharedMemory,
+    StagedMatrices,
 )
-from coopc.passes.khr.legalize_coopmatrix_khr.spilled_matrices import SpilledMatrices
-from coopc.passes.khr.legalize_coopmatrix_khr.staged_memory import where_inside
+from coopc.plan.atomics import Access, atomic_form
+from coopc.plan.khr_table import Fact, Form, Row, way
 from coopc.remarks import remark
+
+ROW_BYTES = 16
+"""What rows of matrices in memory are aligned to, if they are as long."""
+
+
+# What is done with each operation
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is done with one operation."""
+
+    op: Operation
+    form: Form
+    facts: frozenset[Fact] = frozenset()
+
+
+def decide(module: ModuleOp, device: Device) -> list[Decision]:
+    """Return what is done with operations on matrices in a module, in order.
+
+    Raises:
+        Refused: the device cannot do one of them.
+    """
+    found: list[Decision] = []
+    for op in module.walk():
+        spilled = next((x for x in _matrices(op) if is_spilled(x, device)), None)
+        if op.dialect_name() == "coopmatrix":
+            found.append(_decision(op, device))
+        elif isinstance(op, (*CONTROL, arith.SelectOp)) and spilled:
+            found.append(Decision(op, "memory"))
+        elif spilled:
+            raise Refused(
+                op,
+                f"{device.name} has no matrices of {spilled}: work-group memory holds "
+                f"them, and {op.name} cannot pass that on",
+            )
+    single = coopmatrix.ApplyOp | coopmatrix.ExtractOp | coopmatrix.InsertOp
+    if any(isinstance(each.op, single) for each in found):
+        uniformity = Uniformity(module)
+        for each in found:
+            if isinstance(each.op, coopmatrix.ApplyOp):
+                _check_body(each.op, uniformity)
+            elif isinstance(each.op, single) and each.form == "memory":
+                _check_together(each.op, uniformity)
+    return found
+
+
+def decide_products(module: ModuleOp, device: Device) -> list[Decision]:
+    """Return the multiplications that lanes do: of types that the device lacks."""
+    found: list[Decision] = []
+    for op in module.walk():
+        if isinstance(op, coopmatrix.MulAddOp):
+            facts = facts_of(op, device)
+            if _way(op, facts, device).form == "staged" and not why_not_staged(op):
+                found.append(Decision(op, "staged", facts))
+    return found
+
+
+def _decision(op: Operation, device: Device) -> Decision:
+    facts = facts_of(op, device)
+    row = _way(op, facts, device)
+    if row.form == "refused":
+        raise Refused(op, f"{device.name} refuses {op.name}: {row.reason}")
+    if row.form in ("staged", "memory") and (reason := why_not_staged(op)):
+        raise Refused(op, reason)
+    return Decision(op, row.form, facts)
+
+
+def _way(op: Operation, facts: frozenset[Fact], device: Device) -> Row:
+    return way(op.name.partition(".")[2], facts, device)
+
+
+def is_spilled(matrix: Attribute, device: Device) -> bool:
+    """Whether a device has no matrices of a type, so that memory holds them.
+
+    A type with names for sizes or scope is taken to be one that it has.
+    """
+    if not isinstance(matrix, MatrixType) or not matrix.is_static:
+        return False
+    if matrix.scope != ScopeAttr(Scope.SUBGROUP):
+        return False
+    use = DEVICE_USES.get(matrix.use.data)
+    if use is None:
+        return True
+    return matrix.shape not in device.held(use, str(matrix.element_type))
+
+
+def _matrices(op: Operation) -> Iterator[MatrixType]:
+    for value in (*op.operands, *op.results):
+        if isinstance(value.type, MatrixType):
+            yield value.type
+    if isinstance(op, coopmatrix.AccessOp):
+        yield op.matrix
+    elif isinstance(op, coopmatrix.LengthOp):
+        yield op.matrix_type
+
+
+def facts_of(op: Operation, device: Device) -> frozenset[Fact]:
+    matrices = list(_matrices(op))
+    found: dict[Fact, bool] = {
+        "bf16": any(isinstance(x.element_type, BFloat16Type) for x in matrices),
+        "integers": all(is_integer(x.element_type) for x in matrices),
+        "not held": any(is_spilled(x, device) for x in matrices),
+    }
+    found["inexact"] = not (device.exact_matrices or found["integers"])
+    match op:
+        case coopmatrix.AccessOp():
+            found["checked"] = op.checked is not None
+            found["no unit stride"] = op.layout_in_memory is None
+            if isinstance(op, coopmatrix.AtomicOp):
+                found["logical"] = _is_logical(op, device)
+            elif isinstance(op, coopmatrix.PlainAccessOp):
+                found["misaligned"] = device.aligned_rows and is_misaligned(op)
+        case coopmatrix.FillOp():
+            found["fill of 0"] = is_zero(constant(op.value))
+        case coopmatrix.ConvertOp() | coopmatrix.BitcastOp():
+            before, after = matrix_type(op.value), matrix_type(op.result)
+            found["same use"] = before.use == after.use
+            found["same type"] = before.element_type == after.element_type
+        case coopmatrix.MulAddOp():
+            saturates = op.saturating is not None
+            # Whatever sizes the device multiplies.
+            has = device.multiplications(*element_names(op), saturates)
+            found["not multiplied"] = not has
+            bits = matrix_type(op.result).element_bits
+            found["wide saturation"] = saturates and bits > 32
+        case _:
+            pass
+    return frozenset(fact for fact, true in found.items() if true)
+
+
+def is_misaligned(op: coopmatrix.PlainAccessOp) -> bool:
+    """Whether rows in memory are surely not aligned as Vulkan asks for.
+
+    Rows, or columns where these are contiguous, begin at multiples of 16 bytes, or of
+    their length where that is less: VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986.
+    What is known only when the kernel runs is taken to be aligned.
+    """
+    matrix, strides = op.matrix, op.memory_type.get_strides()
+    if not matrix.is_static or strides is None or op.layout_in_memory is None:
+        return False
+    by_rows = op.layout_in_memory is not Layout.COL_MAJOR
+    length = matrix.shape[1] if by_rows else matrix.shape[0]
+    if op.layout_in_memory is Layout.PACKED:
+        length *= CHANNEL_BITS // matrix.element_bits
+    needed = 8 * min(ROW_BYTES, length * matrix.element_bits // 8)
+    steps = [x for x in strides[-2:] if x is not None and x != 1]
+    begin = 0
+    for position, stride in zip(op.positions, strides, strict=True):
+        begin += (constant_number(position) or 0) * (stride or 0)
+    return any(x * op.pointee_bits % needed for x in (*steps, begin))
+
+
+def _is_logical(op: coopmatrix.AtomicOp, device: Device) -> bool:
+    """Whether an access is by integers, which its memory cannot be seen as."""
+    space = op.memory_type.memory_space
+    is_own = isinstance(space, simt.MemoryAttr) and (
+        space.data != simt.MemorySpace.GLOBAL
+    )
+    if device.family != "vulkan" or not is_own:
+        return False
+    access: Access = "min_max"
+    if isinstance(op, coopmatrix.AtomicLoadOp | coopmatrix.AtomicStoreOp):
+        access = "access"
+    elif isinstance(op, coopmatrix.AtomicAddOp):
+        access = "add"
+    element = str(op.matrix.element_type)
+    return atomic_form(element, access, device) != "native"
+
+
+def why_not_staged(op: Operation) -> str:
+    """Why matrices cannot go through memory of a known size; empty if they can."""
+    if isinstance(op, coopmatrix.PlainAccessOp):
+        if op.layout_name is not None:
+            return (
+                "expected a known layout for a matrix that goes through "
+                f"work-group memory, got {op.layout_name}"
+            )
+        for word, scope in (("available", op.available), ("visible", op.visible)):
+            if scope is not None:
+                return (
+                    f"{word} = {scope.data} is not supported on an access that "
+                    "goes through work-group memory element by element; only "
+                    "matrix instructions have it"
+                )
+    for matrix in _matrices(op):
+        if not matrix.is_static:
+            return (
+                "expected numbers for the sizes and the scope of a matrix that goes "
+                f"through work-group memory, got {matrix}"
+            )
+        if matrix.scope != ScopeAttr(Scope.SUBGROUP):
+            return (
+                "expected a matrix of scope subgroup, whose lanes share work-group "
+                f"memory here, got {matrix}"
+            )
+    return ""
+
+
+def _check_body(op: coopmatrix.ApplyOp, uniformity: Uniformity) -> None:
+    """Refuse an `apply` whose body asks who owns an element."""
+    inside = set(op.body.walk())
+    for value in (x for inner in inside for x in inner.operands):
+        if value.owner in inside or value.owner is op.body.block:
+            continue
+        if uniformity.of(value) > Variation.SUBGROUPS:
+            raise Refused(
+                op,
+                "expected values from outside the body to be uniform: other lanes than "
+                "before compute the elements",
+            )
+
+
+def _check_together(op: Operation, uniformity: Uniformity) -> None:
+    """Refuse single elements in memory where not all lanes go there together."""
+    if uniformity.around(op) > Variation.SUBGROUPS:
+        raise Refused(
+            op,
+            "expected uniform control flow: the device cannot access elements of a "
+            "matrix, so all lanes store it to work-group memory together",
+        )
+
+
+def slow_ways(
+    decisions: list[Decision], device: Device
+) -> Iterator[tuple[Operation, str]]:
+    """Yield what is far slower than by instructions, and why; each reason once."""
+    said: set[str] = set()
+    for each in decisions:
+        if each.form not in ("staged", "memory"):
+            continue
+        if (text := _why_slow(each.op, each.facts, device)) and text not in said:
+            said.add(text)
+            yield each.op, text
+
+
+def _why_slow(op: Operation, facts: frozenset[Fact], device: Device) -> str:
+    """Why an operation is far slower than others of its kind; empty if it is not."""
+    if isinstance(op, coopmatrix.MulAddOp):
+        return (
+            f"{device.name} does not multiply {Product.of(op).types}: its lanes do, "
+            "element by element"
+        )
+    if "not held" in facts:
+        matrix = next(x for x in _matrices(op) if is_spilled(x, device))
+        return (
+            f"{device.name} has no matrices of {matrix}: they stay in work-group "
+            "memory, and lanes access them element by element"
+        )
+    if "misaligned" in facts and isinstance(op, coopmatrix.AccessOp):
+        return (
+            f"rows of {op.memory_type} are not known to be "
+            f"{ROW_BYTES}-byte aligned, which matrix accesses of "
+            f"{device.name} require: lanes access them element by element"
+        )
+    if "no unit stride" in facts and isinstance(op, coopmatrix.AccessOp):
+        return (
+            "neither rows nor columns are known to be contiguous in "
+            f"{op.memory_type}: lanes access it element by element"
+        )
+    return ""
+
+
+# The rewriting
 
 
 @dataclass(slots=True)
@@ -59,81 +339,60 @@ class Legalizer:
     """The rewriting of one module; a function has its work-group memory when needed."""
 
     module: ModuleOp
-    device: devices.Device
+    device: Device
     spills: bool = True
     """Whether matrices of types that the device lacks stay in memory."""
-    _spilled: dict[FuncOp, SpilledMatrices] = field(
-        default_factory=dict[FuncOp, SpilledMatrices]
-    )
-    _coordinates: dict[FuncOp, CoordinateMatrices] = field(
-        default_factory=dict[FuncOp, CoordinateMatrices]
+    _staged: dict[FuncOp, StagedMatrices] = field(
+        default_factory=dict[FuncOp, StagedMatrices]
     )
 
     def is_spilled(self, type: Attribute) -> bool:
         """Whether values of a type stay in memory."""
-        is_matrix = isinstance(type, MatrixType)
-        return self.spills and is_matrix and is_spilled(type, self.device)
+        return self.spills and is_spilled(type, self.device)
 
-    def rewrite(self, decision: Decision) -> None:
+    def rewrite(self, op: Operation, form: Form) -> None:
         """Insert what an operation becomes before it."""
-        op, b = decision.op, Builder.at(decision.op)
-        result: SSAValue | None
-        match decision.form:
-            case "elements" if isinstance(op, coopmatrix.FillOp):
-                result = filled(b, matrix_type(op.result), fill_value(b, op))
-            case "elements":
-                result = _by_slots(b, op)
-            case "staged":
-                result = self._staged(b, op)
-            case "memory":
-                result = self._spilled_of(op).lower(b, op)
-            case _:
+        b = Builder.at(op)
+        results: Values
+        match form:
+            case "native" | "refused":
                 return
-        if result is not None:
-            result.name_hint = op.results[0].name_hint
-            op.results[0].replace_all_uses_with(result)
+            case "elements" if isinstance(op, coopmatrix.FillOp):
+                results = (filled(b, matrix_type(op.result), fill_value(b, op)),)
+            case "elements":
+                results = (_by_slots(b, op),)
+            case "staged" | "memory":
+                results = self._staged_in(function_around(op)).lower(b, op)
+        for old, new in zip(op.results if results else (), results, strict=True):
+            new.name_hint = old.name_hint
+            old.replace_all_uses_with(new)
 
-    def _staged(self, b: Builder, op: Operation) -> SSAValue | None:
-        spilled = self._spilled_of(op)
-        match op:
-            case coopmatrix.LoadOp() | coopmatrix.StoreOp():
-
-                def staged() -> Values:
-                    found = spilled.lower(b, op)
-                    return () if found is None else (found,)
-
-                return next(iter(where_inside(b, op, spilled.shared, staged)), None)
-            case coopmatrix.CoordOp():
-                matrices = CoordinateMatrices(spilled.shared)
-                func = spilled.shared.func
-                self._coordinates.setdefault(func, matrices).lower(b, op)
-                return None
-            case _:
-                return spilled.lower(b, op)
-
-    def _spilled_of(self, op: Operation) -> SpilledMatrices:
-        """What the function of an operation has in work-group memory."""
-        func = function_around(op)
-        if (found := self._spilled.get(func)) is None:
+    def _staged_in(self, func: FuncOp) -> StagedMatrices:
+        """Return what a function has in work-group memory."""
+        if (found := self._staged.get(func)) is None:
             shared = SharedMemory(func, self.device, *self._sizes())
-            found = self._spilled[func] = SpilledMatrices(shared, self.is_spilled)
+            found = self._staged[func] = StagedMatrices(shared, self.is_spilled)
         return found
 
     def _sizes(self) -> tuple[int, int]:
         """Lanes of a subgroup, and subgroups of the largest work-group."""
+        size = self.device.subgroup_size
         for kernel in list(simt.kernels(self.module)):
+            attributes = kernel.func.attributes
             if kernel.subgroup_size is None:
-                _settle(kernel, self.device)
+                attributes[simt.SUBGROUP_SIZE] = IntegerAttr(size, i32)
+                group = DenseArrayBase.from_list(i32, [size])
+                attributes.setdefault(simt.WORK_GROUP_SIZE, group)
         kernels = list(simt.kernels(self.module))
-        lanes = {kernel.subgroup_size for kernel in kernels}
+        lanes = {kernel.subgroup_size or size for kernel in kernels}
         if len(lanes) > 1:
-            message = (
+            raise Refused(
+                self.module,
                 "expected kernels of one subgroup size in a module whose matrices go "
-                f"through work-group memory, got {sorted(x or 0 for x in lanes)}"
+                f"through work-group memory, got {sorted(lanes)}",
             )
-            self.module.emit_error(message, PassFailedException(message))
-        size = next(iter(lanes), None) or self.device.subgroup_size
-        return size, max((kernel.subgroups for kernel in kernels), default=1)
+        subgroups = max((kernel.subgroups for kernel in kernels), default=1)
+        return next(iter(lanes), size), subgroups
 
 
 def _by_slots(b: Builder, op: Operation) -> SSAValue:
@@ -154,40 +413,27 @@ def _by_slots(b: Builder, op: Operation) -> SSAValue:
     return over_slots(b, op.operands[0], one)
 
 
-def _settle(kernel: simt.Kernel, device: devices.Device) -> None:
-    """Write down the subgroup size that the device gives a kernel."""
-    attributes, size = kernel.func.attributes, device.subgroup_size
-    attributes[simt.SUBGROUP_SIZE] = IntegerAttr(size, i32)
-    if simt.WORK_GROUP_SIZE not in attributes:
-        sizes = DenseArrayBase.from_list(i32, [size])
-        attributes[simt.WORK_GROUP_SIZE] = sizes
-
-
-def legalize(
-    module: ModuleOp, device: devices.Device, products_only: bool = False
-) -> None:
+def legalize(module: ModuleOp, device: Device, products_only: bool = False) -> None:
     """Rewrite a module for a device; or only multiplications of types that it lacks.
 
     Raises:
-        PassFailedException: the device refuses an operation; nothing is changed then.
+        Refused: the device refuses an operation; the module may be changed then.
     """
     decide_on = decide_products if products_only else decide
     decisions = decide_on(module, device)
-    for each in decisions:
-        if each.form == "refused":
-            each.op.emit_error(each.reason, PassFailedException(each.reason))
+    slow = list(slow_ways(decisions, device))
+    rewritten = [each.op for each in decisions if each.form != "native"]
     for func in functions(module).values():
         if (reason := why_not_structured(func)) and any(
-            func.is_ancestor(each.op) for each in decisions if each.form != "native"
+            func.is_ancestor(op) for op in rewritten
         ):
-            func.emit_error(reason, PassFailedException(reason))
-    for op, text in slow_ways(decisions, device):
-        remark(op, text)
+            raise Refused(func, reason)
     # Products alone leave matrices, for what comes next to cut them.
     legalizer = Legalizer(module, device, spills=not products_only)
     for each in decisions:
-        legalizer.rewrite(each)
-    rewritten = [each.op for each in decisions if each.form != "native"]
+        legalizer.rewrite(each.op, each.form)
+    for op, text in slow:
+        remark(op, text)
     _drop(module, rewritten, legalizer)
     for op in reversed(rewritten):
         if op.parent is not None:
@@ -224,4 +470,6 @@ class LegalizeCoopmatrixKhrPass(ModulePass):
     `split-coopmatrix`, which cuts what is then loaded and stored."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        legalize(op, device_of(self.device, op, self.name), self.products_only)
+        device = device_of(self.device, op, self.name)
+        with transaction(op) as draft:
+            legalize(draft, device, self.products_only)

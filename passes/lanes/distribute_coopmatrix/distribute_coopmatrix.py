@@ -11,12 +11,13 @@ Fails:   for specialization constants as sizes, other scopes, elements that do n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, VectorType, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -24,33 +25,58 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc import device as devices
-from coopc.dialects import coopmatrix, layout, simt
+from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Operand, matrix_type
 from coopc.dialects.coopmatrix.elements import matrix_of
-from coopc.dialects.layout import CoopmatrixAttr
-from coopc.dialects.narrow import is_integer
-from coopc.ir.builder import Builder, Built, Values
+from coopc.dialects.layout import CoopmatrixAttr, rule_in
+from coopc.dialects.narrow import is_integer, is_vector
+from coopc.ir.builder import INDEX, BoundedIndex, Builder, Built, Values
 from coopc.ir.control_flow import (
     defined_by,
     free_name,
     functions,
     has_matrices,
+    why_not_structured,
 )
-from coopc.ir.element_access import view_elements
+from coopc.ir.element_access import Element, view_elements
+from coopc.ir.facts import constant_number
+from coopc.ir.matrix_size import why_too_large
 from coopc.ir.split_values import Parts, Rule, Splitter, split_values
+from coopc.ir.transaction import Refused, transaction
+from coopc.layout.coopmatrix import ELEMENT_BITS
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.family import CoopmatrixFamily
-from coopc.passes.coopmatrix.elementwise import converted, elementwise, fill_value
-from coopc.passes.lanes.distribute_coopmatrix import elements, memory
-from coopc.passes.lanes.distribute_coopmatrix.fragments import LaneFragment
+from coopc.passes.coopmatrix.elementwise import (
+    converted,
+    copied,
+    elementwise,
+    fill_value,
+)
+from coopc.passes.lanes.distribute_coopmatrix.fragments import (
+    LaneFragment,
+    inside,
+    owner,
+)
+from coopc.passes.lanes.distribute_coopmatrix.memory import (
+    PlainAccess,
+    by_blocks,
+    by_elements,
+    memory_of,
+)
 from coopc.passes.lanes.distribute_coopmatrix.multiply import (
     LaneProduct,
     multiply_add,
     reduced,
 )
-from coopc.passes.lanes.distribute_coopmatrix.refusal import memory_of, refusal
 from coopc.plan.lane_access import BlockAccess, plan_block
 from coopc.remarks import remark
+
+MOST_VECTORS = 1024
+"""Vectors that a lane holds of a matrix: all are written out, and each element of a
+product chooses among them.  1024 of 4 are sixteen times the registers of a lane."""
+
+SUBGROUP_SIZES = (1, 2, 4, 8, 16, 32, 64)
+"""Lanes of the subgroups that devices have."""
 
 Results = Sequence[Values]
 
@@ -60,39 +86,70 @@ class Distributor:
     """The rules for one module, and what they share."""
 
     module: ModuleOp
+    options: DistributeCoopmatrixPass
     lanes: int
     """S, of every subgroup."""
     max_vector: int
     """Components of the longest vector."""
-    unroll: bool
-    blocks: dict[Operation, BlockAccess]
-    """The accesses that are done by blocks."""
     built: Built = field(default_factory=Built)
     held_by_type: dict[MatrixType, LaneFragment] = field(
         default_factory=dict[MatrixType, LaneFragment]
     )
     products: dict[LaneProduct, str] = field(default_factory=dict[LaneProduct, str])
 
-    def held(self, type: MatrixType) -> LaneFragment:
-        if (found := self.held_by_type.get(type)) is None:
-            layout = CoopmatrixFamily().distribution(matrix_of(type), self.lanes)
-            found = LaneFragment.of(layout, type.element_type, self.max_vector)
-            self.held_by_type[type] = found
-        return found
-
     def of(self, value: SSAValue) -> LaneFragment:
-        return self.held(matrix_type(value))
+        return self.held_by_type[matrix_type(value)]
+
+    def opened(
+        self, op: Operation, matrix: SSAValue, splitter: Splitter
+    ) -> tuple[Builder, LaneFragment, Values]:
+        """Return a builder at an operation, and what lanes hold of a matrix."""
+        return self.builder(op), self.of(matrix), splitter.parts(matrix)
 
     def parts(self) -> dict[SSAValue, Parts]:
+        """Return what each matrix becomes; replace what has no matrices as values."""
         found: dict[SSAValue, Parts] = {}
-        for op in self.module.walk():
-            for value in defined_by(op):
+        for op in tuple(self.module.walk()):
+            defined = tuple(defined_by(op))
+            types = [value.type for value in (*op.operands, *defined)]
+            for type in (*types, *op.properties.values()):
+                if isinstance(type, MatrixType) and type not in self.held_by_type:
+                    self.held_by_type[type] = self._held(op, type)
+            for value in defined:
                 if isinstance(value.type, MatrixType):
-                    found[value] = self.held(value.type).parts
+                    found[value] = self.of(value).parts
+            if isinstance(op, coopmatrix.PrefetchOp):
+                self.options.tell(op, "dropped: lanes have no prefetch")
+                Rewriter.erase_op(op)
+            elif isinstance(op, coopmatrix.LengthOp):
+                length = self.held_by_type[op.matrix_type].layout.components
+                new = arith.ConstantOp(IntegerAttr(length, IndexType()))
+                Rewriter.replace_op(op, new)
+            elif isinstance(op, coopmatrix.PlainAccessOp) and op.layout_name:
+                reason = f"expected a layout that is known, got {op.layout_name}"
+                raise Refused(op, reason)
         return found
 
+    def _held(self, op: Operation, type: MatrixType) -> LaneFragment:
+        """Return what a lane holds of matrices of a type.
+
+        Raises:
+            Refused: it cannot, which the operation is blamed for.
+        """
+        if reason := _why_not_spread(type):
+            raise Refused(op, reason)
+        layout = CoopmatrixFamily().distribution(matrix_of(type), self.lanes)
+        if layout.components > (most := MOST_VECTORS * self.max_vector):
+            raise Refused(
+                op,
+                f"expected each of {self.lanes} lanes to hold at most {most} "
+                f"elements of a matrix ({MOST_VECTORS} vectors of {self.max_vector}), "
+                f"got {layout.components} of {type}: write a loop over smaller matrices",
+            )
+        return LaneFragment.of(layout, type.element_type, self.max_vector)
+
     def builder(self, op: Operation) -> Builder:
-        return Builder.at(op, self.built, self.unroll)
+        return Builder.at(op, self.built, self.options.unroll)
 
     @property
     def rules(self) -> dict[type[Operation], Rule]:
@@ -101,9 +158,6 @@ class Distributor:
             coopmatrix.AtomicLoadOp: self.load,
             coopmatrix.StoreOp: self.store,
             coopmatrix.AtomicStoreOp: self.store,
-            coopmatrix.AtomicAddOp: self.update,
-            coopmatrix.AtomicMaxOp: self.update,
-            coopmatrix.AtomicMinOp: self.update,
             coopmatrix.FillOp: self.fill,
             coopmatrix.MulAddOp: self.mul_add,
             coopmatrix.ConvertOp: self.convert,
@@ -119,27 +173,36 @@ class Distributor:
         for op in coopmatrix.OPERATIONS:
             if issubclass(op, coopmatrix.ElementwiseOp):
                 table[op] = self.elementwise
+            elif issubclass(op, coopmatrix.AtomicUpdateOp):
+                table[op] = self.update
         return dict(table)
 
     def load(
         self, op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp, splitter: Splitter
     ) -> Results:
-        """Read each component."""
-        block = self.blocks.get(op)
-        return [memory.load(self.builder(op), op, self.of(op.result), block)]
+        """Read each component, or all by blocks."""
+        return [self._access(op, self.of(op.result))]
 
     def store(
         self, op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp, splitter: Splitter
     ) -> Results:
-        """Write each component."""
-        values, held = splitter.parts(op.value), self.of(op.value)
-        block = self.blocks.get(op)
-        memory.store(self.builder(op), op, held, values, block)
+        """Write each component, or all by blocks."""
+        self._access(op, self.of(op.value), splitter.parts(op.value))
         return []
 
+    def _access(
+        self, op: PlainAccess, held: LaneFragment, values: Values = ()
+    ) -> Values:
+        plan = plan_block(held.layout, memory_of(op), self.max_vector)
+        if isinstance(plan, BlockAccess) and self.options.block_access:
+            self.options.tell(op, str(plan))
+            return by_blocks(self.builder(op), op, held, plan, values)
+        self.options.tell(op, f"element by element: {plan}")
+        return by_elements(self.builder(op), op, held, values)
+
     def update(self, op: coopmatrix.AtomicUpdateOp, splitter: Splitter) -> Results:
-        values, held = splitter.parts(op.value), self.of(op.value)
-        return [memory.update(self.builder(op), op, held, values)]
+        b, held, values = self.opened(op, op.value, splitter)
+        return [by_elements(b, op, held, values)]
 
     def fill(self, op: coopmatrix.FillOp, splitter: Splitter) -> Results:
         """The number, converted, in every component."""
@@ -157,32 +220,22 @@ class Distributor:
             op.saturating is not None,
         )
         values = [splitter.parts(x) for x in (op.a, op.b, op.c)]
-        if self.unroll:
+        if self.options.unroll:
             return [multiply_add(self.builder(op), product, *values)]
         arguments = [x for each in values for x in each]
         results = product.result.parts.types
-        call = splitter.insert(CallOp(self._function(op, product), arguments, results))
+        if (name := self.products.get(product)) is None:
+            name = self.products[product] = free_name(self.module, product.name)
+            block = Block(arg_types=[x.type for x in arguments])
+            func = FuncOp(name, (block.arg_types, results), Region(block), "private")
+            func.location = op.location
+            Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
+            given = iter(block.args)
+            own = [tuple(islice(given, len(each))) for each in values]
+            b = Builder.at_end(block, op.location)
+            b.effect(ReturnOp(*multiply_add(b, product, *own)))
+        call = splitter.insert(CallOp(name, arguments, results))
         return [tuple(call.results)]
-
-    def _function(self, op: coopmatrix.MulAddOp, product: LaneProduct) -> str:
-        """Return the name of the function of a product, which is made once."""
-        if (name := self.products.get(product)) is not None:
-            return name
-        name = self.products[product] = free_name(self.module, product.name)
-        groups = [x.parts.types for x in (product.a, product.b, product.c)]
-        types = [type for group in groups for type in group]
-        results = product.result.parts.types
-        block = Block(arg_types=types)
-        func = FuncOp(name, (types, results), Region(block), "private")
-        func.location = op.location
-        b = Builder.at_end(block, op.location)
-        given = iter(block.args)
-        x, y, z = (tuple(next(given) for _ in group) for group in groups)
-        end = ReturnOp(*multiply_add(b, product, x, y, z))
-        end.location = op.location
-        block.add_op(end)
-        Rewriter.insert_op(func, InsertPoint.at_end(self.module.body.block))
-        return name
 
     def elementwise(self, op: Operation, splitter: Splitter) -> Results:
         """The same on vectors; of a bit cast, too: the layout is the same."""
@@ -193,14 +246,32 @@ class Distributor:
         ]
         is_division = isinstance(op, coopmatrix.DivOp | coopmatrix.RemOp)
         if is_division and is_integer(held.element):
-            operands[1] = elements.divisors(b, held, operands[1])
+            operands[1] = self._divisors(b, held, operands[1])
         vectors = zip(*operands, strict=True)
         return [tuple(elementwise(b, op, each) for each in vectors)]
 
+    def _divisors(self, b: Builder, held: LaneFragment, values: Values) -> Values:
+        """Return divisors that are 1 where they are no elements.
+
+        Padding takes part in all arithmetic, as nothing reads it later; but a padding
+        zero would divide.
+        """
+        x = held.layout
+        is_full = x.components == held.width * held.count
+        if is_full and not (x.needs_mask or x.needs_row_mask):
+            return values
+        one = b.constant(held.element, 1)
+
+        def divisor(at: BoundedIndex, _: Values) -> SSAValue:
+            is_element = inside(b, x, held.place(b, at))
+            return b.select(is_element, held.get(b, values, at), one)
+
+        return held.made(b, divisor, (b.constant(held.type, 1),) * held.count)
+
     def convert(self, op: coopmatrix.ConvertOp, splitter: Splitter) -> Results:
         """Convert the elements and change the layout, what is narrower by lane."""
-        b, source, target = self.builder(op), self.of(op.value), self.of(op.result)
-        values, signed = splitter.parts(op.value), op.signed is not None
+        b, source, values = self.opened(op, op.value, splitter)
+        target, signed = self.of(op.result), op.signed is not None
         is_wider = target.layout.components and (
             matrix_type(op.result).element_bits > matrix_type(op.value).element_bits
         )
@@ -208,102 +279,139 @@ class Distributor:
         for is_element in steps:
             if is_element:
                 values = tuple(converted(b, x, target.element, signed) for x in values)
-                source = LaneFragment(
-                    source.layout, target.element, source.width, source.count
-                )
+                source = replace(source, element=target.element)
             elif plan_exchange(source.layout, target.layout).kind != "none":
-                to = LaneFragment(
-                    target.layout, source.element, target.width, target.count
-                )
-                values = _exchanged(splitter, source, values, to)
-                source = to
+                layouts = CoopmatrixAttr(source.layout), CoopmatrixAttr(target.layout)
+                source = replace(target, element=source.element)
+                new = simt.ExchangeOp(values, *layouts, source.parts.types)
+                values = tuple(splitter.insert(new).outputs)
         return [values]
 
     def reduce(self, op: coopmatrix.ReduceOp, splitter: Splitter) -> Results:
         """In each lane, then between lanes."""
-        source, target = self.of(op.value), self.of(op.result)
-        values = splitter.parts(op.value)
-        return [reduced(self.builder(op), op, source, values, target)]
+        b, source, values = self.opened(op, op.value, splitter)
+        return [reduced(b, op, source, values, self.of(op.result))]
 
     def apply(self, op: coopmatrix.ApplyOp, splitter: Splitter) -> Results:
-        """The body for each component."""
+        """The body for each component; padding stays what it is."""
+        for inner in op.body.walk():
+            matrices = any(
+                isinstance(value.type, MatrixType)
+                for value in (*inner.operands, *inner.results)
+            )
+            allowed = coopmatrix.ExtractOp | coopmatrix.CoordOp
+            if matrices and not isinstance(inner, allowed):
+                reason = f"expected single elements in a body, got {inner.name}"
+                raise Refused(op, reason)
+        b, held, values = self.opened(op, op.value, splitter)
 
         def distribute(inner: Operation) -> Values | None:
-            return self._in_copy(inner, splitter)
+            """Replace an operation in the copy of the body, if it is of matrices."""
+            if (rule := self.rules.get(type(inner))) is None:
+                return None
+            found = [x for (x,) in rule(inner, Splitter(inner, splitter.known))]
+            Rewriter.replace_op(inner, [], found)
+            return tuple(found)
 
-        values, held = splitter.parts(op.value), self.of(op.result)
-        b = self.builder(op)
-        return [elements.apply(b, op, held, values, distribute)]
+        def computed(at: BoundedIndex, now: Values) -> SSAValue:
+            place, old = held.place(b, at), held.get(b, now, at)
 
-    def _in_copy(self, op: Operation, around: Splitter) -> Values | None:
-        """Replace an operation in the copy of a body, if it is of `coopmatrix`."""
-        rule = self.rules.get(type(op))
-        if rule is None:
-            return None
-        found = [values[0] for values in rule(op, Splitter(op, around.known))]
-        for result, new in zip(op.results, found, strict=True):
-            result.replace_all_uses_with(new)
-        Rewriter.erase_op(op)
-        return tuple(found)
+            def body() -> Values:
+                given = b.index(place.row), b.index(place.col), old
+                return (copied(b, op.body.block, given, distribute),)
+
+            return b.branch(inside(b, held.layout, place), body, (old,))[0]
+
+        return [held.made(b, computed, values)]
+
+    # Single elements
+
+    def slot(
+        self,
+        op: coopmatrix.ExtractOp | coopmatrix.InsertOp | coopmatrix.CoordOp,
+        held: LaneFragment,
+    ) -> BoundedIndex:
+        """Return a slot as a number: it is below V, or anything goes."""
+        number, length = constant_number(op.index), held.layout.components
+        if number is None:
+            return BoundedIndex(0, op.index, length - 1, varies=True)
+        if 0 <= number < length:
+            return BoundedIndex(number)
+        raise Refused(
+            op,
+            f"expected a slot below {length}, the number of slots of "
+            f"{op.matrix.type} per lane, over {self.lanes} lanes, got {number}",
+        )
 
     def extract(self, op: coopmatrix.ExtractOp, splitter: Splitter) -> Results:
         """The component; 0 where it is padding."""
-        values, held = splitter.parts(op.matrix), self.of(op.matrix)
-        b = self.builder(op)
-        return [(elements.extract(b, held, values, op.index),)]
+        b, held, values = self.opened(op, op.matrix, splitter)
+        at = self.slot(op, held)
+        is_element = inside(b, held.layout, held.place(b, at))
+        zero = b.constant(held.element, 0)
+        return [(b.select(is_element, held.get(b, values, at), zero),)]
 
     def insert(self, op: coopmatrix.InsertOp, splitter: Splitter) -> Results:
-        values, held = splitter.parts(op.matrix), self.of(op.matrix)
-        b = self.builder(op)
-        return [elements.insert(b, held, values, op.index, op.value)]
+        """The component replaced; padding is never read."""
+        b, held, values = self.opened(op, op.matrix, splitter)
+        return [held.put(b, values, self.slot(op, held), op.value)]
 
     def coord(self, op: coopmatrix.CoordOp, splitter: Splitter) -> Results:
-        """By the formula of the layout."""
-        found = elements.coord(self.builder(op), self.of(op.matrix), op.index)
-        return [(each,) for each in found]
+        """By the formula of the layout; M and N of padding."""
+        b, held, _ = self.opened(op, op.matrix, splitter)
+        place = held.place(b, self.slot(op, held))
+        is_element = inside(b, held.layout, place)
+        pairs = zip((place.row, place.col), held.layout.shape, strict=True)
+        return [
+            (b.select(is_element, b.index(at), b.constant(INDEX, size)),)
+            for at, size in pairs
+        ]
 
     def extract_row_slice(
         self, op: coopmatrix.ExtractRowSliceOp, splitter: Splitter
     ) -> Results:
-        """Each element from the lane that has it."""
-        values, held, type = (
-            splitter.parts(op.matrix),
-            self.of(op.matrix),
-            op.result.type,
-        )
-        assert isinstance(type, VectorType)
-        b = self.builder(op)
-        return [(elements.extract_row_slice(b, held, values, op.offset, type),)]
+        """Each element from the lane that has it; 0 beyond the matrix."""
+        b, held, values = self.opened(op, op.matrix, splitter)
+        x, type = held.layout, op.result.type
+        assert is_vector(type), type
+        zero, nothing = b.constant(held.element, 0), b.constant(INDEX, 0)
+
+        def body(t: BoundedIndex, now: Values) -> Values:
+            flat = b.pure(arith.AddiOp, op.offset, b.index(t))
+            wanted = b.compare("ult", flat, b.constant(INDEX, x.rows * x.cols))
+            # Only what is in the matrix has an owner.
+            at = BoundedIndex(0, b.select(wanted, flat, nothing), x.rows * x.cols - 1)
+            place = Element(b.divided(at, x.cols), b.remainder(at, x.cols))
+            lane, number = owner(b, x, place)
+            value = b.from_lane(held.get(b, values, number), lane)
+            value = b.select(wanted, value, zero)
+            position = t.constant if t.part is None else b.index(t)
+            return (b.insert(value, now[0], position),)
+
+        return [b.loop(type.element_count(), (b.constant(type, 0),), body)]
 
     def insert_row_slice(
         self, op: coopmatrix.InsertRowSliceOp, splitter: Splitter
     ) -> Results:
         """Each lane takes what it is to hold."""
-        values, held = splitter.parts(op.matrix), self.of(op.matrix)
-        b = self.builder(op)
-        return [
-            elements.insert_row_slice(b, held, values, op.offset, op.value, op.mask)
-        ]
+        b, held, values = self.opened(op, op.matrix, splitter)
+        x, type = held.layout, op.value.type
+        assert is_vector(type), type
+        zero, length = b.constant(INDEX, 0), type.element_count()
 
+        def taken(at: BoundedIndex, now: Values) -> SSAValue:
+            place = held.place(b, at)
+            flat = b.index(b.add(b.times(place.row, x.cols), place.col))
+            number = b.pure(arith.SubiOp, flat, op.offset)
+            within = b.compare("ult", number, b.constant(INDEX, length))
+            wanted = b.both(within, inside(b, x, place))
+            number = b.select(within, number, zero)
+            if op.mask is not None:
+                wanted = b.both(wanted, b.extract(op.mask, number))
+            new = b.extract(op.value, number)
+            return b.select(wanted, new, held.get(b, now, at))
 
-def _exchanged(
-    splitter: Splitter, source: LaneFragment, values: Values, target: LaneFragment
-) -> Values:
-    """Return a matrix in another layout, of the same element type."""
-    layouts = CoopmatrixAttr(source.layout), CoopmatrixAttr(target.layout)
-    new = simt.ExchangeOp(values, *layouts, target.parts.types)
-    return tuple(splitter.insert(new).outputs)
-
-
-SUBGROUP_SIZES = (1, 2, 4, 8, 16, 32, 64)
-"""Lanes of the subgroups that devices have."""
-
-PlainAccess = (
-    coopmatrix.LoadOp
-    | coopmatrix.StoreOp
-    | coopmatrix.AtomicLoadOp
-    | coopmatrix.AtomicStoreOp
-)
+        return [held.made(b, taken, values)]
 
 
 @dataclass(frozen=True)
@@ -337,49 +445,43 @@ class DistributeCoopmatrixPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lanes, longest = self._lanes(op), self._longest(op)
-        if (found := refusal(op, lanes, longest)) is not None:
-            where, reason = found
-            where.emit_error(reason, PassFailedException(reason))
-        view_elements(op)
-        blocks = self._blocks(op, lanes, longest)
-        distributor = Distributor(op, lanes, longest, self.unroll, blocks)
-        known = functions(op)
-        kernels = [x.func for x in simt.kernels(op)]
-        for func in [x for x in kernels if has_matrices(x, known)]:
-            _say(func, lanes)
-        self._drop(op, distributor)
-        split_values(op, distributor.parts(), distributor.rules)
+        with transaction(op) as draft:
+            distributor = Distributor(draft, self, lanes, longest)
+            for func in (x for x in draft.walk() if isinstance(x, FuncOp)):
+                _check_kernel(func, lanes)
+            parts = distributor.parts()
+            view_elements(draft)
+            known = functions(draft)
+            for kernel in list(simt.kernels(draft)):
+                if has_matrices(kernel.func, known):
+                    attributes = kernel.func.attributes
+                    attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
+                    family = CoopmatrixAttr(CoopmatrixFamily())
+                    attributes[coopmatrix.DISTRIBUTION] = family
+            split_values(draft, parts, distributor.rules)
 
     def _lanes(self, module: ModuleOp) -> int:
         """Return the lanes of every subgroup, which the device must have."""
         target = simt.target_of(module)
         device = None if target is None else devices.device(target.device.data)
-        lanes = self._wanted(module)
-        if device is None:
-            return lanes or self._no_lanes()
-        lanes = lanes or device.subgroup_size
-        # One lane is no subgroup: any device has that.
-        if lanes not in (1, *device.subgroup_sizes):
-            sizes = " or ".join(map(str, device.subgroup_sizes))
+        sizes = (kernel.subgroup_size for kernel in simt.kernels(module))
+        lanes = self.subgroup_size or next((x for x in sizes if x is not None), None)
+        if device is not None:
+            lanes = lanes or device.subgroup_size
+            # One lane is no subgroup: any device has that.
+            if lanes not in (1, *device.subgroup_sizes):
+                has = " or ".join(map(str, device.subgroup_sizes))
+                raise PassFailedException(
+                    f"{self.name}: expected subgroups of {has} lanes, as {device.name} "
+                    f"has them, got {lanes}"
+                )
+        if lanes is None:
             raise PassFailedException(
-                f"{self.name}: expected subgroups of {sizes} lanes, as {device.name} "
-                f"has them, got {lanes}"
+                f"{self.name}: expected a subgroup size, {self.name}"
+                f"{{subgroup-size=..}}, {simt.SUBGROUP_SIZE} on a kernel, or "
+                f"{simt.TARGET} on the module, got none"
             )
         return lanes
-
-    def _wanted(self, module: ModuleOp) -> int | None:
-        """Return the lanes that the pass or a kernel is told to have."""
-        if self.subgroup_size is not None:
-            return self.subgroup_size
-        sizes = (kernel.subgroup_size for kernel in simt.kernels(module))
-        return next((size for size in sizes if size is not None), None)
-
-    def _no_lanes(self) -> NoReturn:
-        raise PassFailedException(
-            f"{self.name}: expected a subgroup size, {self.name}{{subgroup-size=..}}, "
-            f"{simt.SUBGROUP_SIZE} on a kernel, or {simt.TARGET} on the module, "
-            "got none"
-        )
 
     def _longest(self, module: ModuleOp) -> int:
         if self.max_vector is not None:
@@ -389,40 +491,49 @@ class DistributeCoopmatrixPass(ModulePass):
             return 16
         return min(16, devices.device(target.device.data).limits.max_vector)
 
-    def _blocks(
-        self, module: ModuleOp, lanes: int, longest: int
-    ) -> dict[Operation, BlockAccess]:
-        """Return the accesses that are done by blocks."""
-        found: dict[Operation, BlockAccess] = {}
-        family = CoopmatrixFamily()
-        for op in module.walk():
-            if not isinstance(op, PlainAccess):
-                continue
-            held = family.distribution(matrix_of(op.matrix), lanes)
-            plan = plan_block(held, memory_of(op), longest)
-            if isinstance(plan, BlockAccess) and self.block_access:
-                found[op] = plan
-                self._tell(op, str(plan))
-            else:
-                self._tell(op, f"element by element: {plan}")
-        return found
-
-    def _drop(self, module: ModuleOp, distributor: Distributor) -> None:
-        """Replace what has no matrices as values."""
-        for op in tuple(module.walk()):
-            if isinstance(op, coopmatrix.PrefetchOp):
-                self._tell(op, "dropped: lanes have no prefetch")
-                Rewriter.erase_op(op)
-            elif isinstance(op, coopmatrix.LengthOp):
-                length = distributor.held(op.matrix_type).layout.components
-                new = arith.ConstantOp(IntegerAttr(length, IndexType()))
-                Rewriter.replace_op(op, new)
-
-    def _tell(self, op: Operation, text: str) -> None:
+    def tell(self, op: Operation, text: str) -> None:
         if self.explain:
             remark(op, text, by=self.name)
 
 
-def _say(func: FuncOp, lanes: int) -> None:
-    func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
-    func.attributes[coopmatrix.DISTRIBUTION] = layout.CoopmatrixAttr(CoopmatrixFamily())
+def _check_kernel(func: FuncOp, lanes: int) -> None:
+    """Refuse a function that says of its subgroups what is not so."""
+    if has_matrices(func, {}) and (reason := why_not_structured(func)):
+        raise Refused(func, reason)
+    found = func.attributes.get(coopmatrix.DISTRIBUTION)
+    if found is not None and not isinstance(rule_in(found), CoopmatrixFamily):
+        raise Refused(
+            func,
+            f"expected {coopmatrix.DISTRIBUTION} to be #layout.coopmatrix, which lanes "
+            f"hold matrices in, got {found}",
+        )
+    if simt.KERNEL not in func.attributes:
+        return
+    kernel = simt.kernel_of(func)
+    if kernel.subgroup_size not in (None, lanes):
+        raise Refused(
+            func,
+            f"expected a kernel of {lanes} lanes, the subgroup size asked for, "
+            f"got {kernel.subgroup_size}",
+        )
+    if simt.WORK_GROUP_SIZE in func.attributes and kernel.work_items % lanes:
+        raise Refused(
+            func,
+            f"expected a work-group size that is a multiple of {lanes}, so that all "
+            f"subgroups are full, got {kernel.work_items} work-items",
+        )
+
+
+def _why_not_spread(type: MatrixType) -> str | None:
+    """Return why lanes do not hold matrices of a type, however many they are."""
+    if not type.is_static:
+        names = ", ".join(f"@{name}" for name in type.names)
+        return (
+            f"expected sizes that are numbers, as lanes need, got {type} with {names}"
+        )
+    assert isinstance(type.scope, coopmatrix.ScopeAttr)
+    if type.scope.data != coopmatrix.Scope.SUBGROUP:
+        return f"expected a matrix that a subgroup holds, got scope {type.scope.data}"
+    if type.element_bits not in ELEMENT_BITS:
+        return f"expected elements of 8, 16, 32 or 64 bits, got {type.element_type}"
+    return why_too_large(type)

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from coopc.ir.builder import BoundedIndex, Builder, Values
 from coopc.ir.element_access import Element
@@ -46,6 +46,10 @@ class Digits:
     """w1 + K1 w2: which I rows."""
     step: BoundedIndex
     """u"""
+
+    @classmethod
+    def known(cls, channel: int = 0, block: int = 0, step: int = 0) -> Digits:
+        return cls(BoundedIndex(channel), BoundedIndex(block), BoundedIndex(step))
 
 
 def digits(b: Builder, x: CoopmatrixLayout, component: BoundedIndex) -> Digits:
@@ -133,121 +137,100 @@ class LaneFragment:
     def splat(self, b: Builder, scalar: SSAValue) -> Values:
         return (b.pure(vector.BroadcastOp, scalar, self.type),) * self.count
 
+    def place(self, b: Builder, at: BoundedIndex) -> Element:
+        """Return where in the matrix this lane has a component."""
+        return element(b, self.layout, digits(b, self.layout, at))
 
-def get(
-    b: Builder, held: LaneFragment, values: Sequence[SSAValue], at: BoundedIndex
-) -> SSAValue:
-    """Return a component."""
-    first, last = at.constant // held.width, at.most // held.width
-    last = min(last, held.count - 1)
-    place = b.remainder(at, held.width) if first < last else _within(held, first, at)
-    found = _extract(b, held, values[first], place)
-    number = b.divided(at, held.width)
-    for each in range(first + 1, last + 1):
-        other = _extract(b, held, values[each], place)
-        found = b.select(b.equal(number, each), other, found)
-    return found
+    def get(self, b: Builder, values: Values, at: BoundedIndex) -> SSAValue:
+        """Return a component."""
+        vectors, position = self._where(b, at)
+        found = b.extract(values[vectors[0]], position)
+        number = b.divided(at, self.width)
+        for each in vectors[1:]:
+            other = b.extract(values[each], position)
+            found = b.select(b.equal(number, each), other, found)
+        return found
 
-
-def put(
-    b: Builder,
-    held: LaneFragment,
-    values: Sequence[SSAValue],
-    at: BoundedIndex,
-    new: SSAValue,
-) -> Values:
-    """Return vectors of which a component is replaced."""
-    first, last = at.constant // held.width, at.most // held.width
-    last = min(last, held.count - 1)
-    found = list(values)
-    if first == last:
-        place = _within(held, first, at)
-        found[first] = _insert(b, held, values[first], place, new)
+    def put(
+        self, b: Builder, values: Values, at: BoundedIndex, new: SSAValue
+    ) -> Values:
+        """Return vectors of which a component is replaced."""
+        vectors, position = self._where(b, at)
+        number = b.divided(at, self.width)
+        found = list(values)
+        for each in vectors:
+            changed = b.insert(new, values[each], position)
+            is_there = len(vectors) == 1 or b.equal(number, each)
+            found[each] = b.select(is_there, changed, values[each])
         return tuple(found)
-    place, number = b.remainder(at, held.width), b.divided(at, held.width)
-    for each in range(first, last + 1):
-        changed = _insert(b, held, values[each], place, new)
-        found[each] = b.select(b.equal(number, each), changed, values[each])
-    return tuple(found)
+
+    def _where(self, b: Builder, at: BoundedIndex) -> tuple[range, SSAValue | int]:
+        """Return which vectors may have a component, and its position in them."""
+        first = at.constant // self.width
+        last = min(at.most // self.width, self.count - 1)
+        if first == last:
+            start = at.constant - first * self.width
+            within = BoundedIndex(start, at.part, at.part_most, at.varies)
+        else:
+            within = b.remainder(at, self.width)
+        known = 0 if self.width == 1 else within.known
+        return range(first, last + 1), b.index(within) if known is None else known
+
+    def for_components(self, b: Builder, carried: Values, body: Body) -> Values:
+        """Run a body for all components; return what is carried at the end.
+
+        A round of a loop does one component of each vector, so that a number that is
+        known when compiling says which vector that is.
+        """
+        components = self.layout.components
+        return in_rounds(b, components, self.width, carried, body, WRITTEN_OUT)
+
+    def made(
+        self,
+        b: Builder,
+        make: Callable[[BoundedIndex, Values], SSAValue],
+        start: Values | None = None,
+    ) -> Values:
+        """Return vectors of components made one by one; the rest are of `start`.
+
+        Args:
+            b: the builder.
+            make: from a component, and the vectors so far, to its value.
+            start: what is replaced; zeros if it is None.
+        """
+
+        def body(places: Sequence[BoundedIndex], now: Values) -> Values:
+            for at in places:
+                now = self.put(b, now, at, make(at, now))
+            return now
+
+        return self.for_components(b, start or self.nothing(b), body)
 
 
-def _within(held: LaneFragment, vector: int, at: BoundedIndex) -> BoundedIndex:
-    """Return the place in a vector of a component that is in it."""
-    return BoundedIndex(
-        at.constant - vector * held.width, at.part, at.part_most, at.varies
-    )
-
-
-def _position(b: Builder, held: LaneFragment, at: BoundedIndex) -> SSAValue | int:
-    known = 0 if held.width == 1 else at.known
-    return b.index(at) if known is None else known
-
-
-def _extract(
-    b: Builder, held: LaneFragment, value: SSAValue, at: BoundedIndex
-) -> SSAValue:
-    return b.pure(extracted, value, _position(b, held, at), held.element)
-
-
-def _insert(
-    b: Builder, held: LaneFragment, value: SSAValue, at: BoundedIndex, new: SSAValue
-) -> SSAValue:
-    return b.pure(inserted, new, value, _position(b, held, at))
-
-
-def extracted(value: SSAValue, at: SSAValue | int, element: Attribute) -> Operation:
-    """Return the operation that reads a component of a vector."""
-    return vector.ExtractOp(value, [at], element)
-
-
-def inserted(new: SSAValue, value: SSAValue, at: SSAValue | int) -> Operation:
-    """Return the operation that replaces a component of a vector."""
-    return vector.InsertOp(new, value, [at])
-
-
-Body = Callable[[Sequence[BoundedIndex], Values], Sequence[SSAValue]]
+Body = Callable[[Sequence[BoundedIndex], Values], Values]
 """From some components, and what is carried, to what is carried on."""
 
 
-def for_components(
-    b: Builder, held: LaneFragment, carried: Sequence[SSAValue], body: Body
+def in_rounds(
+    b: Builder, count: int, chunk: int, carried: Values, body: Body, written_out: int
 ) -> Values:
-    """Run a body for all components; return what is carried at the end.
+    """Run a body for the numbers below a count; return what is carried at the end.
 
-    A round of a loop does one component of each vector, so that a number that is known
-    when compiling says which vector that is.
+    A round of a loop does one number of each chunk of so many; where that are not more
+    numbers than `written_out`, there is no loop.
     """
-    full, rest = divmod(held.layout.components, held.width)
-    values = tuple(carried)
-    for length, vectors in ((held.width, range(full)), (rest, range(full, full + 1))):
-        if not vectors or length == 0:
+    full, rest = divmod(count, chunk)
+    values = carried
+    for length, chunks in ((chunk, range(full)), (rest, range(full, full + 1))):
+        if not chunks or length == 0:
             continue
 
-        def round(
-            t: BoundedIndex, now: Values, vectors: range = vectors
-        ) -> Sequence[SSAValue]:
-            places = [b.add(t, BoundedIndex(each * held.width)) for each in vectors]
-            return body(places, now)
+        def round(t: BoundedIndex, now: Values, chunks: range = chunks) -> Values:
+            return body([b.add(t, BoundedIndex(x * chunk)) for x in chunks], now)
 
-        if length * len(vectors) <= WRITTEN_OUT:
+        if length * len(chunks) <= written_out:
             for t in range(length):
-                values = tuple(round(BoundedIndex(t), values))
+                values = round(BoundedIndex(t), values)
         else:
             values = b.loop(length, values, round)
     return values
-
-
-def made(
-    b: Builder,
-    held: LaneFragment,
-    make: Callable[[BoundedIndex], SSAValue],
-    start: Values | None = None,
-) -> Values:
-    """Return vectors of components made one by one; the rest are of `start`."""
-
-    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
-        for at in places:
-            now = put(b, held, now, at, make(at))
-        return now
-
-    return for_components(b, held, start or held.nothing(b), body)

@@ -15,169 +15,177 @@ numbers are known, and one by one in loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
+from math import gcd
 
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
+    DYNAMIC_INDEX,
     MemRefType,
     StridedLayoutAttr,
     VectorType,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import coopmatrix, simt
-from coopc.ir import element_access
+from coopc.dialects.coopmatrix import Axis, Layout
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.ir.element_access import Element, checks_of, positions_of
+from coopc.ir.element_access import Element, access_element, checks_of, positions_of
+from coopc.ir.facts import ValueFacts
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
     component,
-    digits,
-    element,
-    extracted,
-    for_components,
-    get,
-    inserted,
+    in_rounds,
     inside,
-    made,
-    put,
 )
-from coopc.plan.lane_access import BlockAccess
+from coopc.plan.lane_access import AccessFacts, BlockAccess
+
+PlainAccess = (
+    coopmatrix.LoadOp
+    | coopmatrix.StoreOp
+    | coopmatrix.AtomicLoadOp
+    | coopmatrix.AtomicStoreOp
+)
 
 
-@dataclass(frozen=True, slots=True)
-class LaneAccess:
-    """Where the elements of one matrix are in memory."""
+# What is known of an access
 
-    b: Builder
-    op: coopmatrix.AccessOp
-    held: LaneFragment
 
-    def guarded(self, at: BoundedIndex) -> tuple[SSAValue | bool, Values]:
-        """Return whether a component is to be accessed, and its positions."""
-        b, x = self.b, self.held.layout
-        place = element(b, x, digits(b, x, at))
-        positions = positions_of(b, self.op, place)
-        checks = checks_of(b, self.op, positions)
-        return b.both(inside(b, x, place), *checks), positions
+def memory_of(op: PlainAccess) -> AccessFacts:
+    """Return what is known of the memory of an access."""
+    type = op.memory_type
+    checked = () if op.checked is None else op.checked.data
+    is_plain = isinstance(op, coopmatrix.PlainAccessOp)
+    where = (*type.get_shape(), *(type.get_strides() or (None,)), type.get_offset())
+    return AccessFacts(
+        rows_last=op.layout.data == Layout.COL_MAJOR,
+        strides=op.matrix_strides,
+        element_bytes=op.matrix.element_bits // 8,
+        alignment=alignment_of(op),
+        is_write=isinstance(op, coopmatrix.StoreOp | coopmatrix.AtomicStoreOp),
+        is_global=not isinstance(type.memory_space, simt.MemoryAttr)
+        or type.memory_space.data == simt.MemorySpace.GLOBAL,
+        is_atomic=not is_plain,
+        is_special=is_plain and (op.volatile or op.nontemporal) is not None,
+        is_packed=op.layout.data == Layout.PACKED,
+        is_placed=all(number not in (None, DYNAMIC_INDEX) for number in where),
+        checked_rows=Axis.ROWS in checked,
+        checked_cols=Axis.COLS in checked,
+    )
 
+
+def alignment_of(op: coopmatrix.AccessOp) -> int:
+    """Return what the address of element (0, 0) is a multiple of, in bytes.
+
+    The access may say it; or the memref is assumed to be aligned, and offset, positions
+    and strides are known multiples.
+    """
+    size = op.matrix.element_bits // 8
+    said = size
+    if isinstance(op, coopmatrix.PlainAccessOp) and op.alignment is not None:
+        said = max(said, op.alignment.value.data)
+    owner = op.memory.owner
+    if not isinstance(owner, memref.AssumeAlignmentOp):
+        return said
+    strides = op.memory_type.get_strides()
+    assert strides is not None, op.memory_type
+    found: int = owner.alignment.value.data
+    layout = op.memory_type.layout
+    if isinstance(layout, StridedLayoutAttr):
+        offset = layout.get_offset()
+        found = gcd(found, size * (1 if offset is None else offset))
+    for position, stride in zip(op.positions, strides, strict=True):
+        step = 1 if stride is None or stride == DYNAMIC_INDEX else stride
+        found = gcd(found, size * step * ValueFacts().divisor(position))
+    return max(said, found)
+
+
+def by_elements(
+    b: Builder, op: coopmatrix.AccessOp, held: LaneFragment, values: Values = ()
+) -> Values:
+    """Access memory component by component.
+
+    Args:
+        b: the builder.
+        op: the access.
+        held: what lanes hold of its matrix.
+        values: of the matrix; none of a load.
+
+    Returns:
+        The matrix that is read; nothing of a store.
+    """
+
+    def body(places: Sequence[BoundedIndex], now: Values) -> Values:
+        for at in places:
+            place = held.place(b, at)
+            value = partial(held.get, b, values, at) if values else None
+            wanted = inside(b, held.layout, place)
+            for found in access_element(b, op, place, value, wanted):
+                now = held.put(b, now, at, found)
+        return now
+
+    return held.for_components(b, held.nothing(b) if op.results else (), body)
+
+
+# Blocks
 
 WRITTEN_OUT = 8
 """So many messages, or fewer, are not worth a loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockMessage:
-    """One block, that lanes access together."""
-
-    memory: SSAValue
-    positions: Values
-    """Of the element that lane 0 has as the first component."""
-    wanted: SSAValue | bool
-    """Whether it is to be accessed."""
-    type: Attribute
-    """A scalar or a vector."""
-    numbers: Sequence[BoundedIndex]
-    """Where lanes have the components."""
-
-
-def read_blocks(access: LaneAccess, plan: BlockAccess) -> Values:
-    b, held = access.b, access.held
-
-    def body(run: BoundedIndex, now: Values) -> Values:
-        for message in _messages(access, plan, run):
-            place = message.memory, message.positions, message.type
-            zero = b.constant(message.type, 0)
-            read = partial(simt.BlockReadOp, *place)
-            (value,) = b.effect_where(message.wanted, read, (zero,))
-            now = _put_all(b, held, now, message.numbers, value)
-        return now
-
-    return _for_runs(b, held, plan, held.nothing(b), body)
-
-
-def write_blocks(access: LaneAccess, plan: BlockAccess, values: Values) -> None:
-    b, held = access.b, access.held
-
-    def body(run: BoundedIndex, now: Values) -> Values:
-        for message in _messages(access, plan, run):
-            value = _get_all(b, held, values, message.numbers)
-            place = message.memory, message.positions
-            b.effect_where(message.wanted, partial(simt.BlockWriteOp, value, *place))
-        return now
-
-    _for_runs(b, held, plan, (), body)
-
-
-def _for_runs(
+def by_blocks(
     b: Builder,
+    op: PlainAccess,
     held: LaneFragment,
     plan: BlockAccess,
-    carried: Values,
-    body: Callable[[BoundedIndex, Values], Values],
+    values: Values = (),
 ) -> Values:
-    """Run a body for all runs; return what is carried at the end.
-
-    A round of a loop does one run in each vector, as far as vectors end with runs.
-    """
-    values = carried
-    if plan.messages <= WRITTEN_OUT:
-        for number in range(plan.runs):
-            values = body(BoundedIndex(number), values)
-        return values
-    chunk = max(1, held.width // held.layout.k1)
-    full, rest = divmod(plan.runs, chunk)
-    for length, chunks in ((chunk, range(full)), (rest, range(full, full + 1))):
-
-        def round(t: BoundedIndex, now: Values, chunks: range = chunks) -> Values:
-            for each in chunks:
-                now = body(b.add(t, BoundedIndex(each * chunk)), now)
-            return now
-
-        if chunks and length:
-            values = b.loop(length, values, round)
-    return values
-
-
-def _messages(
-    access: LaneAccess, plan: BlockAccess, run: BoundedIndex
-) -> Iterator[BlockMessage]:
-    """Yield the messages of a run."""
-    b, held, x = access.b, access.held, access.held.layout
+    """Access memory by the messages of a plan, as `by_elements` does."""
+    x, is_load = held.layout, not values
     places = list(plan.places(x))
-    memory = _joined(access) if plan.joined else access.op.memory
-    for start, length in zip(plan.starts, plan.lengths, strict=True):
-        block, step = places[start]
-        column = b.times(b.add(run, BoundedIndex(step)), x.lanes_per_row)
-        positions = positions_of(
-            b, access.op, Element(BoundedIndex(block * x.block_rows), column)
-        )
-        wanted = b.both(*checks_of(b, access.op, positions))
+    memory = _joined(b, op) if plan.joined else op.memory
+
+    def message(start: int, length: int, run: BoundedIndex, now: Values) -> Values:
+        block, first = places[start]
+        column = b.times(b.add(run, BoundedIndex(first)), x.lanes_per_row)
+        at = Element(BoundedIndex(block * x.block_rows), column)
+        positions = positions_of(b, op, at)
+        wanted = b.both(*checks_of(b, op, positions))
         if plan.joined:
-            first = positions_of(b, access.op, Element(BoundedIndex(), BoundedIndex()))
-            positions = (_linear(access, first, start * x.lanes),)
-        numbers = [
-            component(
-                b,
-                x,
-                Digits(
-                    BoundedIndex(), BoundedIndex(block), b.add(run, BoundedIndex(step))
-                ),
-            )
-            for block, step in places[start : start + length]
-        ]
+            positions = (_linear(b, op, start * x.lanes),)
+        numbers: list[BoundedIndex] = []
+        for block, step in places[start : start + length]:
+            steps = b.add(run, BoundedIndex(step))
+            own = Digits(BoundedIndex(), BoundedIndex(block), steps)
+            numbers.append(component(b, x, own))
+        if not is_load:
+            value = _get_all(b, held, values, numbers)
+            write = partial(simt.BlockWriteOp, value, memory, positions)
+            b.effect_where(wanted, write)
+            return now
         type = held.element if length == 1 else VectorType(held.element, [length])
-        yield BlockMessage(memory, positions, wanted, type, numbers)
+        zero = b.constant(type, 0)
+        read = partial(simt.BlockReadOp, memory, positions, type)
+        (value,) = b.effect_where(wanted, read, (zero,))
+        return _put_all(b, held, now, numbers, value)
+
+    def body(runs: Sequence[BoundedIndex], now: Values) -> Values:
+        for run in runs:
+            for start, length in zip(plan.starts, plan.lengths, strict=True):
+                now = message(start, length, run, now)
+        return now
+
+    # A round of a loop does one run in each vector, as far as vectors end with runs.
+    chunk = 1 if plan.messages <= WRITTEN_OUT else max(1, held.width // x.k1)
+    nothing = held.nothing(b) if is_load else ()
+    return in_rounds(b, plan.runs, chunk, nothing, body, written_out=0)
 
 
-def _joined(access: LaneAccess) -> SSAValue:
+def _joined(b: Builder, op: PlainAccess) -> SSAValue:
     """Return a memref as one dimension; all of it is known."""
-    type = access.op.memory_type
+    type = op.memory_type
     offset, strides = type.get_offset(), type.get_strides()
     assert offset is not None
     assert strides is not None
@@ -185,19 +193,20 @@ def _joined(access: LaneAccess) -> SSAValue:
     size = 1 + sum((n - 1) * (stride or 0) for n, stride in ends)
     layout = StridedLayoutAttr([1], offset)
     flat = MemRefType(type.element_type, [size], layout, type.memory_space)
-    return access.b.pure(_flattened, access.op.memory, offset, size, flat)
+    return b.pure(_flattened, op.memory, offset, size, flat)
 
 
 def _flattened(memory: SSAValue, offset: int, size: int, type: Attribute) -> Operation:
     return memref.ReinterpretCastOp.from_dynamic(memory, [offset], [size], [1], type)
 
 
-def _linear(access: LaneAccess, positions: Values, more: int) -> SSAValue:
-    """Return where an element is, counted in one dimension."""
-    b, strides = access.b, access.op.memory_type.get_strides()
+def _linear(b: Builder, op: PlainAccess, more: int) -> SSAValue:
+    """Return where an element after the first one is, counted in one dimension."""
+    strides = op.memory_type.get_strides()
     assert strides is not None
     found: SSAValue | None = None
-    for position, stride in zip(positions, strides, strict=True):
+    first = positions_of(b, op, Element(BoundedIndex(), BoundedIndex()))
+    for position, stride in zip(first, strides, strict=True):
         factor = b.constant(INDEX, stride or 0)
         step = position if stride == 1 else b.pure(arith.MuliOp, position, factor)
         found = step if found is None else b.pure(arith.AddiOp, found, step)
@@ -217,11 +226,12 @@ def _put_all(
 ) -> Values:
     """Return vectors of which the components of a message are replaced."""
     if len(numbers) == 1:
-        return put(b, held, now, numbers[0], value)
+        return held.put(b, now, numbers[0], value)
     known = [number.known for number in numbers]
     if None in known:
         for at, number in enumerate(numbers):
-            now = put(b, held, now, number, b.pure(extracted, value, at, held.element))
+            new = b.extract(value, at)
+            now = held.put(b, now, number, new)
         return now
     found = list(now)
     for each in range(held.count):
@@ -239,13 +249,13 @@ def _get_all(
 ) -> SSAValue:
     """Return some components, as the value of a message."""
     if len(numbers) == 1:
-        return get(b, held, values, numbers[0])
+        return held.get(b, values, numbers[0])
     known = [number.known for number in numbers]
     vectors = sorted({n // held.width for n in known if n is not None})
     if None in known or len(vectors) > 2:
         found = b.constant(VectorType(held.element, [len(numbers)]), 0)
         for at, number in enumerate(numbers):
-            found = b.pure(inserted, get(b, held, values, number), found, at)
+            found = b.insert(held.get(b, values, number), found, at)
         return found
     mask = [
         held.width * vectors.index(n // held.width) + n % held.width
@@ -256,81 +266,12 @@ def _get_all(
 
 
 def _shuffled(
-    b: Builder, held: LaneFragment, one: SSAValue, other: SSAValue, mask: Sequence[int]
+    b: Builder, held: LaneFragment, one: SSAValue, other: SSAValue, mask: list[int]
 ) -> SSAValue:
     """Return components of a vector that lanes hold, and of another vector."""
     whole = list(range(held.width))
-    if list(mask) == whole:
+    if mask == whole:
         return one
-    if other.type == held.type and list(mask) == [held.width + n for n in whole]:
+    if other.type == held.type and mask == [held.width + n for n in whole]:
         return other
-    return b.pure(_shuffle, one, other, tuple(mask), held.element)
-
-
-def _shuffle(
-    one: SSAValue, other: SSAValue, mask: Sequence[int], element: Attribute
-) -> Operation:
-    type = VectorType(element, [len(mask)])
-    numbers = DenseArrayBase.from_list(i64, mask)
-    return vector.ShuffleOp(one, other, numbers, result_type=type)
-
-
-def load(
-    b: Builder,
-    op: coopmatrix.LoadOp | coopmatrix.AtomicLoadOp,
-    held: LaneFragment,
-    block: BlockAccess | None,
-) -> Values:
-    access = LaneAccess(b, op, held)
-    zero = b.constant(held.element, 0)
-    if block is not None:
-        return read_blocks(access, block)
-
-    def one(at: BoundedIndex) -> SSAValue:
-        wanted, positions = access.guarded(at)
-        return b.effect_where(
-            wanted, partial(element_access.load, op, positions), (zero,)
-        )[0]
-
-    return made(b, held, one)
-
-
-def store(
-    b: Builder,
-    op: coopmatrix.StoreOp | coopmatrix.AtomicStoreOp,
-    held: LaneFragment,
-    values: Values,
-    block: BlockAccess | None,
-) -> None:
-    access = LaneAccess(b, op, held)
-    if block is not None:
-        write_blocks(access, block, values)
-        return
-
-    def body(places: Sequence[BoundedIndex], now: Values) -> Values:
-        for at in places:
-            value = get(b, held, values, at)
-            wanted, positions = access.guarded(at)
-            b.effect_where(wanted, partial(element_access.store, op, value, positions))
-        return now
-
-    for_components(b, held, (), body)
-
-
-def update(
-    b: Builder, op: coopmatrix.AtomicUpdateOp, held: LaneFragment, values: Values
-) -> Values:
-    """Update memory by what a lane holds of a matrix; return what was there."""
-    access = LaneAccess(b, op, held)
-    zero = b.constant(held.element, 0)
-
-    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
-        for at in places:
-            wanted, positions = access.guarded(at)
-            value = get(b, held, values, at)
-            change = partial(element_access.update, op, value, positions)
-            (old,) = b.effect_where(wanted, change, (zero,))
-            now = put(b, held, now, at, old)
-        return now
-
-    return for_components(b, held, held.nothing(b), body)
+    return b.blend(one, other, mask)

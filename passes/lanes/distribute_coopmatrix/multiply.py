@@ -18,8 +18,9 @@ xor 1, 2, 4, ..., those that have elements of the same row or column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from functools import reduce as fold
 from itertools import product
 
@@ -34,17 +35,14 @@ from coopc.dialects.narrow import is_integer
 from coopc.dialects.simt import ShuffleMode
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.passes.coopmatrix.elementwise import Make, converted, neutral, reduction
+from coopc.passes.coopmatrix.elementwise import converted, neutral, reduction
 from coopc.passes.lanes.distribute_coopmatrix.fragments import (
     Digits,
     LaneFragment,
     component,
     digits,
     element,
-    for_components,
-    get,
     inside,
-    put,
 )
 
 
@@ -61,77 +59,45 @@ def reduced(
 
     def own(at: Digits) -> SSAValue:
         """A component of this lane; what changes nothing where it is padding."""
-        value = get(b, held, values, component(b, x, at))
+        value = held.get(b, values, component(b, x, at))
         return b.select(inside(b, x, element(b, x, at)), value, nothing)
 
-    if op.axis.data == Axis.ROWS:
-        return _rows(b, make, own, x, target)
-    return _columns(b, make, own, x, target)
+    def line(parts: Iterable[Digits], first: int, end: int) -> SSAValue:
+        """Components of this lane, then of those that differ in bits [first, end)."""
+        found = fold(partial(b.pure, make), [own(at) for at in parts])
+        while first < end:
+            other = b.from_lane(found, BoundedIndex(first), ShuffleMode.XOR)
+            found = b.pure(make, found, other)
+            first *= 2
+        return found
 
-
-def _combine(b: Builder, make: Make, parts: Sequence[SSAValue]) -> SSAValue:
-    return fold(lambda one, other: b.pure(make, one, other), parts)
-
-
-def _between(b: Builder, make: Make, value: SSAValue, first: int, end: int) -> SSAValue:
-    """Reduce over the lanes whose numbers differ in the bits of [first, end)."""
-    step = first
-    while step < end:
-        other = b.from_lane(value, BoundedIndex(step), ShuffleMode.XOR)
-        value = b.pure(make, value, other)
-        step *= 2
-    return value
-
-
-def _rows(
-    b: Builder,
-    make: Make,
-    own: Callable[[Digits], SSAValue],
-    x: CoopmatrixLayout,
-    target: LaneFragment,
-) -> Values:
-    """Each lane over its columns, then over the lanes that have columns of one row."""
+    if op.axis.data == Axis.COLS:
+        sums = [
+            [
+                line((Digits.known(c, k, u) for k in range(x.blocks)), 1, x.block_rows)
+                for u in range(x.steps)
+            ]
+            for c in range(x.channels)
+        ]
+        return _columns(b, sums, x, target)
     found = target.nothing(b)
     for block in range(x.blocks):
         columns = product(range(x.steps), range(x.channels))
-        parts = [
-            own(Digits(BoundedIndex(c), BoundedIndex(block), BoundedIndex(u)))
-            for u, c in columns
-        ]
-        value = _combine(b, make, parts)
-        value = _between(b, make, value, x.block_rows, x.lanes)
-        at = component(
-            b,
-            target.layout,
-            Digits(BoundedIndex(), BoundedIndex(block), BoundedIndex()),
-        )
-        found = put(b, target, found, at, value)
+        row = (Digits.known(c, block, u) for u, c in columns)
+        value = line(row, x.block_rows, x.lanes)
+        at = component(b, target.layout, Digits.known(block=block))
+        found = target.put(b, found, at, value)
     return found
 
 
 def _columns(
-    b: Builder,
-    make: Make,
-    own: Callable[[Digits], SSAValue],
-    x: CoopmatrixLayout,
-    target: LaneFragment,
+    b: Builder, sums: list[list[SSAValue]], x: CoopmatrixLayout, target: LaneFragment
 ) -> Values:
-    """Each lane over its rows, then over the lanes of a column, then to the owners.
+    """Bring the sums of columns, by channel and step, to their owners.
 
     All I lanes of a column have its sum; of the packed columns p + u' S that lane p is
     to get, lane (p mod S/I) I + p / (S/I) offers number p / (S/I) + u' I.
     """
-    sums: list[list[SSAValue]] = []
-    for channel in range(x.channels):
-        of_channel: list[SSAValue] = []
-        for u in range(x.steps):
-            blocks = (
-                Digits(BoundedIndex(channel), BoundedIndex(k), BoundedIndex(u))
-                for k in range(x.blocks)
-            )
-            value = _combine(b, make, [own(at) for at in blocks])
-            of_channel.append(_between(b, make, value, 1, x.block_rows))
-        sums.append(of_channel)
     found = target.nothing(b)
     lane = b.lane(x.lanes)
     column = b.remainder(lane, x.lanes_per_row)
@@ -141,12 +107,8 @@ def _columns(
     for step, channel in product(range(target.layout.steps), range(x.channels)):
         offered = _chosen(b, sums[channel], mine, step * x.block_rows, x.block_rows)
         value = offered if x.block_rows == 1 else b.from_lane(offered, source)
-        at = component(
-            b,
-            target.layout,
-            Digits(BoundedIndex(channel), BoundedIndex(), BoundedIndex(step)),
-        )
-        found = put(b, target, found, at, value)
+        at = component(b, target.layout, Digits.known(channel, step=step))
+        found = target.put(b, found, at, value)
     return found
 
 
@@ -198,54 +160,43 @@ def multiply_add(
     b: Builder, product: LaneProduct, x: Values, y: Values, z: Values
 ) -> Values:
     """Return x y + z."""
-    held = product.result
+    held, type = product.result, product.sum_type
 
-    def body(places: Sequence[BoundedIndex], now: Values) -> Sequence[SSAValue]:
-        start = [_start(b, product, z, at) for at in places]
+    def first(at: BoundedIndex) -> SSAValue:
+        if is_integer(type):
+            return b.constant(type, 0)
+        return converted(b, product.c.get(b, z, at), type, signed=True)
 
-        def step(k: BoundedIndex, sums: Values) -> Sequence[SSAValue]:
-            return [
-                _added(
-                    b,
-                    product,
-                    total,
-                    _a(b, product, x, at, k),
-                    _b(b, product, y, at, k),
-                )
-                for total, at in zip(sums, places, strict=True)
-            ]
+    def body(places: Sequence[BoundedIndex], now: Values) -> Values:
+        def step(k: BoundedIndex, sums: Values) -> list[SSAValue]:
+            found: list[SSAValue] = []
+            for total, at in zip(sums, places, strict=True):
+                pair = _a(b, product, x, at, k), _b(b, product, y, at, k)
+                if is_integer(type):
+                    new = b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, *pair))
+                else:
+                    new = b.pure(_contracted_sum, total, b.pure(_contracted, *pair))
+                found.append(new)
+            return found
 
+        start = [first(at) for at in places]
         sums = b.loop(product.a.layout.cols, start, step, name="k")
         for at, total in zip(places, sums, strict=True):
-            now = put(b, held, now, at, _end(b, product, total, z, at))
+            now = held.put(b, now, at, _end(b, product, total, z, at))
         return now
 
-    return for_components(b, held, held.nothing(b), body)
+    return held.for_components(b, held.nothing(b), body)
 
 
-def _start(b: Builder, product: LaneProduct, z: Values, at: BoundedIndex) -> SSAValue:
-    if is_integer(product.result.element):
-        return b.constant(product.sum_type, 0)
-    return converted(b, get(b, product.c, z, at), product.sum_type, signed=True)
-
-
-def _added(
-    b: Builder, product: LaneProduct, total: SSAValue, x: SSAValue, y: SSAValue
-) -> SSAValue:
-    if is_integer(product.sum_type):
-        return b.pure(arith.AddiOp, total, b.pure(arith.MuliOp, x, y))
-    return b.pure(_contracted, total, b.pure(_product, x, y))
-
-
-def _product(x: SSAValue, y: SSAValue) -> Operation:
-    return arith.MulfOp(x, y, flags=arith.FastMathFlagsAttr([_CONTRACT]))
+_CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
 def _contracted(x: SSAValue, y: SSAValue) -> Operation:
-    return arith.AddfOp(x, y, flags=arith.FastMathFlagsAttr([_CONTRACT]))
+    return arith.MulfOp(x, y, flags=_CONTRACT)
 
 
-_CONTRACT = FastMathFlag.ALLOW_CONTRACT
+def _contracted_sum(x: SSAValue, y: SSAValue) -> Operation:
+    return arith.AddfOp(x, y, flags=_CONTRACT)
 
 
 def _a(
@@ -260,12 +211,12 @@ def _a(
     if layout.lanes_per_row == 1:
         # w (k div w) + k mod w, and no other lane.
         per_block = layout.channels * layout.steps
-        value = get(b, held, x, b.add(k, b.times(block, per_block)))
+        value = held.get(b, x, b.add(k, b.times(block, per_block)))
     else:
         row = b.remainder(b.lane(layout.lanes), layout.block_rows)
         column = b.remainder(packed, layout.lanes_per_row)
         lane = b.add(row, b.times(column, layout.block_rows))
-        value = b.from_lane(get(b, held, x, number), lane)
+        value = b.from_lane(held.get(b, x, number), lane)
     return converted(b, value, product.sum_type, product.signed[0])
 
 
@@ -281,8 +232,11 @@ def _b(
     per_row, columns = layout.lanes_per_row, result.lanes_per_row
 
     def offered(u: BoundedIndex) -> SSAValue:
-        u = _at_most(b, u, layout.steps - 1)
-        return get(b, held, y, component(b, layout, Digits(BoundedIndex(), block, u)))
+        if u.most > (end := layout.steps - 1):
+            # Padding asks for columns beyond all.
+            least = b.pure(arith.MinUIOp, b.index(u), b.constant(INDEX, end))
+            u = BoundedIndex(0, least, end, u.varies)
+        return held.get(b, y, component(b, layout, Digits(BoundedIndex(), block, u)))
 
     if per_row >= columns:
         ratio = per_row // columns
@@ -304,14 +258,6 @@ def _b(
     return converted(b, value, product.sum_type, product.signed[1])
 
 
-def _at_most(b: Builder, number: BoundedIndex, end: int) -> BoundedIndex:
-    """Return a number, or the greatest one: padding asks for columns beyond all."""
-    if number.most <= end:
-        return number
-    least = b.pure(arith.MinUIOp, b.index(number), b.constant(INDEX, end))
-    return BoundedIndex(0, least, end, number.varies)
-
-
 def _end(
     b: Builder, product: LaneProduct, total: SSAValue, z: Values, at: BoundedIndex
 ) -> SSAValue:
@@ -319,7 +265,7 @@ def _end(
     type = product.result.element
     if not is_integer(type):
         return converted(b, total, type, signed=True)
-    c = converted(b, get(b, product.c, z, at), type, product.signed[2])
+    c = converted(b, product.c.get(b, z, at), type, product.signed[2])
     found = b.pure(arith.AddiOp, total, c)
     if not product.saturating:
         return found

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from coopc.passes.coopmatrix.split_coopmatrix.choose_sizes import (
     Constraint,
-    UnionFind,
     choose,
 )
 
@@ -93,18 +92,3 @@ def test_a_long_chain():
 def test_an_option_has_a_size_for_each_axis():
     with pytest.raises(ValueError, match=r"each of 2 axes, got \(8,\)"):
         Constraint((0, 1), ((8,),))
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9))))
-def test_union_find_is_an_equivalence(pairs: list[tuple[int, int]]):
-    classes = UnionFind()
-    for _ in range(10):
-        classes.add()
-    sets = [{x} for x in range(10)]
-    for one, other in pairs:
-        classes.union(one, other)
-        merged = sets[one] | sets[other]
-        for x in merged:
-            sets[x] = merged
-    for x in range(10):
-        assert classes.find(x) == min(sets[x])

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import f32
+from xdsl.dialects.func import FuncOp
 
 import coopc
 from coopc.device import INTEL_CPU, LAVAPIPE, Device
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.generate.programs import module_of
 from coopc.interface_call import pack
-from coopc.passes.khr.legalize_coopmatrix_khr.staged_elements import length
+from coopc.passes.khr.legalize_coopmatrix_khr.staged_matrices import SharedMemory
 from coopc.run import toolchain
 from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
@@ -137,7 +138,8 @@ def test_every_element_has_a_slot() -> None:
     """One of one lane; the rest of the slots is padding."""
 
     for rows, cols, lanes in ((3, 7, 8), (8, 16, 16), (1, 1, 4), (5, 5, 32)):
-        slots = length(MatrixType.of(rows, cols, f32, Use.NONE), lanes)
+        shared = SharedMemory(FuncOp("k", ((), ())), LAVAPIPE, lanes, subgroups=1)
+        slots = shared.slots(MatrixType.of(rows, cols, f32, Use.NONE))
         held = [i * lanes + lane for i in range(slots) for lane in range(lanes)]
         assert sorted(held)[: rows * cols] == list(range(rows * cols))
         assert len(held) - rows * cols < lanes

@@ -21,7 +21,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.generate.programs import kernel as program
 from coopc.ir import facts
 from coopc.layout.coopmatrix import CoopmatrixLayout
-from coopc.passes.lanes.distribute_coopmatrix import fragments, multiply, refusal
+from coopc.passes.lanes.distribute_coopmatrix import fragments, memory, multiply
 from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import Distributor
 from coopc.plan.lane_access import AccessFacts
 from coopc.run import toolchain
@@ -236,7 +236,7 @@ def unpacked_stores(patch: pytest.MonkeyPatch) -> None:
     def wrong(self: Distributor, op: coopmatrix.StoreOp, splitter: Any) -> Any:
         type = op.value.type
         assert isinstance(type, coopmatrix.MatrixType)
-        held = self.held(type)
+        held = self.held_by_type[type]
         layout = replace(held.layout, channels=1)
         if layout.components == held.layout.components:
             self.held_by_type[type] = replace(held, layout=layout)
@@ -281,7 +281,7 @@ def divisible(patch: pytest.MonkeyPatch) -> None:
 
 def no_offset(patch: pytest.MonkeyPatch) -> None:
     """7.10: alignments know no offset."""
-    memory_of = refusal.memory_of
+    memory_of = memory.memory_of
 
     def wrong(op: Any) -> AccessFacts:
         return replace(memory_of(op), alignment=64)
