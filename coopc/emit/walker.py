@@ -29,9 +29,6 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float64Type,
     IndexType,
     IntegerType,
     UnregisteredOp,
@@ -469,16 +466,14 @@ def count_of(type: Attribute) -> int:
     return type.element_count() if is_vector(type) else 1
 
 
-def float_bytes(type: Attribute, value: float) -> bytes:
-    """The bits of a float of a type, little-endian; too great a number is infinite."""
-    if isinstance(type, Float64Type):
-        return struct.pack("<d", value)
+def float_bits(type: Attribute, value: float) -> int:
+    """The bits of a float of a type; too great a number is infinite."""
     from coopc.rounding import FORMATS
 
-    rounded = FORMATS[str(type)].round(value)
-    if isinstance(type, BFloat16Type):
-        return struct.pack("<f", rounded)[2:]
-    return struct.pack("<e" if isinstance(type, Float16Type) else "<f", rounded)
+    format = FORMATS[str(type)]
+    code = {"f16": "<e", "f64": "<d"}.get(format.name, "<f")
+    bits = int.from_bytes(struct.pack(code, format.round(value)), "little")
+    return bits >> 16 if format.name == "bf16" else bits
 
 
 NUMBERS = "integers, index, f16, bf16, f32 or f64"

@@ -48,19 +48,16 @@ def integer(type: Type, number: int) -> Constant:
     return Constant(type, str(wrapped), wrapped)
 
 
-def floating(type: Type, bits: bytes) -> Constant:
-    """A float by its bits, little-endian; of a vector type, in every component.
+def floating(type: Type, number: int) -> Constant:
+    """A float by its bits; of a vector type, in every component.
 
     >>> from coopc.llvm.types import FLOAT, HALF
-    >>> floating(HALF, bytes.fromhex("003c")).text
-    '0xH3C00'
-    >>> floating(FLOAT, bytes.fromhex("0000803f")).text
-    '0x3FF0000000000000'
+    >>> floating(HALF, 0x3C00).text, floating(FLOAT, 0x3F800000).text
+    ('0xH3C00', '0x3FF0000000000000')
     """
     if isinstance(type, Vector):
-        return splat(type, floating(type.element, bits))
+        return splat(type, floating(type.element, number))
     assert isinstance(type, Float), type
-    number = int.from_bytes(bits, "little")
     match type.name:
         case "half":
             return Constant(type, f"0xH{number:04X}")

@@ -8,7 +8,7 @@ says by the grammar what they are, for both writers and the derivation of capabi
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coopc.rounding import FORMATS, FloatFormat
+from coopc.rounding import FORMATS
 from coopc.spirv.grammar import (
     ID_KINDS,
     Enumerant,
@@ -20,7 +20,7 @@ from coopc.spirv.grammar import (
     instruction_facts,
     is_enumeration,
 )
-from coopc.spirv.literal import encode_float, encode_int, float_text
+from coopc.spirv.literal import float_text
 
 
 class Id:
@@ -78,79 +78,37 @@ class Instruction:
         return f"{self.facts.name} {self.operands}"
 
 
+def width_of(type: Id) -> int:
+    """Size of a number of an OpTypeInt or OpTypeFloat, in bits."""
+    assert type.definition is not None, f"{type} is not defined"
+    width = type.definition.operands[0]
+    assert isinstance(width, int), f"{type} has no width"
+    return width
+
+
 class Literal(NamedTuple):
     """A number literal: its bits, and the type that says width and form."""
 
     bits: int
     type: Id
 
-    @classmethod
-    def of(cls, type: Id, value: float | bytes) -> "Literal":
-        """The literal of a number of an OpTypeInt or OpTypeFloat.
-
-        Args:
-            type: of the number.
-            value: a number, rounded to the type if it is a float; or the bits as
-                little-endian bytes, for a NaN that must keep its payload.
-
-        Raises:
-            ValueError: the type is another, or the value is not of it or does not fit.
-        """
-        definition = type.definition
-        kind = None if definition is None else definition.facts.name
-        if definition is None or kind not in ("OpTypeInt", "OpTypeFloat"):
-            raise ValueError(f"expected a type of numbers, got {type}")
-        width = cls(0, type).width
-        if isinstance(value, bytes):
-            if len(value) * 8 != width:
-                raise ValueError(f"expected {width // 8} bytes, got {len(value)}")
-            return cls(int.from_bytes(value, "little"), type)
-        if kind == "OpTypeFloat":
-            return cls(encode_float(float(value), _float_format(definition)), type)
-        if not isinstance(value, int):
-            raise ValueError(f"expected an integer, got {value}")
-        signed = definition.operands[1] == 1
-        return cls(encode_int(value, width, signed), type)
-
-    @property
-    def width(self) -> int:
-        """Size of the type in bits."""
-        width = self._definition.operands[0]
-        assert isinstance(width, int), f"{self.type} has no width"
-        return width
-
     @property
     def signed(self) -> bool:
         """Whether the type is one of signed integers."""
-        return not self._is_float and self._definition.operands[1] == 1
+        definition = self.type.definition
+        assert definition is not None, f"{self.type} is not defined"
+        return definition.facts.name == "OpTypeInt" and definition.operands[1] == 1
 
     @property
     def text(self) -> str:
         """The number as spirv-as reads it."""
-        if self._is_float:
-            return float_text(self.bits, _float_format(self._definition))
-        if self.signed and self.bits >> (self.width - 1):
-            return str(self.bits - (1 << self.width))
+        definition, width = self.type.definition, width_of(self.type)
+        if definition is not None and definition.facts.name == "OpTypeFloat":
+            short = "BFloat16KHR" in definition.operands
+            return float_text(self.bits, FORMATS["bf16" if short else f"f{width}"])
+        if self.signed and self.bits >> (width - 1):
+            return str(self.bits - (1 << width))
         return str(self.bits)
-
-    @property
-    def _is_float(self) -> bool:
-        return self._definition.facts.name == "OpTypeFloat"
-
-    @property
-    def _definition(self) -> Instruction:
-        assert self.type.definition is not None, f"{self.type} is not defined"
-        return self.type.definition
-
-
-def _float_format(definition: Instruction) -> FloatFormat:
-    match tuple(definition.operands):
-        case (16, "BFloat16KHR"):
-            return FORMATS["bf16"]
-        case (16 | 32 | 64 as bits,):
-            return FORMATS[f"f{bits}"]
-        case other:
-            raise ValueError(f"expected a float of 16, 32 or 64 bits, got {other}")
 
 
 class Selected(NamedTuple):

@@ -185,7 +185,7 @@ def in_vulkan(op: Operation, target: Target) -> bool:
 TABLES: dict[str, tuple[str, ...]] = {
     "arith": ("expand_bf16", "expand_arith"),
     "coopmatrix": ("expand_arith",),
-    "llvm": ("expand_bf16",),
+    "llvm": ("expand_bf16", "expand_math"),
     "math": ("expand_math", "expand_bf16"),
     "simt": ("expand_bf16",),
     "vector": ("expand_math", "expand_bf16", "expand_vector"),
@@ -257,9 +257,10 @@ def _replaced(op: Operation, make: Expansion) -> list[Operation]:
     made: list[Operation] = []
 
     def insert(new: Operation) -> None:
-        new.location = op.location
+        for each in new.walk():
+            each.location = op.location
+            made.append(each)
         Rewriter.insert_op(new, InsertPoint.before(op))
-        made.append(new)
 
     try:
         found = results_of(make(Code(insert), op))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import func
@@ -56,7 +55,6 @@ from coopc.llvm.types import (
     Struct,
     Type,
     Vector,
-    component,
     overload,
     width,
 )
@@ -65,7 +63,6 @@ from coopc.llvm.values import (
     Local,
     Value,
     composite,
-    floating,
     integer,
     poison,
 )
@@ -254,10 +251,6 @@ class Emission(emission.Emission[Value, View]):
         byte = self.types.in_memory(type)
         assert isinstance(byte, Int), byte
         return self.f.cast("zext", value, self.types.vector(byte, width(value.type)))
-
-    def real(self, type: Type, value: float) -> Constant:
-        codes = {"half": "<e", "float": "<f", "double": "<d"}
-        return floating(type, struct.pack(codes[str(component(type))], value))
 
     # --- components ------------------------------------------------------------
 

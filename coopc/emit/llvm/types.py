@@ -28,7 +28,7 @@ from coopc.emit.walker import (
     Refusal,
     count_of,
     element_of,
-    float_bytes,
+    float_bits,
 )
 from coopc.llvm.types import (
     BFLOAT,
@@ -234,10 +234,8 @@ class Types:
         """
         to = self.number(type)
         if not isinstance(type, IndexType) and not is_integer(type):
-            bits = float_bytes(type, value)
-            if isinstance(to, Int):
-                return integer(to, int.from_bytes(bits, "little"))
-            return floating(to, bits)
+            bits = float_bits(type, value)
+            return integer(to, bits) if isinstance(to, Int) else floating(to, bits)
         number = int(value)
         if not -(1 << (to.bits - 1)) <= number < 1 << to.bits:
             raise Refusal(f"expected a constant of at most {to.bits} bits, got {value}")

@@ -253,7 +253,7 @@ def reduction(e: Emission, op: vector.ReductionOp) -> None:
     name, to, arguments = _REDUCTIONS.get(kind, kind), whole.type.element, [whole]
     if kind in ("add", "mul") and isinstance(to, Float):
         name, neutral = f"f{kind}", -0.0 if kind == "add" else 1.0
-        start = e.real(to, neutral) if op.acc is None else e.value(op.acc)
-        arguments = [start, whole]
+        start = op.acc and e.value(op.acc)
+        arguments = [start or e.types.constant(element, neutral), whole]
     found = e.intrinsic(f"vector.reduce.{name}", to, arguments, [whole.type])
     e.set(op.dest, found)

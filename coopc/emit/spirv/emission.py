@@ -347,7 +347,7 @@ class Emission(emission.Emission[Id, View]):
     def bools(self, shape: Id) -> Id:
         return self.like(shape, self.types.bool)
 
-    def number(self, type: Id, value: float | bytes) -> Id:
+    def number(self, type: Id, value: int) -> Id:
         width = self.types.width(type)
         one = self.module.constant(self.types.component(type), value)
         return (

@@ -57,7 +57,7 @@ def test_floats_keep_their_bits(type: Float, data: st.DataObject) -> None:
     module = Module("x86_64-unknown-linux-gnu")
     to = Int(type.bits)
     function = module.define(Function(Signature("f", to, ())))
-    found = function.cast("bitcast", floating(type, bits), to)
+    found = function.cast("bitcast", floating(type, int.from_bytes(bits, "little")), to)
     function.do("ret ", Typed(found))
     # Folding the bitcast shows the bits that LLVM has read.
     parsed = read(module)
