@@ -128,15 +128,16 @@ class Function:
 
     # --- what most instructions look like --------------------------------------
 
-    def binary(self, opcode: str, left: Value, right: Value, flags: str = "") -> Local:
-        """`add nsw i32 %a, %b`."""
-        assert left.type == right.type, (opcode, left, right)
-        words = f"{opcode} {flags} " if flags else f"{opcode} "
-        return self.emit(left.type, words, Typed(left), ", ", right)
-
-    def unary(self, opcode: str, value: Value) -> Local:
-        """`fneg float %x`."""
-        return self.emit(value.type, f"{opcode} ", Typed(value))
+    def arithmetic(
+        self, opcode: str, first: Value, *others: Value, flags: str = ""
+    ) -> Local:
+        """`fneg float %x`, `add nsw i32 %a, %b`: operands and result of one type."""
+        assert all(other.type == first.type for other in others), (opcode, first)
+        pieces: list[Piece] = [f"{opcode} {flags} " if flags else f"{opcode} "]
+        pieces.append(Typed(first))
+        for other in others:
+            pieces += [", ", other]
+        return self.emit(first.type, *pieces)
 
     def cast(self, opcode: str, value: Value, to: Type) -> Value:
         """`trunc i64 %x to i32`; nothing where the type is the same."""

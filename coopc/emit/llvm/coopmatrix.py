@@ -259,7 +259,10 @@ def _place(e: Emission, type: MatrixType, offset: Value, slice: Type) -> list[Va
         place: list[Value] = [integer(I32, row), integer(I32, col)]
     else:
         short = e.f.cast("trunc", offset, I32)
-        place = [e.f.binary("udiv", short, cols), e.f.binary("urem", short, cols)]
+        place = [
+            e.f.arithmetic("udiv", short, cols),
+            e.f.arithmetic("urem", short, cols),
+        ]
     layout = word(_LAYOUTS[Layout.ROW_MAJOR])
     return [*place, integer(I32, slice.length), *sizes(type), layout]
 
@@ -301,7 +304,7 @@ def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
     element = op.matrix.element_type
     _check(element)
     opcode = _BINARY[type(op)][0 if is_integer(element) else 1]
-    e.set(op.result, e.f.binary(opcode, e.value(op.lhs), e.value(op.rhs)))
+    e.set(op.result, e.f.arithmetic(opcode, e.value(op.lhs), e.value(op.rhs)))
 
 
 for _op in _BINARY:
@@ -314,7 +317,7 @@ def divide(e: Emission, op: coopmatrix.DivOp) -> None:
     _check(element)
     opcode = "sdiv" if op.signed is not None else "udiv"
     opcode = opcode if is_integer(element) else "fdiv"
-    e.set(op.result, e.f.binary(opcode, e.value(op.lhs), e.value(op.rhs)))
+    e.set(op.result, e.f.arithmetic(opcode, e.value(op.lhs), e.value(op.rhs)))
 
 
 @handlers.on(coopmatrix.NegOp)
@@ -323,9 +326,9 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
     element, value = op.matrix.element_type, e.value(op.value)
     _check(element)
     if is_integer(element):
-        e.set(op.result, e.f.binary("sub", integer(value.type, 0), value))
+        e.set(op.result, e.f.arithmetic("sub", integer(value.type, 0), value))
     else:
-        e.set(op.result, e.f.unary("fneg", value))
+        e.set(op.result, e.f.arithmetic("fneg", value))
 
 
 @handlers.on(coopmatrix.ScaleOp)
@@ -335,4 +338,4 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
     assert isinstance(matrix.type, Vector), matrix
     factor = e.splat(e.value(op.scalar), matrix.type.length)
     opcode = "mul" if is_integer(element) else "fmul"
-    e.set(op.result, e.f.binary(opcode, matrix, factor))
+    e.set(op.result, e.f.arithmetic(opcode, matrix, factor))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -210,6 +210,9 @@ class Emission(emission.Emission[Value, View]):
         found = self.walker.values[value]
         assert isinstance(found, Local | Constant), value
         return found
+
+    def values(self, values: Iterable[SSAValue]) -> list[Value]:
+        return [self.value(value) for value in values]
 
     def scalar(self, value: SSAValue) -> Value:
         return self.value(value)
@@ -564,13 +567,13 @@ MODULES = {
     "coopmatrix": ("coopmatrix",),
     "arith": ("arith",),
     "func": ("module",),
-    "llvm": ("vector", "math"),
-    "math": ("math",),
+    "llvm": ("vector", "arith"),
+    "math": ("arith",),
     "memref": ("vector",),
     "row_slice": ("row_slice",),
     "simt": ("simt",),
     "ub": ("arith",),
-    "vector": ("vector",),
+    "vector": ("vector", "arith"),
     "xe": ("xe",),
 }
 """Dialects to the modules here that emit them."""

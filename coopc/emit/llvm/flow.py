@@ -110,7 +110,7 @@ class Index(view.Index[Value]):
         return id_of(number)
 
     def emit(self, op: IndexOp, left: Num, right: Num) -> Value:
-        return self.function.binary(op, id_of(left), id_of(right))
+        return self.function.arithmetic(op, id_of(left), id_of(right))
 
 
 def flat(index: view.Index[Value], view: View, form: Form) -> list[Value]:
@@ -209,7 +209,7 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
         return self.function.compare("icmp slt", _one(left), _one(right))
 
     def plus(self, left: Became, right: Became) -> Became:
-        return self.function.binary("add", _one(left), _one(right))
+        return self.function.arithmetic("add", _one(left), _one(right))
 
     def enter(self) -> None:
         self.index.enter()

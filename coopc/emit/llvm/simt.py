@@ -106,7 +106,7 @@ class _Builtins(Lanes[Emission]):
             # OpenCL's own shuffles up and down join two values, of which we have one.
             mine = _of_subgroup(e, simt.LaneIdOp)
             opcode = "sub" if mode is ShuffleMode.UP else "add"
-            offset = e.f.binary(opcode, mine, offset)
+            offset = e.f.arithmetic(opcode, mine, offset)
         _each(e, op, lambda x: _moved(e, name, x, offset))
 
     def reduce(self, e: Emission, op: simt.ReduceOp) -> None:

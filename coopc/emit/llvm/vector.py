@@ -98,12 +98,6 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
     e.set(op.result, found)
 
 
-@handlers.on(vector.FMAOp)
-def fma(e: Emission, op: vector.FMAOp) -> None:
-    xs = [e.value(x) for x in (op.lhs, op.rhs, op.acc)]
-    e.set(op.res, e.intrinsic("fma", xs[0].type, xs))
-
-
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     same_bits(e, op)
@@ -122,7 +116,7 @@ def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
         place = composite(Vector(total, I64), numbers) if total > 1 else numbers[0]
         end = e.splat(e.value(bound), total)
         below = e.f.compare("icmp slt", place, end)
-        found = below if found is None else e.f.binary("and", found, below)
+        found = below if found is None else e.f.arithmetic("and", found, below)
     assert found is not None, op
     e.set(op.mask_vector, found)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import BFloat16Type, IndexType, IntegerType, SymbolRefAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -27,7 +27,7 @@ from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
-from coopc.emit.spirv.arith import relaxed
+from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Kept, Num, View
 from coopc.emit.spirv.types import DEVICE_USES
@@ -390,7 +390,8 @@ def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
     else:
         opcode = of_unsigned
     id = e.emit(opcode, e.id(op.lhs), e.id(op.rhs), type=e.types.matrix(matrix))
-    e.set(op.result, (relaxed(e, opcode, id, arith.FastMathFlagsAttr("none")),))
+    relax(e, opcode, id, None)
+    e.set(op.result, id)
 
 
 for _op in _BINARY:

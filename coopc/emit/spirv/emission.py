@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
@@ -192,11 +192,6 @@ class ModuleEmission:
 
 T = TypeVar("T")
 
-Unary: TypeAlias = Callable[[Id, Id], Id]
-"""Makes a part of a result from its type and the part of an operand."""
-Binary: TypeAlias = Callable[[Id, Id, Id], Id]
-"""The same from two operands."""
-
 
 class Emission(emission.Emission[Id, View]):
     """The emission of one function; what handlers work with."""
@@ -311,35 +306,23 @@ class Emission(emission.Emission[Id, View]):
         imported = self.module.ext_inst_import(set_name)
         return self.function.emit("OpExtInst", imported, name, *operands, type=type)
 
-    @overload
     def each(
-        self, result: SSAValue, operands: tuple[SSAValue], make: Unary
-    ) -> None: ...
-
-    @overload
-    def each(
-        self, result: SSAValue, operands: tuple[SSAValue, SSAValue], make: Binary
-    ) -> None: ...
-
-    @overload
-    def each(
-        self, result: SSAValue, operands: Sequence[SSAValue], make: Callable[..., Id]
-    ) -> None: ...
-
-    def each(
-        self, result: SSAValue, operands: Sequence[SSAValue], make: Callable[..., Id]
+        self,
+        result: SSAValue,
+        operands: Sequence[SSAValue],
+        make: Callable[[Id, tuple[Id, ...]], Id],
     ) -> None:
         """Set a result part by part.
 
         Args:
-            result: of which `make(type, *ids)` gives each part.
+            result: of which `make(type, ids)` gives each part.
             operands: values of as many parts as the result has.
             make: is given the type of the part of the result, and the operands' parts.
         """
         types = self.types.parts(result.type)
-        columns = [self.parts(operand) for operand in operands]
-        rows = zip(types, *columns, strict=True)
-        self.set(result, tuple(make(type, *ids) for type, *ids in rows))
+        rows = zip(*(self.parts(operand) for operand in operands), strict=True)
+        pairs = zip(types, rows, strict=True)
+        self.set(result, tuple(make(type, ids) for type, ids in pairs))
 
     def like(self, shape: Id, element: Id) -> Id:
         return self.types.vector(element, self.types.width(shape))
@@ -715,11 +698,11 @@ MODULES = {
     "arith": ("arith",),
     "coopmatrix": ("coopmatrix",),
     "func": ("module",),
-    "llvm": ("math",),
-    "math": ("math",),
+    "llvm": ("arith",),
+    "math": ("arith",),
     "memref": ("vector",),
     "simt": ("simt",),
-    "vector": ("vector",),
+    "vector": ("vector", "arith"),
     "xe": ("xe",),
 }
 """Dialects to the modules here that emit them."""

@@ -148,7 +148,8 @@ class _BuiltIns(Lanes[Emission]):
         def one(to: Id, x: Id) -> Id:
             return e.emit(opcode, scope, "Reduce", x, type=to)
 
-        def part(to: Id, x: Id) -> Id:
+        def part(to: Id, ids: tuple[Id, ...]) -> Id:
+            (x,) = ids
             if e.facts.vulkan:
                 return one(to, x)
             # OpenCL has no reductions of vectors.
@@ -175,7 +176,8 @@ def _each(
 ) -> None:
     """Set the result part by part; bools as u32, the type bf16 as its bits."""
 
-    def part(to: Id, x: Id) -> Id:
+    def part(to: Id, ids: tuple[Id, ...]) -> Id:
+        (x,) = ids
         if is_bf16(op.value.type) and e.facts.bf16 == "khr":
             bits = e.like(to, e.types.int(16))
             moved = make(bits, e.emit("OpBitcast", x, type=bits))

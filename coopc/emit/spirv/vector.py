@@ -120,16 +120,6 @@ def _replaced(e: Emission, old: Sequence[Id], at: Id, new: Sequence[Id]) -> list
     return found
 
 
-@handlers.on(vector.FMAOp)
-def fma(e: Emission, op: vector.FMAOp) -> None:
-    name = "Fma" if e.facts.vulkan else "fma"
-
-    def make(to: Id, *ids: Id) -> Id:
-        return e.ext(name, *ids, type=to)
-
-    e.each(op.res, (op.lhs, op.rhs, op.acc), make)
-
-
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     source, result = op.source.type, op.result.type

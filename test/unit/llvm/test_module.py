@@ -88,7 +88,7 @@ def test_equal_names_get_numbers() -> None:
     module = Module("x86_64-unknown-linux-gnu")
     function = module.define(Function(Signature("f", I32, (I32, I32)), ("x", "x")))
     a, b = function.parameters
-    sum = function.binary("add", a, b, "nsw")
+    sum = function.arithmetic("add", a, b, flags="nsw")
     sum.hint = "0"
     function.do("ret ", Typed(sum))
     read(module)
@@ -104,7 +104,7 @@ def test_phis_take_values_from_later_blocks() -> None:
     function.do("br ", Label(loop))
     function.begin(loop)
     at, phi = function.phi(I64, "i")
-    after = function.binary("add", at, integer(I64, 1))
+    after = function.arithmetic("add", at, integer(I64, 1))
     arrive(phi, integer(I64, 0), entry)
     arrive(phi, after, loop)
     more = function.compare("icmp slt", after, function.parameters[0])
