@@ -1,6 +1,6 @@
 """Walks the operations of a function and makes blocks of `scf`, for any target.
 
-A target provides a `Flow`: labels, branches, phis and two instructions on index values.
+A target provides a `Flow`: labels, branches and phis.
 The walker keeps what each SSA value became, turns `scf` into blocks, and hands every
 other operation to the target.
 
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
@@ -58,6 +58,8 @@ class Flow(ABC, Generic[Label, Value]):
 
     structured: bool
     """Whether a loop's header must end where its body begins, and say where it ends."""
+    index: Any
+    """The index arithmetic of the function."""
 
     @abstractmethod
     def label(self, name: str) -> Label:
@@ -110,14 +112,6 @@ class Flow(ABC, Generic[Label, Value]):
             Refusal: the values cannot be chosen between at run time.
         """
 
-    @abstractmethod
-    def less_than(self, left: Value, right: Value) -> Value:
-        """Whether one signed integer is less than another."""
-
-    @abstractmethod
-    def plus(self, left: Value, right: Value) -> Value:
-        """The sum of two integers."""
-
     def begin_control(self, op: Operation) -> None:
         """An operation of `scf` begins."""
         return
@@ -127,10 +121,10 @@ class Flow(ABC, Generic[Label, Value]):
 
     def enter(self) -> None:
         """A region begins: what is defined from here on is not seen after it."""
-        return
+        self.index.enter()
 
     def leave(self) -> None:
-        return
+        self.index.leave()
 
 
 class Walker(Generic[Label, Value]):
@@ -188,6 +182,12 @@ class Walker(Generic[Label, Value]):
         control(self, op)
         self.flow.end_control(op)
 
+    def beside(self, op: Operation) -> Value:
+        """What an operation that stands nowhere in the IR gives."""
+        self.leaf(op)
+        op.drop_all_references()
+        return self.values[op.results[0]]
+
     def results(self, op: Operation, values: Sequence[Value]) -> None:
         for result, value in zip(op.results, values, strict=True):
             self.values[result] = value
@@ -236,7 +236,7 @@ class Walker(Generic[Label, Value]):
 
 def _for(walker: Walker[Any, Any], op: scf.ForOp) -> None:
     flow = walker.flow
-    lower, upper, step, *inits = walker.given((op.lb, op.ub, op.step, *op.iter_args))
+    lower, *inits = walker.given((op.lb, *op.iter_args))
     header, body, again, done = map(flow.label, ("for", "body", "again", "done"))
     before = flow.here()
     flow.jump(header)
@@ -245,12 +245,13 @@ def _for(walker: Walker[Any, Any], op: scf.ForOp) -> None:
         walker.phi(arg, first, before)
         for arg, first in zip(op.body.block.args, (lower, *inits), strict=True)
     )
-    more = flow.less_than(index, upper)
+    variable = op.body.block.args[0]
+    more = walker.beside(arith.CmpiOp(variable, op.ub, "slt"))
     flow.open_loop(done, again)
     flow.branch(more, body, done)
     flow.begin(body)
     walker.loop(op.body, carried, again)
-    flow.arrive(index, flow.plus(index, step), again)
+    flow.arrive(index, walker.beside(arith.AddiOp(variable, op.step)), again)
     flow.jump(header)
     flow.begin(done)
     walker.results(op, carried)

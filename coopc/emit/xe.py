@@ -26,7 +26,6 @@ from coopc.dialects import xe
 from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.xe import Precision
 from coopc.emit.emission import AnyEmission
-from coopc.emit.expanded import beside
 from coopc.emit.walker import Handlers, Refusal
 from coopc.emit.xe_rules import (
     PAYLOAD_PREFIX,
@@ -223,7 +222,7 @@ class Engine(ABC, Generic[E]):
     def _block_load(self, e: E, op: xe.BlockLoadOp) -> None:
         self._lanes(e)
         base, offset, type = self._surface(e, op.base), op.offset, op.result.type
-        with beside(e.walker) as code:
+        with e.beside() as code:
             if op.guard is not None:
                 # What is not wanted is read from where there is something.
                 offset = code.select(op.guard, offset, code.like(offset, 0))
@@ -236,7 +235,7 @@ class Engine(ABC, Generic[E]):
     def _dpas(self, e: E, op: xe.DpasOp) -> None:
         check_dpas(op, e.facts.device, self._lanes(e))
         sides = zip((op.a, op.b), op.precisions, strict=True)
-        with beside(e.walker) as code:
+        with e.beside() as code:
             # The bits of tf32 go as floats.
             operands = [
                 code(arith.BitcastOp(value, shaped(value.type, f32)))
@@ -260,7 +259,7 @@ class Engine(ABC, Generic[E]):
         shape = xe.shape_of(op.result)
         self._check(e, LOAD_KINDS[shape.mode], shape)
         base = self.address(e, self._surface(e, op.base))
-        with beside(e.walker) as code:
+        with e.beside() as code:
             one = code.number(i32, 1)
             sizes = (op.width, op.height, op.pitch)
             less = [e.scalar(code(arith.SubiOp(size, one))) for size in sizes]

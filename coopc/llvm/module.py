@@ -163,8 +163,8 @@ class Function:
         *,
         attributes: str = "",
         metadata: tuple[Metadata, ...] = (),
-    ) -> Local | None:
-        """Call a function; None where it gives nothing."""
+    ) -> Local:
+        """Call a function; what a void one gives is of no use."""
         found = tuple(argument.type for argument in arguments)
         assert found == callee.parameters, (callee, found)
         head = " ".join(
@@ -179,7 +179,7 @@ class Function:
         pieces.append(f") {attributes}" if attributes else ")")
         if callee.result == VOID:
             self.do(*pieces, metadata=metadata)
-            return None
+            return Local(VOID)
         return self.emit(callee.result, *pieces, metadata=metadata)
 
     def load(

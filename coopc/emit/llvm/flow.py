@@ -205,18 +205,6 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
             assert isinstance(mine, Local), mine
             arrive(self._phis[mine], other, source)
 
-    def less_than(self, left: Became, right: Became) -> Became:
-        return self.function.compare("icmp slt", _one(left), _one(right))
-
-    def plus(self, left: Became, right: Became) -> Became:
-        return self.function.arithmetic("add", _one(left), _one(right))
-
-    def enter(self) -> None:
-        self.index.enter()
-
-    def leave(self) -> None:
-        self.index.leave()
-
 
 def _one(value: Became) -> Value:
     assert isinstance(value, Local | Constant), value

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.interface import interface_of, name_of, settled
-from coopc.emit.llvm.emission import Emission, Handlers, ModuleEmission, emit
+from coopc.emit.llvm.emission import Emission, Handlers, ModuleEmission
 from coopc.emit.llvm.flow import Became, flat, from_flat
 from coopc.emit.llvm.types import Facts
 from coopc.emit.view import Form
@@ -50,18 +50,14 @@ def call(e: Emission, op: func.CallOp) -> None:
             f"({', '.join(map(str, found))})"
         )
     made = e.f.call(signature, arguments)
-    parts: Iterator[Value] = iter(())
+    parts: Iterator[Value] = iter((made,))
     if isinstance(signature.result, Struct):
-        assert made is not None, op
-        fields = enumerate(signature.result.fields)
         parts = iter(
             [
                 e.f.emit(type, "extractvalue ", Typed(made), f", {at}")
-                for at, type in fields
+                for at, type in enumerate(signature.result.fields)
             ]
         )
-    elif made is not None:
-        parts = iter((made,))
     for result in op.results:
         e.set(result, taken(result, parts))
 
@@ -379,7 +375,7 @@ def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
     ]
     function = whole.module.define(Function(whole.signature(callee), names, linkage))
     size = whole.wanted[callee.sym_name.data]
-    e = Emission(whole, function, emit, subgroup_size=size)
+    e = Emission(whole, function, subgroup_size=size)
     parameters = iter(function.parameters)
     for arg in callee.args:
         e.set(arg, taken(arg, parameters))
@@ -414,7 +410,6 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
     e = Emission(
         whole,
         function,
-        emit,
         work_group_size=kernel.work_group_size,
         subgroup_size=kernel.subgroup_size,
     )

@@ -24,7 +24,7 @@ from coopc.emit.simt import (
     reduction_of,
 )
 from coopc.emit.walker import count_of
-from coopc.llvm.types import BFLOAT, I1, I16, I32, I64, Int, Type, like, width
+from coopc.llvm.types import BFLOAT, I1, I16, I32, I64, VOID, Int, Type, like, width
 from coopc.llvm.values import Value, integer
 
 CONVERGENT = "convergent nounwind"
@@ -72,7 +72,7 @@ class _Builtins(Lanes[Emission]):
         semantics = order | WORKGROUP_MEMORY | CROSS_WORKGROUP_MEMORY
         numbers = (SCOPES[scope], SCOPES[scope], semantics)
         arguments = [integer(I32, each) for each in numbers]
-        e.do(builtin(name, (I32,) * 3), arguments, attributes=CONVERGENT)
+        e.call(builtin(name, (I32,) * 3), VOID, arguments, attributes=CONVERGENT)
 
     def has_block_io(self, e: Emission, view: View, type: Attribute) -> bool:
         longest = 16 if e.types.bytes_of(view.element) == 1 else 8
@@ -91,7 +91,7 @@ class _Builtins(Lanes[Emission]):
         found = e.value(value)
         block = like(found.type, Int(8 * e.types.bytes_of(view.element)))
         arguments = [e.pointer(view, at), e.f.cast("bitcast", found, block)]
-        e.do(block_name("write", block), arguments, attributes=CONVERGENT)
+        e.call(block_name("write", block), VOID, arguments, attributes=CONVERGENT)
 
     def broadcast(self, e: Emission, op: simt.BroadcastOp) -> None:
         lane = _lane(e, op.lane)

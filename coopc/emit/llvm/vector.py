@@ -13,11 +13,11 @@ from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.llvm.flow import id_of
-from coopc.emit.memref import is_true
+from coopc.emit.memref import hints_of
 from coopc.emit.vector import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
 from coopc.llvm.module import Block
-from coopc.llvm.types import I1, I32, I64, Float, Int, Vector, component, width
+from coopc.llvm.types import I1, I32, I64, VOID, Float, Int, Vector, component, width
 from coopc.llvm.values import Value, composite, integer
 
 handlers = Handlers(memref.handlers)
@@ -150,15 +150,14 @@ def load_pointer(e: Emission, op: llvm.LoadOp) -> None:
 def load(e: Emission, op: vector.LoadOp) -> None:
     view, type = e.view(op.base), op.result.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
-    found = e.load_vector(view, at, count_of(type), is_true(op.nontemporal))
-    e.set(op.result, found)
+    e.set(op.result, e.load(view, at, hints_of(op), count_of(type)))
 
 
 @handlers.on(vector.StoreOp)
 def store(e: Emission, op: vector.StoreOp) -> None:
     view = e.view(op.base)
     at = e.index.consecutive(view, e.nums(op.indices), op.vector.type)
-    e.store(view, at, e.value(op.vector), nontemporal=is_true(op.nontemporal))
+    e.store(view, at, e.value(op.vector), hints_of(op))
 
 
 @handlers.on(vector.MaskedLoadOp)
@@ -191,7 +190,7 @@ def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     pointer = e.pointer(view, at, inbounds=False)
     arguments = [value, pointer, integer(I32, align), mask]
     done = _store_alone(e, value, pointer, align, mask)
-    e.do_intrinsic("masked.store", arguments, [value.type, pointer.type])
+    e.intrinsic("masked.store", VOID, arguments, [value.type, pointer.type])
     if done is not None:
         e.flow.jump(done)
         e.flow.begin(done)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import BFloat16Type, IndexType, IntegerType, SymbolRefAttr
@@ -104,8 +105,10 @@ def _access(
     pointer = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
     operands = e.memory_operands(
         view,
-        volatile=op.volatile is not None,
-        nontemporal=op.nontemporal is not None,
+        [
+            *(["Volatile"] if op.volatile is not None else []),
+            *(["Nontemporal"] if op.nontemporal is not None else []),
+        ],
         alignment_bytes=alignment,
         available=_scope(e, op.available),
         visible=_scope(e, op.visible),
@@ -252,7 +255,9 @@ _FLAGS = {
     MatrixOperand.RESULT: "MatrixResultSignedComponentsKHR",
 }
 
-_BINARY: dict[type[Operation], tuple[str, str, str]] = {
+Binary: TypeAlias = coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp
+
+_BINARY: dict[type[Binary], tuple[str, str, str]] = {
     coopmatrix.AddOp: ("OpFAdd", "OpIAdd", "OpIAdd"),
     coopmatrix.SubOp: ("OpFSub", "OpISub", "OpISub"),
     coopmatrix.MulOp: ("OpFMul", "OpIMul", "OpIMul"),
@@ -379,7 +384,8 @@ def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
         raise Refusal(f"SPIR-V has no arithmetic on matrices of {matrix.element_type}")
 
 
-def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
+@handlers.on(*_BINARY)
+def binary(e: Emission, op: Binary) -> None:
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
     of_floats, of_signed, of_unsigned = _BINARY[type(op)]
@@ -392,10 +398,6 @@ def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
     id = e.emit(opcode, e.id(op.lhs), e.id(op.rhs), type=e.types.matrix(matrix))
     relax(e, opcode, id, None)
     e.set(op.result, id)
-
-
-for _op in _BINARY:
-    handlers.add(_op, _binary)
 
 
 @handlers.on(coopmatrix.NegOp)

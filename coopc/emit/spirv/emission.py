@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -23,7 +23,6 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix import MatrixType, Ordering, Scope
 from coopc.emit import emission, walker
 from coopc.emit.emission import Ordered
-from coopc.emit.expanded import expanded
 from coopc.emit.spirv.flow import (
     PHYSICAL,
     Index,
@@ -204,7 +203,6 @@ class Emission(emission.Emission[Id, View]):
         self,
         whole: ModuleEmission,
         function: Function,
-        leaf: Callable[[Emission, Operation], None],
         *,
         work_group_size: tuple[int, int, int] | None = None,
         subgroup_size: int | None = None,
@@ -214,7 +212,6 @@ class Emission(emission.Emission[Id, View]):
         Args:
             whole: the module.
             function: without blocks.
-            leaf: emits an operation that is not of `scf`.
             work_group_size: work-items along x, y, z; None outside a kernel.
             subgroup_size: lanes, where the kernel fixes them.
         """
@@ -227,7 +224,8 @@ class Emission(emission.Emission[Id, View]):
         self.subgroup_size = subgroup_size
         self.index = Index(self.types, function)
         self.flow = SpirvFlow(function, self.index, self.types.bool)
-        self.walker = Walker(self.flow, lambda op: leaf(self, op))
+        self.target = whole.target
+        self.walker = Walker(self.flow, self.leaf)
         self.spilled: dict[Id, Id] = {}
         """The variables of matrices of which elements are read."""
         self.flow.on_control = tuple(partial(each, self) for each in whole.on_control)
@@ -236,6 +234,14 @@ class Emission(emission.Emission[Id, View]):
         self._entry = function.new_label("entry")
         self._prologue: list[Instruction] = []
         function.begin_block(self._entry)
+
+    def leaf(self, op: Operation) -> None:
+        if len(self.function.body) > MOST_INSTRUCTIONS:
+            raise Refusal(
+                f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "
+                "smaller vectors are fewer"
+            )
+        super().leaf(op)
 
     def finish(self) -> None:
         """Put what was emitted at the entry there; the last block has ended."""
@@ -438,14 +444,15 @@ class Emission(emission.Emission[Id, View]):
     def memory_operands(
         self,
         view: View,
+        hints: Collection[str] = (),
         *,
-        volatile: bool = False,
-        nontemporal: bool = False,
         alignment_bytes: int | None = None,
         available: Id | None = None,
         visible: Id | None = None,
     ) -> list[str | int | Id]:
-        """The memory operands of an access; `available` and `visible` are scopes.
+        """The memory operands of an access with hints: Volatile, Nontemporal.
+
+        `available` and `visible` are scopes.
 
         A physical storage buffer's elements are aligned by their size.  Vulkan's
         accesses are private to the work-item unless they say otherwise: where the
@@ -468,9 +475,9 @@ class Emission(emission.Emission[Id, View]):
         shared = self.facts.vulkan and self.whole.synchronises
         shared = shared and view.storage != "Function"
         rows: tuple[tuple[str, bool, int | Id | None], ...] = (
-            ("Volatile", volatile, None),
+            ("Volatile", "Volatile" in hints, None),
             ("Aligned", alignment_bytes is not None, alignment_bytes),
-            ("Nontemporal", nontemporal, None),
+            ("Nontemporal", "Nontemporal" in hints, None),
             ("MakePointerAvailable", available is not None, available),
             ("MakePointerVisible", visible is not None, visible),
             ("NonPrivatePointer", shared or bool(available or visible), None),
@@ -479,31 +486,18 @@ class Emission(emission.Emission[Id, View]):
         literals = [literal for _, _, literal in rows if literal is not None]
         return ["|".join(flags), *literals] if flags else []
 
-    def load(
-        self,
-        view: View,
-        at: Num,
-        *,
-        volatile: bool = False,
-        nontemporal: bool = False,
-    ) -> Id:
+    def load(self, view: View, at: Num, hints: Collection[str] = ()) -> Id:
         pointer, type = self.pointer(view, at), self.types.in_memory(view.element)
-        access = self.memory_operands(view, volatile=volatile, nontemporal=nontemporal)
+        access = self.memory_operands(view, hints)
         found = self.emit("OpLoad", pointer, *access, type=type)
         return self.from_memory(view.element, found)
 
     def store(
-        self,
-        view: View,
-        at: Num,
-        value: Id,
-        *,
-        volatile: bool = False,
-        nontemporal: bool = False,
+        self, view: View, at: Num, value: Id, hints: Collection[str] = ()
     ) -> None:
         self.writes(view)
         pointer, value = self.pointer(view, at), self.to_memory(view.element, value)
-        access = self.memory_operands(view, volatile=volatile, nontemporal=nontemporal)
+        access = self.memory_operands(view, hints)
         self.do("OpStore", pointer, value, *access)
 
     def writes(self, view: View) -> None:
@@ -712,24 +706,8 @@ class Handlers(walker.Handlers[Emission]):
     """The handlers of some operations."""
 
 
-handler_of = walker.Emitter[Emission]("SPIR-V", "coopc.emit.spirv", MODULES).handler_of
-"""The handler of an operation; a refusal where there is none."""
+Emission.emitter = walker.Emitter("SPIR-V", "coopc.emit.spirv", MODULES)
 
 
 MOST_INSTRUCTIONS = 150_000
 """Instructions of a function, which take some 5 seconds of a processor."""
-
-
-def emit(e: Emission, op: Operation) -> None:
-    """Emit an operation.
-
-    Raises:
-        Refusal: the flavour or the device cannot say it.
-    """
-    if len(e.function.body) > MOST_INSTRUCTIONS:
-        raise Refusal(
-            f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "
-            "smaller vectors are fewer"
-        )
-    if not expanded(e.walker, op, e.whole.target, e.set):
-        handler_of(op)(e, op)

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
 from coopc.emit.interface import interface_of, name_of, settled, spec_constant_ids
-from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission, emit
+from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission
 from coopc.emit.spirv.flow import PHYSICAL, Later, Num, View, is_wide
 from coopc.emit.view import Form, space_of
 from coopc.emit.walker import Facts, Refusal
@@ -120,7 +120,7 @@ def _function(e: Emission, callee: func.FuncOp) -> Function:
     type = e.module.type("OpTypeFunction", result, *parameters)
     control = "DontInline" if NO_INLINE in callee.attributes else "None"
     function = e.module.function(result, type, control, name)
-    inner = Emission(e.whole, function, emit, subgroup_size=e.subgroup_size)
+    inner = Emission(e.whole, function, subgroup_size=e.subgroup_size)
     _set_parameters(inner, callee)
     e.whole.calling.append(name)
     last = inner.walker.block(callee.body.block)
@@ -256,7 +256,6 @@ def _begin(whole: ModuleEmission, kernel: simt.Kernel, types: list[Id]) -> Emiss
     return Emission(
         whole,
         whole.module.function(void, type, name=kernel.name),
-        emit,
         work_group_size=kernel.work_group_size,
         subgroup_size=kernel.subgroup_size,
     )
