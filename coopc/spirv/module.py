@@ -59,6 +59,7 @@ class Function:
             names: the module's debug names, to which those of the body are added.
         """
         self._names = names
+        self.result_type = result_type
         self.id = Id()
         """What calls and entry points name."""
         operands = (control, function_type)

@@ -729,7 +729,8 @@ def _spilled(e: Emission, value: SSAValue) -> Id:
     body = e.function.body
     at = _after_definition(body, id)
     if at is None:
-        e.at_entry(lambda: e.do("OpStore", variable, id))
+        with e.at_entry():
+            e.do("OpStore", variable, id)
     else:
         e.do("OpStore", variable, id)
         body.insert(at, body.pop())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
@@ -52,12 +53,6 @@ BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
 """What makes a work-item see what others wrote."""
 
 
-def _addressing(facts: Facts) -> str:
-    if facts.addresses:
-        return "PhysicalStorageBuffer64"
-    return "Logical" if facts.vulkan else "Physical64"
-
-
 class ModuleEmission:
     """What the functions of a module share."""
 
@@ -65,9 +60,10 @@ class ModuleEmission:
         self.source = source
         self.facts = facts
         self.target = Target(facts.flavour, facts.device)
+        addressing = "Logical" if facts.vulkan else "Physical64"
         self.module = Module(
             version=facts.device.spirv_version,
-            addressing=_addressing(facts),
+            addressing="PhysicalStorageBuffer64" if facts.addresses else addressing,
             memory_model="Vulkan" if facts.vulkan else "OpenCL",
         )
         self.spec_constants: dict[str, Id] = {}
@@ -187,9 +183,6 @@ class ModuleEmission:
                         seen.add(operand)
                         todo.append(bodies[operand])
         return list(found)
-
-
-T = TypeVar("T")
 
 
 class Emission(emission.Emission[Id, View]):
@@ -396,20 +389,22 @@ class Emission(emission.Emission[Id, View]):
 
     # --- at the entry ----------------------------------------------------------
 
-    def at_entry(self, make: Callable[[], T]) -> T:
-        """Let `make` emit at the entry, before everything else."""
+    @contextmanager
+    def at_entry(self) -> Generator[None]:
+        """Emit at the entry, before everything else."""
         function = self.function
         body, block = function.body, function.block
         function.body, function.block = self._prologue, self._entry
         try:
-            return make()
+            yield
         finally:
             function.body, function.block = body, block
 
     def once(self, key: object, make: Callable[[], Id]) -> Id:
         """What `make` emits at the entry, the first time that it is asked for."""
         if (found := self._once.get(key)) is None:
-            found = self._once[key] = self.at_entry(make)
+            with self.at_entry():
+                found = self._once[key] = make()
         return found
 
     def built_in(self, name: str, type: Id) -> Id:
