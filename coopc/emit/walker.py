@@ -22,17 +22,14 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerType,
-    UnregisteredOp,
-)
+from xdsl.dialects.builtin import IndexType, IntegerType, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
@@ -51,6 +48,19 @@ MOST_EMITTED = 50_000
 
 class Refusal(Exception):
     """Why a target cannot say what an operation says; the walker names that."""
+
+
+def refuse(op: Operation, reason: str) -> NoReturn:
+    op.emit_error(reason, PassFailedException(reason))
+
+
+@contextmanager
+def refusing(op: Operation) -> Generator[None]:
+    """Report at an operation what is refused and was not reported at another."""
+    try:
+        yield
+    except Refusal as refusal:
+        refuse(op, str(refusal))
 
 
 class Flow(ABC, Generic[Label, Value]):
@@ -169,7 +179,7 @@ class Walker(Generic[Label, Value]):
                     )
                 self.emit(op)
             except Refusal as refusal:
-                op.emit_error(str(refusal), PassFailedException(str(refusal)))
+                refuse(op, str(refusal))
         raise Refusal("expected a block that ends in a terminator")
 
     def emit(self, op: Operation) -> None:

@@ -10,8 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from coopc.llvm.types import I1, VOID, Pointer, Type, Vector, like
-from coopc.llvm.values import Constant, Local, Value, symbol
+from coopc.llvm.values import (
+    I1,
+    VOID,
+    Constant,
+    Local,
+    Pointer,
+    Type,
+    Value,
+    Vector,
+    like,
+    symbol,
+)
 
 
 @dataclass(eq=False, slots=True)

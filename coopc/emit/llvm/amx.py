@@ -22,8 +22,7 @@ from coopc.dialects.amx import TileType, tile_type
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.llvm.flow import View, id_of
 from coopc.emit.walker import Refusal
-from coopc.llvm.types import I16, VOID, Named
-from coopc.llvm.values import Value, integer
+from coopc.llvm.values import I16, VOID, Named, Value, integer
 
 handlers = Handlers()
 

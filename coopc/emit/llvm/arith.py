@@ -16,7 +16,7 @@ from coopc.emit.arith import check_same_bits, is_bf16, no_i1, unwrapped
 from coopc.emit.llvm.emission import PURE, Emission, Handlers
 from coopc.emit.llvm.mangling import builtin
 from coopc.emit.walker import Refusal
-from coopc.llvm.types import (
+from coopc.llvm.values import (
     FLOAT,
     I1,
     I32,
@@ -24,10 +24,10 @@ from coopc.llvm.types import (
     Int,
     Type,
     component,
+    integer,
     like,
     width,
 )
-from coopc.llvm.values import integer
 from coopc.llvm.values import poison as any_value
 
 handlers = Handlers(shared.handlers)

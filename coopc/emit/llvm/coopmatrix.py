@@ -37,8 +37,20 @@ from coopc.dialects.narrow import is_integer, is_memref
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.llvm.flow import id_of
 from coopc.emit.walker import Refusal
-from coopc.llvm.types import I1, I32, I64, VOID, Named, Type, Vector, overload
-from coopc.llvm.values import Constant, Value, integer, poison
+from coopc.llvm.values import (
+    I1,
+    I32,
+    I64,
+    VOID,
+    Constant,
+    Named,
+    Type,
+    Value,
+    Vector,
+    integer,
+    overload,
+    poison,
+)
 
 handlers = Handlers()
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-)
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
@@ -29,41 +25,28 @@ from coopc.emit.llvm.flow import (
 )
 from coopc.emit.llvm.types import Facts, Types, features
 from coopc.emit.view import space_of
-from coopc.emit.walker import (
-    Refusal,
-    Walker,
-    element_of,
-)
+from coopc.emit.walker import Refusal, Walker, element_of
 from coopc.llvm.module import Block as LlvmBlock
-from coopc.llvm.module import (
-    Function,
-    Metadata,
-    Module,
-    Signature,
-    Typed,
-    arrive,
-)
-from coopc.llvm.types import (
+from coopc.llvm.module import Function, Metadata, Module, Signature, Typed, arrive
+from coopc.llvm.values import (
     I1,
     I32,
     I64,
     VOID,
     Array,
+    Constant,
     Float,
     Int,
+    Local,
     Struct,
     Type,
-    Vector,
-    overload,
-    width,
-)
-from coopc.llvm.values import (
-    Constant,
-    Local,
     Value,
+    Vector,
     composite,
     integer,
+    overload,
     poison,
+    width,
 )
 from coopc.passes.generic.expansion import Target
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import (
-    MemRefType,
-)
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from coopc.dialects import simt
@@ -17,29 +15,10 @@ from coopc.dialects.narrow import is_memref
 from coopc.emit import view
 from coopc.emit.llvm.types import Facts
 from coopc.emit.view import Form, IndexOp, space_of
-from coopc.emit.walker import (
-    Flow,
-    Refusal,
-)
+from coopc.emit.walker import Flow, Refusal
 from coopc.llvm.module import Block as LlvmBlock
-from coopc.llvm.module import (
-    Function,
-    Instruction,
-    Label,
-    Typed,
-    arrive,
-)
-from coopc.llvm.types import (
-    I64,
-    Pointer,
-    Type,
-)
-from coopc.llvm.values import (
-    Constant,
-    Local,
-    Value,
-    integer,
-)
+from coopc.llvm.module import Function, Instruction, Label, Typed, arrive
+from coopc.llvm.values import I64, Constant, Local, Pointer, Type, Value, integer
 
 # A memref while it is emitted: a pointer, its sizes and its strides.
 #

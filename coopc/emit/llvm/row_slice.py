@@ -26,8 +26,7 @@ from coopc.dialects.narrow import is_vector
 from coopc.emit.llvm.coopmatrix import sizes, suffix
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.walker import Refusal
-from coopc.llvm.types import I32, I64, VOID, component, width
-from coopc.llvm.values import integer
+from coopc.llvm.values import I32, I64, VOID, component, integer, width
 
 handlers = Handlers()
 

@@ -24,8 +24,20 @@ from coopc.emit.simt import (
     reduction_of,
 )
 from coopc.emit.walker import count_of
-from coopc.llvm.types import BFLOAT, I1, I16, I32, I64, VOID, Int, Type, like, width
-from coopc.llvm.values import Value, integer
+from coopc.llvm.values import (
+    BFLOAT,
+    I1,
+    I16,
+    I32,
+    I64,
+    VOID,
+    Int,
+    Type,
+    Value,
+    integer,
+    like,
+    width,
+)
 
 CONVERGENT = "convergent nounwind"
 """Attributes of a function that work-items call together."""
@@ -160,7 +172,7 @@ def _moved(e: Emission, name: str, x: Value, lane: Value) -> Value:
 def block_name(verb: str, block: Type) -> str:
     """The mangled name of a builtin.
 
-    >>> from coopc.llvm.types import I16, I32, Vector
+    >>> from coopc.llvm.values import I16, I32, Vector
     >>> block_name("read", Vector(8, I16)), block_name("write", I32)
     ('_Z30intel_sub_group_block_read_us8PU3AS1t', \
 '_Z30intel_sub_group_block_write_uiPU3AS1jj')

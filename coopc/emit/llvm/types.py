@@ -23,14 +23,8 @@ from coopc.dialects.amx import tile_type
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.row_slice import TokenType
-from coopc.emit.walker import (
-    NUMBERS,
-    Refusal,
-    count_of,
-    element_of,
-    float_bits,
-)
-from coopc.llvm.types import (
+from coopc.emit.walker import NUMBERS, Refusal, count_of, element_of, float_bits
+from coopc.llvm.values import (
     BFLOAT,
     DOUBLE,
     FLOAT,
@@ -38,14 +32,12 @@ from coopc.llvm.types import (
     I8,
     I16,
     I64,
+    Constant,
     Float,
     Int,
     Pointer,
     Type,
     Vector,
-)
-from coopc.llvm.values import (
-    Constant,
     floating,
     integer,
 )

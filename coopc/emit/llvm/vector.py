@@ -17,8 +17,20 @@ from coopc.emit.memref import hints_of
 from coopc.emit.vector import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
 from coopc.llvm.module import Block
-from coopc.llvm.types import I1, I32, I64, VOID, Float, Int, Vector, component, width
-from coopc.llvm.values import Value, composite, integer
+from coopc.llvm.values import (
+    I1,
+    I32,
+    I64,
+    VOID,
+    Float,
+    Int,
+    Value,
+    Vector,
+    component,
+    composite,
+    integer,
+    width,
+)
 
 handlers = Handlers(memref.handlers)
 

@@ -20,8 +20,20 @@ from coopc.emit.llvm.simt import CONVERGENT, block_name
 from coopc.emit.xe import LOADS, PREFETCH, STORE, STORE_SURFACE, SURFACE, Engine, Pieces
 from coopc.emit.xe_rules import PAYLOAD_PREFIX, asked
 from coopc.llvm.module import Metadata
-from coopc.llvm.types import I32, I64, VOID, Array, Int, Pointer, Type, component, width
-from coopc.llvm.values import Constant, Value, integer
+from coopc.llvm.values import (
+    I32,
+    I64,
+    VOID,
+    Array,
+    Constant,
+    Int,
+    Pointer,
+    Type,
+    Value,
+    component,
+    integer,
+    width,
+)
 from coopc.spirv.grammar import enumeration
 
 _LOAD, _STORE = 6442, 6443

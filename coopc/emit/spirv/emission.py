@@ -10,13 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import (
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    VectorType,
-    i32,
-)
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, VectorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import MatrixShape

@@ -8,16 +8,20 @@ from itertools import islice
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Operation
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref
-from coopc.emit.interface import interface_of, name_of, settled, spec_constant_ids
+from coopc.emit.interface import (
+    interface_of,
+    kernels_of,
+    name_of,
+    settled,
+    spec_constant_ids,
+)
 from coopc.emit.spirv.emission import Emission, Handlers, ModuleEmission
 from coopc.emit.spirv.flow import PHYSICAL, Later, Num, View, is_wide
 from coopc.emit.view import Form, space_of
-from coopc.emit.walker import Facts, Refusal
+from coopc.emit.walker import Facts, Refusal, refuse, refusing
 from coopc.interface import Field, Interface, What
 from coopc.passes.generic.check_bounds import check_bounds
 from coopc.passes.generic.check_uniformity import check_uniformity
@@ -276,17 +280,15 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
         whole.on_control = (begin_control, end_control)
     for op in source.ops:
         if not isinstance(op, func.FuncOp | coopmatrix.SpecConstantOp):
-            _refuse(op, "expected functions and specialisation constants at the top")
+            refuse(op, "expected functions and specialisation constants at the top")
     for op, number in spec_constant_ids(source):
         name = op.sym_name.data
         whole.spec_constants[name] = whole.module.spec_constant(
             whole.types.u32, op.value.value.data, number, name
         )
     for kernel in kernels_of(source):
-        try:
+        with refusing(kernel.func):
             _kernel(whole, kernel)
-        except Refusal as refusal:
-            _refuse(kernel.func, str(refusal))
     # Last: what has no form at all is refused in words of its own.
     check_bounds(source)
     check_uniformity(source)
@@ -317,22 +319,9 @@ def interfaces_of(source: ModuleOp, facts: Facts) -> list[Interface]:
     """
     found: list[Interface] = []
     for kernel in kernels_of(source):
-        try:
+        with refusing(kernel.func):
             found.append(interface_of(kernel, source, facts))
-        except Refusal as refusal:
-            _refuse(kernel.func, str(refusal))
     return found
-
-
-def kernels_of(source: ModuleOp) -> list[simt.Kernel]:
-    kernels = list(simt.kernels(source))
-    if not kernels:
-        _refuse(source, f"expected a function with {simt.KERNEL}, an entry point")
-    return kernels
-
-
-def _refuse(op: Operation, reason: str) -> None:
-    op.emit_error(reason, PassFailedException(reason))
 
 
 def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:

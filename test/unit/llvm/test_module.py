@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from coopc.llvm.module import Block, Function, Label, Module, Signature, Typed, arrive
 from coopc.llvm.text import text
-from coopc.llvm.types import (
+from coopc.llvm.values import (
     DOUBLE,
     FLOAT,
     HALF,
@@ -17,11 +17,15 @@ from coopc.llvm.types import (
     I32,
     I64,
     VOID,
+    Constant,
     Float,
     Int,
     Vector,
+    floating,
+    integer,
+    quoted,
+    symbol,
 )
-from coopc.llvm.values import Constant, floating, integer, quoted, symbol
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
