@@ -31,18 +31,15 @@ from coopc.emit.xe_rules import (
     PAYLOAD_PREFIX,
     builtin_number,
     check_dpas,
-    check_message,
     check_slots,
-    check_split,
     check_split_dpas,
-    fixed_lanes,
     flags_of,
     payload_name,
     payload_slots,
     piece_of,
     split_name,
 )
-from coopc.plan.block_message import LOAD_KINDS, BlockMode, BlockShape
+from coopc.plan.block_message import LOAD_KINDS, BlockMode, BlockShape, why_not
 
 E = TypeVar("E", bound=AnyEmission)
 
@@ -157,15 +154,22 @@ class Engine(ABC, Generic[E]):
     # --- what both say -------------------------------------------------------------
 
     def _lanes(self, e: E) -> int:
+        """The subgroup size, which `xe` needs to be fixed."""
         self.check_flavour(e)
-        return fixed_lanes(e.subgroup_size)
+        if e.subgroup_size is None:
+            raise Refusal(
+                "expected simt.subgroup_size on the kernel: without it the compiler "
+                "chooses a size, and the lanes hold other elements"
+            )
+        return e.subgroup_size
 
     def _check(
         self, e: E, kind: BlockKind, shape: BlockShape, pieces: Sequence[SSAValue] = ()
     ) -> None:
         """Refuse a message that the device has not, or not in such pieces."""
         lanes = self._lanes(e)
-        check_message(kind, shape, e.facts.device, lanes)
+        if (reason := why_not(kind, shape, e.facts.device, lanes)) is not None:
+            raise Refusal(reason)
         if pieces:
             check_slots(shape, pieces, lanes)
 
@@ -248,7 +252,6 @@ class Engine(ABC, Generic[E]):
 
     def _split_dpas(self, e: E, op: xe.SplitDpasOp) -> None:
         """A multiplication of two subgroups, Intel's OpenCL builtin."""
-        check_split(e.facts.device)
         check_split_dpas(op, e.facts.device, self._lanes(e))
         name = split_name(op.precisions, op.repeat.value.data)
         operands = [e.scalar(value) for value in (op.a, op.b, op.c)]

@@ -1,12 +1,10 @@
 """`simt` on spir64, as builtins of OpenCL and SPIR-V.
 
 OpenCL's functions between lanes take one number, so a vector goes component by
-component; an i1 goes as an i32, a bf16 as the i16 that it is.
+component.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -25,9 +23,6 @@ from coopc.emit.simt import (
 )
 from coopc.emit.walker import count_of
 from coopc.llvm.values import (
-    BFLOAT,
-    I1,
-    I16,
     I32,
     I64,
     VOID,
@@ -107,7 +102,7 @@ class _Builtins(Lanes[Emission]):
 
     def broadcast(self, e: Emission, op: simt.BroadcastOp) -> None:
         lane = _lane(e, op.lane)
-        _each(e, op, lambda x: _moved(e, "sub_group_broadcast", x, lane))
+        _move(e, op, "sub_group_broadcast", lane)
 
     def shuffle(self, e: Emission, op: simt.ShuffleOp) -> None:
         mode, offset = op.mode.data, _lane(e, op.offset)
@@ -119,7 +114,7 @@ class _Builtins(Lanes[Emission]):
             mine = _of_subgroup(e, simt.LaneIdOp)
             opcode = "sub" if mode is ShuffleMode.UP else "add"
             offset = e.f.arithmetic(opcode, mine, offset)
-        _each(e, op, lambda x: _moved(e, name, x, offset))
+        _move(e, op, name, offset)
 
     def reduce(self, e: Emission, op: simt.ReduceOp) -> None:
         end = reduction_of(op)
@@ -149,24 +144,15 @@ def _lane(e: Emission, index: SSAValue) -> Value:
     )
 
 
-def _each(
-    e: Emission, op: simt.BroadcastOp | simt.ShuffleOp, make: Callable[[Value], Value]
+def _move(
+    e: Emission, op: simt.BroadcastOp | simt.ShuffleOp, name: str, lane: Value
 ) -> None:
-    """Set the result component by component."""
-
-    def one(x: Value) -> Value:
-        if x.type == BFLOAT:  # of which there are no builtins
-            return e.f.cast("bitcast", make(e.f.cast("bitcast", x, I16)), BFLOAT)
-        if x.type != I1:
-            return make(x)
-        return e.f.cast("trunc", make(e.f.cast("zext", x, I32)), I1)
-
-    e.set(op.result, e.gathered(op.result.type, [*map(one, e.scalars(op.value))]))
-
-
-def _moved(e: Emission, name: str, x: Value, lane: Value) -> Value:
-    full = builtin(name, (x.type, I32), unsigned=(1,))
-    return e.call(full, x.type, [x, lane], attributes=CONVERGENT)
+    """Set the result component by component to those of another lane."""
+    found: list[Value] = []
+    for x in e.scalars(op.value):
+        full = builtin(name, (x.type, I32), unsigned=(1,))
+        found.append(e.call(full, x.type, [x, lane], attributes=CONVERGENT))
+    e.set(op.result, e.gathered(op.result.type, found))
 
 
 def block_name(verb: str, block: Type) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from xdsl.dialects import llvm, vector
 
-from coopc.dialects.narrow import is_vector
 from coopc.emit import memref
 from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
@@ -27,7 +26,6 @@ from coopc.llvm.values import (
     Value,
     Vector,
     component,
-    composite,
     integer,
     width,
 )
@@ -113,24 +111,6 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     same_bits(e, op)
-
-
-@handlers.on(vector.CreateMaskOp)
-def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
-    type = op.mask_vector.type
-    assert is_vector(type), type
-    shape, total = type.get_shape(), count_of(type)
-    found: Value | None = None
-    step = total
-    for size, bound in zip(shape, op.mask_dim_sizes, strict=True):
-        step //= size
-        numbers = [integer(I64, at // step % size) for at in range(total)]
-        place = composite(Vector(total, I64), numbers) if total > 1 else numbers[0]
-        end = e.splat(e.value(bound), total)
-        below = e.f.compare("icmp slt", place, end)
-        found = below if found is None else e.f.arithmetic("and", found, below)
-    assert found is not None, op
-    e.set(op.mask_vector, found)
 
 
 # `llvm`: reads through an opaque pointer, as a fill by pointer becomes.

@@ -12,7 +12,6 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Attribute
 
-from coopc.dialects.narrow import is_vector
 from coopc.emit import memref
 from coopc.emit.arith import is_i1
 from coopc.emit.memref import hints_of
@@ -184,23 +183,6 @@ def joined(e: Emission, atoms: Sequence[Id], to: Id) -> Id:
     return e.emit(
         "OpBitcast", e.emit("OpCompositeConstruct", low, high, type=pair), type=to
     )
-
-
-@handlers.on(vector.CreateMaskOp)
-def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
-    type = op.mask_vector.type
-    assert is_vector(type), type
-    shape = type.get_shape()
-    bool = e.types.bool
-    columns: list[list[Id]] = []
-    for size, bound in zip(shape, op.mask_dim_sizes, strict=True):
-        end = e.id(bound)
-        numbers = (e.index.value(n) for n in range(size))
-        columns.append([e.emit("OpSLessThan", n, end, type=bool) for n in numbers])
-    found = columns[0]
-    for column in columns[1:]:
-        found = [e.emit("OpLogicalAnd", a, b, type=bool) for a in found for b in column]
-    e.set(op.mask_vector, e.gathered(type, found))
 
 
 # `vector` and memory: consecutive elements of a memref.
