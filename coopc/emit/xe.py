@@ -252,6 +252,8 @@ class Engine(ABC, Generic[E]):
 
     def _split_dpas(self, e: E, op: xe.SplitDpasOp) -> None:
         """A multiplication of two subgroups, Intel's OpenCL builtin."""
+        if e.facts.device.split_pair is None:
+            raise Refusal(f"{e.facts.device.name} has no split DPAS: DG2 has")
         check_split_dpas(op, e.facts.device, self._lanes(e))
         name = split_name(op.precisions, op.repeat.value.data)
         operands = [e.scalar(value) for value in (op.a, op.b, op.c)]

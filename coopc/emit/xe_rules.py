@@ -103,13 +103,11 @@ def check_dpas(op: xe.DpasOp, device: Device, lanes: int) -> None:
 
 
 def check_split_dpas(op: xe.SplitDpasOp, device: Device, lanes: int) -> None:
-    """Check that a device has a multiplication of two subgroups.
+    """Check that a device that has split DPAS has this one.
 
     Raises:
-        Refusal: it has none, or none by such subgroups, or of such operands.
+        Refusal: it has none by such subgroups, or of such operands.
     """
-    if device.split_pair is None:
-        raise Refusal(f"{device.name} has no split DPAS: DG2 has")
     if lanes != SPLIT_LANES:
         raise Refusal(
             f"expected a subgroup of {SPLIT_LANES} lanes for split DPAS, got {lanes}"

@@ -154,7 +154,7 @@ class _BuiltIns(Lanes[Emission]):
         e.each(
             op.result,
             (op.value,),
-            lambda to, ids: _shuffled(e, op, name, *ids, offset, to),
+            lambda to, ids: _shuffled(e, op, name, ids[0], offset, to),
         )
 
     def reduce(self, e: Emission, op: simt.ReduceOp) -> None:
