@@ -154,6 +154,10 @@ def resolve_operands(instruction: Instruction) -> list[ResolvedOperand]:
     return found
 
 
+_NUMBERS = ("LiteralInteger", "LiteralContextDependentNumber")
+"""Kinds of operands that are numbers; the others are ids and words."""
+
+
 class _Reader:
     """Reads the operands of one instruction by a signature."""
 
@@ -180,32 +184,40 @@ class _Reader:
 
     def _one_of_each(self, kinds: tuple[str, ...]) -> None:
         for kind in kinds:
-            self._one(kind)
+            assert self.position < self.count, (
+                f"{self.instruction}: expected {kind} next"
+            )
+            value = self.instruction.operands[self.position]
+            self.position += 1
+            expected = Id if kind in ID_KINDS else int if kind in _NUMBERS else str
+            assert isinstance(value, expected), (
+                f"{self.instruction}: expected {kind} as operand {self.position - 1}, "
+                f"got {value!r}"
+            )
+            if isinstance(value, str):
+                self._word(kind, value)
+            elif kind == "LiteralContextDependentNumber":
+                assert isinstance(value, int), value
+                self.found.append(Literal(value, self._number_type()))
+            else:
+                in_range = isinstance(value, Id) or 0 <= value < 1 << 32
+                assert in_range, f"{self.instruction}: {value} has more than 32 bits"
+                self.found.append(value)
 
-    def _one(self, kind: str) -> None:
-        assert self.position < self.count, f"{self.instruction}: expected {kind} next"
-        value = self.instruction.operands[self.position]
-        self.position += 1
-        if kind in ID_KINDS:
-            assert isinstance(value, Id), self._wrong(kind, value)
-            self.found.append(value)
-        elif kind == "LiteralInteger":
-            assert isinstance(value, int), self._wrong(kind, value)
-            assert 0 <= value < 1 << 32, self._wrong(kind, value)
-            self.found.append(value)
-        else:
-            self._special(kind, value)
-
-    def _special(self, kind: str, value: Operand) -> None:
-        if kind == "LiteralContextDependentNumber":
-            assert isinstance(value, int), self._wrong(kind, value)
-            self.found.append(Literal(value, self._number_type()))
-            return
-        assert isinstance(value, str), self._wrong(kind, value)
+    def _word(self, kind: str, value: str) -> None:
         if is_enumeration(kind):
-            self._enumerants(kind, value)
+            selected = Selected(tuple(enumeration(kind).select(value)))
+            self.found.append(selected)
+            for chosen in selected.members:
+                self._one_of_each(chosen.operands)
         elif kind == "LiteralExtInstInteger":
-            self._ext_inst(value)
+            imported = self.instruction.operands[0]
+            assert isinstance(imported, Id), f"{self.instruction} has no set"
+            assert imported.definition is not None, f"{imported} is no instruction set"
+            entry = extended_instruction(str(imported.definition.operands[0]), value)
+            given = self.count - self.position
+            assert entry.takes(given), f"{value} does not take {given} operands"
+            self.found.append(entry)
         elif kind == "LiteralSpecConstantOpInteger":
             facts = instruction_facts(value)
             self.found.append(facts)
@@ -214,30 +226,9 @@ class _Reader:
             assert kind == "LiteralString", f"unknown operand kind {kind}"
             self.found.append(value)
 
-    def _enumerants(self, kind: str, value: str) -> None:
-        selected = Selected(tuple(enumeration(kind).select(value)))
-        self.found.append(selected)
-        for chosen in selected.members:
-            self._one_of_each(chosen.operands)
-
-    def _ext_inst(self, name: str) -> None:
-        imported = self.instruction.operands[0]
-        assert isinstance(imported, Id), self._wrong("LiteralExtInstInteger", name)
-        assert imported.definition is not None, f"{imported} is no instruction set"
-        set_name = imported.definition.operands[0]
-        assert isinstance(set_name, str), self._wrong("LiteralExtInstInteger", name)
-        entry = extended_instruction(set_name, name)
-        given = self.count - self.position
-        assert entry.takes(given), f"{name} does not take {given} operands"
-        self.found.append(entry)
-
     def _number_type(self) -> Id:
         if self.instruction.type is not None:
             return self.instruction.type
         selector = self.instruction.operands[0]
         assert isinstance(selector, Id), f"{self.instruction} has no selector"
         return selector.type
-
-    def _wrong(self, kind: str, value: Operand) -> str:
-        at = self.position - 1
-        return f"{self.instruction}: expected {kind} as operand {at}, got {value!r}"

@@ -155,8 +155,8 @@ _RESIZED = {
     "fpext": ("fpext", "fptrunc"),
     "fptrunc": ("fpext", "fptrunc"),
 }
-"""What a cast is, where the result has fewer bits or not: xDSL lets an `arith.extf`
-shrink, and an index cast may do so."""
+"""What a cast is where the result does not have fewer bits, and where it has: an index
+cast may do either, and xDSL lets `arith.extf` shrink a float."""
 
 
 @handlers.on(*shared.CASTS)
