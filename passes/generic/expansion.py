@@ -8,7 +8,7 @@
 An expansion inserts operations and returns what they give in place of the results.  It
 may use operations that are expanded in turn.  Two callers apply the tables: a pass
 (`ExpandPass`), which replaces operations in the IR, and emission
-(`coopc.emit.expanded`), which leaves the IR and emits what an expansion inserts.  So
+(`coopc.emit.emission`), which leaves the IR and emits what an expansion inserts.  So
 every expansion runs on the simulator, and emitters hold instructions only.
 
 A row says `when` it is needed, by the operation and the target.  Where it is not, the
