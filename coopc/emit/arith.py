@@ -1,10 +1,10 @@
-"""`arith` in any target: constants, and what an operation must be."""
+"""`arith` and `math` in any target: one table of spellings, and what is checked."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseIntOrFPElementsAttr,
@@ -18,6 +18,134 @@ from coopc.emit.emission import AnyEmission
 from coopc.emit.walker import Handlers, Refusal, count_of, element_of
 
 handlers = Handlers[AnyEmission]()
+
+INSTRUCTIONS: dict[type[Operation], tuple[str, str]] = {
+    arith.AddiOp: ("OpIAdd", "add"),
+    arith.SubiOp: ("OpISub", "sub"),
+    arith.MuliOp: ("OpIMul", "mul"),
+    arith.DivUIOp: ("OpUDiv", "udiv"),
+    arith.DivSIOp: ("OpSDiv", "sdiv"),
+    arith.RemUIOp: ("OpUMod", "urem"),
+    arith.RemSIOp: ("OpSRem", "srem"),
+    arith.AndIOp: ("OpBitwiseAnd", "and"),
+    arith.OrIOp: ("OpBitwiseOr", "or"),
+    arith.XOrIOp: ("OpBitwiseXor", "xor"),
+    arith.ShLIOp: ("OpShiftLeftLogical", "shl"),
+    arith.ShRUIOp: ("OpShiftRightLogical", "lshr"),
+    arith.ShRSIOp: ("OpShiftRightArithmetic", "ashr"),
+    arith.AddfOp: ("OpFAdd", "fadd"),
+    arith.SubfOp: ("OpFSub", "fsub"),
+    arith.MulfOp: ("OpFMul", "fmul"),
+    arith.DivfOp: ("OpFDiv", "fdiv"),
+    arith.NegfOp: ("OpFNegate", "fneg"),
+    # The remainder of floats; `arith` of xDSL has none.
+    llvm.FRemOp: ("OpFRem", "frem"),
+}
+"""Instructions of SPIR-V and of LLVM IR whose operands and result have one type."""
+
+CASTS: dict[type[Operation], tuple[str, str]] = {
+    arith.ExtSIOp: ("OpSConvert", "sext"),
+    arith.ExtUIOp: ("OpUConvert", "zext"),
+    arith.TruncIOp: ("OpUConvert", "trunc"),
+    arith.IndexCastOp: ("OpSConvert", "sext"),
+    arith.SIToFPOp: ("OpConvertSToF", "sitofp"),
+    arith.UIToFPOp: ("OpConvertUToF", "uitofp"),
+    arith.FPToSIOp: ("OpConvertFToS", "fptosi"),
+    arith.FPToUIOp: ("OpConvertFToU", "fptoui"),
+    arith.ExtFOp: ("OpFConvert", "fpext"),
+    arith.TruncFOp: ("OpFConvert", "fptrunc"),
+}
+"""Conversions.  Floats are rounded to nearest even, and towards zero to integers."""
+
+INTEGER_PREDICATES = (
+    ("OpIEqual", "eq"),
+    ("OpINotEqual", "ne"),
+    ("OpSLessThan", "slt"),
+    ("OpSLessThanEqual", "sle"),
+    ("OpSGreaterThan", "sgt"),
+    ("OpSGreaterThanEqual", "sge"),
+    ("OpULessThan", "ult"),
+    ("OpULessThanEqual", "ule"),
+    ("OpUGreaterThan", "ugt"),
+    ("OpUGreaterThanEqual", "uge"),
+)
+"""In the order of arith's numbers."""
+
+FLOAT_PREDICATES = (
+    ("", "false"),
+    ("OpFOrdEqual", "oeq"),
+    ("OpFOrdGreaterThan", "ogt"),
+    ("OpFOrdGreaterThanEqual", "oge"),
+    ("OpFOrdLessThan", "olt"),
+    ("OpFOrdLessThanEqual", "ole"),
+    ("OpFOrdNotEqual", "one"),
+    ("OpOrdered", "ord"),
+    ("OpFUnordEqual", "ueq"),
+    ("OpFUnordGreaterThan", "ugt"),
+    ("OpFUnordGreaterThanEqual", "uge"),
+    ("OpFUnordLessThan", "ult"),
+    ("OpFUnordLessThanEqual", "ule"),
+    ("OpFUnordNotEqual", "une"),
+    ("OpUnordered", "uno"),
+    ("", "true"),
+)
+"""In the order of arith's numbers; an ordered comparison is false of a NaN, an
+unordered one true.  SPIR-V's false and true are expanded."""
+
+FUNCTIONS: dict[type[Operation], tuple[str, str | None, str]] = {
+    arith.MinUIOp: ("u_min", "UMin", "umin"),
+    arith.MaxUIOp: ("u_max", "UMax", "umax"),
+    arith.MinSIOp: ("s_min", "SMin", "smin"),
+    arith.MaxSIOp: ("s_max", "SMax", "smax"),
+    # Of a number and a NaN, the number.
+    arith.MaxnumfOp: ("fmax", "NMax", "maxnum"),
+    arith.MinnumfOp: ("fmin", "NMin", "minnum"),
+    math.AbsFOp: ("fabs", "FAbs", "fabs"),
+    math.AcosOp: ("acos", "Acos", "acos"),
+    math.AcoshOp: ("acosh", "Acosh", "acosh"),
+    math.AsinOp: ("asin", "Asin", "asin"),
+    math.AsinhOp: ("asinh", "Asinh", "asinh"),
+    math.AtanOp: ("atan", "Atan", "atan"),
+    math.Atan2Op: ("atan2", "Atan2", "atan2"),
+    math.AtanhOp: ("atanh", "Atanh", "atanh"),
+    math.CbrtOp: ("cbrt", None, "cbrt"),
+    math.CeilOp: ("ceil", "Ceil", "ceil"),
+    math.CopySignOp: ("copysign", None, "copysign"),
+    math.CosOp: ("cos", "Cos", "cos"),
+    math.CoshOp: ("cosh", "Cosh", "cosh"),
+    math.ErfOp: ("erf", None, "erf"),
+    math.ExpOp: ("exp", "Exp", "exp"),
+    math.Exp2Op: ("exp2", "Exp2", "exp2"),
+    math.ExpM1Op: ("expm1", None, "expm1"),
+    math.FloorOp: ("floor", "Floor", "floor"),
+    math.FmaOp: ("fma", "Fma", "fma"),
+    math.LogOp: ("log", "Log", "log"),
+    math.Log10Op: ("log10", None, "log10"),
+    math.Log1pOp: ("log1p", None, "log1p"),
+    math.Log2Op: ("log2", "Log2", "log2"),
+    math.PowFOp: ("pow", "Pow", "pow"),
+    math.RoundOp: ("round", None, "round"),
+    math.RoundEvenOp: ("rint", "RoundEven", "roundeven"),
+    math.RsqrtOp: ("rsqrt", "InverseSqrt", "rsqrt"),
+    math.SinOp: ("sin", "Sin", "sin"),
+    math.SinhOp: ("sinh", "Sinh", "sinh"),
+    math.SqrtOp: ("sqrt", "Sqrt", "sqrt"),
+    math.TanOp: ("tan", "Tan", "tan"),
+    math.TanhOp: ("tanh", "Tanh", "tanh"),
+    math.TruncOp: ("trunc", "Trunc", "trunc"),
+    vector.FMAOp: ("fma", "Fma", "fma"),
+}
+"""Functions: in OpenCL.std; in GLSL.std.450, where it has it; in LLVM IR."""
+
+COUNTS: dict[type[Operation], tuple[str, str]] = {
+    math.AbsIOp: ("s_abs", "abs"),
+    math.CountLeadingZerosOp: ("clz", "ctlz"),
+    math.CountTrailingZerosOp: ("ctz", "cttz"),
+    math.CtPopOp: ("popcount", "ctpop"),
+}
+"""Functions of integers, in OpenCL.std and in LLVM IR: the magnitude, which is the
+least number of itself, and how many bits are above the highest 1, below the lowest 1,
+or 1; all of them for 0."""
 
 
 def is_i1(type: Attribute) -> bool:

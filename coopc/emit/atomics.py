@@ -19,7 +19,6 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_vector
 from coopc.emit.emission import AnyEmission, Ordered
-from coopc.emit.expanded import beside
 from coopc.emit.view import View
 from coopc.emit.walker import Handlers, Refusal, check_combining
 from coopc.passes.generic.expansion import Code
@@ -100,7 +99,7 @@ def load(e: AnyEmission, op: memref.LoadOp) -> None:
         place = e.atomic_place(element.view, element.at)
         e.set(op.res, e.atomic_load(place, element.view.element, element.how))
     else:
-        with beside(e.walker) as code:
+        with e.beside() as code:
             word = _Word.of(e, code, element)
             found = word.element_of(word.load(element.how))
             e.set(op.res, e.scalar(found))
@@ -115,7 +114,7 @@ def store(e: AnyEmission, op: memref.StoreOp) -> None:
         place = e.atomic_place(element.view, element.at)
         e.atomic_store(place, e.scalar(op.value), element.how)
     else:
-        with beside(e.walker) as code:
+        with e.beside() as code:
             word = _Word.of(e, code, element)
             if word.shift is None:
                 bits = e.scalar(word.bits_of(op.value))
@@ -137,7 +136,7 @@ def update(e: AnyEmission, op: memref.AtomicRMWOp) -> None:
         place, value = e.atomic_place(element.view, element.at), e.scalar(op.value)
         e.set(op.result, e.atomic_update(number, place, value, element.how))
         return
-    with beside(e.walker) as code:
+    with e.beside() as code:
         if e.is_private(element.view):
             found = e.load(element.view, element.at)
             old = e.standing(op.value.type, found)

@@ -8,18 +8,19 @@ languages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, MemRefType, i32, i64
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.emit.view import Form, Index, View
-from coopc.emit.walker import Walker
-from coopc.passes.generic.expansion import Code
+from coopc.emit.walker import Emitter, Walker
+from coopc.passes.generic.expansion import Code, Target, expansion_of, results_of
 
 Value = TypeVar("Value")
 """A number or a vector in the target."""
@@ -43,11 +44,50 @@ class Emission(ABC, Generic[Value, Memref]):
     """The types of the target: `bytes_of` an element of a memref, at least."""
     facts: Any
     """What the module is emitted for, its device at least."""
+    target: Target
+    """What operations are expanded for."""
+    emitter: ClassVar[Emitter[Any]]
+    """The handlers."""
     walker: Walker[Any, Any]
     work_group_size: tuple[int, int, int] | None
     """Work-items along x, y, z; None outside a kernel."""
     subgroup_size: int | None
     """Lanes, where the kernel fixes them."""
+
+    # --- operations --------------------------------------------------------------
+    #
+    # `coopc.passes.generic` has expansions of what a target has no instruction for.
+    # Emission leaves the IR as it is: an expansion is built beside it, emitted where
+    # its operation stands, and dropped.  So a refusal names the operation that the user
+    # wrote, and a limit counts only these.
+
+    def leaf(self, op: Operation) -> None:
+        """Emit an operation without control flow, or its expansion.
+
+        Raises:
+            Refusal: the operation, or what it is expanded to, has no form.
+        """
+        if (make := expansion_of(op, self.target)) is None:
+            self.emitter.handler_of(op)(self, op)
+            return
+        with self.beside() as code:
+            found = self.walker.given(results_of(make(code, op)))
+        for result, became in zip(op.results, found, strict=True):
+            self.set(result, became)
+
+    @contextmanager
+    def beside(self) -> Generator[Code]:
+        """Emit operations that are inserted beside the IR."""
+        block = Block()
+
+        def insert(op: Operation) -> None:
+            block.add_op(op)
+            self.walker.emit(op)
+
+        try:
+            yield Code(insert)
+        finally:
+            block.drop_all_references()
 
     # --- values ----------------------------------------------------------------
 
@@ -125,25 +165,18 @@ class Emission(ABC, Generic[Value, Memref]):
         """A pointer to an element of a memref's base."""
 
     @abstractmethod
-    def load(
-        self,
-        view: Memref,
-        at: Any,
-        *,
-        volatile: bool = False,
-        nontemporal: bool = False,
-    ) -> Value:
-        """Load an element of a memref's base."""
+    def load(self, view: Memref, at: Any, hints: Collection[str] = ()) -> Value:
+        """Load an element of a memref's base.
+
+        Args:
+            view: of the memref.
+            at: the element.
+            hints: Volatile, Nontemporal; a target may have no use for them.
+        """
 
     @abstractmethod
     def store(
-        self,
-        view: Memref,
-        at: Any,
-        value: Value,
-        *,
-        volatile: bool = False,
-        nontemporal: bool = False,
+        self, view: Memref, at: Any, value: Value, hints: Collection[str] = ()
     ) -> None:
         """Store an element of a memref's base."""
 

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import (
-    IndexType,
-    ModuleOp,
-    NoneAttr,
-    StridedLayoutAttr,
-    VectorType,
-)
+from xdsl.dialects.builtin import IndexType, ModuleOp, NoneAttr, StridedLayoutAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument
 from xdsl.ir.affine import (
@@ -28,7 +21,7 @@ from coopc.device import Device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.emit.view import allocated, memref_type
-from coopc.emit.walker import Facts, Refusal
+from coopc.emit.walker import Facts, Refusal, element_of, refuse
 from coopc.interface import (
     SCALAR_BYTES,
     Argument,
@@ -63,6 +56,18 @@ _OF_SUBGROUPS = (
     simt.SubgroupSizeOp,
 )
 """Operations of `simt` that ask what a subgroup is."""
+
+
+def kernels_of(module: ModuleOp) -> list[simt.Kernel]:
+    """The kernels of a module.
+
+    Raises:
+        PassFailedException: there is none.
+    """
+    kernels = list(simt.kernels(module))
+    if not kernels:
+        refuse(module, f"expected a function with {simt.KERNEL}, an entry point")
+    return kernels
 
 
 def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kernel:
@@ -102,29 +107,16 @@ def settled(kernel: simt.Kernel, module: ModuleOp, device: Device) -> simt.Kerne
 
 def uses_subgroups(kernel: FuncOp, module: ModuleOp) -> bool:
     """Whether anything in a kernel, or what it calls, depends on subgroups."""
-    return any(
-        isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix"
-        for function in _reached(kernel, module)
-        for op in function.walk()
-    )
-
-
-def _callees(function: FuncOp, module: ModuleOp) -> Iterator[FuncOp]:
-    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    for op in function.walk():
-        if isinstance(op, CallOp):
-            callee = functions.get(op.callee.root_reference.data)
-            if callee is not None:
-                yield callee
-
-
-def _reached(kernel: FuncOp, module: ModuleOp) -> set[FuncOp]:
-    todo, seen = [kernel], {kernel}
+    known, todo, seen = functions(module), [kernel], {kernel}
     while todo:
-        new = set(_callees(todo.pop(), module)) - seen
-        seen |= new
-        todo += new
-    return seen
+        for op in todo.pop().walk():
+            if isinstance(op, _OF_SUBGROUPS) or op.dialect_name() == "coopmatrix":
+                return True
+            called = callee(op, known) if isinstance(op, CallOp) else None
+            if called is not None and called not in seen:
+                seen.add(called)
+                todo.append(called)
+    return False
 
 
 def interface_of(kernel: simt.Kernel, module: ModuleOp, facts: Facts) -> Interface:
@@ -209,18 +201,17 @@ def _least_bytes(buffer: Buffer) -> int:
 
 def conditions_of(kernel: simt.Kernel) -> tuple[Condition, ...]:
     """What must hold of the arguments of a kernel, equal sizes too."""
-    return (*kernel.conditions, *_equal_sizes(kernel))
-
-
-def _equal_sizes(kernel: simt.Kernel) -> Iterator[Condition]:
-    for each in kernel.equal_sizes:
-        yield Condition(
+    equal = (
+        Condition(
             "size",
             each.argument,
             each.dimension,
             like_argument=each.like_argument,
             like_dimension=each.like_dimension,
         )
+        for each in kernel.equal_sizes
+    )
+    return (*kernel.conditions, *equal)
 
 
 def spec_constant_ids(module: ModuleOp) -> list[tuple[coopmatrix.SpecConstantOp, int]]:
@@ -257,27 +248,21 @@ def _argument(name: str, type: Attribute) -> Argument:
         )
     shape = tuple(None if size < 0 else size for size in type.get_shape())
     pointee = type.element_type
-    if is_vector(pointee):
-        return _of_vectors(name, pointee, shape, layout)
-    element = _scalar(pointee)
+    element = _scalar(element_of(pointee))
+    if is_vector(pointee):  # an array with one dimension more, without gaps
+        if not isinstance(layout, NoneAttr):
+            raise Refusal(
+                f"expected {name}, which holds vectors, to be without strides"
+            )
+        if (width := pointee.element_count()) == 3:
+            raise Refusal(
+                f"expected {name} to hold vectors of 2, 4, 8 or 16, got {width}"
+            )
+        return Buffer(name, element, (*shape, width))
     if isinstance(layout, NoneAttr):
         return Buffer(name, element, shape)
     strides = tuple(layout.get_strides())
     return Buffer(name, element, shape, strides, layout.get_offset())
-
-
-def _of_vectors(
-    name: str,
-    pointee: VectorType,
-    shape: tuple[int | None, ...],
-    layout: NoneAttr | StridedLayoutAttr,
-) -> Buffer:
-    """A memref of vectors: an array with one dimension more, without gaps."""
-    if not isinstance(layout, NoneAttr):
-        raise Refusal(f"expected {name}, which holds vectors, to be without strides")
-    if (width := pointee.element_count()) == 3:
-        raise Refusal(f"expected {name} to hold vectors of 2, 4, 8 or 16, got {width}")
-    return Buffer(name, _scalar(pointee.get_element_type()), (*shape, width))
 
 
 def _scalar(type: Attribute) -> str:

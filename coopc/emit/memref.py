@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    MemRefType,
-)
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
@@ -26,8 +23,13 @@ from coopc.emit.walker import Handlers, Refusal
 handlers = Handlers[AnyEmission](atomics.handlers)
 
 
-def is_true(flag: BoolAttr | None) -> bool:
-    return flag is not None and bool(flag.value.data)
+def hints_of(
+    op: memref.LoadOp | memref.StoreOp | vector.LoadOp | vector.StoreOp,
+) -> list[str]:
+    """What an access says of its memory: Volatile, Nontemporal."""
+    nontemporal = bool(op.nontemporal.value.data)
+    flags = {"Volatile": simt.VOLATILE in op.attributes, "Nontemporal": nontemporal}
+    return [name for name, is_set in flags.items() if is_set]
 
 
 @handlers.on(memref.LoadOp)
@@ -37,9 +39,7 @@ def load(e: AnyEmission, op: memref.LoadOp) -> None:
         return
     view = e.view(op.memref)
     at = e.index.linear(view, e.nums(op.indices))
-    volatile, nontemporal = simt.VOLATILE in op.attributes, is_true(op.nontemporal)
-    found = e.load(view, at, volatile=volatile, nontemporal=nontemporal)
-    e.set(op.res, found)
+    e.set(op.res, e.load(view, at, hints_of(op)))
 
 
 @handlers.on(memref.StoreOp)
@@ -49,9 +49,7 @@ def store(e: AnyEmission, op: memref.StoreOp) -> None:
         return
     view = e.view(op.memref)
     at = e.index.linear(view, e.nums(op.indices))
-    volatile, nontemporal = simt.VOLATILE in op.attributes, is_true(op.nontemporal)
-    value = e.scalar(op.value)
-    e.store(view, at, value, volatile=volatile, nontemporal=nontemporal)
+    e.store(view, at, e.scalar(op.value), hints_of(op))
 
 
 @handlers.on(memref.DimOp)

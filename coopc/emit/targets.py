@@ -42,45 +42,38 @@ class DeviceTarget(Target):
     buffers."""
 
     def facts(self, module: ModuleOp) -> Facts:
-        """What a module is emitted for.
+        """What a module is emitted for; options go before what the module says.
 
         Raises:
             PassFailedException: nothing says so, or there is no such device, or the
                 device has no such flavour.
         """
-        return facts_of(module, self.flavour, self.device, self.addresses)
+        from coopc.dialects import simt
+        from coopc.emit.walker import Facts, as_flavour
 
+        found, device = simt.target_of(module), self.device
+        flavour: str | None = self.flavour
+        if device is None and found is not None:
+            device = found.device.data
+            flavour = flavour or found.flavour.data
+        example = "spirv{flavour=vulkan device=lavapipe}"
+        reason = _WANTED.format(simt.TARGET, example)
+        if device is not None:
+            try:
+                known = device_named(device)
+                if flavour is None and len(known.flavours) == 1:
+                    (flavour,) = known.flavours
+                if flavour is not None:
+                    return Facts(as_flavour(flavour), known, self.addresses)
+            except ValueError as error:
+                reason = str(error)
+        module.emit_error(reason, PassFailedException(reason))
 
-def facts_of(
-    module: ModuleOp,
-    flavour: str | None,
-    device: str | None,
-    addresses: bool = False,
-) -> Facts:
-    """What a module is emitted for; options go before what the module says.
+    def module(self, module: ModuleOp) -> Module:
+        """The SPIR-V of a module."""
+        from coopc.emit.spirv.module import emit_module
 
-    Raises:
-        PassFailedException: as of `DeviceTarget.facts`.
-    """
-    from coopc.dialects import simt
-    from coopc.emit.walker import Facts, as_flavour
-
-    found = simt.target_of(module)
-    if device is None and found is not None:
-        device = found.device.data
-        flavour = flavour or found.flavour.data
-    example = "spirv{flavour=vulkan device=lavapipe}"
-    reason = _WANTED.format(simt.TARGET, example)
-    if device is not None:
-        try:
-            known = device_named(device)
-            if flavour is None and len(known.flavours) == 1:
-                (flavour,) = known.flavours
-            if flavour is not None:
-                return Facts(as_flavour(flavour), known, addresses)
-        except ValueError as error:
-            reason = str(error)
-    module.emit_error(reason, PassFailedException(reason))
+        return emit_module(module, self.facts(module))
 
 
 @dataclass(frozen=True)
@@ -96,8 +89,7 @@ class SpirvTarget(DeviceTarget):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         from coopc.spirv.writer import text
 
-        emitted = _emitted(self, module)
-        output.write(text(emitted, numeric_ids=self.numeric_ids))
+        output.write(text(self.module(module), numeric_ids=self.numeric_ids))
 
 
 @dataclass(frozen=True)
@@ -110,7 +102,7 @@ class SpirvBinaryTarget(DeviceTarget):
         """The bytes; coopc's tools ask for these."""
         from coopc.spirv.writer import binary
 
-        return binary(_emitted(self, module))
+        return binary(self.module(module))
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Refuse: tools that ask for text, as xdsl-opt does, cannot write bytes.
@@ -122,12 +114,6 @@ class SpirvBinaryTarget(DeviceTarget):
             "expected a tool that writes bytes, as coopc-opt does; -t spirv is text"
         )
         module.emit_error(reason, PassFailedException(reason))
-
-
-def _emitted(target: DeviceTarget, module: ModuleOp) -> Module:
-    from coopc.emit.spirv.module import emit_module
-
-    return emit_module(module, target.facts(module))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Walks the operations of a function and makes blocks of `scf`, for any target.
 
-A target provides a `Flow`: labels, branches, phis and two instructions on index values.
+A target provides a `Flow`: labels, branches and phis.
 The walker keeps what each SSA value became, turns `scf` into blocks, and hands every
 other operation to the target.
 
@@ -22,20 +22,14 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-    UnregisteredOp,
-)
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerType, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
@@ -56,11 +50,26 @@ class Refusal(Exception):
     """Why a target cannot say what an operation says; the walker names that."""
 
 
+def refuse(op: Operation, reason: str) -> NoReturn:
+    op.emit_error(reason, PassFailedException(reason))
+
+
+@contextmanager
+def refusing(op: Operation) -> Generator[None]:
+    """Report at an operation what is refused and was not reported at another."""
+    try:
+        yield
+    except Refusal as refusal:
+        refuse(op, str(refusal))
+
+
 class Flow(ABC, Generic[Label, Value]):
     """The control flow of one function in some target."""
 
     structured: bool
     """Whether a loop's header must end where its body begins, and say where it ends."""
+    index: Any
+    """The index arithmetic of the function."""
 
     @abstractmethod
     def label(self, name: str) -> Label:
@@ -113,14 +122,6 @@ class Flow(ABC, Generic[Label, Value]):
             Refusal: the values cannot be chosen between at run time.
         """
 
-    @abstractmethod
-    def less_than(self, left: Value, right: Value) -> Value:
-        """Whether one signed integer is less than another."""
-
-    @abstractmethod
-    def plus(self, left: Value, right: Value) -> Value:
-        """The sum of two integers."""
-
     def begin_control(self, op: Operation) -> None:
         """An operation of `scf` begins."""
         return
@@ -130,10 +131,10 @@ class Flow(ABC, Generic[Label, Value]):
 
     def enter(self) -> None:
         """A region begins: what is defined from here on is not seen after it."""
-        return
+        self.index.enter()
 
     def leave(self) -> None:
-        return
+        self.index.leave()
 
 
 class Walker(Generic[Label, Value]):
@@ -178,7 +179,7 @@ class Walker(Generic[Label, Value]):
                     )
                 self.emit(op)
             except Refusal as refusal:
-                op.emit_error(str(refusal), PassFailedException(str(refusal)))
+                refuse(op, str(refusal))
         raise Refusal("expected a block that ends in a terminator")
 
     def emit(self, op: Operation) -> None:
@@ -190,6 +191,12 @@ class Walker(Generic[Label, Value]):
         self.flow.begin_control(op)
         control(self, op)
         self.flow.end_control(op)
+
+    def beside(self, op: Operation) -> Value:
+        """What an operation that stands nowhere in the IR gives."""
+        self.leaf(op)
+        op.drop_all_references()
+        return self.values[op.results[0]]
 
     def results(self, op: Operation, values: Sequence[Value]) -> None:
         for result, value in zip(op.results, values, strict=True):
@@ -239,7 +246,7 @@ class Walker(Generic[Label, Value]):
 
 def _for(walker: Walker[Any, Any], op: scf.ForOp) -> None:
     flow = walker.flow
-    lower, upper, step, *inits = walker.given((op.lb, op.ub, op.step, *op.iter_args))
+    lower, *inits = walker.given((op.lb, *op.iter_args))
     header, body, again, done = map(flow.label, ("for", "body", "again", "done"))
     before = flow.here()
     flow.jump(header)
@@ -248,12 +255,13 @@ def _for(walker: Walker[Any, Any], op: scf.ForOp) -> None:
         walker.phi(arg, first, before)
         for arg, first in zip(op.body.block.args, (lower, *inits), strict=True)
     )
-    more = flow.less_than(index, upper)
+    variable = op.body.block.args[0]
+    more = walker.beside(arith.CmpiOp(variable, op.ub, "slt"))
     flow.open_loop(done, again)
     flow.branch(more, body, done)
     flow.begin(body)
     walker.loop(op.body, carried, again)
-    flow.arrive(index, flow.plus(index, step), again)
+    flow.arrive(index, walker.beside(arith.AddiOp(variable, op.step)), again)
     flow.jump(header)
     flow.begin(done)
     walker.results(op, carried)
@@ -469,16 +477,14 @@ def count_of(type: Attribute) -> int:
     return type.element_count() if is_vector(type) else 1
 
 
-def float_bytes(type: Attribute, value: float) -> bytes:
-    """The bits of a float of a type, little-endian; too great a number is infinite."""
-    if isinstance(type, Float64Type):
-        return struct.pack("<d", value)
+def float_bits(type: Attribute, value: float) -> int:
+    """The bits of a float of a type; too great a number is infinite."""
     from coopc.rounding import FORMATS
 
-    rounded = FORMATS[str(type)].round(value)
-    if isinstance(type, BFloat16Type):
-        return struct.pack("<f", rounded)[2:]
-    return struct.pack("<e" if isinstance(type, Float16Type) else "<f", rounded)
+    format = FORMATS[str(type)]
+    code = {"f16": "<e", "f64": "<d"}.get(format.name, "<f")
+    bits = int.from_bytes(struct.pack(code, format.round(value)), "little")
+    return bits >> 16 if format.name == "bf16" else bits
 
 
 NUMBERS = "integers, index, f16, bf16, f32 or f64"

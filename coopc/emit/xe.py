@@ -26,24 +26,20 @@ from coopc.dialects import xe
 from coopc.dialects.shaped_arith import shaped
 from coopc.dialects.xe import Precision
 from coopc.emit.emission import AnyEmission
-from coopc.emit.expanded import beside
 from coopc.emit.walker import Handlers, Refusal
 from coopc.emit.xe_rules import (
     PAYLOAD_PREFIX,
     builtin_number,
     check_dpas,
-    check_message,
     check_slots,
-    check_split,
     check_split_dpas,
-    fixed_lanes,
     flags_of,
     payload_name,
     payload_slots,
     piece_of,
     split_name,
 )
-from coopc.plan.block_message import LOAD_KINDS, BlockMode, BlockShape
+from coopc.plan.block_message import LOAD_KINDS, BlockMode, BlockShape, why_not
 
 E = TypeVar("E", bound=AnyEmission)
 
@@ -158,15 +154,22 @@ class Engine(ABC, Generic[E]):
     # --- what both say -------------------------------------------------------------
 
     def _lanes(self, e: E) -> int:
+        """The subgroup size, which `xe` needs to be fixed."""
         self.check_flavour(e)
-        return fixed_lanes(e.subgroup_size)
+        if e.subgroup_size is None:
+            raise Refusal(
+                "expected simt.subgroup_size on the kernel: without it the compiler "
+                "chooses a size, and the lanes hold other elements"
+            )
+        return e.subgroup_size
 
     def _check(
         self, e: E, kind: BlockKind, shape: BlockShape, pieces: Sequence[SSAValue] = ()
     ) -> None:
         """Refuse a message that the device has not, or not in such pieces."""
         lanes = self._lanes(e)
-        check_message(kind, shape, e.facts.device, lanes)
+        if (reason := why_not(kind, shape, e.facts.device, lanes)) is not None:
+            raise Refusal(reason)
         if pieces:
             check_slots(shape, pieces, lanes)
 
@@ -223,7 +226,7 @@ class Engine(ABC, Generic[E]):
     def _block_load(self, e: E, op: xe.BlockLoadOp) -> None:
         self._lanes(e)
         base, offset, type = self._surface(e, op.base), op.offset, op.result.type
-        with beside(e.walker) as code:
+        with e.beside() as code:
             if op.guard is not None:
                 # What is not wanted is read from where there is something.
                 offset = code.select(op.guard, offset, code.like(offset, 0))
@@ -236,7 +239,7 @@ class Engine(ABC, Generic[E]):
     def _dpas(self, e: E, op: xe.DpasOp) -> None:
         check_dpas(op, e.facts.device, self._lanes(e))
         sides = zip((op.a, op.b), op.precisions, strict=True)
-        with beside(e.walker) as code:
+        with e.beside() as code:
             # The bits of tf32 go as floats.
             operands = [
                 code(arith.BitcastOp(value, shaped(value.type, f32)))
@@ -249,7 +252,8 @@ class Engine(ABC, Generic[E]):
 
     def _split_dpas(self, e: E, op: xe.SplitDpasOp) -> None:
         """A multiplication of two subgroups, Intel's OpenCL builtin."""
-        check_split(e.facts.device)
+        if e.facts.device.split_pair is None:
+            raise Refusal(f"{e.facts.device.name} has no split DPAS: DG2 has")
         check_split_dpas(op, e.facts.device, self._lanes(e))
         name = split_name(op.precisions, op.repeat.value.data)
         operands = [e.scalar(value) for value in (op.a, op.b, op.c)]
@@ -260,7 +264,7 @@ class Engine(ABC, Generic[E]):
         shape = xe.shape_of(op.result)
         self._check(e, LOAD_KINDS[shape.mode], shape)
         base = self.address(e, self._surface(e, op.base))
-        with beside(e.walker) as code:
+        with e.beside() as code:
             one = code.number(i32, 1)
             sizes = (op.width, op.height, op.pitch)
             less = [e.scalar(code(arith.SubiOp(size, one))) for size in sizes]

@@ -8,44 +8,15 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, Vector
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
-from coopc.device import BlockKind, Device
+from coopc.device import Device
 from coopc.dialects import xe
 from coopc.dialects.xe import CacheControl, Precision
 from coopc.emit.walker import Refusal, count_of, element_of
-from coopc.plan.block_message import BlockMode, BlockShape, why_not, why_not_slots
+from coopc.plan.block_message import BlockMode, BlockShape, why_not_slots
 
 MAX_PAYLOAD_SLOTS = 16
 """Slots that a builtin of payloads returns to a lane: components of SPIR-V's longest
 vector."""
-
-
-def fixed_lanes(subgroup_size: int | None) -> int:
-    """The subgroup size, which `xe` needs to be fixed.
-
-    Args:
-        subgroup_size: lanes that the kernel fixes, None where it fixes none.
-
-    Raises:
-        Refusal: the kernel leaves it open.
-    """
-    if subgroup_size is None:
-        raise Refusal(
-            "expected simt.subgroup_size on the kernel: without it the compiler "
-            "chooses a size, and the lanes hold other elements"
-        )
-    return subgroup_size
-
-
-def check_message(
-    kind: BlockKind, shape: BlockShape, device: Device, lanes: int
-) -> None:
-    """Check that a device has such a message.
-
-    Raises:
-        Refusal: it has not.
-    """
-    if (reason := why_not(kind, shape, device, lanes)) is not None:
-        raise Refusal(reason)
 
 
 def piece_of(pieces: Sequence[SSAValue]) -> VectorType[IntegerType]:
@@ -129,16 +100,6 @@ def check_dpas(op: xe.DpasOp, device: Device, lanes: int) -> None:
         raise Refusal(f"{device.name} has no DPAS")
     _check_precisions(op.precisions, device.dpas.operands, device.name)
     _check_operands(op, lanes, device.dpas.lanes, device.name)
-
-
-def check_split(device: Device) -> None:
-    """Check that a device has multiplications of two subgroups.
-
-    Raises:
-        Refusal: it has none.
-    """
-    if device.split_pair is None:
-        raise Refusal(f"{device.name} has no split DPAS: DG2 has")
 
 
 def check_split_dpas(op: xe.SplitDpasOp, device: Device, lanes: int) -> None:

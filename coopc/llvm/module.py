@@ -10,8 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from coopc.llvm.types import I1, VOID, Pointer, Type, Vector, like
-from coopc.llvm.values import Constant, Local, Value, symbol
+from coopc.llvm.values import (
+    I1,
+    VOID,
+    Constant,
+    Local,
+    Pointer,
+    Type,
+    Value,
+    Vector,
+    like,
+    symbol,
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -128,15 +138,16 @@ class Function:
 
     # --- what most instructions look like --------------------------------------
 
-    def binary(self, opcode: str, left: Value, right: Value, flags: str = "") -> Local:
-        """`add nsw i32 %a, %b`."""
-        assert left.type == right.type, (opcode, left, right)
-        words = f"{opcode} {flags} " if flags else f"{opcode} "
-        return self.emit(left.type, words, Typed(left), ", ", right)
-
-    def unary(self, opcode: str, value: Value) -> Local:
-        """`fneg float %x`."""
-        return self.emit(value.type, f"{opcode} ", Typed(value))
+    def arithmetic(
+        self, opcode: str, first: Value, *others: Value, flags: str = ""
+    ) -> Local:
+        """`fneg float %x`, `add nsw i32 %a, %b`: operands and result of one type."""
+        assert all(other.type == first.type for other in others), (opcode, first)
+        pieces: list[Piece] = [f"{opcode} {flags} " if flags else f"{opcode} "]
+        pieces.append(Typed(first))
+        for other in others:
+            pieces += [", ", other]
+        return self.emit(first.type, *pieces)
 
     def cast(self, opcode: str, value: Value, to: Type) -> Value:
         """`trunc i64 %x to i32`; nothing where the type is the same."""
@@ -162,8 +173,8 @@ class Function:
         *,
         attributes: str = "",
         metadata: tuple[Metadata, ...] = (),
-    ) -> Local | None:
-        """Call a function; None where it gives nothing."""
+    ) -> Local:
+        """Call a function; what a void one gives is of no use."""
         found = tuple(argument.type for argument in arguments)
         assert found == callee.parameters, (callee, found)
         head = " ".join(
@@ -178,7 +189,7 @@ class Function:
         pieces.append(f") {attributes}" if attributes else ")")
         if callee.result == VOID:
             self.do(*pieces, metadata=metadata)
-            return None
+            return Local(VOID)
         return self.emit(callee.result, *pieces, metadata=metadata)
 
     def load(

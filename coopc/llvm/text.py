@@ -19,8 +19,7 @@ from coopc.llvm.module import (
     Signature,
     Typed,
 )
-from coopc.llvm.types import VOID
-from coopc.llvm.values import Constant, Local, Value, quoted
+from coopc.llvm.values import VOID, Constant, Local, Value, quoted
 
 
 def text(module: Module) -> str:

@@ -9,10 +9,9 @@ order of their numbers.
 Some uses follow from types and values, not from an opcode or enumerant:
 
 - the widths of integers and floats, long vectors, bf16 in cooperative matrices;
-- 8 and 16-bit members of buffers, push constants and inputs of shaders;
+- 8 and 16-bit members of buffers and push constants of shaders;
 - atomics by the type that they work on;
-- memory scopes of the whole device under the Vulkan memory model;
-- dot products by the type of their operands.
+- memory scopes of the whole device under the Vulkan memory model.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,12 +31,8 @@ _ACCESS = {
     ("StorageBuffer", 16): "StorageBuffer16BitAccess",
     ("PhysicalStorageBuffer", 8): "StorageBuffer8BitAccess",
     ("PhysicalStorageBuffer", 16): "StorageBuffer16BitAccess",
-    ("Uniform", 8): "UniformAndStorageBuffer8BitAccess",
-    ("Uniform", 16): "UniformAndStorageBuffer16BitAccess",
     ("PushConstant", 8): "StoragePushConstant8",
     ("PushConstant", 16): "StoragePushConstant16",
-    ("Input", 16): "StorageInputOutput16",
-    ("Output", 16): "StorageInputOutput16",
 }
 """Storage class and width in bits to the capability of a shader."""
 
@@ -61,13 +56,9 @@ def capabilities(module: Module, placed: Placed) -> list[str]:
 
 def extensions(module: Module, placed: Placed, declared: list[str]) -> list[str]:
     """The extensions to declare, beside those capabilities."""
-    found = set(module.extensions)
     needs = [*_needs(placed), *(_capability(name).needs for name in declared)]
-    for need in needs:
-        extension = need.extension_in(module.version)
-        if extension is not None:
-            found.add(extension)
-    return sorted(found)
+    found = (need.extension_in(module.version) for need in needs)
+    return sorted({extension for extension in found if extension is not None})
 
 
 def _needs(placed: Placed) -> Iterator[Needs]:
@@ -119,8 +110,6 @@ def _typed_needs(module: Module, placed: Placed) -> Iterator[Alternatives]:
                 yield from _access_needs(instruction)
         elif name.startswith("OpAtomic"):
             yield from _atomic_needs(instruction)
-        elif "Dot" in name:
-            yield from _dot_needs(instruction)
         if vulkan and _has_device_scope(instruction):
             yield ("VulkanMemoryModelDeviceScope",)
 
@@ -180,23 +169,6 @@ def _atomic_needs(instruction: Instruction) -> Iterator[Alternatives]:
         yield (f"AtomicFloat{bits}AddEXT",)
     elif name in ("OpAtomicFMinEXT", "OpAtomicFMaxEXT"):
         yield (f"AtomicFloat{bits}MinMaxEXT",)
-
-
-def _dot_needs(instruction: Instruction) -> Iterator[Alternatives]:
-    vector = instruction.operands[0]
-    if not isinstance(vector, Id) or vector.type.definition is None:
-        return
-    definition = vector.type.definition
-    if instruction.facts.name == "OpDot":
-        if isinstance(element := definition.operands[0], Id) and _is_bf16(element):
-            yield ("BFloat16DotProductKHR",)
-    elif definition.facts.name == "OpTypeInt":
-        yield ("DotProductInput4x8BitPacked",)
-    else:
-        element = definition.operands[0]
-        assert isinstance(element, Id), f"{vector} is no vector"
-        small = _widths(element) == {8} and definition.operands[1] == 4
-        yield ("DotProductInput4x8Bit" if small else "DotProductInputAll",)
 
 
 def _is_bf16(type: Id) -> bool:

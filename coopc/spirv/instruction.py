@@ -8,7 +8,7 @@ says by the grammar what they are, for both writers and the derivation of capabi
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coopc.rounding import FORMATS, FloatFormat
+from coopc.rounding import FORMATS
 from coopc.spirv.grammar import (
     ID_KINDS,
     Enumerant,
@@ -20,7 +20,7 @@ from coopc.spirv.grammar import (
     instruction_facts,
     is_enumeration,
 )
-from coopc.spirv.literal import encode_float, encode_int, float_text
+from coopc.spirv.literal import float_text
 
 
 class Id:
@@ -78,79 +78,37 @@ class Instruction:
         return f"{self.facts.name} {self.operands}"
 
 
+def width_of(type: Id) -> int:
+    """Size of a number of an OpTypeInt or OpTypeFloat, in bits."""
+    assert type.definition is not None, f"{type} is not defined"
+    width = type.definition.operands[0]
+    assert isinstance(width, int), f"{type} has no width"
+    return width
+
+
 class Literal(NamedTuple):
     """A number literal: its bits, and the type that says width and form."""
 
     bits: int
     type: Id
 
-    @classmethod
-    def of(cls, type: Id, value: float | bytes) -> "Literal":
-        """The literal of a number of an OpTypeInt or OpTypeFloat.
-
-        Args:
-            type: of the number.
-            value: a number, rounded to the type if it is a float; or the bits as
-                little-endian bytes, for a NaN that must keep its payload.
-
-        Raises:
-            ValueError: the type is another, or the value is not of it or does not fit.
-        """
-        definition = type.definition
-        kind = None if definition is None else definition.facts.name
-        if definition is None or kind not in ("OpTypeInt", "OpTypeFloat"):
-            raise ValueError(f"expected a type of numbers, got {type}")
-        width = cls(0, type).width
-        if isinstance(value, bytes):
-            if len(value) * 8 != width:
-                raise ValueError(f"expected {width // 8} bytes, got {len(value)}")
-            return cls(int.from_bytes(value, "little"), type)
-        if kind == "OpTypeFloat":
-            return cls(encode_float(float(value), _float_format(definition)), type)
-        if not isinstance(value, int):
-            raise ValueError(f"expected an integer, got {value}")
-        signed = definition.operands[1] == 1
-        return cls(encode_int(value, width, signed), type)
-
-    @property
-    def width(self) -> int:
-        """Size of the type in bits."""
-        width = self._definition.operands[0]
-        assert isinstance(width, int), f"{self.type} has no width"
-        return width
-
     @property
     def signed(self) -> bool:
         """Whether the type is one of signed integers."""
-        return not self._is_float and self._definition.operands[1] == 1
+        definition = self.type.definition
+        assert definition is not None, f"{self.type} is not defined"
+        return definition.facts.name == "OpTypeInt" and definition.operands[1] == 1
 
     @property
     def text(self) -> str:
         """The number as spirv-as reads it."""
-        if self._is_float:
-            return float_text(self.bits, _float_format(self._definition))
-        if self.signed and self.bits >> (self.width - 1):
-            return str(self.bits - (1 << self.width))
+        definition, width = self.type.definition, width_of(self.type)
+        if definition is not None and definition.facts.name == "OpTypeFloat":
+            short = "BFloat16KHR" in definition.operands
+            return float_text(self.bits, FORMATS["bf16" if short else f"f{width}"])
+        if self.signed and self.bits >> (width - 1):
+            return str(self.bits - (1 << width))
         return str(self.bits)
-
-    @property
-    def _is_float(self) -> bool:
-        return self._definition.facts.name == "OpTypeFloat"
-
-    @property
-    def _definition(self) -> Instruction:
-        assert self.type.definition is not None, f"{self.type} is not defined"
-        return self.type.definition
-
-
-def _float_format(definition: Instruction) -> FloatFormat:
-    match tuple(definition.operands):
-        case (16, "BFloat16KHR"):
-            return FORMATS["bf16"]
-        case (16 | 32 | 64 as bits,):
-            return FORMATS[f"f{bits}"]
-        case other:
-            raise ValueError(f"expected a float of 16, 32 or 64 bits, got {other}")
 
 
 class Selected(NamedTuple):
@@ -196,6 +154,10 @@ def resolve_operands(instruction: Instruction) -> list[ResolvedOperand]:
     return found
 
 
+_NUMBERS = ("LiteralInteger", "LiteralContextDependentNumber")
+"""Kinds of operands that are numbers; the others are ids and words."""
+
+
 class _Reader:
     """Reads the operands of one instruction by a signature."""
 
@@ -222,32 +184,40 @@ class _Reader:
 
     def _one_of_each(self, kinds: tuple[str, ...]) -> None:
         for kind in kinds:
-            self._one(kind)
+            assert self.position < self.count, (
+                f"{self.instruction}: expected {kind} next"
+            )
+            value = self.instruction.operands[self.position]
+            self.position += 1
+            expected = Id if kind in ID_KINDS else int if kind in _NUMBERS else str
+            assert isinstance(value, expected), (
+                f"{self.instruction}: expected {kind} as operand {self.position - 1}, "
+                f"got {value!r}"
+            )
+            if isinstance(value, str):
+                self._word(kind, value)
+            elif kind == "LiteralContextDependentNumber":
+                assert isinstance(value, int), value
+                self.found.append(Literal(value, self._number_type()))
+            else:
+                in_range = isinstance(value, Id) or 0 <= value < 1 << 32
+                assert in_range, f"{self.instruction}: {value} has more than 32 bits"
+                self.found.append(value)
 
-    def _one(self, kind: str) -> None:
-        assert self.position < self.count, f"{self.instruction}: expected {kind} next"
-        value = self.instruction.operands[self.position]
-        self.position += 1
-        if kind in ID_KINDS:
-            assert isinstance(value, Id), self._wrong(kind, value)
-            self.found.append(value)
-        elif kind == "LiteralInteger":
-            assert isinstance(value, int), self._wrong(kind, value)
-            assert 0 <= value < 1 << 32, self._wrong(kind, value)
-            self.found.append(value)
-        else:
-            self._special(kind, value)
-
-    def _special(self, kind: str, value: Operand) -> None:
-        if kind == "LiteralContextDependentNumber":
-            assert isinstance(value, int), self._wrong(kind, value)
-            self.found.append(Literal(value, self._number_type()))
-            return
-        assert isinstance(value, str), self._wrong(kind, value)
+    def _word(self, kind: str, value: str) -> None:
         if is_enumeration(kind):
-            self._enumerants(kind, value)
+            selected = Selected(tuple(enumeration(kind).select(value)))
+            self.found.append(selected)
+            for chosen in selected.members:
+                self._one_of_each(chosen.operands)
         elif kind == "LiteralExtInstInteger":
-            self._ext_inst(value)
+            imported = self.instruction.operands[0]
+            assert isinstance(imported, Id), f"{self.instruction} has no set"
+            assert imported.definition is not None, f"{imported} is no instruction set"
+            entry = extended_instruction(str(imported.definition.operands[0]), value)
+            given = self.count - self.position
+            assert entry.takes(given), f"{value} does not take {given} operands"
+            self.found.append(entry)
         elif kind == "LiteralSpecConstantOpInteger":
             facts = instruction_facts(value)
             self.found.append(facts)
@@ -256,30 +226,9 @@ class _Reader:
             assert kind == "LiteralString", f"unknown operand kind {kind}"
             self.found.append(value)
 
-    def _enumerants(self, kind: str, value: str) -> None:
-        selected = Selected(tuple(enumeration(kind).select(value)))
-        self.found.append(selected)
-        for chosen in selected.members:
-            self._one_of_each(chosen.operands)
-
-    def _ext_inst(self, name: str) -> None:
-        imported = self.instruction.operands[0]
-        assert isinstance(imported, Id), self._wrong("LiteralExtInstInteger", name)
-        assert imported.definition is not None, f"{imported} is no instruction set"
-        set_name = imported.definition.operands[0]
-        assert isinstance(set_name, str), self._wrong("LiteralExtInstInteger", name)
-        entry = extended_instruction(set_name, name)
-        given = self.count - self.position
-        assert entry.takes(given), f"{name} does not take {given} operands"
-        self.found.append(entry)
-
     def _number_type(self) -> Id:
         if self.instruction.type is not None:
             return self.instruction.type
         selector = self.instruction.operands[0]
         assert isinstance(selector, Id), f"{self.instruction} has no selector"
         return selector.type
-
-    def _wrong(self, kind: str, value: Operand) -> str:
-        at = self.position - 1
-        return f"{self.instruction}: expected {kind} as operand {at}, got {value!r}"

@@ -10,22 +10,21 @@ m.entry_point("GLCompute", main.id, "main", [])
 m.execution_mode(main.id, "LocalSize", 1, 1, 1)
 ```
 
-`text` and `binary` of `coopc.spirv.writer` write it.  Capabilities and extensions are
-derived then from what is used; `require` and `extension` add to them.
+`text` and `binary` of `coopc.spirv.writer` write it, and check the operands by the
+grammar.  Capabilities and extensions are derived then from what is used.
 
 Invariants: equal types are one id, as are equal constants of one type (by their bits:
 0.0 and -0.0 differ); spec constants and variables never are; an id's number is chosen
 by the writer, in the order in which the ids appear.
 
 In a function, a label is made before its block is begun, so that branches may go
-forward; a value is made before it is emitted (`new_id`, then `emit(..., result=id)`)
-where an OpPhi names one that comes later.
+forward; an OpPhi gets the operands that come later when they are there.
 """
 
 from collections.abc import Iterable, Sequence
 
 from coopc.spirv.grammar import ID_KINDS, Version, enumeration
-from coopc.spirv.instruction import Id, Instruction, Literal, Operand, resolve_operands
+from coopc.spirv.instruction import Id, Instruction, Operand, width_of
 
 _TERMINATORS = frozenset(
     {
@@ -50,7 +49,6 @@ class Function:
         function_type: Id,
         control: str,
         names: list[Instruction],
-        check: bool,
     ):
         """Use `Module.function`.
 
@@ -59,18 +57,13 @@ class Function:
             function_type: an OpTypeFunction.
             control: a FunctionControl.
             names: the module's debug names, to which those of the body are added.
-            check: check operands when they are emitted.
         """
         self._names = names
-        self._check = check
+        self.result_type = result_type
         self.id = Id()
         """What calls and entry points name."""
-        self.head = Instruction(
-            "OpFunction",
-            (control, function_type),
-            result_type,
-            self.id,
-        )
+        operands = (control, function_type)
+        self.head = Instruction("OpFunction", operands, result_type, self.id)
         self.id.definition = self.head
         self.parameters = tuple(map(_parameter, _parameter_types(function_type)))
         self.locals: list[Instruction] = []
@@ -81,19 +74,16 @@ class Function:
 
     def new_label(self, name: str | None = None) -> Id:
         """A label for a block to come."""
-        return self.new_id(name)
-
-    def new_id(self, name: str | None = None) -> Id:
-        """An id for a result to come; a debug name if `name` is given."""
         id = Id()
-        if name is not None:
-            self._name(id, name)
+        self._name(id, name)
         return id
 
     def begin_block(self, label: Id) -> Id:
         """Start the block of that label; the block before must have ended."""
         assert self.block is None, f"the block {self.block} has no end"
-        self._place("OpLabel", (), None, label)
+        assert label.definition is None, f"{label} is defined twice"
+        label.definition = Instruction("OpLabel", (), None, label)
+        self.body.append(label.definition)
         self.block = label
         return label
 
@@ -103,7 +93,6 @@ class Function:
         *operands: Operand,
         type: Id | None = None,
         name: str | None = None,
-        result: Id | None = None,
     ) -> Id:
         """Append an instruction to the current block.
 
@@ -112,37 +101,28 @@ class Function:
             operands: ids, literals, enumerants by name; those of a mask's bits follow.
             type: the type of the result, where there is one.
             name: the debug name of the result.
-            result: an id of `new_id` to define; else a new one.
 
         Returns:
             The result; of an instruction that has none, an id of no use.
         """
         assert self.block is not None, f"{opcode} stands in no block"
-        instruction = Instruction(opcode, operands, type, result)
-        if instruction.facts.has_result and result is None:
-            instruction.result = result = Id()
-        if name is not None and result is not None:
-            self._name(result, name)
-        if self._check:
-            resolve_operands(instruction)
+        instruction = Instruction(opcode, operands, type)
         self.body.append(instruction)
         if opcode in _TERMINATORS:
             self.block = None
-        if result is None:
+        if not instruction.facts.has_result:
             return _NO_RESULT
-        assert result.definition is None, f"{result} is defined twice"
+        instruction.result = result = Id()
         result.definition = instruction
+        self._name(result, name)
         return result
 
-    def local_variable(
-        self, pointer_type: Id, initializer: Id | None = None, name: str | None = None
-    ) -> Id:
+    def local_variable(self, pointer_type: Id, name: str | None = None) -> Id:
         """A variable of the storage class Function, wherever the body stands."""
-        operands = ("Function", *([] if initializer is None else [initializer]))
-        id = self.new_id(name)
-        instruction = Instruction("OpVariable", operands, pointer_type, id)
-        self.locals.append(instruction)
-        id.definition = instruction
+        id = Id()
+        self._name(id, name)
+        id.definition = Instruction("OpVariable", ("Function",), pointer_type, id)
+        self.locals.append(id.definition)
         return id
 
     def instructions(self) -> list[Instruction]:
@@ -158,16 +138,10 @@ class Function:
             Instruction("OpFunctionEnd", ()),
         ]
 
-    def _name(self, id: Id, name: str) -> None:
-        id.name = name
-        self._names.append(Instruction("OpName", (id, name)))
-
-    def _place(
-        self, opcode: str, operands: tuple[Operand, ...], type: Id | None, result: Id
-    ) -> None:
-        assert result.definition is None, f"{result} is defined twice"
-        result.definition = Instruction(opcode, operands, type, result)
-        self.body.append(result.definition)
+    def _name(self, id: Id, name: str | None) -> None:
+        if name is not None:
+            id.name = name
+            self._names.append(Instruction("OpName", (id, name)))
 
 
 _NO_RESULT = Id()
@@ -195,7 +169,6 @@ class Module:
         version: Version = (1, 6),
         addressing: str = "Logical",
         memory_model: str = "Vulkan",
-        check: bool = False,
     ):
         """Make an empty module.
 
@@ -203,36 +176,20 @@ class Module:
             version: of SPIR-V.
             addressing: an AddressingModel.
             memory_model: a MemoryModel.
-            check: check the operands of each instruction when it is emitted rather
-                than when the module is written, so that the traceback tells where.
         """
         self.version = version
-        self.check = check
         self.capabilities: set[str] = set()
         """Capabilities asked for beyond those derived."""
-        self.extensions: set[str] = set()
-        """Extensions asked for beyond those derived."""
         self.imports: list[Instruction] = []
         self.memory_model = Instruction("OpMemoryModel", (addressing, memory_model))
         self.entry_points: list[Instruction] = []
         self.execution_modes: list[Instruction] = []
-        self.sources: list[Instruction] = []
         self.names: list[Instruction] = []
         self.annotations: list[Instruction] = []
         self.globals: list[Instruction] = []
         """Types, constants and variables in the order of their definition."""
         self.functions: list[Function] = []
         self._unified: dict[tuple[Operand, ...], Id] = {}
-
-    # --- what the module needs -------------------------------------------------
-
-    def require(self, capability: str) -> None:
-        """Declare a capability whether or not something is seen to use it."""
-        self.capabilities.add(capability)
-
-    def extension(self, name: str) -> None:
-        """Declare an extension whether or not something is seen to use it."""
-        self.extensions.add(name)
 
     def ext_inst_import(self, name: str) -> Id:
         """The extended instruction set of that name, as "OpenCL.std"."""
@@ -256,76 +213,42 @@ class Module:
         """
         return self._global(opcode, operands, name=name, distinct=distinct)
 
-    def constant(
-        self, type: Id, value: float | bool | bytes, name: str | None = None
-    ) -> Id:
+    def constant(self, type: Id, bits: int, name: str | None = None) -> Id:
         """The constant of a scalar type.
 
         Args:
             type: OpTypeBool, OpTypeInt or OpTypeFloat.
-            value: a number, rounded to the type if it is a float; or the bits as
-                little-endian bytes, for a NaN that must keep its payload.
+            bits: of the number, which are not negative.
             name: the debug name; an unnamed constant is named by its value.
-
-        Raises:
-            ValueError: the value is not of the type or does not fit.
         """
-        if self._opcode(type) == "OpTypeBool":
-            opcode = "OpConstantTrue" if value else "OpConstantFalse"
+        assert type.definition is not None, f"{type} is no type"
+        if type.definition.facts.name == "OpTypeBool":
+            opcode = "OpConstantTrue" if bits else "OpConstantFalse"
             return self._global(opcode, (), type, name)
-        bits = Literal.of(type, value).bits
+        assert 0 <= bits < 1 << width_of(type), f"{bits} are no bits of {type}"
         return self._global("OpConstant", (bits,), type, name)
 
-    def constant_composite(
-        self, type: Id, ids: Iterable[Id], name: str | None = None
-    ) -> Id:
+    def constant_composite(self, type: Id, ids: Iterable[Id]) -> Id:
         """The constant vector, array, struct or cooperative matrix of these."""
-        return self._global("OpConstantComposite", tuple(ids), type, name)
+        return self._global("OpConstantComposite", tuple(ids), type)
 
     def undef(self, type: Id) -> Id:
         """A value of no particular value."""
         return self._global("OpUndef", (), type)
 
     def spec_constant(
-        self,
-        type: Id,
-        default: float | bool | bytes,
-        spec_id: int,
-        name: str | None = None,
+        self, type: Id, default: int, spec_id: int, name: str | None = None
     ) -> Id:
-        """A scalar that may be set when the module is loaded, by its SpecId."""
-        if self._opcode(type) == "OpTypeBool":
-            opcode = "OpSpecConstantTrue" if default else "OpSpecConstantFalse"
-            id = self._global(opcode, (), type, name, distinct=True)
-        else:
-            bits = Literal.of(type, default).bits
-            id = self._global("OpSpecConstant", (bits,), type, name, distinct=True)
+        """A number that may be set when the module is loaded, by its SpecId."""
+        id = self._global("OpSpecConstant", (default,), type, name, distinct=True)
         self.decorate(id, "SpecId", spec_id)
         return id
 
-    def spec_constant_op(
-        self, type: Id, opcode: str, *operands: Operand, name: str | None = None
-    ) -> Id:
-        """What an instruction makes of spec constants, known when these are set."""
-        return self._global("OpSpecConstantOp", (opcode, *operands), type, name)
-
-    def spec_constant_composite(
-        self, type: Id, ids: Iterable[Id], name: str | None = None
-    ) -> Id:
-        """The vector, array or struct of spec constants (and constants)."""
-        return self._global(
-            "OpSpecConstantComposite", tuple(ids), type, name, distinct=True
-        )
-
     def variable(
-        self,
-        pointer_type: Id,
-        storage_class: str,
-        initializer: Id | None = None,
-        name: str | None = None,
+        self, pointer_type: Id, storage_class: str, name: str | None = None
     ) -> Id:
         """A global variable; those of functions are `Function.local_variable`."""
-        operands = (storage_class, *([] if initializer is None else [initializer]))
+        operands = (storage_class,)
         return self._global("OpVariable", operands, pointer_type, name, distinct=True)
 
     # --- names and annotations -------------------------------------------------
@@ -335,21 +258,15 @@ class Module:
         opcode = "OpDecorateId" if by_id else "OpDecorate"
         self._add(self.annotations, opcode, (target, decoration, *operands))
 
-    def decoration_group(self, decorations: Sequence[tuple[Operand, ...]]) -> Id:
-        """What decorates an id more than once in one way, which `decorate` cannot.
+    def decorate_again(self, target: Id, decoration: str, *operands: Operand) -> None:
+        """Decorate an id that has such a decoration, by a group of its own.
 
         spirv-val takes a decoration but once for each id, those of groups apart.
-
-        Args:
-            decorations: each the name of a decoration and its operands.
         """
         group = Id()
-        for decoration in decorations:
-            self._add(self.annotations, "OpDecorate", (group, *decoration))
-        return self._add(self.annotations, "OpDecorationGroup", (), result=group)
-
-    def group_decorate(self, group: Id, targets: Sequence[Id]) -> None:
-        self._add(self.annotations, "OpGroupDecorate", (group, *targets))
+        self.decorate(group, decoration, *operands)
+        self._add(self.annotations, "OpDecorationGroup", (), result=group)
+        self._add(self.annotations, "OpGroupDecorate", (group, target))
 
     def member_decorate(
         self, target: Id, member: int, decoration: str, *operands: Operand
@@ -365,15 +282,6 @@ class Module:
     def member_name(self, id: Id, member: int, name: str) -> None:
         """Give a member of a struct type its debug name."""
         self._add(self.names, "OpMemberName", (id, member, name))
-
-    def string(self, text: str) -> Id:
-        """A string for debug information."""
-        return self._add(self.sources, "OpString", (text,), result=Id())
-
-    def source(self, language: str, version: int, file: Id | None = None) -> None:
-        """Say what the module was compiled from."""
-        operands = (language, version, *([] if file is None else [file]))
-        self._add(self.sources, "OpSource", operands)
 
     # --- entry points and functions --------------------------------------------
 
@@ -405,7 +313,7 @@ class Module:
         name: str | None = None,
     ) -> Function:
         """A new function, with its parameters and no block yet."""
-        function = Function(result_type, function_type, control, self.names, self.check)
+        function = Function(result_type, function_type, control, self.names)
         self.functions.append(function)
         if name is not None:
             self.name(function.id, name)
@@ -441,18 +349,11 @@ class Module:
         result: Id | None = None,
     ) -> Id:
         instruction = Instruction(opcode, operands, type, result)
-        if self.check:
-            resolve_operands(instruction)
         section.append(instruction)
         if result is None:
             return Id()
         result.definition = instruction
         return result
-
-    @staticmethod
-    def _opcode(type: Id) -> str:
-        assert type.definition is not None, f"{type} is no type"
-        return type.definition.facts.name
 
 
 def _takes_ids(kind: str, member: str) -> bool:

@@ -25,6 +25,7 @@ from coopc.spirv.instruction import (
     ResolvedOperand,
     Selected,
     resolve_operands,
+    width_of,
 )
 from coopc.spirv.module import Module
 
@@ -75,7 +76,6 @@ def _given(module: Module) -> list[Instruction]:
         module.memory_model,
         *module.entry_points,
         *module.execution_modes,
-        *module.sources,
         *module.names,
         *module.annotations,
         *module.globals,
@@ -145,7 +145,7 @@ def _string_words(text: str) -> tuple[int, ...]:
 
 def _number_words(literal: Literal) -> tuple[int, ...]:
     """Low word first; less than a word is extended by the sign of a signed type."""
-    width = literal.width
+    width = width_of(literal.type)
     if width > 32:
         return literal.bits & 0xFFFFFFFF, literal.bits >> 32
     bits = literal.bits

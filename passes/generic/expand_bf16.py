@@ -3,7 +3,7 @@
 Before:  operations on bf16, or on vectors of bf16.
 After:   extensions to f32, the operations on f32, and a truncation to bf16 each. Where
          the target does not convert bf16, conversions become shifts and integer
-         arithmetic.
+         arithmetic.  Between lanes bf16 and i1 go as integers.
 Fails:   where an integer is converted to bf16 through f64, on a device without f64.
 
     %c = arith.addf %a, %b : bf16        %x = arith.extf %a : bf16 to f32
@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
     f16,
     f32,
     f64,
+    i1,
     i16,
     i32,
 )
@@ -115,6 +116,31 @@ def computed_in_f32(code: Code, op: Operation, short: type[Attribute]) -> SSAVal
     )
     found = code(made)
     return code(arith.TruncFOp(found, result.type)) if rounds else found
+
+
+def has_no_lane_operation(op: Operation, target: Target) -> bool:
+    """Whether lanes exchange what some target does not move between lanes."""
+    return has(op.operands[:1], BFloat16Type) or element_of(op.operands[0].type) == i1
+
+
+@table.on(simt.BroadcastOp, simt.ShuffleOp, when=has_no_lane_operation)
+def as_integer(code: Code, op: simt.BroadcastOp | simt.ShuffleOp) -> SSAValue:
+    """A bf16 goes between lanes as its bits, an i1 as an i32."""
+    value, *others = op.operands
+    is_bool = element_of(value.type) == i1
+    make, integer = (arith.ExtUIOp, i32) if is_bool else (arith.BitcastOp, i16)
+    given = code.cast(make, value, integer)
+    moved = code(
+        op.create(
+            operands=[given, *others],
+            result_types=[given.type],
+            properties=op.properties.copy(),
+            attributes=op.attributes.copy(),
+        )
+    )
+    if is_bool:
+        return code(arith.CmpiOp(moved, code.like(moved, 0), "ne"))
+    return code.cast(arith.BitcastOp, moved, BFloat16Type())
 
 
 def is_not_with_f32(op: Operation, target: Target) -> bool:

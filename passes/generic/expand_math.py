@@ -1,6 +1,6 @@
 """expand-math: expands functions that GLSL.std.450 or x86-64 does not have.
 
-Before:  operations of `math`.
+Before:  operations of `math`, `llvm.frem`.
 After:   operations of `math` and `arith` that the target has.
 Fails:   never; an operation without an expansion stays.
 
@@ -11,9 +11,12 @@ f32, and a power of an integer in f64.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import product
 from typing import TypeAlias
 
-from xdsl.dialects import arith, math, vector
+from xdsl.dialects import arith, llvm, math, scf, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -21,10 +24,12 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     f64,
+    i1,
     i32,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
+from coopc.dialects.narrow import is_vector
 from coopc.emit.walker import element_of
 from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
 from coopc.passes.generic.expand_bf16 import MATH, computed_in_f32, is_bf16
@@ -184,6 +189,86 @@ def power(code: Code, op: math.FPowIOp) -> SSAValue:
     signed = code.select(odd, f.signed(power, x), power)
     none = code(arith.CmpiOp(n, zero, "eq"))
     return code.select(none, f.number(1.0), signed)
+
+
+# Vulkan: the remainder of floats.
+#
+# OpFRem is x - y trunc(x / y) there, of a quotient that is rounded.  This is exact:
+#
+#     t = |y|; while t <= |x| / 2: t = 2 t          t is |y| times a power of two
+#     r = |x|; while t >= |y|: { if r >= t: r = r - t; t = t / 2 }
+#     the result is r with the sign of x
+#
+# Each difference is exact, since t <= r < 2 t where it is taken.  It is what `fmod`
+# of C is: NaN for an infinite x, for a y of 0 and for NaN; x for an infinite y.
+
+
+@table.on(llvm.FRemOp, when=lacks)
+def remainder(code: Code, op: llvm.FRemOp) -> SSAValue:
+    """The remainder with the sign of the dividend; of f16 in f32, which holds 2 x."""
+    f, x = Floats(code, op.lhs), op.lhs
+    if isinstance(element_of(x.type), Float16Type):
+        return computed_in_f32(code, op, Float16Type)
+    size, by, infinity = f.size(x), f.size(op.rhs), float("inf")
+    finite = f.compare(size, "olt", infinity)
+    exists = code(arith.AndIOp(finite, f.compare(by, "ogt", 0.0)))
+    divides = code(arith.AndIOp(exists, f.compare(by, "olt", infinity)))
+    rest = code.select(divides, size, f.number(0.0))
+    by = code.select(divides, by, f.number(1.0))
+    half = f.mul(rest, 0.5)
+
+    def is_small(code: Code, top: SSAValue) -> SSAValue:
+        return code(arith.CmpfOp(top, half, "ole"))
+
+    def grown(code: Code, goes_on: SSAValue, top: SSAValue) -> list[SSAValue]:
+        return [code.select(goes_on, Floats(code, top).mul(top, 2.0), top)]
+
+    def is_left(code: Code, top: SSAValue, rest: SSAValue) -> SSAValue:
+        return code(arith.CmpfOp(top, by, "oge"))
+
+    def less(
+        code: Code, goes_on: SSAValue, top: SSAValue, rest: SSAValue
+    ) -> list[SSAValue]:
+        fits = code(arith.AndIOp(goes_on, code(arith.CmpfOp(rest, top, "oge"))))
+        lower = code.select(fits, code(arith.SubfOp(rest, top)), rest)
+        shorter = Floats(code, top).mul(top, 0.5)
+        return [code.select(goes_on, shorter, top), lower]
+
+    (top,) = _while(code, [by], is_small, grown)
+    _, rest = _while(code, [top, rest], is_left, less)
+    otherwise = code.select(exists, x, f.number(float("nan")))
+    return code.select(divides, f.signed(rest, x), otherwise)
+
+
+def _while(
+    code: Code,
+    first: list[SSAValue],
+    condition: Callable[..., SSAValue],
+    step: Callable[..., list[SSAValue]],
+) -> Sequence[SSAValue]:
+    """A loop while a condition holds of any component.
+
+    Args:
+        code: to insert into.
+        first: what the loop starts with.
+        condition: from code and the values to an i1, or a vector of them.
+        step: from code, the condition and the values to the next ones.
+    """
+    types = [value.type for value in first]
+    before = Block(arg_types=types)
+    inner = Code(before.add_op)
+    goes_on = condition(inner, *before.args)
+    after = Block(arg_types=[goes_on.type, *types])
+    some = goes_on
+    if is_vector(goes_on.type):
+        positions = product(*map(range, goes_on.type.get_shape()))
+        each = (inner(vector.ExtractOp(goes_on, at, i1)) for at in positions)
+        some = reduce(lambda a, b: inner(arith.OrIOp(a, b)), each)
+    before.add_op(scf.ConditionOp(some, goes_on, *before.args))
+    after.add_op(scf.YieldOp(*step(Code(after.add_op), *after.args)))
+    loop = scf.WhileOp(first, [goes_on.type, *types], Region(before), Region(after))
+    code(loop)
+    return loop.results[1:]
 
 
 # Vulkan: counts of bits, which it has of 32.

@@ -1,8 +1,9 @@
-"""expand-vector: expands reductions of vectors, in order.
+"""expand-vector: expands reductions of vectors, in order, and masks.
 
-Before:  `vector.reduction`
+Before:  `vector.reduction`, `vector.create_mask`
 After:   `vector.extract` and operations of `arith`, from the first component to the
-         last. x86-64 keeps the reductions that LLVM computes in this order.
+         last. x86-64 keeps the reductions that LLVM computes in this order. A mask is
+         a comparison of positions with its bounds.
 Fails:   for combinations of integers on floats, and of floats on integers.
 """
 
@@ -12,7 +13,14 @@ from collections.abc import Callable
 from itertools import product
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    VectorType,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.narrow import is_vector
@@ -98,6 +106,25 @@ def reduce(code: Code, op: vector.ReductionOp) -> SSAValue:
             found = one
         else:
             found = combined(code, str(op.kind.data), found, one, op.fastmath)
+    assert found is not None, op
+    return found
+
+
+@table.on(vector.CreateMaskOp)
+def create_mask(code: Code, op: vector.CreateMaskOp) -> SSAValue:
+    """Each position is below the bound of its dimension."""
+    assert is_vector(op.mask_vector.type), op
+    shape = op.mask_vector.type.get_shape()
+    places = list(product(*map(range, shape)))
+    type, found = VectorType(IndexType(), shape), None
+    for dimension, bound in enumerate(op.mask_dim_sizes):
+        numbers = [place[dimension] for place in places]
+        place = code(
+            arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, numbers))
+        )
+        bounds = code(vector.BroadcastOp(bound, type))
+        below = code(arith.CmpiOp(place, bounds, "slt"))
+        found = below if found is None else code(arith.AndIOp(found, below))
     assert found is not None, op
     return found
 

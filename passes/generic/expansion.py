@@ -8,7 +8,7 @@
 An expansion inserts operations and returns what they give in place of the results.  It
 may use operations that are expanded in turn.  Two callers apply the tables: a pass
 (`ExpandPass`), which replaces operations in the IR, and emission
-(`coopc.emit.expanded`), which leaves the IR and emits what an expansion inserts.  So
+(`coopc.emit.emission`), which leaves the IR and emits what an expansion inserts.  So
 every expansion runs on the simulator, and emitters hold instructions only.
 
 A row says `when` it is needed, by the operation and the target.  Where it is not, the
@@ -185,7 +185,7 @@ def in_vulkan(op: Operation, target: Target) -> bool:
 TABLES: dict[str, tuple[str, ...]] = {
     "arith": ("expand_bf16", "expand_arith"),
     "coopmatrix": ("expand_arith",),
-    "llvm": ("expand_bf16",),
+    "llvm": ("expand_bf16", "expand_math"),
     "math": ("expand_math", "expand_bf16"),
     "simt": ("expand_bf16",),
     "vector": ("expand_math", "expand_bf16", "expand_vector"),
@@ -257,9 +257,10 @@ def _replaced(op: Operation, make: Expansion) -> list[Operation]:
     made: list[Operation] = []
 
     def insert(new: Operation) -> None:
-        new.location = op.location
+        for each in new.walk():
+            each.location = op.location
+            made.append(each)
         Rewriter.insert_op(new, InsertPoint.before(op))
-        made.append(new)
 
     try:
         found = results_of(make(Code(insert), op))

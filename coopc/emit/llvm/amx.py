@@ -22,8 +22,7 @@ from coopc.dialects.amx import TileType, tile_type
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.llvm.flow import View, id_of
 from coopc.emit.walker import Refusal
-from coopc.llvm.types import I16, Named
-from coopc.llvm.values import Value, integer
+from coopc.llvm.values import I16, VOID, Named, Value, integer
 
 handlers = Handlers()
 
@@ -51,7 +50,7 @@ def load(e: Emission, op: amx.TileLoadOp) -> None:
 def store(e: Emission, op: amx.TileStoreOp) -> None:
     place = _place(e, e.view(op.base), op.indices, op.stride)
     arguments = [*_shape(tile_type(op.val)), *place, e.value(op.val)]
-    e.do_intrinsic("x86.tilestored64.internal", arguments, ())
+    e.intrinsic("x86.tilestored64.internal", VOID, arguments, ())
 
 
 def _place(

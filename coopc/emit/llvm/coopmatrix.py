@@ -26,9 +26,10 @@ the operations have it; the document leaves open what the intrinsics do with the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import BFloat16Type
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import Layout, MatrixType, Operand, Scope, Use
@@ -36,8 +37,20 @@ from coopc.dialects.narrow import is_integer, is_memref
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.llvm.flow import id_of
 from coopc.emit.walker import Refusal
-from coopc.llvm.types import I1, I32, I64, Named, Type, Vector, overload
-from coopc.llvm.values import Constant, Value, integer, poison
+from coopc.llvm.values import (
+    I1,
+    I32,
+    I64,
+    VOID,
+    Constant,
+    Named,
+    Type,
+    Value,
+    Vector,
+    integer,
+    overload,
+    poison,
+)
 
 handlers = Handlers()
 
@@ -90,26 +103,14 @@ def facts_of(type: MatrixType) -> list[Value]:
     return [layout, scope_of(type), word(_USES[type.use.data])]
 
 
-def matrix_call(
+def _matrix(
     e: Emission,
     name: str,
-    result: Type | None,
+    result: Type,
     arguments: Sequence[Value],
     overloads: Sequence[Type],
-) -> Value | None:
-    name = f"experimental.matrix.{name}"
-    if result is None:
-        e.do_intrinsic(name, arguments, overloads)
-        return None
-    return e.intrinsic(name, result, arguments, overloads)
-
-
-def _matrix(
-    e: Emission, name: str, type: Type, arguments: Sequence[Value], also: Sequence[Type]
 ) -> Value:
-    made = matrix_call(e, name, type, arguments, [type, *also])
-    assert made is not None, name
-    return made
+    return e.intrinsic(f"experimental.matrix.{name}", result, arguments, overloads)
 
 
 @handlers.on(coopmatrix.FillOp)
@@ -121,23 +122,23 @@ def fill(e: Emission, op: coopmatrix.FillOp) -> None:
     else:
         value = e.value(op.value)
     arguments = [value, *sizes(type), *facts_of(type)]
-    e.set(op.result, _matrix(e, "fill", e.type(type), arguments, [value.type]))
+    overloads = [e.type(type), value.type]
+    e.set(op.result, _matrix(e, "fill", e.type(type), arguments, overloads))
 
 
 @handlers.on(coopmatrix.LoadOp)
 def load(e: Emission, op: coopmatrix.LoadOp) -> None:
-    type = coopmatrix.matrix_type(op.result)
-    pointer, *others = _access(e, op)
-    made = _matrix(e, "load", e.type(type), [pointer, *others], [pointer.type])
-    e.set(op.result, made)
+    type = e.type(op.result.type)
+    arguments = _access(e, op)
+    overloads = [type, arguments[0].type]
+    e.set(op.result, _matrix(e, "load", type, arguments, overloads))
 
 
 @handlers.on(coopmatrix.StoreOp)
 def store(e: Emission, op: coopmatrix.StoreOp) -> None:
-    matrix = e.value(op.value)
-    pointer, *others = _access(e, op)
-    overloads = [matrix.type, pointer.type]
-    matrix_call(e, "store", None, [matrix, pointer, *others], overloads)
+    arguments = [e.value(op.value), *_access(e, op)]
+    overloads = [argument.type for argument in arguments[:2]]
+    _matrix(e, "store", VOID, arguments, overloads)
 
 
 def _access(e: Emission, op: coopmatrix.LoadOp | coopmatrix.StoreOp) -> list[Value]:
@@ -185,7 +186,8 @@ def multiply(e: Emission, op: coopmatrix.MulAddOp) -> None:
     arguments += [scope_of(types[Operand.A])]
     arguments += [word("matrix.reinterpret.type.none")] * 4
     name = _MADS[signs[0], signs[1]]
-    e.set(op.result, _matrix(e, name, c.type, arguments, [a.type, b.type]))
+    overloads = [c.type, a.type, b.type]
+    e.set(op.result, _matrix(e, name, c.type, arguments, overloads))
 
 
 @handlers.on(coopmatrix.LengthOp)
@@ -194,9 +196,7 @@ def length(e: Emission, op: coopmatrix.LengthOp) -> None:
     type = op.matrix_type
     vector = e.type(type)
     arguments = [poison(vector), *sizes(type), *facts_of(type)]
-    made = matrix_call(e, "wi.slice.length", I64, arguments, [vector])
-    assert made is not None, op
-    e.set(op.result, made)
+    e.set(op.result, _matrix(e, "wi.slice.length", I64, arguments, [vector]))
 
 
 @handlers.on(coopmatrix.ExtractOp)
@@ -204,9 +204,8 @@ def extract(e: Emission, op: coopmatrix.ExtractOp) -> None:
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     arguments = [matrix, *sizes(type), e.value(op.index), *facts_of(type)]
     name, overloads = "wi.slice.extractelement", [matrix.type, I64]
-    made = matrix_call(e, name, e.type(op.result.type), arguments, overloads)
-    assert made is not None, op
-    e.set(op.result, made)
+    type = e.type(op.result.type)
+    e.set(op.result, _matrix(e, name, type, arguments, overloads))
 
 
 @handlers.on(coopmatrix.InsertOp)
@@ -214,8 +213,8 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
     type, matrix = coopmatrix.matrix_type(op.matrix), e.value(op.matrix)
     element = [e.value(op.value), e.value(op.index)]
     arguments = [matrix, *sizes(type), *element, *facts_of(type)]
-    made = _matrix(e, "wi.slice.insertelement", matrix.type, arguments, [I64])
-    e.set(op.result, made)
+    name, overloads = "wi.slice.insertelement", [matrix.type, I64]
+    e.set(op.result, _matrix(e, name, matrix.type, arguments, overloads))
 
 
 @handlers.on(coopmatrix.ExtractRowSliceOp)
@@ -228,8 +227,8 @@ def extract_row_slice(e: Emission, op: coopmatrix.ExtractRowSliceOp) -> None:
 def _row_slice(
     e: Emission, matrix: Value, place: Sequence[Value], slice: Type
 ) -> Value:
-    arguments = [matrix, *place]
-    return _matrix(e, "extract.row.slice", slice, arguments, [matrix.type])
+    name, overloads = "extract.row.slice", [slice, matrix.type]
+    return _matrix(e, name, slice, [matrix, *place], overloads)
 
 
 @handlers.on(coopmatrix.InsertRowSliceOp)
@@ -240,8 +239,8 @@ def insert_row_slice(e: Emission, op: coopmatrix.InsertRowSliceOp) -> None:
     if op.mask is not None:
         old = _row_slice(e, matrix, place, slice.type)
         slice = e.f.select(e.value(op.mask), slice, old)
-    arguments = [matrix, slice, *place]
-    made = _matrix(e, "insert.row.slice", matrix.type, arguments, [slice.type])
+    name, overloads = "insert.row.slice", [matrix.type, slice.type]
+    made = _matrix(e, name, matrix.type, [matrix, slice, *place], overloads)
     e.set(op.result, made)
 
 
@@ -259,7 +258,10 @@ def _place(e: Emission, type: MatrixType, offset: Value, slice: Type) -> list[Va
         place: list[Value] = [integer(I32, row), integer(I32, col)]
     else:
         short = e.f.cast("trunc", offset, I32)
-        place = [e.f.binary("udiv", short, cols), e.f.binary("urem", short, cols)]
+        place = [
+            e.f.arithmetic("udiv", short, cols),
+            e.f.arithmetic("urem", short, cols),
+        ]
     layout = word(_LAYOUTS[Layout.ROW_MAJOR])
     return [*place, integer(I32, slice.length), *sizes(type), layout]
 
@@ -281,15 +283,18 @@ def suffix(*types: Type) -> str:
 #
 # Others are refused by name: the element loop, over `length`, says them all.
 
-_BINARY: dict[type[Operation], tuple[str, str]] = {
+Binary: TypeAlias = coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp
+
+_BINARY: dict[type[Binary], tuple[str, str]] = {
     coopmatrix.AddOp: ("add", "fadd"),
     coopmatrix.SubOp: ("sub", "fsub"),
     coopmatrix.MulOp: ("mul", "fmul"),
+    coopmatrix.DivOp: ("udiv", "fdiv"),
     coopmatrix.AndOp: ("and", ""),
     coopmatrix.OrOp: ("or", ""),
     coopmatrix.XorOp: ("xor", ""),
 }
-"""Opcodes for integers and for floats."""
+"""Opcodes for integers, unsigned ones of a quotient, and for floats."""
 
 
 def _check(type: Attribute) -> None:
@@ -297,24 +302,14 @@ def _check(type: Attribute) -> None:
         raise Refusal("expected arithmetic of f32 or f16 as LLVM has it, got bf16")
 
 
-def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
+@handlers.on(*_BINARY)
+def binary(e: Emission, op: Binary) -> None:
     element = op.matrix.element_type
     _check(element)
     opcode = _BINARY[type(op)][0 if is_integer(element) else 1]
-    e.set(op.result, e.f.binary(opcode, e.value(op.lhs), e.value(op.rhs)))
-
-
-for _op in _BINARY:
-    handlers.add(_op, _binary)
-
-
-@handlers.on(coopmatrix.DivOp)
-def divide(e: Emission, op: coopmatrix.DivOp) -> None:
-    element = op.matrix.element_type
-    _check(element)
-    opcode = "sdiv" if op.signed is not None else "udiv"
-    opcode = opcode if is_integer(element) else "fdiv"
-    e.set(op.result, e.f.binary(opcode, e.value(op.lhs), e.value(op.rhs)))
+    if opcode == "udiv" and isinstance(op, coopmatrix.DivOp) and op.signed is not None:
+        opcode = "sdiv"
+    e.set(op.result, e.f.arithmetic(opcode, e.value(op.lhs), e.value(op.rhs)))
 
 
 @handlers.on(coopmatrix.NegOp)
@@ -323,9 +318,9 @@ def negate(e: Emission, op: coopmatrix.NegOp) -> None:
     element, value = op.matrix.element_type, e.value(op.value)
     _check(element)
     if is_integer(element):
-        e.set(op.result, e.f.binary("sub", integer(value.type, 0), value))
+        e.set(op.result, e.f.arithmetic("sub", integer(value.type, 0), value))
     else:
-        e.set(op.result, e.f.unary("fneg", value))
+        e.set(op.result, e.f.arithmetic("fneg", value))
 
 
 @handlers.on(coopmatrix.ScaleOp)
@@ -335,4 +330,4 @@ def scale(e: Emission, op: coopmatrix.ScaleOp) -> None:
     assert isinstance(matrix.type, Vector), matrix
     factor = e.splat(e.value(op.scalar), matrix.type.length)
     opcode = "mul" if is_integer(element) else "fmul"
-    e.set(op.result, e.f.binary(opcode, matrix, factor))
+    e.set(op.result, e.f.arithmetic(opcode, matrix, factor))

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-)
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
@@ -18,7 +13,6 @@ from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_memref
 from coopc.emit import emission, walker
 from coopc.emit.emission import Ordered
-from coopc.emit.expanded import expanded
 from coopc.emit.llvm.flow import (
     SPACES,
     Became,
@@ -31,43 +25,28 @@ from coopc.emit.llvm.flow import (
 )
 from coopc.emit.llvm.types import Facts, Types, features
 from coopc.emit.view import space_of
-from coopc.emit.walker import (
-    Refusal,
-    Walker,
-    element_of,
-)
+from coopc.emit.walker import Refusal, Walker, element_of
 from coopc.llvm.module import Block as LlvmBlock
-from coopc.llvm.module import (
-    Function,
-    Metadata,
-    Module,
-    Signature,
-    Typed,
-    arrive,
-)
-from coopc.llvm.types import (
+from coopc.llvm.module import Function, Metadata, Module, Signature, Typed, arrive
+from coopc.llvm.values import (
     I1,
     I32,
     I64,
     VOID,
     Array,
+    Constant,
     Float,
     Int,
+    Local,
     Struct,
     Type,
-    Vector,
-    component,
-    overload,
-    width,
-)
-from coopc.llvm.values import (
-    Constant,
-    Local,
     Value,
+    Vector,
     composite,
-    floating,
     integer,
+    overload,
     poison,
+    width,
 )
 from coopc.passes.generic.expansion import Target
 
@@ -182,7 +161,6 @@ class Emission(emission.Emission[Value, View]):
         self,
         whole: ModuleEmission,
         function: Function,
-        leaf: Callable[[Emission, Operation], None],
         *,
         work_group_size: tuple[int, int, int] | None = None,
         subgroup_size: int | None = None,
@@ -192,7 +170,6 @@ class Emission(emission.Emission[Value, View]):
         Args:
             whole: the module.
             function: of which only the entry block is there.
-            leaf: emits an operation that is not of `scf`.
             work_group_size: work-items along x, y, z; None outside a kernel.
             subgroup_size: lanes, where the kernel fixes them.
         """
@@ -205,7 +182,24 @@ class Emission(emission.Emission[Value, View]):
         self.subgroup_size = subgroup_size
         self.index = Index(function)
         self.flow = LlvmFlow(function, self.index)
-        self.walker = Walker(self.flow, lambda op: leaf(self, op))
+        self.target = whole.target
+        self.walker = Walker(self.flow, self.leaf)
+
+    def leaf(self, op: Operation) -> None:
+        is_view = op.name == "simt.view_elements"
+        builtins = is_view or (self.facts.matrix and op.dialect_name() == "simt")
+        if op.dialect_name() in ONLY_GPU and not (self.facts.gpu or builtins):
+            raise Refusal(
+                "expected code of one work-item, which x86-64 runs, as "
+                f"vectorize-subgroup makes it, got {op.name}"
+            )
+        if op.dialect_name() in ONLY_MATRIX and not self.facts.matrix:
+            raise Refusal(
+                f"{op.name} has no form in plain LLVM IR: lower matrices with "
+                "convert-coopmatrix-to-amx, or emit calls with "
+                "llvm-ir{matrix=true}"
+            )
+        super().leaf(op)
 
     # --- values ----------------------------------------------------------------
 
@@ -213,6 +207,9 @@ class Emission(emission.Emission[Value, View]):
         found = self.walker.values[value]
         assert isinstance(found, Local | Constant), value
         return found
+
+    def values(self, values: Iterable[SSAValue]) -> list[Value]:
+        return [self.value(value) for value in values]
 
     def scalar(self, value: SSAValue) -> Value:
         return self.value(value)
@@ -254,10 +251,6 @@ class Emission(emission.Emission[Value, View]):
         byte = self.types.in_memory(type)
         assert isinstance(byte, Int), byte
         return self.f.cast("zext", value, self.types.vector(byte, width(value.type)))
-
-    def real(self, type: Type, value: float) -> Constant:
-        codes = {"half": "<e", "float": "<f", "double": "<d"}
-        return floating(type, struct.pack(codes[str(component(type))], value))
 
     # --- components ------------------------------------------------------------
 
@@ -309,23 +302,17 @@ class Emission(emission.Emission[Value, View]):
         arguments: Sequence[Value],
         overloads: Sequence[Type] | None = None,
     ) -> Value:
-        """Call an intrinsic of LLVM that gives something.
+        """Call an intrinsic of LLVM.
 
         Args:
             name: without `llvm.` and without the types that it is overloaded for.
-            result: its type.
+            result: its type; VOID where it gives nothing.
             arguments: of it.
             overloads: the types; the result's where it is not given.
         """
         types = [result] if overloads is None else overloads
         full = ".".join(("llvm", name, *map(overload, types)))
         return self.call(full, result, arguments, convention="")
-
-    def do_intrinsic(
-        self, name: str, arguments: Sequence[Value], overloads: Sequence[Type]
-    ) -> None:
-        full = ".".join(("llvm", name, *map(overload, overloads)))
-        self.do(full, arguments, convention="")
 
     def call(
         self,
@@ -336,43 +323,31 @@ class Emission(emission.Emission[Value, View]):
         attributes: str = "",
         parameter_attributes: tuple[str, ...] = (),
         convention: str | None = None,
+        of_call: str = "",
         metadata: tuple[Metadata, ...] = (),
-    ) -> Value:
-        """Call a function of elsewhere, by its exact name, that gives something."""
-        made = self._call(
-            name,
-            result,
-            arguments,
-            attributes,
-            parameter_attributes,
-            convention,
-            metadata,
-        )
-        assert made is not None, name
-        return made
+    ) -> Local:
+        """Call a function of elsewhere, by its exact name.
 
-    def _call(
-        self,
-        name: str,
-        result: Type,
-        arguments: Sequence[Value],
-        attributes: str,
-        parameter_attributes: tuple[str, ...],
-        convention: str | None,
-        metadata: tuple[Metadata, ...],
-    ) -> Local | None:
+        Args:
+            name: of it.
+            result: its type; VOID where it gives nothing.
+            arguments: of the call.
+            attributes: of the function.
+            parameter_attributes: for each parameter; empty where none has any.
+            convention: of the call; spir_func on a GPU where it is not given.
+            of_call: attributes of this call alone.
+            metadata: of the call.
+
+        Raises:
+            Refusal: it was declared with other types.
+        """
         if convention is None:
             convention = "spir_func" if self.facts.gpu else ""
-        signature = Signature(
-            name,
-            result,
-            tuple(argument.type for argument in arguments),
-            convention,
-            attributes,
-            parameter_attributes,
+        types = tuple(argument.type for argument in arguments)
+        callee = self.declare(
+            Signature(name, result, types, convention, attributes, parameter_attributes)
         )
-        callee = self.declare(signature)
-        return self.f.call(callee, arguments, metadata=metadata)
+        return self.f.call(callee, arguments, attributes=of_call, metadata=metadata)
 
     def declare(self, signature: Signature) -> Signature:
         """Declare a function of elsewhere; return what was declared first.
@@ -385,26 +360,6 @@ class Emission(emission.Emission[Value, View]):
         except ValueError as error:
             raise Refusal(str(error)) from error
 
-    def do(
-        self,
-        name: str,
-        arguments: Sequence[Value],
-        *,
-        attributes: str = "",
-        parameter_attributes: tuple[str, ...] = (),
-        convention: str | None = None,
-        metadata: tuple[Metadata, ...] = (),
-    ) -> None:
-        self._call(
-            name,
-            VOID,
-            arguments,
-            attributes,
-            parameter_attributes,
-            convention,
-            metadata,
-        )
-
     # --- memory ----------------------------------------------------------------
 
     def pointer(self, view: View, at: Num, *, inbounds: bool = True) -> Value:
@@ -414,38 +369,24 @@ class Emission(emission.Emission[Value, View]):
         return self.f.address(element, view.base, id_of(at), inbounds=inbounds)
 
     def load(
-        self,
-        view: View,
-        at: Num,
-        *,
-        volatile: bool = False,
-        nontemporal: bool = False,
+        self, view: View, at: Num, hints: Collection[str] = (), length: int = 1
     ) -> Value:
-        return self.load_vector(view, at, 1, nontemporal)
-
-    def load_vector(self, view: View, at: Num, length: int, nontemporal: bool) -> Value:
         """Load consecutive elements; a vector has the alignment of its elements."""
         type = self.types.vector(self.types.in_memory(view.element), length)
-        align, metadata = self.types.bytes_of(view.element), self._temporal(nontemporal)
+        align, metadata = self.types.bytes_of(view.element), self._temporal(hints)
         found = self.f.load(type, self.pointer(view, at), align, metadata=metadata)
         return self.from_memory(view.element, found)
 
     def store(
-        self,
-        view: View,
-        at: Num,
-        value: Value,
-        *,
-        volatile: bool = False,
-        nontemporal: bool = False,
+        self, view: View, at: Num, value: Value, hints: Collection[str] = ()
     ) -> None:
         value, pointer = self.to_memory(view.element, value), self.pointer(view, at)
-        align, metadata = self.types.bytes_of(view.element), self._temporal(nontemporal)
+        align, metadata = self.types.bytes_of(view.element), self._temporal(hints)
         self.f.store(value, pointer, align, metadata=metadata)
 
-    def _temporal(self, nontemporal: bool) -> tuple[Metadata, ...]:
+    def _temporal(self, hints: Collection[str]) -> tuple[Metadata, ...]:
         """What an access says of itself where its memory is not used again."""
-        if not nontemporal:
+        if "Nontemporal" not in hints:
             return ()
         return (Metadata("nontemporal", self.module.node(integer(I32, 1))),)
 
@@ -571,13 +512,13 @@ MODULES = {
     "coopmatrix": ("coopmatrix",),
     "arith": ("arith",),
     "func": ("module",),
-    "llvm": ("vector", "math"),
-    "math": ("math",),
+    "llvm": ("vector", "arith"),
+    "math": ("arith",),
     "memref": ("vector",),
     "row_slice": ("row_slice",),
     "simt": ("simt",),
     "ub": ("arith",),
-    "vector": ("vector",),
+    "vector": ("vector", "arith"),
     "xe": ("xe",),
 }
 """Dialects to the modules here that emit them."""
@@ -592,28 +533,4 @@ class Handlers(walker.Handlers[Emission]):
     """The handlers of some operations."""
 
 
-handler_of = walker.Emitter[Emission]("LLVM IR", "coopc.emit.llvm", MODULES).handler_of
-"""The handler of an operation; a refusal where there is none."""
-
-
-def emit(e: Emission, op: Operation) -> None:
-    """Emit an operation.
-
-    Raises:
-        Refusal: the target cannot say it.
-    """
-    is_view = op.name == "simt.view_elements"
-    builtins = is_view or (e.facts.matrix and op.dialect_name() == "simt")
-    if op.dialect_name() in ONLY_GPU and not (e.facts.gpu or builtins):
-        raise Refusal(
-            "expected code of one work-item, which x86-64 runs, as "
-            f"vectorize-subgroup makes it, got {op.name}"
-        )
-    if op.dialect_name() in ONLY_MATRIX and not e.facts.matrix:
-        raise Refusal(
-            f"{op.name} has no form in plain LLVM IR: lower matrices with "
-            "convert-coopmatrix-to-amx, or emit calls with "
-            "llvm-ir{matrix=true}"
-        )
-    if not expanded(e.walker, op, e.whole.target, e.set):
-        handler_of(op)(e, op)
+Emission.emitter = walker.Emitter("LLVM IR", "coopc.emit.llvm", MODULES)

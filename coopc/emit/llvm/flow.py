@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import (
-    MemRefType,
-)
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from coopc.dialects import simt
@@ -17,29 +15,10 @@ from coopc.dialects.narrow import is_memref
 from coopc.emit import view
 from coopc.emit.llvm.types import Facts
 from coopc.emit.view import Form, IndexOp, space_of
-from coopc.emit.walker import (
-    Flow,
-    Refusal,
-)
+from coopc.emit.walker import Flow, Refusal
 from coopc.llvm.module import Block as LlvmBlock
-from coopc.llvm.module import (
-    Function,
-    Instruction,
-    Label,
-    Typed,
-    arrive,
-)
-from coopc.llvm.types import (
-    I64,
-    Pointer,
-    Type,
-)
-from coopc.llvm.values import (
-    Constant,
-    Local,
-    Value,
-    integer,
-)
+from coopc.llvm.module import Function, Instruction, Label, Typed, arrive
+from coopc.llvm.values import I64, Constant, Local, Pointer, Type, Value, integer
 
 # A memref while it is emitted: a pointer, its sizes and its strides.
 #
@@ -110,7 +89,7 @@ class Index(view.Index[Value]):
         return id_of(number)
 
     def emit(self, op: IndexOp, left: Num, right: Num) -> Value:
-        return self.function.binary(op, id_of(left), id_of(right))
+        return self.function.arithmetic(op, id_of(left), id_of(right))
 
 
 def flat(index: view.Index[Value], view: View, form: Form) -> list[Value]:
@@ -204,18 +183,6 @@ class LlvmFlow(Flow[LlvmBlock, Became]):
         for mine, other in zip(*pairs, strict=True):
             assert isinstance(mine, Local), mine
             arrive(self._phis[mine], other, source)
-
-    def less_than(self, left: Became, right: Became) -> Became:
-        return self.function.compare("icmp slt", _one(left), _one(right))
-
-    def plus(self, left: Became, right: Became) -> Became:
-        return self.function.binary("add", _one(left), _one(right))
-
-    def enter(self) -> None:
-        self.index.enter()
-
-    def leave(self) -> None:
-        self.index.leave()
 
 
 def _one(value: Became) -> Value:

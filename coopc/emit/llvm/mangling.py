@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coopc.emit.xe_rules import mangled
-from coopc.llvm.types import FLOAT as FLOAT
-from coopc.llvm.types import I32 as I32
-from coopc.llvm.types import Float, Int, Type, component, width
+from coopc.llvm.values import FLOAT as FLOAT
+from coopc.llvm.values import I32 as I32
+from coopc.llvm.values import Float, Int, Type, component, width
 
 _SIGNED = {8: "c", 16: "s", 32: "i", 64: "l"}
 _UNSIGNED = {8: "h", 16: "t", 32: "j", 64: "m"}

@@ -8,21 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from xdsl.dialects import cf, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref
-from coopc.emit.interface import interface_of, name_of, settled
-from coopc.emit.llvm.emission import Emission, Handlers, ModuleEmission, emit
+from coopc.emit.interface import interface_of, kernels_of, name_of, settled
+from coopc.emit.llvm.emission import Emission, Handlers, ModuleEmission
 from coopc.emit.llvm.flow import Became, flat, from_flat
 from coopc.emit.llvm.types import Facts
 from coopc.emit.view import Form
 from coopc.emit.walker import Facts as SpirvFacts
-from coopc.emit.walker import Refusal
+from coopc.emit.walker import Refusal, refuse, refusing
 from coopc.llvm import module as llvm
 from coopc.llvm.module import Function, Metadata, Module, Signature, Typed
-from coopc.llvm.types import I32, VOID, Struct, Type
-from coopc.llvm.values import Value, integer, poison
+from coopc.llvm.values import I32, VOID, Struct, Type, Value, integer, poison
 from coopc.passes.generic.check_bounds import check_bounds
 from coopc.passes.generic.check_uniformity import check_uniformity
 
@@ -50,18 +48,14 @@ def call(e: Emission, op: func.CallOp) -> None:
             f"({', '.join(map(str, found))})"
         )
     made = e.f.call(signature, arguments)
-    parts: Iterator[Value] = iter(())
+    parts: Iterator[Value] = iter((made,))
     if isinstance(signature.result, Struct):
-        assert made is not None, op
-        fields = enumerate(signature.result.fields)
         parts = iter(
             [
                 e.f.emit(type, "extractvalue ", Typed(made), f", {at}")
-                for at, type in fields
+                for at, type in enumerate(signature.result.fields)
             ]
         )
-    elif made is not None:
-        parts = iter((made,))
     for result in op.results:
         e.set(result, taken(result, parts))
 
@@ -281,25 +275,20 @@ def emit_module(source: ModuleOp, facts: Facts) -> Module:
     whole = ModuleEmission(source, facts)
     for op in source.ops:
         if not isinstance(op, func.FuncOp):
-            _refuse(op, f"expected functions at the top, got {op.name}")
+            refuse(op, f"expected functions at the top, got {op.name}")
     if facts.gpu:
-        kernels = list(simt.kernels(source))
-        if not kernels:
-            _refuse(source, f"expected a function with {simt.KERNEL}, an entry point")
-        for kernel in kernels:
-            _guarded(whole, kernel.func, lambda k=kernel: _kernel(whole, k))
+        for kernel in kernels_of(source):
+            with refusing(kernel.func):
+                _kernel(whole, kernel)
     else:
-        kernels = list(simt.kernels(source))
-        for kernel in kernels if not facts.matrix else ():
-            _check_one_work_item(kernel)
-        lanes = {kernel.subgroup_size for kernel in kernels}
-        items = {_work_items(kernel) for kernel in kernels}
-        common = lanes.pop() if len(lanes) == 1 else None
-        whole.work_items = items.pop() if len(items) == 1 else None
-        for op in whole.functions.values():
-            if not op.is_declaration:
-                whole.wanted[op.sym_name.data] = common
-    _functions(whole)
+        _want_all(whole)
+    emitted: set[str] = set()
+    while todo := [name for name in whole.wanted if name not in emitted]:
+        emitted.update(todo)
+        for callee in map(whole.functions.__getitem__, todo):
+            with refusing(callee):
+                if not callee.is_declaration:
+                    _function(whole, callee)
     _check_names(whole)
     # Last: what has no form at all is refused in words of its own.
     check_bounds(source)
@@ -324,47 +313,31 @@ def _check_names(whole: ModuleEmission) -> None:
             called |= {words[0], f"{words[0]}f"}
     for function in whole.module.functions:
         if (name := function.signature.name) in called:
-            _refuse(
+            refuse(
                 whole.functions[name],
                 f"@{name} is also the name of a library function that the module calls",
             )
 
 
-def _refuse(op: Operation, reason: str) -> None:
-    op.emit_error(reason, PassFailedException(reason))
-
-
-def _guarded(whole: ModuleEmission, op: func.FuncOp, make: object) -> None:
-    assert callable(make)
-    try:
-        make()
-    except Refusal as refusal:
-        _refuse(op, str(refusal))
-
-
-def _functions(whole: ModuleEmission) -> None:
-    emitted: set[str] = set()
-    while todo := [name for name in whole.wanted if name not in emitted]:
-        for name in todo:
-            emitted.add(name)
-            callee = whole.functions[name]
-            if not callee.is_declaration:
-                _guarded(whole, callee, lambda op=callee: _function(whole, op))
-
-
-def _work_items(kernel: simt.Kernel) -> int | None:
-    if simt.WORK_GROUP_SIZE in kernel.func.attributes:
-        return kernel.work_items
-    return kernel.subgroup_size
-
-
-def _check_one_work_item(kernel: simt.Kernel) -> None:
-    if kernel.work_items != 1:
-        _refuse(
-            kernel.func,
-            "expected a kernel of one work-item, which x86-64 runs, as "
-            f"vectorize-subgroup makes it, got {kernel.work_items}",
-        )
+def _want_all(whole: ModuleEmission) -> None:
+    """Want all functions of x86-64, which runs kernels of one work-item."""
+    lanes: set[int | None] = set()
+    items: set[int | None] = set()
+    for kernel in simt.kernels(whole.source):
+        if kernel.work_items != 1 and not whole.facts.matrix:
+            refuse(
+                kernel.func,
+                "expected a kernel of one work-item, which x86-64 runs, as "
+                f"vectorize-subgroup makes it, got {kernel.work_items}",
+            )
+        has_size = simt.WORK_GROUP_SIZE in kernel.func.attributes
+        lanes.add(kernel.subgroup_size)
+        items.add(kernel.work_items if has_size else kernel.subgroup_size)
+    common = lanes.pop() if len(lanes) == 1 else None
+    whole.work_items = items.pop() if len(items) == 1 else None
+    for op in whole.functions.values():
+        if not op.is_declaration:
+            whole.wanted[op.sym_name.data] = common
 
 
 def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
@@ -379,7 +352,7 @@ def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
     ]
     function = whole.module.define(Function(whole.signature(callee), names, linkage))
     size = whole.wanted[callee.sym_name.data]
-    e = Emission(whole, function, emit, subgroup_size=size)
+    e = Emission(whole, function, subgroup_size=size)
     parameters = iter(function.parameters)
     for arg in callee.args:
         e.set(arg, taken(arg, parameters))
@@ -400,21 +373,23 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
     args = kernel.func.args
     for position, arg in enumerate(args):
         # An i1 comes as a byte.
-        some = (
-            whole.flat(arg.type)
-            if is_memref(arg.type)
-            else [whole.types.in_memory(arg.type)]
-        )
+        some = whole.flat(arg.type)
+        if not is_memref(arg.type):
+            some = [whole.types.in_memory(arg.type)]
         types += some
         names += _names(name_of(arg, position), len(some))
     attributes = f"convergent {whole.attributes()}"
     signature = Signature(kernel.name, VOID, tuple(types), "spir_kernel", attributes)
     function = whole.module.define(Function(signature, names))
-    function.metadata = _execution_modes(whole, kernel)
+    node = whole.module.node
+    sizes = [integer(I32, size) for size in kernel.work_group_size]
+    modes = [Metadata("reqd_work_group_size", node(*sizes))]
+    if (lanes := kernel.subgroup_size) is not None:
+        modes.append(Metadata("intel_reqd_sub_group_size", node(integer(I32, lanes))))
+    function.metadata = tuple(modes)
     e = Emission(
         whole,
         function,
-        emit,
         work_group_size=kernel.work_group_size,
         subgroup_size=kernel.subgroup_size,
     )
@@ -425,15 +400,3 @@ def _kernel(whole: ModuleEmission, kernel: simt.Kernel) -> None:
         else:
             e.set(arg, e.from_memory(arg.type, next(given)))
     body(e, kernel.func.body, lambda _: function.do("ret void"))
-
-
-def _execution_modes(
-    whole: ModuleEmission, kernel: simt.Kernel
-) -> tuple[Metadata, ...]:
-    node = whole.module.node
-    sizes = [integer(I32, size) for size in kernel.work_group_size]
-    found = [Metadata("reqd_work_group_size", node(*sizes))]
-    if (lanes := kernel.subgroup_size) is not None:
-        lanes_node = node(integer(I32, lanes))
-        found.append(Metadata("intel_reqd_sub_group_size", lanes_node))
-    return tuple(found)

@@ -26,9 +26,7 @@ from coopc.dialects.narrow import is_vector
 from coopc.emit.llvm.coopmatrix import sizes, suffix
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.walker import Refusal
-from coopc.llvm.module import Signature
-from coopc.llvm.types import I32, I64, VOID, component, width
-from coopc.llvm.values import integer
+from coopc.llvm.values import I32, I64, VOID, component, integer, width
 
 handlers = Handlers()
 
@@ -71,10 +69,7 @@ def extract(e: Emission, op: row_slice.ExtractElementOp) -> None:
     if wide:
         name = variant(name, width(result), "u")
     variants = "" if wide else _variants(e, name, "u", op.token)
-    signature = Signature(name, result, (I64,))
-    made = e.f.call(e.declare(signature), [e.value(op.token)], attributes=variants)
-    assert made is not None, op
-    e.set(op.result, made)
+    e.set(op.result, e.call(name, result, [e.value(op.token)], of_call=variants))
 
 
 @handlers.on(row_slice.InsertElementOp)
@@ -94,8 +89,7 @@ def insert(e: Emission, op: row_slice.InsertElementOp) -> None:
     if wide:
         name = variant(name, width(value.type), "uv", op.mask is not None)
     variants = "" if wide else _variants(e, name, "uv", op.token)
-    signature = Signature(name, VOID, tuple(each.type for each in arguments))
-    e.f.call(e.declare(signature), arguments, attributes=variants)
+    e.call(name, VOID, arguments, of_call=variants)
 
 
 @handlers.on(row_slice.InsertToMatrixOp)

@@ -1,12 +1,10 @@
 """`simt` on spir64, as builtins of OpenCL and SPIR-V.
 
 OpenCL's functions between lanes take one number, so a vector goes component by
-component; an i1 goes as an i32, a bf16 as the i16 that it is.
+component.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -24,8 +22,17 @@ from coopc.emit.simt import (
     reduction_of,
 )
 from coopc.emit.walker import count_of
-from coopc.llvm.types import BFLOAT, I1, I16, I32, I64, Int, Type, like, width
-from coopc.llvm.values import Value, integer
+from coopc.llvm.values import (
+    I32,
+    I64,
+    VOID,
+    Int,
+    Type,
+    Value,
+    integer,
+    like,
+    width,
+)
 
 CONVERGENT = "convergent nounwind"
 """Attributes of a function that work-items call together."""
@@ -72,7 +79,7 @@ class _Builtins(Lanes[Emission]):
         semantics = order | WORKGROUP_MEMORY | CROSS_WORKGROUP_MEMORY
         numbers = (SCOPES[scope], SCOPES[scope], semantics)
         arguments = [integer(I32, each) for each in numbers]
-        e.do(builtin(name, (I32,) * 3), arguments, attributes=CONVERGENT)
+        e.call(builtin(name, (I32,) * 3), VOID, arguments, attributes=CONVERGENT)
 
     def has_block_io(self, e: Emission, view: View, type: Attribute) -> bool:
         longest = 16 if e.types.bytes_of(view.element) == 1 else 8
@@ -91,11 +98,11 @@ class _Builtins(Lanes[Emission]):
         found = e.value(value)
         block = like(found.type, Int(8 * e.types.bytes_of(view.element)))
         arguments = [e.pointer(view, at), e.f.cast("bitcast", found, block)]
-        e.do(block_name("write", block), arguments, attributes=CONVERGENT)
+        e.call(block_name("write", block), VOID, arguments, attributes=CONVERGENT)
 
     def broadcast(self, e: Emission, op: simt.BroadcastOp) -> None:
         lane = _lane(e, op.lane)
-        _each(e, op, lambda x: _moved(e, "sub_group_broadcast", x, lane))
+        _move(e, op, "sub_group_broadcast", lane)
 
     def shuffle(self, e: Emission, op: simt.ShuffleOp) -> None:
         mode, offset = op.mode.data, _lane(e, op.offset)
@@ -106,8 +113,8 @@ class _Builtins(Lanes[Emission]):
             # OpenCL's own shuffles up and down join two values, of which we have one.
             mine = _of_subgroup(e, simt.LaneIdOp)
             opcode = "sub" if mode is ShuffleMode.UP else "add"
-            offset = e.f.binary(opcode, mine, offset)
-        _each(e, op, lambda x: _moved(e, name, x, offset))
+            offset = e.f.arithmetic(opcode, mine, offset)
+        _move(e, op, name, offset)
 
     def reduce(self, e: Emission, op: simt.ReduceOp) -> None:
         end = reduction_of(op)
@@ -137,30 +144,21 @@ def _lane(e: Emission, index: SSAValue) -> Value:
     )
 
 
-def _each(
-    e: Emission, op: simt.BroadcastOp | simt.ShuffleOp, make: Callable[[Value], Value]
+def _move(
+    e: Emission, op: simt.BroadcastOp | simt.ShuffleOp, name: str, lane: Value
 ) -> None:
-    """Set the result component by component."""
-
-    def one(x: Value) -> Value:
-        if x.type == BFLOAT:  # of which there are no builtins
-            return e.f.cast("bitcast", make(e.f.cast("bitcast", x, I16)), BFLOAT)
-        if x.type != I1:
-            return make(x)
-        return e.f.cast("trunc", make(e.f.cast("zext", x, I32)), I1)
-
-    e.set(op.result, e.gathered(op.result.type, [*map(one, e.scalars(op.value))]))
-
-
-def _moved(e: Emission, name: str, x: Value, lane: Value) -> Value:
-    full = builtin(name, (x.type, I32), unsigned=(1,))
-    return e.call(full, x.type, [x, lane], attributes=CONVERGENT)
+    """Set the result component by component to those of another lane."""
+    found: list[Value] = []
+    for x in e.scalars(op.value):
+        full = builtin(name, (x.type, I32), unsigned=(1,))
+        found.append(e.call(full, x.type, [x, lane], attributes=CONVERGENT))
+    e.set(op.result, e.gathered(op.result.type, found))
 
 
 def block_name(verb: str, block: Type) -> str:
     """The mangled name of a builtin.
 
-    >>> from coopc.llvm.types import I16, I32, Vector
+    >>> from coopc.llvm.values import I16, I32, Vector
     >>> block_name("read", Vector(8, I16)), block_name("write", I32)
     ('_Z30intel_sub_group_block_read_us8PU3AS1t', \
 '_Z30intel_sub_group_block_write_uiPU3AS1jj')

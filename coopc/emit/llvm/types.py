@@ -23,14 +23,8 @@ from coopc.dialects.amx import tile_type
 from coopc.dialects.coopmatrix import MatrixType
 from coopc.dialects.narrow import is_integer, is_vector
 from coopc.dialects.row_slice import TokenType
-from coopc.emit.walker import (
-    NUMBERS,
-    Refusal,
-    count_of,
-    element_of,
-    float_bytes,
-)
-from coopc.llvm.types import (
+from coopc.emit.walker import NUMBERS, Refusal, count_of, element_of, float_bits
+from coopc.llvm.values import (
     BFLOAT,
     DOUBLE,
     FLOAT,
@@ -38,14 +32,12 @@ from coopc.llvm.types import (
     I8,
     I16,
     I64,
+    Constant,
     Float,
     Int,
     Pointer,
     Type,
     Vector,
-)
-from coopc.llvm.values import (
-    Constant,
     floating,
     integer,
 )
@@ -234,10 +226,8 @@ class Types:
         """
         to = self.number(type)
         if not isinstance(type, IndexType) and not is_integer(type):
-            bits = float_bytes(type, value)
-            if isinstance(to, Int):
-                return integer(to, int.from_bytes(bits, "little"))
-            return floating(to, bits)
+            bits = float_bits(type, value)
+            return integer(to, bits) if isinstance(to, Int) else floating(to, bits)
         number = int(value)
         if not -(1 << (to.bits - 1)) <= number < 1 << to.bits:
             raise Refusal(f"expected a constant of at most {to.bits} bits, got {value}")

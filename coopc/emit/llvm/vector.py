@@ -7,18 +7,28 @@ from __future__ import annotations
 
 from xdsl.dialects import llvm, vector
 
-from coopc.dialects.narrow import is_vector
 from coopc.emit import memref
 from coopc.emit import vector as shared
 from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers
 from coopc.emit.llvm.flow import id_of
-from coopc.emit.memref import is_true
+from coopc.emit.memref import hints_of
 from coopc.emit.vector import repeats_of
 from coopc.emit.walker import Refusal, check_combining, count_of
 from coopc.llvm.module import Block
-from coopc.llvm.types import I1, I32, I64, Float, Int, Vector, component, width
-from coopc.llvm.values import Value, composite, integer
+from coopc.llvm.values import (
+    I1,
+    I32,
+    I64,
+    VOID,
+    Float,
+    Int,
+    Value,
+    Vector,
+    component,
+    integer,
+    width,
+)
 
 handlers = Handlers(memref.handlers)
 
@@ -98,33 +108,9 @@ def insert(e: Emission, op: vector.InsertOp) -> None:
     e.set(op.result, found)
 
 
-@handlers.on(vector.FMAOp)
-def fma(e: Emission, op: vector.FMAOp) -> None:
-    xs = [e.value(x) for x in (op.lhs, op.rhs, op.acc)]
-    e.set(op.res, e.intrinsic("fma", xs[0].type, xs))
-
-
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     same_bits(e, op)
-
-
-@handlers.on(vector.CreateMaskOp)
-def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
-    type = op.mask_vector.type
-    assert is_vector(type), type
-    shape, total = type.get_shape(), count_of(type)
-    found: Value | None = None
-    step = total
-    for size, bound in zip(shape, op.mask_dim_sizes, strict=True):
-        step //= size
-        numbers = [integer(I64, at // step % size) for at in range(total)]
-        place = composite(Vector(total, I64), numbers) if total > 1 else numbers[0]
-        end = e.splat(e.value(bound), total)
-        below = e.f.compare("icmp slt", place, end)
-        found = below if found is None else e.f.binary("and", found, below)
-    assert found is not None, op
-    e.set(op.mask_vector, found)
 
 
 # `llvm`: reads through an opaque pointer, as a fill by pointer becomes.
@@ -156,15 +142,14 @@ def load_pointer(e: Emission, op: llvm.LoadOp) -> None:
 def load(e: Emission, op: vector.LoadOp) -> None:
     view, type = e.view(op.base), op.result.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
-    found = e.load_vector(view, at, count_of(type), is_true(op.nontemporal))
-    e.set(op.result, found)
+    e.set(op.result, e.load(view, at, hints_of(op), count_of(type)))
 
 
 @handlers.on(vector.StoreOp)
 def store(e: Emission, op: vector.StoreOp) -> None:
     view = e.view(op.base)
     at = e.index.consecutive(view, e.nums(op.indices), op.vector.type)
-    e.store(view, at, e.value(op.vector), nontemporal=is_true(op.nontemporal))
+    e.store(view, at, e.value(op.vector), hints_of(op))
 
 
 @handlers.on(vector.MaskedLoadOp)
@@ -197,7 +182,7 @@ def masked_store(e: Emission, op: vector.MaskedStoreOp) -> None:
     pointer = e.pointer(view, at, inbounds=False)
     arguments = [value, pointer, integer(I32, align), mask]
     done = _store_alone(e, value, pointer, align, mask)
-    e.do_intrinsic("masked.store", arguments, [value.type, pointer.type])
+    e.intrinsic("masked.store", VOID, arguments, [value.type, pointer.type])
     if done is not None:
         e.flow.jump(done)
         e.flow.begin(done)
@@ -253,7 +238,7 @@ def reduction(e: Emission, op: vector.ReductionOp) -> None:
     name, to, arguments = _REDUCTIONS.get(kind, kind), whole.type.element, [whole]
     if kind in ("add", "mul") and isinstance(to, Float):
         name, neutral = f"f{kind}", -0.0 if kind == "add" else 1.0
-        start = e.real(to, neutral) if op.acc is None else e.value(op.acc)
-        arguments = [start, whole]
+        start = op.acc and e.value(op.acc)
+        arguments = [start or e.types.constant(element, neutral), whole]
     found = e.intrinsic(f"vector.reduce.{name}", to, arguments, [whole.type])
     e.set(op.dest, found)

@@ -20,8 +20,20 @@ from coopc.emit.llvm.simt import CONVERGENT, block_name
 from coopc.emit.xe import LOADS, PREFETCH, STORE, STORE_SURFACE, SURFACE, Engine, Pieces
 from coopc.emit.xe_rules import PAYLOAD_PREFIX, asked
 from coopc.llvm.module import Metadata
-from coopc.llvm.types import I32, I64, Array, Int, Pointer, Type, component, width
-from coopc.llvm.values import Constant, Value, integer
+from coopc.llvm.values import (
+    I32,
+    I64,
+    VOID,
+    Array,
+    Constant,
+    Int,
+    Pointer,
+    Type,
+    Value,
+    component,
+    integer,
+    width,
+)
 from coopc.spirv.grammar import enumeration
 
 _LOAD, _STORE = 6442, 6443
@@ -146,8 +158,9 @@ class _Builtins(Engine[Emission]):
     ) -> None:
         mangled, attributes, of_parameters = _MESSAGES[name]
         name = f"__spirv_{name}"
-        e.do(
+        e.call(
             f"_Z{len(name)}{name}{mangled}",
+            VOID,
             operands,
             attributes=attributes,
             parameter_attributes=of_parameters,
@@ -167,14 +180,12 @@ class _Builtins(Engine[Emission]):
 
     def call(
         self, e: Emission, name: str, result: Attribute | None, operands: list[Any]
-    ) -> Value | None:
+    ) -> Value:
         # What touches a payload is no mere computation.
         attributes = "nounwind" if name.startswith(PAYLOAD_PREFIX) else _COMPUTES
-        if result is None:
-            e.do(name, operands, attributes=attributes)
-            return None
-        is_payload = isinstance(result, xe.PayloadType)
-        type = Pointer() if is_payload else e.type(result)
+        type = VOID if result is None else Pointer()
+        if result is not None and not isinstance(result, xe.PayloadType):
+            type = e.type(result)
         return e.call(name, type, operands, attributes=attributes)
 
     def address(self, e: Emission, pointer: Value) -> Value:

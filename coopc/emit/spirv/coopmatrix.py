@@ -16,10 +16,10 @@ What has no instruction is refused: `legalize-coopmatrix-khr` turns it into what
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import BFloat16Type, IndexType, IntegerType, SymbolRefAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -27,7 +27,7 @@ from coopc.device import Device, MatrixShape
 from coopc.dialects import coopmatrix
 from coopc.dialects.coopmatrix import MatrixType, Scope, matrix_type
 from coopc.dialects.coopmatrix import Operand as MatrixOperand
-from coopc.emit.spirv.arith import relaxed
+from coopc.emit.spirv.arith import relax
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Kept, Num, View
 from coopc.emit.spirv.types import DEVICE_USES
@@ -104,8 +104,10 @@ def _access(
     pointer = e.pointer(view, e.index.linear(view, e.nums(op.positions)))
     operands = e.memory_operands(
         view,
-        volatile=op.volatile is not None,
-        nontemporal=op.nontemporal is not None,
+        [
+            *(["Volatile"] if op.volatile is not None else []),
+            *(["Nontemporal"] if op.nontemporal is not None else []),
+        ],
         alignment_bytes=alignment,
         available=_scope(e, op.available),
         visible=_scope(e, op.visible),
@@ -252,7 +254,9 @@ _FLAGS = {
     MatrixOperand.RESULT: "MatrixResultSignedComponentsKHR",
 }
 
-_BINARY: dict[type[Operation], tuple[str, str, str]] = {
+Binary: TypeAlias = coopmatrix.BinaryOp | coopmatrix.SignedBinaryOp
+
+_BINARY: dict[type[Binary], tuple[str, str, str]] = {
     coopmatrix.AddOp: ("OpFAdd", "OpIAdd", "OpIAdd"),
     coopmatrix.SubOp: ("OpFSub", "OpISub", "OpISub"),
     coopmatrix.MulOp: ("OpFMul", "OpIMul", "OpIMul"),
@@ -270,7 +274,8 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
                 "expected known uses in a multiplication, as SPIR-V's validator takes "
                 f"no other, got {matrix}"
             )
-    known, key = e.whole.shapes, _key(op)
+    types = op.a.type, op.b.type, op.c.type, op.result.type
+    known, key = e.whole.shapes, (*types, op.signed, op.saturating)
     if key not in known:
         known[key] = listed_shape(op, e)
     shape = known[key]
@@ -289,25 +294,16 @@ def mul_add(e: Emission, op: coopmatrix.MulAddOp) -> None:
     e.set(op.result, (id,))
 
 
-def _key(op: coopmatrix.MulAddOp) -> Hashable:
-    """What the shape of a multiplication depends on."""
-    types = op.a.type, op.b.type, op.c.type, op.result.type
-    return *types, op.signed, op.saturating
-
-
 def element_names(op: coopmatrix.MulAddOp) -> tuple[str, str, str, str]:
-    a, b, c, result = (
-        _element_name(type, op.is_signed(operand))
-        for operand, type in op.matrices.items()
-    )
+    names: list[str] = []
+    for operand, type in op.matrices.items():
+        name = str(type.element_type)
+        if is_integer(type):
+            sign = "s" if op.is_signed(operand) else "u"
+            name = sign + name.removeprefix("i")
+        names.append(name)
+    a, b, c, result = names
     return a, b, c, result
-
-
-def _element_name(type: MatrixType, signed: bool) -> str:
-    name = str(type.element_type)
-    if not is_integer(type):
-        return name
-    return ("s" if signed else "u") + name.removeprefix("i")
 
 
 def listed_shape(op: coopmatrix.MulAddOp, e: Emission) -> MatrixShape | None:
@@ -379,7 +375,8 @@ def _check(e: Emission, op: Operation, matrix: MatrixType) -> None:
         raise Refusal(f"SPIR-V has no arithmetic on matrices of {matrix.element_type}")
 
 
-def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
+@handlers.on(*_BINARY)
+def binary(e: Emission, op: Binary) -> None:
     matrix = matrix_type(op.result)
     _check(e, op, matrix)
     of_floats, of_signed, of_unsigned = _BINARY[type(op)]
@@ -390,11 +387,8 @@ def _binary(e: Emission, op: coopmatrix.BinaryOp) -> None:
     else:
         opcode = of_unsigned
     id = e.emit(opcode, e.id(op.lhs), e.id(op.rhs), type=e.types.matrix(matrix))
-    e.set(op.result, (relaxed(e, opcode, id, arith.FastMathFlagsAttr("none")),))
-
-
-for _op in _BINARY:
-    handlers.add(_op, _binary)
+    relax(e, opcode, id, None)
+    e.set(op.result, id)
 
 
 @handlers.on(coopmatrix.NegOp)
@@ -430,25 +424,16 @@ def convert(e: Emission, op: coopmatrix.ConvertOp) -> None:
         _check(e, op, source)
     opcode = conversion(source, result, op.signed is not None)
     id = e.id(op.value)
-    if opcode is not None:
-        id = _converted(e, opcode, id, source, result)
-    e.set(op.result, (id,))
-
-
-def _converted(
-    e: Emission, opcode: str, id: Id, source: MatrixType, result: MatrixType
-) -> Id:
-    """A conversion; of signed integers by way of types that say that they are.
-
-    Drivers (lavapipe 26.2.6, tried) go by the sign of the component type, not by that
-    of the instruction.
-    """
+    # Signed integers go by way of types that say that they are: drivers (lavapipe
+    # 26.2.6, tried) go by the sign of the component type, not by the instruction's.
     if opcode in ("OpConvertSToF", "OpSConvert"):
         id = e.emit("OpBitcast", id, type=e.types.signed_matrix(source))
-    if opcode not in ("OpConvertFToS", "OpSConvert"):
-        return e.emit(opcode, id, type=e.types.matrix(result))
-    id = e.emit(opcode, id, type=e.types.signed_matrix(result))
-    return e.emit("OpBitcast", id, type=e.types.matrix(result))
+    if opcode in ("OpConvertFToS", "OpSConvert"):
+        id = e.emit(opcode, id, type=e.types.signed_matrix(result))
+        id = e.emit("OpBitcast", id, type=e.types.matrix(result))
+    elif opcode is not None:
+        id = e.emit(opcode, id, type=e.types.matrix(result))
+    e.set(op.result, id)
 
 
 def conversion(source: MatrixType, result: MatrixType, signed: bool) -> str | None:
@@ -672,7 +657,13 @@ def insert(e: Emission, op: coopmatrix.InsertOp) -> None:
         e.do("OpStore", _element(e, kept.variable, op.index, type), e.id(op.value))
         e.set(op.result, kept)
         return
-    _together(e, op)
+    at_top = isinstance(op.parent_op(), func.FuncOp)
+    if not at_top and e.whole.uniformity.around(op) > Variation.SUBGROUPS:
+        raise Refusal(
+            "expected an insertion that is yielded on to where all lanes are together, "
+            "in a chain from one matrix through scf.if and scf.for, as matrices are "
+            f"made by all lanes: {LEGALIZE} has no other form of it"
+        )
     slot, whole = e.index.num(e.num(op.index)), e.types.matrix(matrix)
     if isinstance(slot, int) and slot >= 0 and _by_composite(e, op):
         ids = e.id(op.value), e.id(op.matrix)
@@ -698,17 +689,6 @@ def _by_composite(e: Emission, op: Operation) -> bool:
     return e.facts.vulkan and isinstance(op.parent_op(), func.FuncOp)
 
 
-def _together(e: Emission, op: coopmatrix.InsertOp) -> None:
-    if isinstance(op.parent_op(), func.FuncOp):
-        return
-    if e.whole.uniformity.around(op) > Variation.SUBGROUPS:
-        raise Refusal(
-            "expected an insertion that is yielded on to where all lanes are together, "
-            "in a chain from one matrix through scf.if and scf.for, as matrices are "
-            f"made by all lanes: {LEGALIZE} has no other form of it"
-        )
-
-
 def _variable(e: Emission, matrix: Id) -> Id:
     return e.function.local_variable(e.types.pointer("Function", matrix))
 
@@ -726,7 +706,8 @@ def _spilled(e: Emission, value: SSAValue) -> Id:
     body = e.function.body
     at = _after_definition(body, id)
     if at is None:
-        e.at_entry(lambda: e.do("OpStore", variable, id))
+        with e.at_entry():
+            e.do("OpStore", variable, id)
     else:
         e.do("OpStore", variable, id)
         body.insert(at, body.pop())
@@ -765,9 +746,8 @@ def end_control(e: Emission, op: Operation) -> None:
         if not isinstance(kept, Kept):
             continue
         users = [use.operation for use in result.uses]
-        if _stays(result, e):
-            continue
-        if all(isinstance(user, coopmatrix.ExtractOp) for user in users):
+        is_read = all(isinstance(user, coopmatrix.ExtractOp) for user in users)
+        if is_read or _stays(result, e):
             continue
         type = e.types.matrix(matrix_type(result))
         e.set(result, (e.emit("OpLoad", kept.variable, type=type),))

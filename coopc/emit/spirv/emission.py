@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import (
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    VectorType,
-    i32,
-)
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, VectorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.device import MatrixShape
@@ -23,7 +18,6 @@ from coopc.dialects import simt
 from coopc.dialects.coopmatrix import SCOPE_NUMBERS, MatrixType, Ordering, Scope
 from coopc.emit import emission, walker
 from coopc.emit.emission import Ordered
-from coopc.emit.expanded import expanded
 from coopc.emit.spirv.flow import (
     PHYSICAL,
     Index,
@@ -53,12 +47,6 @@ BARRIERS = (simt.BarrierOp, simt.BarrierArriveOp, simt.BarrierWaitOp)
 """What makes a work-item see what others wrote."""
 
 
-def _addressing(facts: Facts) -> str:
-    if facts.addresses:
-        return "PhysicalStorageBuffer64"
-    return "Logical" if facts.vulkan else "Physical64"
-
-
 class ModuleEmission:
     """What the functions of a module share."""
 
@@ -66,9 +54,10 @@ class ModuleEmission:
         self.source = source
         self.facts = facts
         self.target = Target(facts.flavour, facts.device)
+        addressing = "Logical" if facts.vulkan else "Physical64"
         self.module = Module(
             version=facts.device.spirv_version,
-            addressing=_addressing(facts),
+            addressing="PhysicalStorageBuffer64" if facts.addresses else addressing,
             memory_model="Vulkan" if facts.vulkan else "OpenCL",
         )
         self.spec_constants: dict[str, Id] = {}
@@ -190,14 +179,6 @@ class ModuleEmission:
         return list(found)
 
 
-T = TypeVar("T")
-
-Unary: TypeAlias = Callable[[Id, Id], Id]
-"""Makes a part of a result from its type and the part of an operand."""
-Binary: TypeAlias = Callable[[Id, Id, Id], Id]
-"""The same from two operands."""
-
-
 class Emission(emission.Emission[Id, View]):
     """The emission of one function; what handlers work with."""
 
@@ -209,7 +190,6 @@ class Emission(emission.Emission[Id, View]):
         self,
         whole: ModuleEmission,
         function: Function,
-        leaf: Callable[[Emission, Operation], None],
         *,
         work_group_size: tuple[int, int, int] | None = None,
         subgroup_size: int | None = None,
@@ -219,7 +199,6 @@ class Emission(emission.Emission[Id, View]):
         Args:
             whole: the module.
             function: without blocks.
-            leaf: emits an operation that is not of `scf`.
             work_group_size: work-items along x, y, z; None outside a kernel.
             subgroup_size: lanes, where the kernel fixes them.
         """
@@ -232,7 +211,8 @@ class Emission(emission.Emission[Id, View]):
         self.subgroup_size = subgroup_size
         self.index = Index(self.types, function)
         self.flow = SpirvFlow(function, self.index, self.types.bool)
-        self.walker = Walker(self.flow, lambda op: leaf(self, op))
+        self.target = whole.target
+        self.walker = Walker(self.flow, self.leaf)
         self.spilled: dict[Id, Id] = {}
         """The variables of matrices of which elements are read."""
         self.flow.on_control = tuple(partial(each, self) for each in whole.on_control)
@@ -241,6 +221,14 @@ class Emission(emission.Emission[Id, View]):
         self._entry = function.new_label("entry")
         self._prologue: list[Instruction] = []
         function.begin_block(self._entry)
+
+    def leaf(self, op: Operation) -> None:
+        if len(self.function.body) > MOST_INSTRUCTIONS:
+            raise Refusal(
+                f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "
+                "smaller vectors are fewer"
+            )
+        super().leaf(op)
 
     def finish(self) -> None:
         """Put what was emitted at the entry there; the last block has ended."""
@@ -311,35 +299,23 @@ class Emission(emission.Emission[Id, View]):
         imported = self.module.ext_inst_import(set_name)
         return self.function.emit("OpExtInst", imported, name, *operands, type=type)
 
-    @overload
     def each(
-        self, result: SSAValue, operands: tuple[SSAValue], make: Unary
-    ) -> None: ...
-
-    @overload
-    def each(
-        self, result: SSAValue, operands: tuple[SSAValue, SSAValue], make: Binary
-    ) -> None: ...
-
-    @overload
-    def each(
-        self, result: SSAValue, operands: Sequence[SSAValue], make: Callable[..., Id]
-    ) -> None: ...
-
-    def each(
-        self, result: SSAValue, operands: Sequence[SSAValue], make: Callable[..., Id]
+        self,
+        result: SSAValue,
+        operands: Sequence[SSAValue],
+        make: Callable[[Id, tuple[Id, ...]], Id],
     ) -> None:
         """Set a result part by part.
 
         Args:
-            result: of which `make(type, *ids)` gives each part.
+            result: of which `make(type, ids)` gives each part.
             operands: values of as many parts as the result has.
             make: is given the type of the part of the result, and the operands' parts.
         """
         types = self.types.parts(result.type)
-        columns = [self.parts(operand) for operand in operands]
-        rows = zip(types, *columns, strict=True)
-        self.set(result, tuple(make(type, *ids) for type, *ids in rows))
+        rows = zip(*(self.parts(operand) for operand in operands), strict=True)
+        pairs = zip(types, rows, strict=True)
+        self.set(result, tuple(make(type, ids) for type, ids in pairs))
 
     def like(self, shape: Id, element: Id) -> Id:
         return self.types.vector(element, self.types.width(shape))
@@ -347,7 +323,7 @@ class Emission(emission.Emission[Id, View]):
     def bools(self, shape: Id) -> Id:
         return self.like(shape, self.types.bool)
 
-    def number(self, type: Id, value: float | bytes) -> Id:
+    def number(self, type: Id, value: int) -> Id:
         width = self.types.width(type)
         one = self.module.constant(self.types.component(type), value)
         return (
@@ -407,20 +383,22 @@ class Emission(emission.Emission[Id, View]):
 
     # --- at the entry ----------------------------------------------------------
 
-    def at_entry(self, make: Callable[[], T]) -> T:
-        """Let `make` emit at the entry, before everything else."""
+    @contextmanager
+    def at_entry(self) -> Generator[None]:
+        """Emit at the entry, before everything else."""
         function = self.function
         body, block = function.body, function.block
         function.body, function.block = self._prologue, self._entry
         try:
-            return make()
+            yield
         finally:
             function.body, function.block = body, block
 
     def once(self, key: object, make: Callable[[], Id]) -> Id:
         """What `make` emits at the entry, the first time that it is asked for."""
         if (found := self._once.get(key)) is None:
-            found = self._once[key] = self.at_entry(make)
+            with self.at_entry():
+                found = self._once[key] = make()
         return found
 
     def built_in(self, name: str, type: Id) -> Id:
@@ -455,14 +433,15 @@ class Emission(emission.Emission[Id, View]):
     def memory_operands(
         self,
         view: View,
+        hints: Collection[str] = (),
         *,
-        volatile: bool = False,
-        nontemporal: bool = False,
         alignment_bytes: int | None = None,
         available: Id | None = None,
         visible: Id | None = None,
     ) -> list[str | int | Id]:
-        """The memory operands of an access; `available` and `visible` are scopes.
+        """The memory operands of an access with hints: Volatile, Nontemporal.
+
+        `available` and `visible` are scopes.
 
         A physical storage buffer's elements are aligned by their size.  Vulkan's
         accesses are private to the work-item unless they say otherwise: where the
@@ -485,9 +464,9 @@ class Emission(emission.Emission[Id, View]):
         shared = self.facts.vulkan and self.whole.synchronises
         shared = shared and view.storage != "Function"
         rows: tuple[tuple[str, bool, int | Id | None], ...] = (
-            ("Volatile", volatile, None),
+            ("Volatile", "Volatile" in hints, None),
             ("Aligned", alignment_bytes is not None, alignment_bytes),
-            ("Nontemporal", nontemporal, None),
+            ("Nontemporal", "Nontemporal" in hints, None),
             ("MakePointerAvailable", available is not None, available),
             ("MakePointerVisible", visible is not None, visible),
             ("NonPrivatePointer", shared or bool(available or visible), None),
@@ -496,31 +475,18 @@ class Emission(emission.Emission[Id, View]):
         literals = [literal for _, _, literal in rows if literal is not None]
         return ["|".join(flags), *literals] if flags else []
 
-    def load(
-        self,
-        view: View,
-        at: Num,
-        *,
-        volatile: bool = False,
-        nontemporal: bool = False,
-    ) -> Id:
+    def load(self, view: View, at: Num, hints: Collection[str] = ()) -> Id:
         pointer, type = self.pointer(view, at), self.types.in_memory(view.element)
-        access = self.memory_operands(view, volatile=volatile, nontemporal=nontemporal)
+        access = self.memory_operands(view, hints)
         found = self.emit("OpLoad", pointer, *access, type=type)
         return self.from_memory(view.element, found)
 
     def store(
-        self,
-        view: View,
-        at: Num,
-        value: Id,
-        *,
-        volatile: bool = False,
-        nontemporal: bool = False,
+        self, view: View, at: Num, value: Id, hints: Collection[str] = ()
     ) -> None:
         self.writes(view)
         pointer, value = self.pointer(view, at), self.to_memory(view.element, value)
-        access = self.memory_operands(view, volatile=volatile, nontemporal=nontemporal)
+        access = self.memory_operands(view, hints)
         self.do("OpStore", pointer, value, *access)
 
     def writes(self, view: View) -> None:
@@ -715,11 +681,11 @@ MODULES = {
     "arith": ("arith",),
     "coopmatrix": ("coopmatrix",),
     "func": ("module",),
-    "llvm": ("math",),
-    "math": ("math",),
+    "llvm": ("arith",),
+    "math": ("arith",),
     "memref": ("vector",),
     "simt": ("simt",),
-    "vector": ("vector",),
+    "vector": ("vector", "arith"),
     "xe": ("xe",),
 }
 """Dialects to the modules here that emit them."""
@@ -729,24 +695,8 @@ class Handlers(walker.Handlers[Emission]):
     """The handlers of some operations."""
 
 
-handler_of = walker.Emitter[Emission]("SPIR-V", "coopc.emit.spirv", MODULES).handler_of
-"""The handler of an operation; a refusal where there is none."""
+Emission.emitter = walker.Emitter("SPIR-V", "coopc.emit.spirv", MODULES)
 
 
 MOST_INSTRUCTIONS = 150_000
 """Instructions of a function, which take some 5 seconds of a processor."""
-
-
-def emit(e: Emission, op: Operation) -> None:
-    """Emit an operation.
-
-    Raises:
-        Refusal: the flavour or the device cannot say it.
-    """
-    if len(e.function.body) > MOST_INSTRUCTIONS:
-        raise Refusal(
-            f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "
-            "smaller vectors are fewer"
-        )
-    if not expanded(e.walker, op, e.whole.target, e.set):
-        handler_of(op)(e, op)

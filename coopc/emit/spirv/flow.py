@@ -270,20 +270,6 @@ class SpirvFlow(Flow[Id, Value]):
             if isinstance(mine, Id)
         ]
 
-    def less_than(self, left: Value, right: Value) -> Value:
-        operands = _one(left), _one(right)
-        return (self.function.emit("OpSLessThan", *operands, type=self._bool),)
-
-    def plus(self, left: Value, right: Value) -> Value:
-        a, b = _one(left), _one(right)
-        return (self.function.emit("OpIAdd", a, b, type=a.type),)
-
-    def enter(self) -> None:
-        self.index.enter()
-
-    def leave(self) -> None:
-        self.index.leave()
-
 
 def loop_control(op: Operation) -> str:
     """The loop control that an operation asks for.

@@ -1,8 +1,7 @@
 """`simt`: built-in variables, barriers, and operations between the lanes of a subgroup.
 
 Vulkan has the non-uniform group operations.  Under OpenCL, Intel's run-times have
-SPV_INTEL_subgroups, and OpenCL's own group operations, on all of which they run.  No
-lane operation takes a bool everywhere, so an i1 goes as an i32.
+SPV_INTEL_subgroups, and OpenCL's own group operations, on all of which they run.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.simt import ShuffleMode
-from coopc.emit.arith import is_bf16, is_i1
 from coopc.emit.simt import (
     CROSS_WORKGROUP_MEMORY,
     SCOPES,
@@ -55,6 +53,10 @@ _VULKAN_SHUFFLES = {
     ShuffleMode.UP: "OpGroupNonUniformShuffleUp",
     ShuffleMode.DOWN: "OpGroupNonUniformShuffleDown",
 }
+
+
+_STEPS = {ShuffleMode.UP: "OpISub", ShuffleMode.DOWN: "OpIAdd"}
+"""How far away a lane is, to one side or the other."""
 
 
 class _BuiltIns(Lanes[Emission]):
@@ -127,18 +129,33 @@ class _BuiltIns(Lanes[Emission]):
     def broadcast(self, e: Emission, op: simt.BroadcastOp) -> None:
         lane, scope = _lane(e, op.lane), e.types.enumerant(SUBGROUP)
         opcode = "OpGroupNonUniformBroadcast" if e.facts.vulkan else "OpGroupBroadcast"
-        _each(e, op, lambda to, x: e.emit(opcode, scope, x, lane, type=to))
+        e.each(
+            op.result,
+            (op.value,),
+            lambda to, ids: e.emit(opcode, scope, *ids, lane, type=to),
+        )
 
     def shuffle(self, e: Emission, op: simt.ShuffleOp) -> None:
         mode, offset = op.mode.data, _lane(e, op.offset)
         scope, opcode = e.types.enumerant(SUBGROUP), _VULKAN_SHUFFLES[mode]
         if e.facts.vulkan:
-            _each(e, op, lambda to, x: e.emit(opcode, scope, x, offset, type=to))
+            e.each(
+                op.result,
+                (op.value,),
+                lambda to, ids: e.emit(opcode, scope, *ids, offset, type=to),
+            )
             return
         is_xor = mode is ShuffleMode.XOR
         name = f"OpSubgroupShuffle{'Xor' if is_xor else ''}INTEL"
-        lane = offset if is_xor else _source_lane(e, mode, offset)
-        _each(e, op, lambda to, x: _shuffled(e, op, name, x, lane, to))
+        if mode in _STEPS:
+            # Intel's own shuffles up and down join two values, of which we have one.
+            mine = e.built_in("SubgroupLocalInvocationId", e.types.u32)
+            offset = e.emit(_STEPS[mode], mine, offset, type=e.types.u32)
+        e.each(
+            op.result,
+            (op.value,),
+            lambda to, ids: _shuffled(e, op, name, ids[0], offset, to),
+        )
 
     def reduce(self, e: Emission, op: simt.ReduceOp) -> None:
         name, scope = reduction_of(op), e.types.enumerant(SUBGROUP)
@@ -148,7 +165,8 @@ class _BuiltIns(Lanes[Emission]):
         def one(to: Id, x: Id) -> Id:
             return e.emit(opcode, scope, "Reduce", x, type=to)
 
-        def part(to: Id, x: Id) -> Id:
+        def part(to: Id, ids: tuple[Id, ...]) -> Id:
+            (x,) = ids
             if e.facts.vulkan:
                 return one(to, x)
             # OpenCL has no reductions of vectors.
@@ -168,26 +186,6 @@ def _lane(e: Emission, index: SSAValue) -> Id:
     if isinstance(known, int):
         return e.types.enumerant(known % (1 << 32))
     return e.emit("OpUConvert", id, type=e.types.u32)
-
-
-def _each(
-    e: Emission, op: simt.BroadcastOp | simt.ShuffleOp, make: Callable[[Id, Id], Id]
-) -> None:
-    """Set the result part by part; bools as u32, the type bf16 as its bits."""
-
-    def part(to: Id, x: Id) -> Id:
-        if is_bf16(op.value.type) and e.facts.bf16 == "khr":
-            bits = e.like(to, e.types.int(16))
-            moved = make(bits, e.emit("OpBitcast", x, type=bits))
-            return e.emit("OpBitcast", moved, type=to)
-        if not is_i1(op.value.type):
-            return make(to, x)
-        word = e.like(to, e.types.u32)
-        one, zero = e.number(word, 1), e.number(word, 0)
-        moved = make(word, e.emit("OpSelect", x, one, zero, type=word))
-        return e.emit("OpINotEqual", moved, zero, type=to)
-
-    e.each(op.result, (op.value,), part)
 
 
 def _shuffled(
@@ -213,18 +211,6 @@ def _componentwise(e: Emission, x: Id, to: Id, make: Callable[[Id], Id]) -> Id:
     if len(found) == 1:
         return found[0]
     return e.emit("OpCompositeConstruct", *found, type=to)
-
-
-def _source_lane(e: Emission, mode: ShuffleMode, offset: Id) -> Id:
-    """The lane that a shuffle takes from.
-
-    Intel's own shuffles up and down join two values, of which we have one.
-    """
-    if mode == ShuffleMode.IDX:
-        return offset
-    mine = e.built_in("SubgroupLocalInvocationId", e.types.u32)
-    opcode = "OpISub" if mode == ShuffleMode.UP else "OpIAdd"
-    return e.emit(opcode, mine, offset, type=e.types.u32)
 
 
 def _block_type(e: Emission, type: Attribute) -> Id:

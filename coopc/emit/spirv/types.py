@@ -19,7 +19,7 @@ from coopc.device import Use
 from coopc.device.model import Specialised
 from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_integer, is_vector
-from coopc.emit.walker import NUMBERS, Facts, Refusal, element_of, float_bytes
+from coopc.emit.walker import NUMBERS, Facts, Refusal, element_of, float_bits
 from coopc.spirv.instruction import Id
 from coopc.spirv.module import Module
 
@@ -380,7 +380,7 @@ class Types:
                     f"expected a constant of at most {bits} bits, got {value}"
                 )
             return self.module.constant(id, number % (1 << bits))
-        return self.module.constant(id, float_bytes(type, value))
+        return self.module.constant(id, float_bits(type, value))
 
     def splat(self, type: Attribute, value: float) -> tuple[Id, ...]:
         one = self.constant(element_of(type), value)

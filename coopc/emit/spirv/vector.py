@@ -12,10 +12,9 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Attribute
 
-from coopc.dialects.narrow import is_vector
 from coopc.emit import memref
 from coopc.emit.arith import is_i1
-from coopc.emit.memref import is_true
+from coopc.emit.memref import hints_of
 from coopc.emit.spirv.arith import same_bits
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.flow import Num, View
@@ -120,16 +119,6 @@ def _replaced(e: Emission, old: Sequence[Id], at: Id, new: Sequence[Id]) -> list
     return found
 
 
-@handlers.on(vector.FMAOp)
-def fma(e: Emission, op: vector.FMAOp) -> None:
-    name = "Fma" if e.facts.vulkan else "fma"
-
-    def make(to: Id, *ids: Id) -> Id:
-        return e.ext(name, *ids, type=to)
-
-    e.each(op.res, (op.lhs, op.rhs, op.acc), make)
-
-
 @handlers.on(vector.BitcastOp)
 def bitcast(e: Emission, op: vector.BitcastOp) -> None:
     source, result = op.source.type, op.result.type
@@ -196,23 +185,6 @@ def joined(e: Emission, atoms: Sequence[Id], to: Id) -> Id:
     )
 
 
-@handlers.on(vector.CreateMaskOp)
-def create_mask(e: Emission, op: vector.CreateMaskOp) -> None:
-    type = op.mask_vector.type
-    assert is_vector(type), type
-    shape = type.get_shape()
-    bool = e.types.bool
-    columns: list[list[Id]] = []
-    for size, bound in zip(shape, op.mask_dim_sizes, strict=True):
-        end = e.id(bound)
-        numbers = (e.index.value(n) for n in range(size))
-        columns.append([e.emit("OpSLessThan", n, end, type=bool) for n in numbers])
-    found = columns[0]
-    for column in columns[1:]:
-        found = [e.emit("OpLogicalAnd", a, b, type=bool) for a in found for b in column]
-    e.set(op.mask_vector, e.gathered(type, found))
-
-
 # `vector` and memory: consecutive elements of a memref.
 #
 # OpenCL accesses them as one vector through a pointer to one.  Vulkan has no pointer to
@@ -231,18 +203,18 @@ COUNTS = (1, 2, 4)
 def load(e: Emission, op: vector.LoadOp) -> None:
     view, type = e.view(op.base), op.result.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
-    nontemporal = is_true(op.nontemporal)
+    hints = hints_of(op)
     if (count := words_of(e, op, view)) is not None:
-        e.set(op.result, _load_words(e, type, view, at, count, nontemporal))
+        e.set(op.result, _load_words(e, type, view, at, count, hints))
         return
     found: list[Id] = []
     for to, width in zip(e.types.parts(type), e.types.widths(type), strict=True):
         if is_whole(e, view, width):
-            place, access = _vector_access(e, view, at, to, nontemporal)
+            place, access = _vector_access(e, view, at, to, hints)
             found.append(e.emit("OpLoad", place, *access, type=to))
         else:
             places = [e.index.add(at, plus) for plus in range(width)]
-            some = [e.load(view, place, nontemporal=nontemporal) for place in places]
+            some = [e.load(view, place, hints) for place in places]
             one = width == 1
             found.append(
                 some[0] if one else e.emit("OpCompositeConstruct", *some, type=to)
@@ -255,16 +227,16 @@ def load(e: Emission, op: vector.LoadOp) -> None:
 def store(e: Emission, op: vector.StoreOp) -> None:
     view, type = e.view(op.base), op.vector.type
     at = e.index.consecutive(view, e.nums(op.indices), type)
-    nontemporal = is_true(op.nontemporal)
+    hints = hints_of(op)
     e.writes(view)
     for part, width in zip(e.parts(op.vector), e.types.widths(type), strict=True):
         if is_whole(e, view, width):
-            place, access = _vector_access(e, view, at, part.type, nontemporal)
+            place, access = _vector_access(e, view, at, part.type, hints)
             e.do("OpStore", place, part, *access)
         else:
             for plus, scalar in enumerate(e.components(part)):
                 place = e.index.add(at, plus)
-                e.store(view, place, scalar, nontemporal=nontemporal)
+                e.store(view, place, scalar, hints)
         at = e.index.add(at, width)
 
 
@@ -277,12 +249,12 @@ def is_whole(e: Emission, view: View, width: int) -> bool:
 
 
 def _vector_access(
-    e: Emission, view: View, at: Num, to: Id, nontemporal: bool
+    e: Emission, view: View, at: Num, to: Id, hints: list[str]
 ) -> tuple[Id, list[str | int | Id]]:
     type = e.types.pointer(view.storage, to)
     place = e.emit("OpBitcast", e.pointer(view, at), type=type)
     size = e.types.bytes_of(view.element)
-    return place, e.memory_operands(view, nontemporal=nontemporal, alignment_bytes=size)
+    return place, e.memory_operands(view, hints, alignment_bytes=size)
 
 
 def words_of(e: Emission, op: vector.LoadOp, view: View) -> int | None:
@@ -302,7 +274,7 @@ def words_of(e: Emission, op: vector.LoadOp, view: View) -> int | None:
 
 
 def _load_words(
-    e: Emission, type: Attribute, view: View, at: Num, count: int, nontemporal: bool
+    e: Emission, type: Attribute, view: View, at: Num, count: int, hints: list[str]
 ) -> tuple[Id, ...]:
     """Load some words; `at` is where they begin, in elements."""
     words = e.types.vector(e.types.u32, count)
@@ -310,7 +282,7 @@ def _load_words(
     base = e.whole.buffer_as_words(view.base, count)
     indices = e.index.value(0), _place(e, at, count_of(type))
     address = e.emit("OpAccessChain", base, *indices, type=pointer)
-    access = e.memory_operands(view, nontemporal=nontemporal)
+    access = e.memory_operands(view, hints)
     loaded = e.emit("OpLoad", address, *access, type=words)
     found: list[Id] = []
     start, bits = 0, e.types.bits(element_of(type))

@@ -14,7 +14,7 @@ from coopc.emit.spirv.flow import View
 from coopc.emit.walker import Refusal
 from coopc.emit.xe import STORE_SURFACE, SURFACE, Engine, Pieces
 from coopc.emit.xe_rules import asked
-from coopc.spirv.instruction import Id, Operand
+from coopc.spirv.instruction import Id
 
 # Cache controls of `xe`: decorations of the pointer.
 #
@@ -40,8 +40,7 @@ def _decorated(e: Emission, pointer: Id, cache: xe.CacheAttr | None, store: bool
     copy = e.emit("OpCopyObject", pointer, type=pointer.type)
     name = "CacheControlStoreINTEL" if store else "CacheControlLoadINTEL"
     for level, control in enumerate(pair):
-        decoration: tuple[Operand, ...] = (name, level, _NAMES[control])
-        e.module.group_decorate(e.module.decoration_group([decoration]), [copy])
+        e.module.decorate_again(copy, name, level, _NAMES[control])
     return copy
 
 

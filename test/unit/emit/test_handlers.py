@@ -11,7 +11,7 @@ from xdsl.ir import Dialect, Operation
 import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import simt
-from coopc.emit.spirv.emission import MODULES, handler_of
+from coopc.emit.spirv.emission import MODULES, Emission
 from coopc.emit.walker import Refusal
 from coopc.passes.generic import expand_arith
 
@@ -24,7 +24,7 @@ STRUCTURE = {"func.func", "func.return"}
 
 def has_handler(operation: type[Operation]) -> bool:
     try:
-        handler_of(operation.create(result_types=[]))
+        Emission.emitter.handler_of(operation.create(result_types=[]))
     except Refusal:
         return False
     return True

@@ -630,22 +630,21 @@ class Target:
     def emit(self, module: ModuleOp, sweep: Sweep) -> bytes | str:
         """What is emitted of a module: a binary, or the text of LLVM IR."""
         if self.emitter == "spirv":
-            from coopc.emit.spirv import emission
-            from coopc.emit.spirv import module as spirv_module
+            from coopc.emit.spirv.emission import Emission
             from coopc.emit.spirv.module import emit_module
 
             found = device(self.device)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(spirv_module, "emit", sweep.leaf(emission.emit))
+                patch.setattr(Emission, "leaf", sweep.leaf(Emission.leaf))
                 return binary(emit_module(module, Facts(found.flavours[0], found)))
-        from coopc.emit.llvm import emission
-        from coopc.emit.llvm import module as llvm_module
+        from coopc.emit.llvm.emission import Emission
+        from coopc.emit.llvm.module import emit_module
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(llvm_module, "emit", sweep.leaf(emission.emit))
+            patch.setattr(Emission, "leaf", sweep.leaf(Emission.leaf))
             matrix = self.emitter == "matrix"
             facts = LlvmFacts(device(self.device), matrix=matrix)
-            return text(llvm_module.emit_module(module, facts))
+            return text(emit_module(module, facts))
 
     def invalid(self, emitted: bytes | str) -> str | None:
         """What the validator has against it."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from coopc.llvm.module import Block, Function, Label, Module, Signature, Typed, arrive
 from coopc.llvm.text import text
-from coopc.llvm.types import (
+from coopc.llvm.values import (
     DOUBLE,
     FLOAT,
     HALF,
@@ -17,11 +17,15 @@ from coopc.llvm.types import (
     I32,
     I64,
     VOID,
+    Constant,
     Float,
     Int,
     Vector,
+    floating,
+    integer,
+    quoted,
+    symbol,
 )
-from coopc.llvm.values import Constant, floating, integer, quoted, symbol
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 
@@ -57,7 +61,7 @@ def test_floats_keep_their_bits(type: Float, data: st.DataObject) -> None:
     module = Module("x86_64-unknown-linux-gnu")
     to = Int(type.bits)
     function = module.define(Function(Signature("f", to, ())))
-    found = function.cast("bitcast", floating(type, bits), to)
+    found = function.cast("bitcast", floating(type, int.from_bytes(bits, "little")), to)
     function.do("ret ", Typed(found))
     # Folding the bitcast shows the bits that LLVM has read.
     parsed = read(module)
@@ -88,7 +92,7 @@ def test_equal_names_get_numbers() -> None:
     module = Module("x86_64-unknown-linux-gnu")
     function = module.define(Function(Signature("f", I32, (I32, I32)), ("x", "x")))
     a, b = function.parameters
-    sum = function.binary("add", a, b, "nsw")
+    sum = function.arithmetic("add", a, b, flags="nsw")
     sum.hint = "0"
     function.do("ret ", Typed(sum))
     read(module)
@@ -104,7 +108,7 @@ def test_phis_take_values_from_later_blocks() -> None:
     function.do("br ", Label(loop))
     function.begin(loop)
     at, phi = function.phi(I64, "i")
-    after = function.binary("add", at, integer(I64, 1))
+    after = function.arithmetic("add", at, integer(I64, 1))
     arrive(phi, integer(I64, 0), entry)
     arrive(phi, after, loop)
     more = function.compare("icmp slt", after, function.parameters[0])

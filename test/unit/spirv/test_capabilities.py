@@ -25,11 +25,11 @@ def extensions(m: Module) -> list[str]:
 
 
 def shader(version: tuple[int, int] = (1, 6)) -> tuple[Module, Function]:
-    return begun(Module(version=version, check=True), "GLCompute")
+    return begun(Module(version=version), "GLCompute")
 
 
 def kernel() -> tuple[Module, Function]:
-    m = Module(addressing="Physical64", memory_model="OpenCL", check=True)
+    m = Module(addressing="Physical64", memory_model="OpenCL")
     return begun(m, "Kernel")
 
 
@@ -128,7 +128,7 @@ def test_cooperative_matrices_of_bf16(tool: Tool):
     uint = m.type("OpTypeInt", 32, 0)
     constants = [m.constant(uint, value) for value in (3, 16, 16, 0)]
     matrix = m.type("OpTypeCooperativeMatrixKHR", brain, *constants)
-    m.constant_composite(matrix, [m.constant(brain, 1.0)])
+    m.constant_composite(matrix, [m.constant(brain, 0x3F80)])
     added = {"BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR", "CooperativeMatrixKHR"}
     assert ended(tool, m, f) == VULKAN | added
     assert extensions(m) == ["SPV_KHR_bfloat16", "SPV_KHR_cooperative_matrix"]
@@ -212,33 +212,12 @@ def test_atomics(
     assert extensions(m) == extension
 
 
-def test_dot_products_of_packed_integers(tool: Tool):
-    m, f = shader()
-    uint = m.type("OpTypeInt", 32, 0)
-    one = m.constant(uint, 1)
-    f.emit("OpUDot", one, one, "PackedVectorFormat4x8Bit", type=uint)
-    assert ended(tool, m, f) == VULKAN | {"DotProduct", "DotProductInput4x8BitPacked"}
-
-
-def test_clustered_reductions_need_no_more(tool: Tool):
-    """An instruction that several capabilities allow takes the one that is there."""
-    m, f = shader()
-    uint = m.type("OpTypeInt", 32, 0)
-    one, subgroup, four = (m.constant(uint, value) for value in (1, 3, 4))
-    reduce = ("OpGroupNonUniformIAdd", subgroup, "ClusteredReduce", one, four)
-    f.emit(*reduce, type=uint)
-    assert ended(tool, m, f) == VULKAN | {"GroupNonUniformClustered"}
-
-
 def test_alternatives_suit_shader_or_kernel(tool: Tool):
     for m, f in (shader(), kernel()):
         uint = m.type("OpTypeInt", 32, 0)
         one, subgroup = m.constant(uint, 1), m.constant(uint, 3)
         f.emit("OpGroupNonUniformIAdd", subgroup, "Reduce", one, type=uint)
-        f.emit("OpBitReverse", one, type=uint)
-        found = ended(tool, m, f)
-        assert "GroupNonUniformArithmetic" in found
-        assert ("BitInstructions" in found) == ("Kernel" in found)
+        assert "GroupNonUniformArithmetic" in ended(tool, m, f)
 
 
 def test_extensions_by_version():
@@ -255,7 +234,5 @@ def test_extensions_by_version():
 def test_what_is_asked_for_is_declared():
     m, f = shader()
     f.emit("OpReturn")
-    m.require("VariablePointersStorageBuffer")
-    m.extension("SPV_KHR_non_semantic_info")
-    assert capabilities(m) == VULKAN | {"VariablePointersStorageBuffer"}
-    assert extensions(m) == ["SPV_KHR_non_semantic_info"]
+    m.capabilities.add("Int64")
+    assert capabilities(m) == VULKAN | {"Int64"}
