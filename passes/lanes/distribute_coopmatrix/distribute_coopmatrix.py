@@ -144,7 +144,8 @@ class Distributor:
                 op,
                 f"expected each of {self.lanes} lanes to hold at most {most} "
                 f"elements of a matrix ({MOST_VECTORS} vectors of {self.max_vector}), "
-                f"got {layout.components} of {type}: write a loop over smaller matrices",
+                f"got {layout.components} of {type}: write a loop over smaller "
+                "matrices",
             )
         return LaneFragment.of(layout, type.element_type, self.max_vector)
 
