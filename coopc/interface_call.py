@@ -3,7 +3,7 @@
     call = pack(interface, [a, b, c])
     session.run(binary, interface.name, call.buffers, groups=call.groups,
                 push_constants=call.push_constants)
-    c = call.unpack(result.buffers)[2]
+    c = call.unpack(result.arrays)[2]
 
 Arrays may be strided views where the memref has strides: a buffer is the memory from
 the first element of an array to its last.  For a memref in row-major order they are

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
     from coopc.interface import Interface
     from coopc.interface_call import Call
+    from coopc.run.arrays import Array, Outcome
     from coopc.run.bounds_checks import CheckedAccess
-    from coopc.run.execute import Array, Outcome
     from coopc.run.tiles import Tiles
     from coopc.sim.matrices import Provider
     from coopc.sim.tracked import Inputs
@@ -624,7 +624,7 @@ def on_driver(job: Job) -> Outcome:
 
 
 def on_simulator(job: Job) -> Outcome:
-    from coopc.run.execute import Outcome
+    from coopc.run.arrays import Outcome
 
     times: list[float] = []
     arrays: list[tuple[Array, ...]] = []

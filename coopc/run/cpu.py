@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from coopc.run.arrays import Argument, Array, RunResult
+from coopc.run.arrays import Argument, Array, Outcome
 from coopc.run.native import (
     PREFIX,
     Native,
@@ -164,7 +164,7 @@ class Program:
         sizes: Sequence[int] = (),
         threads: int = 1,
         repeats: int = 1,
-    ) -> RunResult:
+    ) -> Outcome:
         """Run a kernel; the arrays given are left as they are.
 
         Stages may have other work-groups than `groups`, which are along x, y, z: they
@@ -185,7 +185,7 @@ class Program:
             if number == 0:
                 first = tuple(x for x in own if isinstance(x, np.ndarray))
         assert len(first) == len(arrays), name
-        return RunResult(first, tuple(times))
+        return Outcome(first, tuple(times), self.where)
 
     def prepared(
         self,

@@ -14,12 +14,11 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from pickle import PickleBuffer
 from typing import Self
 
 import numpy as np
 
-from coopc.run.arrays import Argument, Array, RunResult
+from coopc.run.arrays import Argument, Array, Outcome
 from coopc.run.cpu import Program, Steps
 from coopc.run.guarded import GuardedMemory, catching
 from coopc.run.native import define
@@ -33,9 +32,6 @@ OUT_OF_BOUNDS = "coopc.out_of_bounds"
 
 class Session(Worker):
     """This processor, in a worker process; a context manager."""
-
-    where: str = ""
-    """On what the last kernel ran, for people."""
 
     @classmethod
     def start(cls) -> Self:
@@ -52,7 +48,7 @@ class Session(Worker):
         threads: int = 1,
         repeats: int = 1,
         seconds: float = 60.0,
-    ) -> RunResult:
+    ) -> Outcome:
         """Compile and run LLVM IR; the arrays given are left as they are.
 
         Every run is on the arrays as they were given; the result holds those of the
@@ -67,14 +63,11 @@ class Session(Worker):
         arrays = [x for x in arguments if isinstance(x, np.ndarray)]
         known = iter(names or [f"array {number}" for number in range(len(arrays))])
         given = [
-            (next(known), PickleBuffer(np.ascontiguousarray(x).data))
-            if isinstance(x, np.ndarray)
-            else x
+            (next(known), x.tobytes()) if isinstance(x, np.ndarray) else x
             for x in arguments
         ]
         call = ("run", ir, steps, given, tiles, threads, repeats)
-        contents, times, self.where = self.call(*call, seconds=seconds)
-        return RunResult.of(arrays, contents, times)
+        return Outcome.of(arrays, *self.call(*call, seconds=seconds))
 
 
 # --- The worker's side. ---

@@ -4,7 +4,7 @@
         result = session.run(
             binary, "saxpy", [x, y, np.float32(2)], global_size=(64,), local_size=(16,)
         )
-    result.buffers[1]
+    result.arrays[1]
 
 The run-time comes as Python packages.  It compiles cooperative matrices to AMX; where
 the CPU has none, `Session.start(amx=True)` emulates it.  It does not check modules, and
@@ -21,13 +21,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pickle import PickleBuffer
 from typing import Any, Self
 
 import numpy as np
 
 from coopc.run import tiles
-from coopc.run.arrays import Argument, RunResult, check_run, to_buffer
+from coopc.run.arrays import Argument, Outcome, check_run, to_buffers
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, why_invalid
 from coopc.run.worker import RunFailed, Worker, serve, serving
@@ -74,6 +73,12 @@ class Session(Worker):
 
     info: OpenCLInfo
 
+    @property
+    def where(self) -> str:
+        """The device and its driver, for people."""
+        matrices = ", matrices on AMX" if self.info.amx else ""
+        return f"{self.info.name}, {self.info.driver}{matrices}"
+
     @classmethod
     def start(cls, *, amx: bool = False) -> Self:
         """Open Intel's run-time for CPUs; with `amx` it compiles to emulated AMX.
@@ -113,7 +118,7 @@ class Session(Worker):
         repeats: int = 1,
         validate: bool = True,
         seconds: float = 60.0,
-    ) -> RunResult:
+    ) -> Outcome:
         """Run a kernel on arrays, which are left as they are, and numpy scalars.
 
         Args:
@@ -136,10 +141,7 @@ class Session(Worker):
         """
         check_run((*global_size, *local_size), "numbers of work-items", repeats)
         check_sizes(global_size, local_size)
-        given = [
-            to_buffer(x, i) if isinstance(x, np.ndarray) else x
-            for i, x in enumerate(arguments)
-        ]
+        given = to_buffers(arguments)
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         facts.check_entry(entry)
@@ -151,8 +153,7 @@ class Session(Worker):
             raise RunFailed(reason)
         sizes = (tuple(global_size), tuple(local_size))
         call = ("run", binary, dict(spec), entry, given, sizes, repeats)
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        return RunResult.of(arrays, *self.call(*call, seconds=seconds))
+        return Outcome.of(arguments, *self.call(*call, seconds=seconds), self.where)
 
 
 def why_unsupported(
@@ -250,7 +251,7 @@ class OpenCLServer:
         given: Sequence[bytes | np.generic],
         sizes: tuple[tuple[int, ...], tuple[int, ...]],
         repeats: int,
-    ) -> tuple[list[PickleBuffer], list[float]]:
+    ) -> tuple[list[bytes], list[float]]:
         """Run a kernel: of its arguments, bytes are those of buffers."""
         cl = self.cl
         kernel = cl.Kernel(self._build(binary, spec), entry)
@@ -264,12 +265,12 @@ class OpenCLServer:
         for position, argument in enumerate(arguments):
             kernel.set_arg(position, argument)
         times = [self._dispatch(kernel, *sizes)]
-        contents: list[PickleBuffer] = []
+        contents: list[bytes] = []
         for argument in arguments:
             if isinstance(argument, cl.Buffer):
                 content = bytearray(argument.size)
                 cl.enqueue_copy(self.queue, content, argument)
-                contents.append(PickleBuffer(content))
+                contents.append(bytes(content))
         times += [self._dispatch(kernel, *sizes) for _ in range(repeats - 1)]
         return contents, times
 

@@ -2,7 +2,7 @@
 
     with Session.start("lavapipe") as session:
         result = session.run(binary, "main", [a, b, c], groups=(8, 8, 1))
-    result.buffers[2]
+    result.arrays[2]
 
 Array n is the storage buffer at binding n of set 0.  The device is opened once, in a
 process of its own that crashes in place of this one, and serves any number of runs.
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
-from coopc.run.arrays import Array, RunResult, check_run, to_buffer
+from coopc.run.arrays import Array, Outcome, check_run, to_buffers
 from coopc.run.spirv_facts import (
     MATRIX_EXTENSION,
     MatrixProduct,
@@ -56,17 +56,22 @@ class Session(Worker):
 
     info: VulkanInfo
 
+    @property
+    def where(self) -> str:
+        """The device and its driver, for people."""
+        return f"{self.info.name}, {self.info.driver}"
+
     @classmethod
-    def start(cls, driver: DriverName = "lavapipe", index: int | None = None) -> Self:
+    def start(cls, driver: DriverName = "lavapipe") -> Self:
         """Open a device of lavapipe, or of what the system's loader offers.
 
-        Without an index, the first that has cooperative matrices, else the first.
+        It is the first that has cooperative matrices, else the first.
 
         Raises:
             ToolMissing: there is no such driver.
             RunFailed: the driver or the device cannot be opened.
         """
-        session = cls(*_process(driver), "open", _library(driver), index)
+        session = cls(*_process(driver))
         session.info = session.open()
         session.driver = session.info.driver
         return session
@@ -85,7 +90,7 @@ class Session(Worker):
         repeats: int = 1,
         validate: bool = True,
         seconds: float = 60.0,
-    ) -> RunResult:
+    ) -> Outcome:
         """Dispatch a shader; the arrays given are left as they are.
 
         Args:
@@ -109,10 +114,15 @@ class Session(Worker):
                 or took too long.
         """
         check_run(groups, "numbers of work-groups", repeats)
-        contents = [to_buffer(array, i) for i, array in enumerate(buffers)]
+        contents = to_buffers(buffers)
         spec = spec or {}
         facts = spirv_facts(binary, spec)
-        check_interface(facts, entry, len(buffers))
+        facts.check_entry(entry)
+        if facts.bindings > len(buffers):
+            raise ValueError(
+                f"expected {facts.bindings} buffers, one for each binding of the "
+                f"module, got {len(buffers)}"
+            )
         sizes = (groups, len(push_constants), subgroup_size)
         reason = why_invalid(binary, TARGET_ENV) if validate else None
         reason = reason or why_unsupported(self.info, facts, *sizes)
@@ -125,48 +135,17 @@ class Session(Worker):
             push_constants=push_constants,
             specialization=dict(spec),
             subgroup_size=subgroup_size,
-            full_subgroups=self._full_subgroups(facts, entry, subgroup_size),
+            full_subgroups=bool(
+                # Vulkan allows to require them for whole rows.
+                subgroup_size
+                and "computeFullSubgroups" in self.info.features
+                and (columns := facts.work_group_columns.get(entry, 0))
+                and columns % subgroup_size == 0
+            ),
             addresses=tuple(addresses),
         )
         answer = self.call("run", shader, contents, repeats, seconds=seconds)
-        return RunResult.of(buffers, *answer)
-
-    def _full_subgroups(
-        self, facts: SpirvFacts, entry: str, subgroup_size: int | None
-    ) -> bool:
-        """Whether to require full subgroups, which Vulkan allows for whole rows."""
-        columns = facts.work_group_columns.get(entry, 0)
-        return (
-            subgroup_size is not None
-            and "computeFullSubgroups" in self.info.features
-            and columns > 0
-            and columns % subgroup_size == 0
-        )
-
-
-def devices(driver: DriverName) -> tuple[VulkanInfo, ...]:
-    """The devices of a driver, in the order of their indices.
-
-    Raises:
-        ToolMissing: there is no such driver.
-        RunFailed: the driver cannot be opened.
-    """
-    with Worker(*_process(driver), "list", _library(driver)) as worker:
-        return worker.open()
-
-
-def check_interface(facts: SpirvFacts, entry: str, buffers: int) -> None:
-    """Refuse a call that does not fit the module.
-
-    Raises:
-        ValueError: there is no such entry point, or a binding without a buffer.
-    """
-    facts.check_entry(entry)
-    if facts.bindings > buffers:
-        raise ValueError(
-            f"expected {facts.bindings} buffers, one for each binding of the module, "
-            f"got {buffers}"
-        )
+        return Outcome.of(buffers, *answer, self.where)
 
 
 def why_unsupported(
@@ -197,33 +176,22 @@ def why_unsupported(
     return check_matrix_shapes(info, facts.multiplications, facts.matrix_types)
 
 
-def _library(driver: DriverName) -> str:
-    """What a worker loads: a driver, or the system's loader of drivers.
-
-    Raises:
-        ToolMissing: there is no such driver.
-    """
-    if driver == "system":
-        return SYSTEM_LOADER
-    library = toolchain() / LIBRARIES / "libvulkan_lvp.so"
-    if not library.exists():
-        raise ToolMissing("lavapipe", "unpack the toolchain again, with --force")
-    return str(library)
-
-
-def _process(driver: DriverName) -> tuple[list[str], dict[str, str]]:
-    """The command of a worker that can load a driver, and its environment.
+def _process(driver: DriverName) -> tuple[list[str], dict[str, str], str, str]:
+    """What a `Worker` is made of that opens a driver, or the system's loader of such.
 
     Raises:
         ToolMissing: there is no such driver.
     """
     environment = dict(os.environ)
-    python = [sys.executable]
+    python, library = [sys.executable], SYSTEM_LOADER
     if driver == "lavapipe":
-        python = python_on(toolchain() / LIBRARIES)
+        folder = toolchain() / LIBRARIES
+        python, library = python_on(folder), str(folder / "libvulkan_lvp.so")
+        if not os.path.exists(library):
+            raise ToolMissing("lavapipe", "unpack the toolchain again, with --force")
         # At other widths lavapipe's cooperative matrices crash or are wrong.
         environment["LP_NATIVE_VECTOR_WIDTH"] = "256"
-    return serving(python, "vulkan_device"), environment
+    return serving(python, "vulkan_device"), environment, "open", library
 
 
 def python_on(libraries: Path) -> list[str]:

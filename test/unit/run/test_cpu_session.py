@@ -81,7 +81,8 @@ def run(
         seconds=seconds,
     )
     assert len(result.milliseconds) == repeats
-    return result.buffers[0]
+    assert "without tiles" in result.where
+    return result.arrays[0]
 
 
 A = np.arange(8, 13, dtype=np.int32)
@@ -93,7 +94,6 @@ def test_numbers_arrays_and_repeats(session: Session):
     found = run(session, "divide", A, np.int32(2), repeats=3)
     np.testing.assert_array_equal(found, [4, 9, 10, 11, 12])
     assert A[0] == 8
-    assert "without tiles" in session.where
     found = run(session, "fill", A, scratch=((4, (4,)),))
     np.testing.assert_array_equal(found, [9, 9, 10, 11, 12])
 

@@ -51,8 +51,8 @@ def test_saxpy(intel_cpu: opencl.Session, spirv: Callable[..., bytes]):
         local_size=(16,),
         repeats=3,
     )
-    assert np.array_equal(result.buffers[1], 2 * x + y)
-    assert np.array_equal(result.buffers[0], x)
+    assert np.array_equal(result.arrays[1], 2 * x + y)
+    assert np.array_equal(result.arrays[0], x)
     assert np.array_equal(buffers[1], before)
     assert len(result.milliseconds) == 3
 
@@ -70,7 +70,7 @@ def test_subgroup_shuffle(
         local_size=(64,),
     )
     expected = x.reshape(-1, lanes)[:, ::-1].reshape(-1)
-    assert np.array_equal(result.buffers[1], expected)
+    assert np.array_equal(result.arrays[1], expected)
 
 
 def test_matrix_f16(intel_amx: opencl.Session, spirv: Callable[..., bytes]):
@@ -85,7 +85,7 @@ def test_matrix_f16(intel_amx: opencl.Session, spirv: Callable[..., bytes]):
         local_size=(16,),
     )
     assert intel_amx.info.amx
-    assert np.array_equal(result.buffers[2], a @ b + c)
+    assert np.array_equal(result.arrays[2], a @ b + c)
 
 
 def test_matrix_s8(intel_amx: opencl.Session, spirv: Callable[..., bytes]):
@@ -100,7 +100,7 @@ def test_matrix_s8(intel_amx: opencl.Session, spirv: Callable[..., bytes]):
         global_size=(16,),
         local_size=(16,),
     )
-    assert np.array_equal(result.buffers[2], a @ b + c)
+    assert np.array_equal(result.arrays[2], a @ b + c)
 
 
 def test_abort_of_the_run_time_is_one_error(

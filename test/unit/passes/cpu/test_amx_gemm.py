@@ -100,7 +100,7 @@ def test_sizes_of_all_kinds(element: str, fill: bool, tiles: Tiles) -> None:
         for threads in (1, 3):
             found = program.run("mm", given, (1, 1, 1), sizes=sizes, threads=threads)
             expected = whole_a @ whole_b + (0 if fill else 7)
-            np.testing.assert_array_equal(found.buffers[2], expected, f"{m} {n} {k}")
+            np.testing.assert_array_equal(found.arrays[2], expected, f"{m} {n} {k}")
 
 
 @pytest.mark.parametrize("element", ["bf16", "i8"])
@@ -117,7 +117,7 @@ def test_rows_of_a_as_they_are(element: str, size: int, tiles: Tiles) -> None:
     (a, whole_a), (b, whole_b) = (matrix(rng, (size, size), element) for _ in "ab")
     c = np.full((size, size), 7, np.int32 if element == "i8" else np.float32)
     found = program.run("mm", [a, b, c], (1, 1, 1), threads=2)
-    np.testing.assert_array_equal(found.buffers[2], whole_a @ whole_b)
+    np.testing.assert_array_equal(found.arrays[2], whole_a @ whole_b)
 
 
 def assembly(element: str, size: int | None = None) -> str:
