@@ -153,7 +153,8 @@ class Session(Worker):
             raise RunFailed(reason)
         sizes = (tuple(global_size), tuple(local_size))
         call = ("run", binary, dict(spec), entry, given, sizes, repeats)
-        return Outcome.of(arguments, *self.call(*call, seconds=seconds), self.where)
+        contents, times = self.call(*call, seconds=seconds)
+        return Outcome.of(arguments, contents, times, self.where)
 
 
 def why_unsupported(

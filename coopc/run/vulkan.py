@@ -144,8 +144,9 @@ class Session(Worker):
             ),
             addresses=tuple(addresses),
         )
-        answer = self.call("run", shader, contents, repeats, seconds=seconds)
-        return Outcome.of(buffers, *answer, self.where)
+        call = ("run", shader, contents, repeats)
+        contents, times = self.call(*call, seconds=seconds)
+        return Outcome.of(buffers, contents, times, self.where)
 
 
 def why_unsupported(
