@@ -20,9 +20,11 @@ import numpy as np
 
 from coopc.run.arrays import Argument, Array, Outcome
 from coopc.run.native import (
+    KIND,
     PREFIX,
     Native,
     address_of,
+    binding,
     needed_features,
     slots,
     version,
@@ -122,9 +124,7 @@ class Program:
     staged: Mapping[str, Stages] = field(default_factory=dict[str, Stages])
 
     @classmethod
-    def of(
-        cls, module: ModuleOp, tiles: Tiles, *, level: int = 3, assembly: bool = False
-    ) -> Program:
+    def of(cls, module: ModuleOp, tiles: Tiles, *, level: int = 3) -> Program:
         """Compile a module of functions.
 
         Raises:
@@ -133,17 +133,14 @@ class Program:
             ToolMissing: there is no llvmlite, or no emulator.
             ValueError: the tiles are not what it needs.
         """
-        found = cls.of_text(llvm_ir(module), tiles, level=level, assembly=assembly)
+        found = cls.of_text(llvm_ir(module), tiles, level=level)
         return replace(found, staged=Stages.of(module))
 
     @classmethod
-    def of_text(
-        cls, ir: str, tiles: Tiles, *, level: int = 3, assembly: bool = False
-    ) -> Program:
+    def of_text(cls, ir: str, tiles: Tiles, *, level: int = 3) -> Program:
         needed = needed_features(ir)
         prepare(tiles, needed)
-        code = Native.compile(ir, level=level, assembly=assembly)
-        return cls(code, tiles, needed)
+        return cls(Native.compile(ir, level=level), tiles, needed)
 
     @property
     def where(self) -> str:
@@ -153,7 +150,8 @@ class Program:
             Tiles.EMULATED: "tiles emulated",
             Tiles.NONE: "without tiles",
         }[self.tiles if self.needed else Tiles.NONE]
-        return f"{processor()}, {version()}, {what}"
+        processor = binding().get_host_cpu_name()  # as LLVM knows it
+        return f"{processor}, {version()}, {what}"
 
     def run(
         self,
@@ -173,18 +171,15 @@ class Program:
         Raises:
             ValueError: the arguments are not as many as the kernel has.
         """
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
         first: tuple[Array, ...] = ()
         times: list[float] = []
-        for number in range(repeats):
+        for _ in range(repeats):
             own = [np.copy(x) if isinstance(x, np.ndarray) else x for x in arguments]
             run = self.prepared(name, own, groups, sizes=sizes, threads=threads)
             begin = time.perf_counter()
             run()
             times.append(1000 * (time.perf_counter() - begin))
-            if number == 0:
-                first = tuple(x for x in own if isinstance(x, np.ndarray))
-        assert len(first) == len(arrays), name
+            first = first or tuple(x for x in own if isinstance(x, np.ndarray))
         return Outcome(first, tuple(times), self.where)
 
     def prepared(
@@ -220,68 +215,34 @@ class Program:
         Raises:
             ValueError: the arguments are not as many as the kernel has.
         """
-        extra: list[Argument] = []
+        given = [*arguments]
         for size, numbers in steps.scratch:
-            extra.append((allocate or aligned)(size))
-            extra += map(np.int64, numbers)
-        given = [*arguments, *extra]
-        runs = [
-            self._prepared(name, given, groups, threads)
-            for name, groups in steps.functions
-        ]
-        if len(runs) == 1:
-            return runs[0]
+            given.append((allocate or aligned)(size))
+            given += map(np.int64, numbers)
+        calls: list[tuple[int, list[bytearray]]] = []
+        """Of each step: the function, and the arguments of each part of its grid."""
+        for name, groups in steps.functions:
+            expected = len(self.code.types(name)) - len(groups) - 2
+            if len(given) != expected:
+                raise ValueError(
+                    f"expected {expected} arguments of @{name}, got {len(given)}"
+                )
+            packed = [
+                slots([*given, *map(np.int64, (*groups, part.start, part.stop))])
+                for part in parts(prod(groups), threads)
+            ]
+            calls.append((self.code.slots_address(name), packed))
+        if any(len(packed) > 1 for _, packed in calls):
+            ThreadPool.of(threads)  # not when it runs
 
-        def run() -> None:
-            for each in runs:
-                each()
+        def run(_: Sequence[Argument] = given) -> None:  # the arrays are kept
+            for entry, packed in calls:
+                if len(packed) == 1:
+                    KIND(entry)(address_of(packed[0]))
+                else:
+                    ThreadPool.of(threads).run(entry, [*map(address_of, packed)])
 
         return run
-
-    def _prepared(
-        self,
-        name: str,
-        arguments: Sequence[Argument],
-        groups: Groups,
-        threads: int,
-    ) -> Callable[[], None]:
-        parameters = self.code.types(name)
-        total = prod(groups)
-        extra = len(groups) + 2
-        if len(arguments) + extra != len(parameters):
-            raise ValueError(
-                f"expected {len(parameters) - extra} arguments of @{name}, got "
-                f"{len(arguments)}"
-            )
-        packed = [
-            slots([*arguments, *map(np.int64, (*groups, part.start, part.stop))])
-            for part in parts(total, threads)
-        ]
-        return Prepared(self.code, name, tuple(arguments), packed, threads)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What runs one function over its grid; it keeps all that the function needs."""
-
-    code: Native
-    name: str
-    arguments: tuple[Argument, ...]
-    packed: list[bytearray]
-    """The arguments of each part of the grid, in slots."""
-    threads: int
-
-    def __post_init__(self) -> None:
-        if len(self.packed) > 1:
-            ThreadPool.of(self.threads)  # not when it runs
-
-    def __call__(self) -> None:
-        addresses = [address_of(each) for each in self.packed]
-        if len(addresses) == 1:
-            self.code.entry(self.name)(addresses[0])
-        else:
-            where = self.code.slots_address(self.name)
-            ThreadPool.of(self.threads).run(where, addresses)
 
 
 def llvm_ir(module: ModuleOp) -> str:
@@ -323,10 +284,3 @@ def parts(total: int, threads: int) -> list[range]:
 
 def cores() -> int:
     return len(os.sched_getaffinity(0))
-
-
-def processor() -> str:
-    """The processor's name, as LLVM knows it."""
-    from coopc.run.native import binding
-
-    return str(binding().get_host_cpu_name())
