@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from support.toolchain import is_locked
 
 from coopc.run import toolchain, vulkan
 from coopc.run import vulkan_structures as vk
@@ -78,7 +79,7 @@ def is_vulkan(element: ElementTree.Element) -> bool:
 @pytest.fixture(scope="module")
 def registry() -> Registry:
     """The registry of `toolchain.lock`."""
-    if not toolchain.is_locked("libvulkan-dev"):
+    if not is_locked("libvulkan-dev"):
         pytest.skip("no libvulkan-dev of toolchain.lock: run `make toolchain`")
     return Registry(toolchain.toolchain() / "root/usr/share/vulkan/registry/vk.xml")
 

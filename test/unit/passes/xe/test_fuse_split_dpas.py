@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.toolchain import is_locked
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
@@ -23,7 +24,6 @@ from coopc.passes.xe import fuse_split_dpas
 from coopc.run import opencl
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
-from coopc.run.toolchain import is_locked
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything
