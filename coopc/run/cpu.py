@@ -1,7 +1,7 @@
 """Runs kernels on this processor: LLVM compiles them in this process.
 
     program = Program.of(module, tiles)    # after coopc-amx or coopc-cpu
-    result = program.run("gemm", [a, b, c], groups=(4, 4, 1), threads=2)
+    program.prepared("gemm", [a, b, c], groups=(4, 4, 1), threads=2)()
 
 A kernel is a function of `convert-simt-to-loops`: threads run parts of its grid.
 """
@@ -9,16 +9,15 @@ A kernel is a function of `convert-simt-to-loops`: threads run parts of its grid
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from coopc.run.arrays import Argument, Array, Outcome
+from coopc.run.arrays import Argument, Array
 from coopc.run.native import (
     KIND,
     PREFIX,
@@ -34,7 +33,6 @@ from coopc.run.tiles import Tiles, prepare
 
 if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner without
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Attribute
     from xdsl.ir.affine import AffineMap
 
 Groups: TypeAlias = tuple[int, int, int]
@@ -50,7 +48,7 @@ DEVICE = "amx"
 class Steps:
     """What one call of a kernel runs: functions, one after the other."""
 
-    functions: tuple[tuple[str, Groups], ...]
+    functions: tuple[tuple[str, tuple[int, ...]], ...]
     """Their names and grids."""
     scratch: tuple[tuple[int, tuple[int, ...]], ...] = ()
     """Their last arguments: memory of so many bytes, each passed with some numbers."""
@@ -72,15 +70,29 @@ class Stages:
         """The kernels of a module that run in stages: see `coopc.passes.cpu.stages`."""
         from xdsl.dialects.builtin import DictionaryAttr
 
-        known = module.attributes.get(KERNELS, DictionaryAttr({}))
-        assert isinstance(known, DictionaryAttr), known
-        return {name: cls._read(each) for name, each in known.data.items()}
+        def members(found: Any) -> Iterator[dict[str, Any]]:
+            """Names and maps of each dictionary in an array."""
+            for each in found.data:
+                assert isinstance(each, DictionaryAttr), each
+                said: dict[str, Any] = dict(each.data)
+                yield {name: x.data for name, x in said.items()}
+
+        known: Any = module.attributes.get(KERNELS, DictionaryAttr({}))
+        return {
+            name: cls(
+                tuple(
+                    (x["name"], x.get("groups")) for x in members(each.data["stages"])
+                ),
+                tuple((x["bytes"], x["sizes"]) for x in members(each.data["scratch"])),
+            )
+            for name, each in known.data.items()
+        }
 
     def at(self, sizes: Sequence[int], groups: Groups) -> Steps:
         """What a call for some sizes runs, with the kernel's grid."""
         return Steps(
             tuple(
-                (name, groups if map is None else grid(map, sizes))
+                (name, groups if map is None else (*map.eval(sizes, []), 1, 1)[:3])
                 for name, map in self.functions
             ),
             tuple(
@@ -88,30 +100,6 @@ class Stages:
                 for factors, numbers in self.scratch
             ),
         )
-
-    @classmethod
-    def _read(cls, found: Attribute) -> Stages:
-        from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
-        from xdsl.utils.hints import isa
-
-        assert isa(found, DictionaryAttr), found
-        stages, scratch = found.data["stages"], found.data["scratch"]
-        assert isa(stages, ArrayAttr[DictionaryAttr]), stages
-        assert isa(scratch, ArrayAttr[DictionaryAttr]), scratch
-        functions: list[tuple[str, AffineMap | None]] = []
-        for each in stages:
-            name, groups = each.data["name"], each.data.get("groups")
-            assert isinstance(name, StringAttr), name
-            functions.append((name.data, None if groups is None else _map(groups)))
-        memories = [(_map(x.data["bytes"]), _map(x.data["sizes"])) for x in scratch]
-        return cls(tuple(functions), tuple(memories))
-
-
-def _map(attr: Attribute) -> AffineMap:
-    from xdsl.dialects.builtin import AffineMapAttr
-
-    assert isinstance(attr, AffineMapAttr), attr
-    return attr.data
 
 
 @dataclass(frozen=True)
@@ -153,35 +141,6 @@ class Program:
         processor = binding().get_host_cpu_name()  # as LLVM knows it
         return f"{processor}, {version()}, {what}"
 
-    def run(
-        self,
-        name: str,
-        arguments: Sequence[Argument],
-        groups: Groups,
-        *,
-        sizes: Sequence[int] = (),
-        threads: int = 1,
-        repeats: int = 1,
-    ) -> Outcome:
-        """Run a kernel; the arrays given are left as they are.
-
-        Stages may have other work-groups than `groups`, which are along x, y, z: they
-        depend on the kernel's `sizes`.
-
-        Raises:
-            ValueError: the arguments are not as many as the kernel has.
-        """
-        first: tuple[Array, ...] = ()
-        times: list[float] = []
-        for _ in range(repeats):
-            own = [np.copy(x) if isinstance(x, np.ndarray) else x for x in arguments]
-            run = self.prepared(name, own, groups, sizes=sizes, threads=threads)
-            begin = time.perf_counter()
-            run()
-            times.append(1000 * (time.perf_counter() - begin))
-            first = first or tuple(x for x in own if isinstance(x, np.ndarray))
-        return Outcome(first, tuple(times), self.where)
-
     def prepared(
         self,
         name: str,
@@ -191,7 +150,10 @@ class Program:
         sizes: Sequence[int] = (),
         threads: int = 1,
     ) -> Callable[[], None]:
-        """What runs a kernel each time that it is called; see `run`.
+        """What runs a kernel, on the arrays given, each time that it is called.
+
+        Stages may have other work-groups than `groups`, which are along x, y, z: they
+        depend on the kernel's `sizes`.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.
@@ -208,7 +170,7 @@ class Program:
         threads: int = 1,
         allocate: Callable[[int], Array] | None = None,
     ) -> Callable[[], None]:
-        """What runs the steps of one call each time that it is called; see `run`.
+        """What runs the steps of one call each time that it is called.
 
         `allocate` gives memory of so many bytes that the steps share.
 
@@ -257,11 +219,6 @@ def llvm_ir(module: ModuleOp) -> str:
     from coopc.llvm.text import text
 
     return text(emit_module(module, Facts(device(DEVICE), prefix=PREFIX)))
-
-
-def grid(map: AffineMap, sizes: Sequence[int]) -> Groups:
-    x, y, z = (*map.eval(sizes, []), 1, 1)[:3]
-    return x, y, z
 
 
 def aligned(size: int, alignment: int = 64) -> Array:

@@ -18,7 +18,7 @@ from coopc.interface_call import Call, sizes_of
 from coopc.run.arrays import Outcome
 
 if TYPE_CHECKING:
-    from coopc.run.cpu import Program, Stages
+    from coopc.run.cpu import Stages
     from coopc.run.cpu_session import Session as CpuSession
     from coopc.run.opencl import Session as OpenCLSession
     from coopc.run.tiles import Tiles
@@ -116,21 +116,6 @@ def on_cpu_session(
         threads=threads,
         repeats=repeats,
         seconds=seconds,
-    )
-    return _unpacked(call, found)
-
-
-def on_cpu(
-    program: Program, call: Call, *, threads: int = 1, repeats: int = 1
-) -> Outcome:
-    """Run a compiled module on this processor, in this process."""
-    found = program.run(
-        call.interface.name,
-        call.opencl_arguments,
-        call.groups,
-        sizes=sizes_of(call.interface, call.given),
-        threads=threads,
-        repeats=repeats,
     )
     return _unpacked(call, found)
 

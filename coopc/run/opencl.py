@@ -55,15 +55,10 @@ class OpenCLInfo:
     name: str
     driver: str
     """Name of the platform and version of the driver."""
-    version: str
-    """The OpenCL version, such as `OpenCL 3.1 (Build 0)`."""
     subgroup_sizes: tuple[int, ...]
     """The sizes that a kernel may ask for, in invocations."""
-    extensions: frozenset[str]
     invocations: int
     """The most invocations in a work-group."""
-    shared_memory_bytes: int
-    """Size of the memory of a work-group."""
     amx: bool
     """Whether it runs cooperative matrices, as AMX tiles."""
 
@@ -236,11 +231,8 @@ class OpenCLServer:
         return OpenCLInfo(
             name=device.name.strip(),
             driver=f"{device.platform.name} {device.driver_version}",
-            version=device.version.strip(),
-            extensions=frozenset(device.extensions.split()),
             subgroup_sizes=tuple(subgroup_sizes(device, loader)),
             invocations=device.max_work_group_size,
-            shared_memory_bytes=device.local_mem_size,
             amx=amx,
         )
 

@@ -43,30 +43,10 @@ class Tiles(StrEnum):
     NONE = "none"
 
 
-def best(flags: Collection[str] | None = None, *, emulate: bool = False) -> Tiles:
-    """The tiles of this processor, or of one with such flags of Linux; or none.
-
-    With `emulate`, emulated ones, whose every instruction traps, where the processor
-    has none and a C compiler can build the emulator.
-    """
-    if "amx_tile" in (cpu_flags() if flags is None else flags):
-        return Tiles.AMX
-    return Tiles.EMULATED if emulate and not why_not_emulated() else Tiles.NONE
-
-
-def why_not_emulated() -> str | None:
-    """Why tiles cannot be emulated, or None."""
-    try:
-        emulator()
-    except ToolMissing as missing:
-        return str(missing)
-    return None
-
-
-def has(tiles: Tiles, feature: str) -> bool:
-    if tiles is Tiles.AMX:
-        return not lacking({feature}, cpu_flags())
-    return tiles is Tiles.EMULATED and feature in EMULATED
+def best(flags: Collection[str] | None = None) -> Tiles:
+    """The tiles of this processor, or of one with such flags of Linux; or none."""
+    has_tiles = "amx_tile" in (cpu_flags() if flags is None else flags)
+    return Tiles.AMX if has_tiles else Tiles.NONE
 
 
 def lacking(needed: Collection[str], flags: Collection[str]) -> list[str]:

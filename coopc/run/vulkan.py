@@ -11,16 +11,14 @@ process of its own that crashes in place of this one, and serves any number of r
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 from coopc.run.arrays import Array, Outcome, check_run, to_buffers
 from coopc.run.spirv_facts import (
     MATRIX_EXTENSION,
-    MatrixProduct,
     SpirvFacts,
-    SpirvMatrix,
     spirv_facts,
     why_unlisted,
 )
@@ -31,24 +29,6 @@ from coopc.run.worker import RunFailed, Worker, serving
 DriverName: TypeAlias = Literal["lavapipe", "system"]
 TARGET_ENV = "vulkan1.3"
 SYSTEM_LOADER = "libvulkan.so.1"
-
-
-def check_matrix_shapes(
-    info: VulkanInfo,
-    shapes: Iterable[MatrixProduct],
-    types: Iterable[SpirvMatrix] = (),
-) -> str | None:
-    """Why a device cannot be trusted with these cooperative matrices, or None.
-
-    Types are those of a kernel, also where it does not multiply them.
-    """
-    shapes, types = list(shapes), list(types)
-    if not shapes and not types:
-        return None
-    if MATRIX_EXTENSION not in info.extensions:
-        return f"{info.name} has no {MATRIX_EXTENSION}"
-    reason = why_unlisted(info.matrix_shapes, shapes, types)
-    return f"{info.name}: {reason}" if reason else None
 
 
 class Session(Worker):
@@ -88,7 +68,6 @@ class Session(Worker):
         subgroup_size: int | None = None,
         addresses: Sequence[int] = (),
         repeats: int = 1,
-        validate: bool = True,
         seconds: float = 60.0,
     ) -> Outcome:
         """Dispatch a shader; the arrays given are left as they are.
@@ -105,7 +84,6 @@ class Session(Worker):
                 bytes, for a kernel of physical storage buffers.
             repeats: number of dispatches, all timed; each sees what the one before it
                 wrote, and the result holds what the first wrote.
-            validate: let spirv-val check the module first, where there is one.
             seconds: how long all of it may take.
 
         Raises:
@@ -124,7 +102,7 @@ class Session(Worker):
                 f"module, got {len(buffers)}"
             )
         sizes = (groups, len(push_constants), subgroup_size)
-        reason = why_invalid(binary, TARGET_ENV) if validate else None
+        reason = why_invalid(binary, TARGET_ENV)
         reason = reason or why_unsupported(self.info, facts, *sizes)
         if reason is not None:
             raise RunFailed(reason)
@@ -174,7 +152,14 @@ def why_unsupported(
             )
     if facts.mistakes:
         return facts.mistakes[0]
-    return check_matrix_shapes(info, facts.multiplications, facts.matrix_types)
+    # Types of matrices count also where a kernel does not multiply them.
+    if not facts.multiplications and not facts.matrix_types:
+        return None
+    if MATRIX_EXTENSION not in info.extensions:
+        return f"{info.name} has no {MATRIX_EXTENSION}"
+    shapes = info.matrix_shapes
+    reason = why_unlisted(shapes, facts.multiplications, facts.matrix_types)
+    return f"{info.name}: {reason}" if reason else None
 
 
 def _process(driver: DriverName) -> tuple[list[str], dict[str, str], str, str]:

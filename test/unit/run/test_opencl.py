@@ -33,9 +33,7 @@ def packed(b: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
 def test_device(intel_cpu: opencl.Session):
     info = intel_cpu.info
     assert info.subgroup_sizes == (4, 8, 16, 32, 64)
-    assert {"cl_khr_il_program", "cl_khr_fp16"} <= info.extensions
     assert info.invocations >= 1024
-    assert info.shared_memory_bytes >= 32768
     assert not info.amx
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from coopc.device import LAVAPIPE
 from coopc.run import toolchain, vulkan
-from coopc.run.spirv_facts import MatrixProduct, spirv_facts
+from coopc.run.spirv_facts import MatrixProduct, SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
 
@@ -130,9 +130,11 @@ def test_device_without_the_extension_is_refused(
 ):
     facts = spirv_facts(spirv("vulkan_matrix", **F16, **TILE))
     bare = replace(lavapipe.info, name="Old", extensions=frozenset())
-    assert vulkan.check_matrix_shapes(lavapipe.info, facts.multiplications) is None
-    assert vulkan.check_matrix_shapes(bare, []) is None
-    assert vulkan.check_matrix_shapes(bare, [], facts.matrix_types) == (
+    sizes = ((1, 1, 1), 0, None)
+    assert vulkan.why_unsupported(lavapipe.info, facts, *sizes) is None
+    assert vulkan.why_unsupported(bare, SpirvFacts(), *sizes) is None
+    facts.multiplications.clear()
+    assert vulkan.why_unsupported(bare, facts, *sizes) == (
         "Old has no VK_KHR_cooperative_matrix"
     )
 
