@@ -675,9 +675,12 @@ class Show:
             subjects = [self.operand(text, shape) for text in args.compare]
             self.compare(subjects)
             return
-        subjects = self.subjects(shape)
-        if args.warp is not None:
-            self.check_warp(subjects)
+        subjects = [self.laid_out(x, shape, name) for name, x in self.layouts(shape)]
+        if (warp := args.warp) is not None:
+            for warps in (x.placement().sizes["warp"] for x in subjects):
+                if warp >= warps:
+                    message = f"expected --warp below {warps}, got {warp}"
+                    raise unfit(message, TOOL)
         match self.format:
             case "json":
                 self.write(as_json(subjects))
@@ -709,16 +712,12 @@ class Show:
                 self.parser.error(f"{where}: {error.diagnostic.message}{known}")
             raise
 
-    def read_layout(self, text: str, where: str) -> Attribute:
-        return self.layout_of(self.read(text, where), where)
-
-    def layout_of(self, found: Attribute, where: str) -> Attribute:
+    def layout(self, found: Attribute | str, where: str) -> Attribute:
+        """A layout, which may be given as text."""
+        found = self.read(found, where) if isinstance(found, str) else found
         if rule_in(found) is None:
             self.parser.error(f"{where}: expected a layout, got {found}")
         return found
-
-    def subjects(self, shape: Attribute | None) -> list[Subject]:
-        return [self.laid_out(x, shape, name) for name, x in self.layouts(shape)]
 
     def layouts(self, shape: Attribute | None) -> list[tuple[str, Attribute]]:
         args = self.args
@@ -729,7 +728,7 @@ class Show:
         text = args.distribution if args.layout is None else args.layout
         if text is not None:
             where = "--distribution" if args.layout is None else "-l"
-            found.append(("", self.read_layout(text, where)))
+            found.append(("", self.layout(text, where)))
         if found:
             return found
         if shape is None:
@@ -768,10 +767,10 @@ class Show:
             layout = (
                 self.default_layout(found)
                 if given is None
-                else self.read_layout(given, "--distribution")
+                else self.layout(given, "--distribution")
             )
             return self.laid_out(layout, found)
-        return self.laid_out(self.layout_of(found, "--compare"), shape)
+        return self.laid_out(self.layout(found, "--compare"), shape)
 
     def laid_out(
         self, layout: Attribute, shape: Attribute | None, name: str = ""
@@ -803,13 +802,6 @@ class Show:
         else:
             names = f"A: {a.described}\nB: {b.described}\n"
             self.write(names + comparison_text(found))
-
-    def check_warp(self, subjects: Sequence[Subject]) -> None:
-        for subject in subjects:
-            warps = subject.placement().sizes["warp"]
-            if self.args.warp >= warps:
-                message = f"expected --warp below {warps}, got {self.args.warp}"
-                raise unfit(message, TOOL)
 
     def announced(
         self, subjects: Sequence[Subject], text: Callable[[Subject], str]
