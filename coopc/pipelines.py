@@ -48,9 +48,6 @@ class CoopcKhrPass(Pipeline):
     """Whether a linalg.matmul becomes a kernel of work-groups of several subgroups,
     with tiles in work-group memory that suit the device."""
 
-    def __post_init__(self) -> None:
-        self.steps()  # checks the device's name
-
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
         return (
@@ -111,7 +108,7 @@ class CoopcXePass(Pipeline):
             )
         if self.fallback and self.any is False:
             raise ValueError("expected fallback=true or any=false, its old name")
-        self.steps()
+        super().__post_init__()
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
@@ -170,9 +167,6 @@ class CoopcLanesPass(Pipeline):
     explain: bool = False
     """Whether standard error says how each access to memory is done, and why."""
 
-    def __post_init__(self) -> None:
-        self.steps()  # checks the device's name and the subgroup size
-
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
         return (
@@ -217,9 +211,6 @@ class CoopcAmxPass(Pipeline):
     threads: int = 1
     """Threads that share a linalg.matmul."""
 
-    def __post_init__(self) -> None:
-        self.steps()  # checks the subgroup size, the block and the threads
-
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
         return (
@@ -251,9 +242,6 @@ class CoopcCpuPass(Pipeline):
 
     subgroup_size: int | None = None
     """Lanes; what kernels say, or else 16, without it."""
-
-    def __post_init__(self) -> None:
-        self.steps()  # checks the subgroup size
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
