@@ -456,16 +456,11 @@ def _layout_json(subject: Subject) -> dict[str, Any]:
 
 
 def _moves(x: Comparison) -> list[list[list[int]]]:
-    lanes, registers = (array.tolist() for array in x.owners())
-    return [
-        [[row, col], here, there]
-        for row in range(x.source.rows)
-        for col in range(x.source.cols)
-        for here, there in (
-            [[y[row][col], z[row][col]] for y, z in zip(lanes, registers, strict=True)],
-        )
-        if here != there
-    ]
+    import numpy as np
+
+    owners = np.stack(x.owners(), axis=-1)  # by layout, row, column: lane, register
+    moved = np.argwhere((owners[0] != owners[1]).any(axis=-1))
+    return [[[r, c], *owners[:, r, c].tolist()] for r, c in moved.tolist()]
 
 
 def _plan_json(x: ExchangePlan) -> dict[str, Any]:

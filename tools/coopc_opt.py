@@ -27,7 +27,7 @@ from coopc.compiler import emit, new_context, read_target
 from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
-from coopc.source import Source, read_source
+from coopc.source import read_source
 from coopc.tools.driver import (
     FAILED,
     ArgumentParser,
@@ -96,7 +96,8 @@ class CoopcOpt:
             if number > 0:
                 self.output.append("// -----\n")
             try:
-                module = self.parse(chunk)
+                implicit = not self.args.no_implicit_module
+                module = parse(self.ctx, chunk, implicit_module=implicit)
                 verify = not self.args.disable_verify
                 Run(self.ctx, chunk, verify, self.observers()).apply(module, steps)
                 self.output.append(emit(self.ctx, module, target, chunk))
@@ -146,10 +147,6 @@ class CoopcOpt:
             names = ", ".join(f".{name}" for name in EXTENSIONS)
             message = f"expected a file named {names} (or -f mlir), got '{path}'"
             raise wrong_call(TOOL, message)
-
-    def parse(self, source: Source) -> ModuleOp:
-        implicit = not self.args.no_implicit_module
-        return parse(self.ctx, source, implicit_module=implicit)
 
     def observers(self) -> tuple[Observer, ...]:
         asked = {

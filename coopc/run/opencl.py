@@ -135,7 +135,16 @@ class Session(Worker):
                 or took too long.
         """
         check_run((*global_size, *local_size), "numbers of work-items", repeats)
-        check_sizes(global_size, local_size)
+        if len(global_size) != len(local_size) or not 1 <= len(global_size) <= 3:
+            raise ValueError(
+                "expected as many global as local sizes, one to three, got "
+                f"{len(global_size)} and {len(local_size)}"
+            )
+        if any(x % n for x, n in zip(global_size, local_size, strict=True)):
+            raise ValueError(
+                f"expected global sizes that are multiples of {tuple(local_size)}, "
+                f"got {tuple(global_size)}"
+            )
         given = to_buffers(arguments)
         spec = spec or {}
         facts = spirv_facts(binary, spec)
@@ -170,24 +179,6 @@ def why_unsupported(
     if facts.matrix_types and not info.amx:
         return f"{info.name} has cooperative matrices only with AMX"
     return None
-
-
-def check_sizes(global_size: Sequence[int], local_size: Sequence[int]) -> None:
-    """Refuse work-groups that do not fill the work-items.
-
-    Raises:
-        ValueError: the sizes differ in number, are not one to three, or do not divide.
-    """
-    if len(global_size) != len(local_size) or not 1 <= len(global_size) <= 3:
-        raise ValueError(
-            "expected as many global as local sizes, one to three, got "
-            f"{len(global_size)} and {len(local_size)}"
-        )
-    if any(x % group for x, group in zip(global_size, local_size, strict=True)):
-        raise ValueError(
-            f"expected global sizes that are multiples of {tuple(local_size)}, "
-            f"got {tuple(global_size)}"
-        )
 
 
 def find_runtime() -> Path:

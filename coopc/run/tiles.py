@@ -62,7 +62,7 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
     """Make ready for code that needs features of AMX, as LLVM names them, or none.
 
     Raises:
-        ValueError: the tiles have not what is needed.
+        ValueError: the tiles have not what is needed, or the kernel refuses them.
         ToolMissing: the emulator cannot be built.
     """
     if not needed:
@@ -74,7 +74,12 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
                     f"expected a processor with {', '.join(missing)}, which the kernel "
                     "needs, got one without; --tiles none does without tiles"
                 )
-            permit()
+            library = ctypes.CDLL(None, use_errno=True)
+            if library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA):
+                raise ValueError(
+                    "expected the kernel to let this process use tiles of AMX, got "
+                    f"error {ctypes.get_errno()}; --tiles none does without"
+                )
         case Tiles.EMULATED:
             if missing := sorted(set(needed) - EMULATED):
                 raise ValueError(f"the emulator has no {', '.join(missing)}")
@@ -90,20 +95,6 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
                 f"{', '.join(sorted(needed))}; --tiles emulated runs it on any "
                 "processor, slowly"
             )
-
-
-def permit() -> None:
-    """Ask the kernel for the tiles of the processor.
-
-    Raises:
-        ValueError: it refuses.
-    """
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA):
-        raise ValueError(
-            "expected the kernel to let this process use tiles of AMX, got error "
-            f"{ctypes.get_errno()}; --tiles none does without"
-        )
 
 
 @functools.cache
@@ -147,7 +138,8 @@ def emulator() -> Path:
         ToolMissing: there is no C compiler, or it cannot compile the emulator.
     """
     key = hashlib.sha256(SOURCE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()
-    directory = cache_directory()
+    base = os.environ.get("XDG_CACHE_HOME")
+    directory = (Path(base) if base else Path.home() / ".cache") / "coopc"
     library = directory / f"amxemu-{key[:16]}.so"
     if library.exists():
         return library
@@ -160,11 +152,6 @@ def emulator() -> Path:
             raise ToolMissing("the AMX emulator", f"it does not build: {done.stderr}")
         built.replace(library)  # whole or not at all, also for a second builder
     return library
-
-
-def cache_directory() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "coopc"
 
 
 def c_compiler() -> list[str]:
