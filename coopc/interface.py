@@ -24,9 +24,9 @@ multiple of 4 bytes: so wide are the narrowest atomic instructions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum, auto
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 Json: TypeAlias = Any
 """What `json` reads and writes."""
@@ -111,6 +111,10 @@ class Field:
     """In the block of push constants, in bytes; 0 under OpenCL."""
 
 
+Expression: TypeAlias = "int | tuple[str, *tuple[Expression, ...]]"
+"""A number of work-groups, computed from the kernel's sizes: a constant; `("size", n)`,
+the n-th of `Interface.sizes`; or a key of `OPERATIONS` and its two operands."""
+
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "add": lambda x, y: x + y,
     "mul": lambda x, y: x * y,
@@ -120,50 +124,25 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """A number of work-groups, computed from the kernel's sizes.
+def evaluate(expression: Expression, sizes: Sequence[int]) -> int:
+    """The value of an expression for these sizes.
 
-    >>> Expression.from_json(["floordiv", ["add", ["size", 0], 15], 16]).of([100])
+    Raises:
+        ValueError: it divides by something that is not positive.
+
+    >>> evaluate(("floordiv", ("add", ("size", 0), 15), 16), [100])
     7
     """
-
-    kind: str
-    """size, constant, or a key of `OPERATIONS`."""
-    number: int = 0
-    """The value of a constant; of a size, which one of `Interface.sizes`."""
-    operands: tuple["Expression", ...] = ()
-
-    def of(self, sizes: Sequence[int]) -> int:
-        """The value for these sizes.
-
-        Raises:
-            ValueError: it divides by something that is not positive.
-        """
-        if self.kind == "constant":
-            return self.number
-        if self.kind == "size":
-            return sizes[self.number]
-        left, right = (operand.of(sizes) for operand in self.operands)
-        if self.kind in ("mod", "floordiv", "ceildiv") and right <= 0:
-            raise ValueError(f"expected to divide by a positive size, got {right}")
-        return OPERATIONS[self.kind](left, right)
-
-    def to_json(self) -> Json:
-        if self.kind == "constant":
-            return self.number
-        if self.kind == "size":
-            return ["size", self.number]
-        return [self.kind, *(operand.to_json() for operand in self.operands)]
-
-    @classmethod
-    def from_json(cls, json: Json) -> "Expression":
-        if isinstance(json, int):
-            return cls("constant", json)
-        kind, *operands = json
-        if kind == "size":
-            return cls("size", operands[0])
-        return cls(kind, operands=tuple(map(cls.from_json, operands)))
+    if isinstance(expression, int):
+        return expression
+    kind, *operands = expression
+    if kind == "size":
+        assert isinstance(operands[0], int), expression
+        return sizes[operands[0]]
+    left, right = (evaluate(each, sizes) for each in operands)
+    if kind in ("mod", "floordiv", "ceildiv") and right <= 0:
+        raise ValueError(f"expected to divide by a positive size, got {right}")
+    return OPERATIONS[kind](left, right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,21 +165,6 @@ class Condition:
     """Another memref, of which it must be the size of a dimension."""
     like_dimension: int = 0
     """Which dimension of that one."""
-
-    def violated(self, value: int) -> str | None:
-        """Why a value is not allowed, or None.
-
-        >>> Condition("size", 0, 1, multiple_of=16, why="tiles").violated(40)
-        'expected a multiple of 16 (tiles), got 40'
-        """
-        why = f" ({self.why})" if self.why else ""
-        if value % self.multiple_of:
-            return f"expected a multiple of {self.multiple_of}{why}, got {value}"
-        if self.at_least is not None and value < self.at_least:
-            return f"expected at least {self.at_least}{why}, got {value}"
-        if self.less_than is not None and value >= self.less_than:
-            return f"expected less than {self.less_than}{why}, got {value}"
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +208,12 @@ class Interface:
 
         The dynamic sizes of memrefs and the index arguments.
         """
-        return tuple(x for x in self.fields if self._is_size(x))
-
-    def _is_size(self, field: Field) -> bool:
-        argument = self.arguments[field.argument]
-        is_index = isinstance(argument, Scalar) and argument.type == "index"
-        return field.what is What.SIZE or is_index
+        return tuple(
+            field
+            for field in self.fields
+            if field.what is What.SIZE
+            or getattr(self.arguments[field.argument], "type", "") == "index"
+        )
 
     @property
     def push_constant_bytes(self) -> int:
@@ -276,54 +240,36 @@ class Interface:
         That is the binding of each buffer, and `sizes`: `["size", n]` in the grid is
         the n-th of these.
         """
-        arguments: list[Json] = []
-        for position, argument in enumerate(self.arguments):
-            json = _plain(argument)
-            bound = self.flavour == "vulkan" and not self.addresses
-            if isinstance(argument, Buffer) and bound:
-                json["binding"] = self.binding(position)
-            arguments.append(json)
-        return {
-            "name": self.name,
-            "flavour": self.flavour,
-            "arguments": arguments,
-            "fields": [_plain(field) for field in self.fields],
-            "push_constant_bytes": self.push_constant_bytes,
-            "work_group_size": list(self.work_group_size),
-            "sizes": [
-                {"what": x.what, "argument": x.argument, "dimension": x.dimension}
-                for x in self.sizes
-            ],
-            "subgroup_size": self.subgroup_size,
-            "grid": None if self.grid is None else [e.to_json() for e in self.grid],
-            "work_group_memory_bytes": self.work_group_memory_bytes,
-            "registers": self.registers,
-            "conditions": [_plain(condition) for condition in self.conditions],
-            "spec_constants": [_plain(each) for each in self.spec_constants],
-        }
+        json = asdict(self)
+        if self.flavour == "vulkan" and not self.addresses:
+            for position, argument in enumerate(self.arguments):
+                if isinstance(argument, Buffer):
+                    json["arguments"][position]["binding"] = self.binding(position)
+        json["sizes"] = [
+            {"what": x.what, "argument": x.argument, "dimension": x.dimension}
+            for x in self.sizes
+        ]
+        json["push_constant_bytes"] = self.push_constant_bytes
+        return {name: json[name] for name in MEMBERS}
 
     @classmethod
     def from_json(cls, json: Mapping[str, Json]) -> "Interface":
-        grid = json["grid"]
-        fields: list[dict[str, Json]] = [
-            {**each, "what": What(each["what"])} for each in json["fields"]
-        ]
-        x, y, z = json["work_group_size"]
-        return cls(
-            name=json["name"],
-            flavour=json["flavour"],
-            arguments=tuple(map(_argument, json["arguments"])),
-            fields=tuple(Field(**each) for each in fields),
-            work_group_size=(x, y, z),
-            subgroup_size=json["subgroup_size"],
-            grid=None if grid is None else tuple(map(Expression.from_json, grid)),
-            work_group_memory_bytes=json["work_group_memory_bytes"],
-            registers=json["registers"],
-            conditions=tuple(Condition(**each) for each in json["conditions"]),
-            spec_constants=tuple(
-                SpecConstant(**each) for each in json["spec_constants"]
-            ),
+        found = {each.name: _tuples(json[each.name]) for each in fields(cls)}
+        found["arguments"] = tuple(map(_argument, json["arguments"]))
+        found["fields"] = tuple(
+            replace(Field(**each), what=What(each["what"])) for each in json["fields"]
         )
+        for name, kind in (("conditions", Condition), ("spec_constants", SpecConstant)):
+            found[name] = tuple(kind(**each) for each in json[name])
+        return cls(**found)
+
+
+MEMBERS = (
+    *("name", "flavour", "arguments", "fields", "push_constant_bytes"),
+    *("work_group_size", "sizes", "subgroup_size", "grid", "work_group_memory_bytes"),
+    *("registers", "conditions", "spec_constants"),
+)
+"""Of what `Interface.to_json` gives, in this order."""
 
 
 def fields_of(
@@ -350,31 +296,25 @@ def _dynamic(argument: Argument, index: str) -> list[tuple[What, int, str]]:
     if isinstance(argument, Scalar):
         type = index if argument.type == "index" else argument.type
         return [(What.VALUE, 0, type)]
-    found: list[tuple[What, int, str]] = []
-    if argument.offset is None:
-        found.append((What.OFFSET, 0, index))
-    for what, numbers in (
-        (What.SIZE, argument.shape),
-        (What.STRIDE, argument.strides or ()),
-    ):
-        found += [(what, at, index) for at, n in enumerate(numbers) if n is None]
-    return found
+    return [
+        (what, at, index)
+        for what, numbers in (
+            (What.OFFSET, (argument.offset,)),
+            (What.SIZE, argument.shape),
+            (What.STRIDE, argument.strides or ()),
+        )
+        for at, number in enumerate(numbers)
+        if number is None
+    ]
 
 
-def _plain(
-    value: Buffer | Scalar | Field | Condition | SpecConstant,
-) -> dict[str, Json]:
-    """The fields of a dataclass with slots, tuples as lists."""
-    found: dict[str, Json] = {}
-    for name in value.__slots__:
-        member: Json = getattr(value, name)
-        found[name] = [*member] if type(member) is tuple else member
-    return found
+def _tuples(json: Json) -> Json:
+    """Lists as tuples, also those in them."""
+    if not isinstance(json, list):
+        return json
+    return tuple(map(_tuples, cast("list[Json]", json)))
 
 
 def _argument(json: Mapping[str, Json]) -> Argument:
-    if "type" in json:
-        return Scalar(json["name"], json["type"])
-    shape, strides = tuple(json["shape"]), json["strides"]
-    strides = None if strides is None else tuple(strides)
-    return Buffer(json["name"], json["element"], shape, strides, json["offset"])
+    members = {name: _tuples(x) for name, x in json.items() if name != "binding"}
+    return Scalar(**members) if "type" in json else Buffer(**members)

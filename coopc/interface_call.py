@@ -3,7 +3,7 @@
     call = pack(interface, [a, b, c])
     session.run(binary, interface.name, call.buffers, groups=call.groups,
                 push_constants=call.push_constants)
-    c = call.unpack(result.buffers)[2]
+    c = call.unpack(result.arrays)[2]
 
 Arrays may be strided views where the memref has strides: a buffer is the memory from
 the first element of an array to its last.  For a memref in row-major order they are
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from coopc.interface import (
+    SCALAR_BYTES,
     SECOND_ENTRY,
     Argument,
     Buffer,
@@ -29,6 +30,7 @@ from coopc.interface import (
     Interface,
     Scalar,
     What,
+    evaluate,
 )
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -47,17 +49,6 @@ DTYPES: dict[str, tuple[str, ...]] = {
     "f64": ("float64",),
 }
 """Element type to the numpy types that hold it; bf16 as its bits."""
-
-_FORMATS = {
-    "i1": "<?",
-    "i8": "<b",
-    "i16": "<h",
-    "i32": "<i",
-    "i64": "<q",
-    "f16": "<e",
-    "f32": "<f",
-    "f64": "<d",
-}
 
 
 def element_strides(array: Array) -> tuple[int, ...] | None:
@@ -86,39 +77,32 @@ def value_of(interface: Interface, given: Sequence[Given], field: Field) -> Any:
 def bytes_of(interface: Interface, given: Sequence[Given], field: Field) -> bytes:
     """The bytes of a field.
 
+    A float is rounded to bf16, to nearest even; an int is taken for its bits.
+
     Raises:
         ValueError: the number does not fit.
     """
-    value = value_of(interface, given, field)
-    name = interface.arguments[field.argument].name
-    if field.type == "bf16":
-        return _bf16(value)
-    number = np.asarray(value).item()
+    number = np.asarray(value_of(interface, given, field)).item()
+    type, size = field.type, SCALAR_BYTES[field.type]
+    if type == "bf16" and not isinstance(number, int):
+        from coopc.rounding import FORMATS
+
+        return struct.pack("<f", FORMATS["bf16"].round(float(number)))[2:]
     try:
-        if field.type.startswith("i") and field.type != "i1":
-            bits = 8 * struct.calcsize(_FORMATS[field.type])
-            if number != int(number):
-                raise ValueError("it is not an integer")
-            if not -(1 << (bits - 1)) <= number < 1 << bits:
-                raise ValueError(f"it has more than {bits} bits")
-            return int(number % (1 << bits)).to_bytes(bits // 8, "little")
-        return struct.pack(_FORMATS[field.type], number)
+        if type == "bf16":
+            return number.to_bytes(size, "little")
+        if type in ("i1", "f16", "f32", "f64"):
+            return struct.pack(f"<{dtype_of(type).char}", number)
+        if number != int(number):
+            raise ValueError("it is not an integer")
+        if not -(1 << (8 * size - 1)) <= number < 1 << 8 * size:
+            raise ValueError(f"it has more than {8 * size} bits")
+        return int(number % (1 << 8 * size)).to_bytes(size, "little")
     except (ValueError, TypeError, OverflowError, struct.error) as error:
+        name = interface.arguments[field.argument].name
         raise ValueError(
-            f"expected {field.what} of {name} to be an {field.type}, "
-            f"got {number!r}: {error}"
+            f"expected {field.what} of {name} to be an {type}, got {number!r}: {error}"
         ) from error
-
-
-def _bf16(value: Any) -> bytes:
-    """A float rounded to bf16, to nearest even; or the bits, given as an int."""
-    number = np.asarray(value).item()
-    if isinstance(number, int):
-        return number.to_bytes(2, "little")
-    from coopc.rounding import FORMATS
-
-    rounded = FORMATS["bf16"].round(float(number))
-    return struct.pack("<f", rounded)[2:]
 
 
 def dtype_of(type: str) -> np.dtype[Any]:
@@ -158,31 +142,33 @@ def violated_condition(interface: Interface, given: Sequence[Given]) -> str | No
 
 
 def _why_violated(
-    interface: Interface, given: Sequence[Given], condition: Condition
+    interface: Interface, given: Sequence[Given], x: Condition
 ) -> str | None:
-    value = _demanded(interface, given, condition)
-    if (other := condition.at_least_argument) is not None:
-        name, why = interface.arguments[other].name, condition.why
+    if x.what == "bytes":
+        array = np.asarray(given[x.argument])
+        steps = zip(array.shape, array.strides, strict=True)
+        value = array.itemsize + sum((size - 1) * step for size, step in steps)
+    else:
+        field = Field(What(x.what), x.argument, x.dimension, "", 0)
+        value = int(value_of(interface, given, field))
+    why = f" ({x.why})" if x.why else ""
+    if (other := x.at_least_argument) is not None:
+        name = interface.arguments[other].name
         if value < int(np.asarray(given[other]).item()):
-            return f"expected at least {name} = {given[other]} ({why}), got {value}"
-    if (other := condition.like_argument) is not None:
-        dimension, name = condition.like_dimension, interface.arguments[other].name
+            return f"expected at least {name} = {given[other]} ({x.why}), got {value}"
+    if (other := x.like_argument) is not None:
+        dimension, name = x.like_dimension, interface.arguments[other].name
         if value != (wanted := np.asarray(given[other]).shape[dimension]):
             return (
                 f"expected {wanted}, which is size {dimension} of {name}, got {value}"
             )
-    return condition.violated(value)
-
-
-def _demanded(
-    interface: Interface, given: Sequence[Given], condition: Condition
-) -> int:
-    if condition.what == "bytes":
-        array = np.asarray(given[condition.argument])
-        steps = zip(array.shape, array.strides, strict=True)
-        return array.itemsize + sum((size - 1) * step for size, step in steps)
-    field = Field(What(condition.what), condition.argument, condition.dimension, "", 0)
-    return int(value_of(interface, given, field))
+    if value % x.multiple_of:
+        return f"expected a multiple of {x.multiple_of}{why}, got {value}"
+    if x.at_least is not None and value < x.at_least:
+        return f"expected at least {x.at_least}{why}, got {value}"
+    if x.less_than is not None and value >= x.less_than:
+        return f"expected less than {x.less_than}{why}, got {value}"
+    return None
 
 
 INDEX_LIMIT = 1 << 31
@@ -246,21 +232,34 @@ def pack(
             f"expected {len(interface.arguments)} arguments of {interface.name} "
             f"({names}), got {len(arguments)}"
         )
-    given: list[Given] = []
-    for argument, each in zip(interface.arguments, arguments, strict=True):
-        given.append(_checked(argument, each))
+    given = [
+        _checked(argument, each)
+        for argument, each in zip(interface.arguments, arguments, strict=True)
+    ]
     if (reason := violated_condition(interface, given)) is not None:
         raise ValueError(reason)
-    if interface.flavour == "vulkan":
-        _check_extents(interface, given)
-    buffers = tuple(
-        _flat(argument, np.asarray(each))
-        for argument, each in zip(interface.arguments, given, strict=True)
-        if isinstance(argument, Buffer)
-    )
-    block = _push_constants(interface, given)
+    buffers: list[Array] = []
+    for argument, each in zip(interface.arguments, given, strict=True):
+        if not isinstance(argument, Buffer):
+            continue
+        array = np.asarray(each)
+        memory = memory_of(array)
+        extent = memory.size + (argument.offset or 0)
+        if interface.flavour == "vulkan" and extent > INDEX_LIMIT:
+            raise ValueError(
+                f"expected {argument.name} to take at most {INDEX_LIMIT} elements "
+                f"of memory, as an index of Vulkan is an i32, got {extent}"
+            )
+        if not memory.size:  # drivers have no empty buffers
+            memory = np.zeros(1, array.dtype)
+        before = np.zeros(argument.offset or 0, array.dtype)
+        buffers.append(np.concatenate([before, memory]))
+    block = bytearray(interface.push_constant_bytes)
+    for field in interface.fields if block else ():
+        data = bytes_of(interface, given, field)
+        block[field.byte_offset : field.byte_offset + len(data)] = data
     chosen = groups or groups_of(interface, given)
-    return Call(interface, tuple(given), buffers, block, chosen)
+    return Call(interface, tuple(given), tuple(buffers), bytes(block), chosen)
 
 
 def sizes_of(interface: Interface, arguments: Sequence[Given]) -> list[int]:
@@ -278,7 +277,7 @@ def groups_of(interface: Interface, arguments: Sequence[Given]) -> tuple[int, in
     if interface.grid is None:
         return (1, 1, 1)
     sizes = sizes_of(interface, arguments)
-    x, y, z = (*(each.of(sizes) for each in interface.grid), 1, 1)[:3]
+    x, y, z = (*(evaluate(each, sizes) for each in interface.grid), 1, 1)[:3]
     if min(x, y, z) < 0:
         raise ValueError(
             f"the number of work-groups of {interface.name} must not be "
@@ -359,21 +358,6 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(strides[: len(shape)])
 
 
-def _check_extents(interface: Interface, given: Sequence[Given]) -> None:
-    """Check that every element has a number that is an i32."""
-    for argument, each in zip(interface.arguments, given, strict=True):
-        if isinstance(argument, Buffer):
-            array = np.asarray(each)
-            strides = element_strides(array)
-            assert strides is not None, array.strides
-            extent = extent_of(array.shape, strides) + (argument.offset or 0)
-            if extent > INDEX_LIMIT:
-                raise ValueError(
-                    f"expected {argument.name} to take at most {INDEX_LIMIT} elements "
-                    f"of memory, as an index of Vulkan is an i32, got {extent}"
-                )
-
-
 def extent_of(shape: Sequence[int], strides: Sequence[int]) -> int:
     """Elements of memory from the first element of an array to its last."""
     ends = ((n - 1) * step for n, step in zip(shape, strides, strict=True))
@@ -393,21 +377,3 @@ def memory_of(array: Array) -> Array:
     strides = element_strides(array)
     assert strides is not None, array.strides
     return as_strided(array, (extent_of(array.shape, strides),), (array.itemsize,))
-
-
-def _flat(argument: Buffer, array: Array) -> Array:
-    """The memory of an array, after the offset.
-
-    It has an element where the array has none: drivers have no empty buffers.
-    """
-    memory = memory_of(array) if array.size else np.zeros(1, array.dtype)
-    return np.concatenate([np.zeros(argument.offset or 0, array.dtype), memory])
-
-
-def _push_constants(interface: Interface, given: Sequence[Given]) -> bytes:
-    block = bytearray(interface.push_constant_bytes)
-    if interface.flavour == "vulkan":
-        for field in interface.fields:
-            data = bytes_of(interface, given, field)
-            block[field.byte_offset : field.byte_offset + len(data)] = data
-    return bytes(block)

@@ -16,6 +16,8 @@ from xdsl.utils.arg_spec import (
     ArgSpecConvertible,
     ParameterListType,
     ParameterType,
+    PipelineLexer,
+    SpecTokenKind,
     parse_pipeline,
 )
 from xdsl.utils.exceptions import ArgSpecParseError
@@ -24,10 +26,9 @@ from xdsl.utils.hints import isa
 from coopc.diagnostic import CompileError, Diagnostic, Kind, either, near_match
 from coopc.source import Source
 
-_STRINGS = re.compile(r'"(?:\\.|[^"\\])*"')
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_NAMES = re.compile(r"(?:^|(?<=\s))[A-Za-z0-9_-]+")
 _SPACES = re.compile(r'"(?:\\.|[^"\\])*"|\s*[,{}]\s*|^\s+|\s+$')
+
+_BEFORE_OPTION = (SpecTokenKind.L_BRACE, SpecTokenKind.SPACE)
 
 KINDS: dict[Any, tuple[str, str]] = {
     bool: ("true or false", "true|false"),
@@ -151,46 +152,49 @@ def read_specs(source: Source) -> tuple[tuple[int, ArgSpec], ...]:
     Raises:
         CompileError: It is no list of names with options.
     """
-    for offset, name in _repeated(source.text):
-        raise wrong(source, f"expected option {name} once", offset, len(name))
     kept = without_spaces(source.text)
+    text = "".join(source.text[x] for x in kept)
+    kept.append(len(source.text))
+    starts: list[int] = []
     try:
-        specs = tuple(parse_pipeline("".join(source.text[x] for x in kept)))
+        for start, name, is_repeated in _names(text):
+            if is_repeated:
+                message = f"expected option {name} once"
+                raise wrong(source, message, kept[start], len(name))
+            starts.append(kept[start])
+        specs = tuple(parse_pipeline(text))
     except ArgSpecParseError as error:
         # The exception keeps only the text that xDSL would print.
         lines = str(error).splitlines()
         column = re.search(r":1:(\d+)$", lines[1])
-        offset = [*kept, len(source.text)][int(column[1]) - 1] if column else 0
+        offset = kept[int(column[1]) - 1] if column else 0
         message = lines[-1].strip() or "expected names with options"
         raise wrong(source, message, offset) from error
-    except Exception as error:
+    except StopIteration as error:
         message = "expected the list of options to end"
         raise wrong(source, message, len(source.text)) from error
-    names = re.finditer(r"[^\s,~]+", _BRACES.sub(_blank, _without_strings(source.text)))
-    return tuple(zip((name.start() for name in names), specs, strict=True))
+    return tuple(zip(starts, specs, strict=True))
 
 
-def _without_strings(text: str) -> str:
-    return _STRINGS.sub(_blank, text)
+def _names(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Where names of passes are, and options that stand a second time for one pass.
 
-
-def _blank(found: re.Match[str]) -> str:
-    return "~" * len(found[0])
-
-
-def _repeated(text: str) -> Iterator[tuple[int, str]]:
-    """Where an option stands a second time for one pass, and its name.
-
-    >>> list(_repeated("a{x=1 y=2},b{x=1 x=2}"))
-    [(17, 'x')]
+    >>> [*_names("a{x=1 y=2},b{x=1 x=2}")]
+    [(0, 'a', False), (11, 'b', False), (17, 'x', True)]
     """
-    for options in _BRACES.finditer(_without_strings(text)):
-        seen = set[str]()
-        for found in _NAMES.finditer(options[1]):
-            name = found[0].replace("-", "_")
-            if name in seen:
-                yield options.start(1) + found.start(), found[0]
-            seen.add(name)
+    lexer, before = PipelineLexer(text), SpecTokenKind.COMMA
+    options: set[str] | None = None
+    while (token := lexer.lex()).kind is not SpecTokenKind.EOF:
+        name = token.span.text
+        if token.kind in (SpecTokenKind.L_BRACE, SpecTokenKind.R_BRACE):
+            options = set() if token.kind is SpecTokenKind.L_BRACE else None
+        elif options is None and before is SpecTokenKind.COMMA:
+            yield token.span.start, name, False
+        elif options is not None and before in _BEFORE_OPTION:
+            if (written := name.replace("-", "_")) in options:
+                yield token.span.start, name, True
+            options.add(written)
+        before = token.kind
 
 
 def without_spaces(text: str) -> list[int]:

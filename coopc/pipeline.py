@@ -54,6 +54,9 @@ def checks() -> tuple[ModulePass, ...]:
 class Pipeline(ModulePass):
     """A pass that is a sequence of passes."""
 
+    def __post_init__(self) -> None:
+        self.steps()  # which check the options
+
     @abstractmethod
     def steps(self) -> tuple[ModulePass, ...]:
         """What it does, in order, after the checks."""

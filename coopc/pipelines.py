@@ -7,25 +7,21 @@ nothing that it is to lower.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coopc.device import DEVICES, Flavour, device
 from coopc.diagnostic import either
-from coopc.passes.coopmatrix.split_coopmatrix.split_coopmatrix import (
-    SplitCoopmatrixPass,
-)
-from coopc.passes.generic.check_lowered import CheckLoweredPass
-from coopc.passes.generic.expand_exchanges import ExpandExchangesPass
-from coopc.passes.generic.normalize import NormalizePass
 from coopc.passes.generic.set_target import SetTargetPass
-from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import (
-    LegalizeCoopmatrixKhrPass,
-)
-from coopc.passes.linalg.pack_coopmatrix_b import PackCoopmatrixBPass
 from coopc.pipeline import Pipeline
+from coopc.universe import PASSES, factory
+
+
+def step(name: str, **options: Any) -> ModulePass:
+    """A pass of coopc's, imported where a pipeline has it: Triton's are many."""
+    return factory(PASSES[name])()(**options)
 
 
 @dataclass(frozen=True)
@@ -53,28 +49,21 @@ class CoopcKhrPass(Pipeline):
     """Whether a linalg.matmul becomes a kernel of work-groups of several subgroups,
     with tiles in work-group memory that suit the device."""
 
-    def __post_init__(self) -> None:
-        self.steps()  # checks the device's name
-
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, make kernels, cut to its shapes, clean up."""
-        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
-            ConvertLinalgToCoopmatrixPass,
-        )
-        from coopc.passes.linalg.tile_matmul_khr import TileMatmulKhrPass
-
         return (
             SetTargetPass.of(self.name, self.device, self.flavour),
-            TileMatmulKhrPass(remark=not self.staged),  # for the target
-            ConvertLinalgToCoopmatrixPass(self.tile),  # what is left of them
-            *((PackCoopmatrixBPass(kernel=True),) if self.pack_b else ()),
+            step("tile-matmul-khr", remark=not self.staged),  # for the target
+            step("convert-linalg-to-coopmatrix", tile=self.tile),  # what is left
+            *((step("pack-coopmatrix-b", kernel=True),) if self.pack_b else ()),
             CanonicalizePass(),  # what is dead or constant need not be cut
-            LegalizeCoopmatrixKhrPass(products_only=True),  # else not to be split
-            SplitCoopmatrixPass(),  # for the target
-            PackCoopmatrixBPass(),  # of tiles
-            LegalizeCoopmatrixKhrPass(),  # of tiles: what is whole has no instruction
-            NormalizePass(),
-            CheckLoweredPass(matrices=True),
+            step("legalize-coopmatrix-khr", products_only=True),  # else not to be split
+            step("split-coopmatrix"),  # for the target
+            step("pack-coopmatrix-b"),  # of tiles
+            # Of tiles: what is whole has no instruction.
+            step("legalize-coopmatrix-khr"),
+            step("normalize"),
+            step("check-lowered", matrices=True),
         )
 
 
@@ -117,58 +106,36 @@ class CoopcXePass(Pipeline):
             raise ValueError(f"expected a device with DPAS, {known}, got {self.device}")
         if self.fallback and self.any is False:
             raise ValueError("expected fallback=true or any=false, its old name")
-        self.steps()
+        super().__post_init__()
 
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, plan, convert by the plans, clean up; perhaps emulate."""
-        # Triton's dialects are too much to import for the other pipelines.
-        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
-            ConvertLinalgToCoopmatrixPass,
-        )
-        from coopc.passes.triton.add_fallback_entry import AddFallbackEntryPass
-        from coopc.passes.triton.convert_tt_pointers_to_descriptors import (
-            ConvertTtPointersToDescriptorsPass,
-        )
-        from coopc.passes.triton.expand_tt_math import ExpandTtMathPass
-        from coopc.passes.triton.inline_tt_calls import InlineTtCallsPass
-        from coopc.passes.triton.normalize_tt_descriptors import (
-            NormalizeTtDescriptorsPass,
-        )
-        from coopc.passes.triton.unwrap_tt_offsets import UnwrapTtOffsetsPass
-        from coopc.passes.xe.convert_to_xe.convert_coopmatrix_to_xe import (
-            ConvertCoopmatrixToXePass,
-        )
-        from coopc.passes.xe.convert_to_xe.convert_ttgir_to_xe import (
-            ConvertTtgirToXePass,
-        )
-        from coopc.passes.xe.emulate.emulate_xe import EmulateXePass
-        from coopc.passes.xe.fuse_split_dpas import FuseSplitDpasPass
-        from coopc.passes.xe.plan_block_io import PlanBlockIoPass
-        from coopc.passes.xe.prefetch_block_io import PrefetchBlockIoPass
-
         fallback = self.fallback or self.any is True
-        second = (AddFallbackEntryPass(),) if fallback else ()
-        fetch = PrefetchBlockIoPass(max(1, self.prefetch), self.barriers)
-        ahead = (fetch,) if self.prefetch else ()
-        shared = FuseSplitDpasPass(assumed=True, explain=self.explain)
-        emulated = (EmulateXePass(), NormalizePass(), SetTargetPass("intel-cpu"))
+        second = (step("add-fallback-entry"),) if fallback else ()
+        ahead: tuple[ModulePass, ...] = ()
+        if self.prefetch:
+            options = {"steps": max(1, self.prefetch), "barriers": self.barriers}
+            ahead = (step("prefetch-block-io", **options),)
+        shared = step("fuse-split-dpas", assumed=True, explain=self.explain)
+        cpu = SetTargetPass("intel-cpu")
+        emulated = (step("emulate-xe"), step("normalize"), cpu)
         return (
             SetTargetPass.of(self.name, self.device, "opencl" if self.device else None),
-            ConvertLinalgToCoopmatrixPass(),
-            InlineTtCallsPass(),
-            ExpandTtMathPass(),
-            UnwrapTtOffsetsPass(),  # before pointers are looked at
+            step("convert-linalg-to-coopmatrix"),
+            step("inline-tt-calls"),
+            step("expand-tt-math"),
+            step("unwrap-tt-offsets"),  # before pointers are looked at
             *second,  # which needs no prefetches, nor has it plans
-            ConvertTtPointersToDescriptorsPass(),  # not of `.fallback`
-            NormalizeTtDescriptorsPass(),
+            step("convert-tt-pointers-to-descriptors"),  # not of `.fallback`
+            step("normalize-tt-descriptors"),
             *ahead,  # they are planned, too
-            PlanBlockIoPass(explain=self.explain),  # for the target
-            ConvertTtgirToXePass(self.payload),
-            ConvertCoopmatrixToXePass(explain=self.explain, fallback=fallback),
-            ExpandExchangesPass(),
-            NormalizePass(),
-            *((shared, NormalizePass()) if self.split else ()),  # what is the same
-            CheckLoweredPass(),
+            step("plan-block-io", explain=self.explain),  # for the target
+            step("convert-ttgir-to-xe", payload=self.payload),
+            step("convert-coopmatrix-to-xe", explain=self.explain, fallback=fallback),
+            step("expand-exchanges"),
+            step("normalize"),
+            *((shared, step("normalize")) if self.split else ()),  # what is the same
+            step("check-lowered"),
             *(emulated if self.emulate else ()),
         )
 
@@ -198,30 +165,22 @@ class CoopcLanesPass(Pipeline):
     explain: bool = False
     """Whether standard error says how each access to memory is done, and why."""
 
-    def __post_init__(self) -> None:
-        self.steps()  # checks the device's name and the subgroup size
-
     def steps(self) -> tuple[ModulePass, ...]:
         """Choose the device, spread matrices over lanes, clean up."""
-        from coopc.passes.lanes.converge_subgroup import ConvergeSubgroupPass
-        from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
-            DistributeCoopmatrixPass,
-        )
-        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
-            ConvertLinalgToCoopmatrixPass,
-        )
-
         return (
             SetTargetPass.of(self.name, self.device, self.flavour),
-            ConvertLinalgToCoopmatrixPass(),
+            step("convert-linalg-to-coopmatrix"),
             CanonicalizePass(),  # what is dead or constant need not be spread
-            DistributeCoopmatrixPass(
-                self.subgroup_size, self.unroll, explain=self.explain
+            step(
+                "distribute-coopmatrix",
+                subgroup_size=self.subgroup_size,
+                unroll=self.unroll,
+                explain=self.explain,
             ),
-            ExpandExchangesPass(),
-            NormalizePass(),
-            ConvergeSubgroupPass(),  # loops and calls that are left
-            CheckLoweredPass(),
+            step("expand-exchanges"),
+            step("normalize"),
+            step("converge-subgroup"),  # loops and calls that are left
+            step("check-lowered"),
         )
 
 
@@ -250,34 +209,19 @@ class CoopcAmxPass(Pipeline):
     threads: int = 1
     """Threads that share a linalg.matmul."""
 
-    def __post_init__(self) -> None:
-        self.steps()  # checks the subgroup size, the block and the threads
-
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, cut matrices into tiles, loop over the grid."""
-        from coopc.passes.coopmatrix.inline_matrix_calls import InlineMatrixCallsPass
-        from coopc.passes.cpu.convert_coopmatrix_to_amx import (
-            ConvertCoopmatrixToAmxPass,
-        )
-        from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
-        from coopc.passes.cpu.fit_amx_tiles import FitAmxTilesPass
-        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
-            ConvertLinalgToCoopmatrixPass,
-        )
-        from coopc.passes.linalg.pack_b_amx import PackBAmxPass
-        from coopc.passes.linalg.tile_matmul_amx import TileMatmulAmxPass
-
         return (
-            TileMatmulAmxPass(self.block, self.threads),
-            ConvertLinalgToCoopmatrixPass((*CPU_TILE, 64)),  # what it has left
-            InlineMatrixCallsPass(),  # tiles are of one function
-            PackBAmxPass(),
+            step("tile-matmul-amx", block=self.block, threads=self.threads),
+            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 64)),  # the rest
+            step("inline-matrix-calls"),  # tiles are of one function
+            step("pack-b-amx"),
             *vectorising(self.subgroup_size),
-            ConvertCoopmatrixToAmxPass(),
-            NormalizePass(),
-            FitAmxTilesPass(),
-            ConvertSimtToLoopsPass(),
-            CheckLoweredPass(),
+            step("convert-coopmatrix-to-amx"),
+            step("normalize"),
+            step("fit-amx-tiles"),
+            step("convert-simt-to-loops"),
+            step("check-lowered"),
         )
 
 
@@ -297,48 +241,33 @@ class CoopcCpuPass(Pipeline):
     subgroup_size: int | None = None
     """Lanes; what kernels say, or else 16, without it."""
 
-    def __post_init__(self) -> None:
-        self.steps()  # checks the subgroup size
-
     def steps(self) -> tuple[ModulePass, ...]:
         """Vectorise what work-items do, then let one work-item hold each matrix."""
-        from coopc.passes.cpu.convert_simt_to_loops import ConvertSimtToLoopsPass
-        from coopc.passes.cpu.stage_row_slices import StageRowSlicesPass
-        from coopc.passes.lanes.distribute_coopmatrix.distribute_coopmatrix import (
-            DistributeCoopmatrixPass,
-        )
-        from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
-            ConvertLinalgToCoopmatrixPass,
-        )
-
         return (
-            ConvertLinalgToCoopmatrixPass((*CPU_TILE, 16)),
+            step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),
             *vectorising(self.subgroup_size),
-            StageRowSlicesPass(),  # lanes have none
-            DistributeCoopmatrixPass(1, max_vector=16, block_access=False),
-            ExpandExchangesPass(),  # of one lane: other orders
-            NormalizePass(),
-            ConvertSimtToLoopsPass(),
-            CheckLoweredPass(),
+            step("stage-row-slices"),  # lanes have none
+            step(
+                "distribute-coopmatrix",
+                subgroup_size=1,
+                max_vector=16,
+                block_access=False,
+            ),
+            step("expand-exchanges"),  # of one lane: other orders
+            step("normalize"),
+            step("convert-simt-to-loops"),
+            step("check-lowered"),
         )
 
 
 def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
     """The steps from work-items to one work-item with row slices of matrices."""
-    from coopc.passes.cpu.infer_kernel_sizes import InferKernelSizesPass
-    from coopc.passes.cpu.resolve_matrix_fill import ResolveMatrixFillPass
-    from coopc.passes.cpu.resolve_matrix_wi_slice import ResolveMatrixWiSlicePass
-    from coopc.passes.cpu.resolve_subgroup_wi_call import ResolveSubgroupWiCallPass
-    from coopc.passes.cpu.vectorize_subgroup.vectorize_subgroup import (
-        VectorizeSubgroupPass,
-    )
-
     return (
-        InferKernelSizesPass(subgroup_size=subgroup_size),
+        step("infer-kernel-sizes", subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
-        ResolveMatrixFillPass(),
-        ResolveMatrixWiSlicePass(),
-        VectorizeSubgroupPass(whole_groups=True),  # one core has each
-        ResolveSubgroupWiCallPass(),
+        step("resolve-matrix-fill"),
+        step("resolve-matrix-wi-slice"),
+        step("vectorize-subgroup", whole_groups=True),  # one core has each
+        step("resolve-subgroup-wi-call"),
         CanonicalizePass(),  # offsets that are known need no masks
     )

@@ -5,6 +5,7 @@ Whatever is no text is refused here, so that no later part sees it.
 
 from __future__ import annotations
 
+import re
 import sys
 from bisect import bisect_right
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
@@ -38,7 +39,8 @@ class Source:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return line_starts(self.text)
+        """The offsets at which lines begin."""
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         r"""Line and column, both from 1, of the character at `offset`, from 0.
@@ -69,18 +71,6 @@ class Source:
             pieces.append(Source(text, self.name, offset))
             offset += text.count("\n")
         return tuple(pieces)
-
-
-def line_starts(text: str) -> list[int]:
-    r"""The offsets at which lines begin.
-
-    >>> line_starts("ab\n\nc")
-    [0, 3, 4]
-    """
-    starts = [0]
-    while (newline := text.find("\n", starts[-1])) >= 0:
-        starts.append(newline + 1)
-    return starts
 
 
 def read_source(path: str | None) -> Source:

@@ -189,7 +189,3 @@ def everything() -> Universe:
             **factories(REPLACED_TARGETS, {}),
         },
     )
-
-
-def pipelines() -> dict[str, Callable[[], Any]]:
-    return {name: factory(PASSES[name]) for name in PIPELINES}

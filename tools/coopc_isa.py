@@ -13,8 +13,8 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from coopc.compiler import compile
@@ -44,12 +44,6 @@ TEXT = re.compile(rb"\s*(;|Op[A-Z]|%\w+ = Op)")
 """How SPIR-V text begins."""
 PIPE_COLUMNS = 160
 """Width of the table where it is not for a terminal."""
-
-
-@dataclass(frozen=True)
-class Expected:
-    exactly: Mapping[str, int]
-    at_most: Mapping[str, int]
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -90,7 +84,14 @@ def parser() -> ArgumentParser:
 
 def body(args: argparse.Namespace) -> list[Diagnostic]:
     """Do what the arguments ask for; return what is not as expected."""
-    expected = read_expected(args.expect, clean=args.clean)
+    exactly = dict(CLEAN) if args.clean else {}
+    at_most: dict[str, int] = {}
+    for text in args.expect:
+        match = re.fullmatch(r"([^=<]+)(<?=)(\d+)", text)
+        if match is None:
+            reason = f"expected --expect KEY=NUMBER or KEY<=NUMBER, got {text!r}"
+            raise wrong_call(TOOL, reason)
+        (exactly if match[2] == "=" else at_most)[match[1]] = int(match[3])
     devices = tuple(dict.fromkeys(args.device.split(",")))
     with usage_errors(TOOL):
         for device in devices:
@@ -100,33 +101,20 @@ def body(args: argparse.Namespace) -> list[Diagnostic]:
         compiled(args, binary_for(args, content, device), device) for device in devices
     ]
     with usage_errors(TOOL):
-        reasons = [
-            x for isa in isas for x in isa.check(expected.exactly, expected.at_most)
-        ]
+        reasons = [x for isa in isas for x in isa.check(exactly, at_most)]
     show(isas, args)
     return [Diagnostic(Kind.EMIT, reason, Place(args.file)) for reason in reasons]
 
 
-def read_expected(texts: Sequence[str], *, clean: bool) -> Expected:
-    exactly = dict(CLEAN) if clean else {}
-    at_most: dict[str, int] = {}
-    for text in texts:
-        match = re.fullmatch(r"([^=<]+)(<?=)(\d+)", text)
-        if match is None:
-            reason = f"expected --expect KEY=NUMBER or KEY<=NUMBER, got {text!r}"
-            raise wrong_call(TOOL, reason)
-        (exactly if match[2] == "=" else at_most)[match[1]] = int(match[3])
-    return Expected(exactly, at_most)
-
-
 def binary_for(args: argparse.Namespace, content: bytes, device: str) -> bytes:
+    if content[:4] not in MAGIC and TEXT.match(content) is None:
+        content = emitted(args, content, device)
     if content[:4] in MAGIC:
         return content
-    if TEXT.match(content) is None:
-        content = emitted(args, content, device)
-        if content[:4] in MAGIC:
-            return content
-    return assembled(args.file, content)
+    text = decode(content, args.file).text
+    version = re.search(r";\s*Version:\s*(\d+\.\d+)", text)
+    with usage_errors(TOOL, ToolMissing):
+        return assemble_spirv(text, f"spv{version[1] if version else '1.4'}")
 
 
 def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
@@ -142,14 +130,6 @@ def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
         note = Note(f"Triton's IR is compiled by -p 'coopc-xe{{device={device}}}'")
         found = error.diagnostic
         raise CompileError(replace(found, notes=(*found.notes, note))) from error
-
-
-def assembled(path: str, content: bytes) -> bytes:
-    text = decode(content, path).text
-    version = re.search(r";\s*Version:\s*(\d+\.\d+)", text)
-    environment = f"spv{version[1] if version else '1.4'}"
-    with usage_errors(TOOL, ToolMissing):
-        return assemble_spirv(text, environment)
 
 
 def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:

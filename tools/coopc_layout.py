@@ -13,22 +13,50 @@ spellings (`-use-hw-view`, `-alias-names=`) too.
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
+from typing_extensions import TypeIs
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, FixedBitwidthType, NoneAttr, TensorType
 from xdsl.ir import Attribute
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from coopc import device as devices
 from coopc.diagnostic import CompileError, Diagnostic, Kind, Note, Place, near_match
 from coopc.dialects.layout import rule_in
+from coopc.explain import of_parser
+from coopc.layout.distribution import Distribution, LayoutDistribution
 from coopc.layout.dpas import CHANNEL_BITS, DotOperandEncoding, DpasEncoding
 from coopc.layout.encodings import Encoding
+from coopc.layout.exchange import ABSENT, ExchangePlan, Shuffle
+from coopc.layout.family import (
+    Family,
+    MatrixSpec,
+    Rule,
+    check_channel,
+    distribution,
+    linear_of,
+)
 from coopc.layout.linear import LinearLayout
-from coopc.layout.show import Comparison, comparison_text
-from coopc.source import read_source
+from coopc.layout.show import (
+    Comparison,
+    Placement,
+    comparison_text,
+    hardware_view,
+    tensor_view,
+    work_item_table,
+)
+from coopc.layout.strided import StridedLayout
+from coopc.parsing import LocatedParser
+from coopc.source import Source, read_source
 from coopc.tools.driver import (
     ArgumentParser,
     RawHelpFormatter,
@@ -38,27 +66,10 @@ from coopc.tools.driver import (
     write_output,
 )
 from coopc.tools.help import add_list
-from coopc.tools.layout_output import (
-    FORMATS,
-    HEADER,
-    as_json,
-    bases,
-    pictures,
-    print_coloured,
-    table,
-)
-from coopc.tools.layout_subjects import (
-    SHORT_NAMES,
-    LayoutReader,
-    Subject,
-    bits_of,
-    encoding_of,
-    is_tensor,
-    subject_of,
-    unfit,
-)
+from coopc.universe import COOPC_UNIVERSE
 
 TOOL = "coopc-layout"
+FORMATS = ("table", "json", "bases", "svg", "png")
 Wish: TypeAlias = Literal["cheapest", "fewest"]
 """What a plan of messages is to be: of few instructions, or of few messages."""
 WISHES: tuple[Wish, ...] = ("cheapest", "fewest")
@@ -74,6 +85,453 @@ options: [--use-hw-view [--warp NUMBER]] [--format {"|".join(FORMATS)}]
          [-o FILE]"""
 
 
+# --- Subjects. ---
+
+DEFAULT_LANES = 16
+"""The lanes of a subgroup where neither the layout nor the user says."""
+MOST_PLACES = 1 << 22
+"""More lanes times registers would not fit on any page, or in memory."""
+SHORT_NAMES = ("coopmatrix", "row_slice", "dpas")
+"""Families that need no `#layout.` before them."""
+ALIAS = re.compile(r"^#[\w$.-]+(?=[ \t]*=)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One layout of one tensor or matrix."""
+
+    name: str
+    """The attribute, with its alias where it has one; as `-l` and `-i` announce it."""
+    type: str
+    """What is laid out; empty where the layout says so itself."""
+    layout: LinearLayout | Distribution
+    element_bits: int = 32
+    """Of what is laid out; as of a word where the layout stands alone."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.type}\n{self.name}" if self.type else self.name
+
+    @property
+    def described(self) -> str:
+        return f"{self.name} of {self.type}" if self.type else self.name
+
+    @property
+    def subgroup_size(self) -> int:
+        if isinstance(self.layout, LinearLayout):
+            return self.layout.in_sizes.get("lane", 1)
+        return self.layout.lanes
+
+    def linear(self) -> LinearLayout:
+        """Return the layout by its bases.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if isinstance(self.layout, LinearLayout):
+            return self.layout
+        return linear_of(self.layout)
+
+    def placement(self) -> Placement:
+        if isinstance(self.layout, LinearLayout):
+            return Placement.of_linear(self.layout)
+        return Placement.of_distribution(self.layout)
+
+    def distribution(self) -> Distribution:
+        """Return the layout over all lanes of a work-group.
+
+        Raises:
+            ValueError: it is no matrix's.
+        """
+        if isinstance(self.layout, LinearLayout):
+            return LayoutDistribution.of(self.layout)
+        return self.layout
+
+
+class LayoutParser(LocatedParser):
+    def aliases(self) -> dict[str, Attribute]:
+        """Return the aliases that the file defines, in order, with their `#`."""
+        for match in ALIAS.finditer(self.source.text):
+            if match[0] not in self.attribute_aliases:
+                self._resume_from(match.start())
+                self._parse_alias_def()
+        names = [match[0] for match in ALIAS.finditer(self.source.text)]
+        return {name: self.attribute_aliases[name] for name in names}
+
+    def only(self) -> Attribute:
+        """Return the one attribute or type that the text is."""
+        found = self.parse_optional_type()
+        if found is None:
+            found = self.parse_optional_attribute()
+        if found is None:
+            self.raise_error(f"expected a type or a layout, got '{self.source.text}'")
+        if self._current_token.kind != MLIRTokenKind.EOF:
+            self.raise_error("expected the end of the text")
+        return found
+
+
+class LayoutReader:
+    """Reads types and layouts, with the aliases of a file.
+
+    Raises:
+        CompileError: the file's aliases cannot be read.
+    """
+
+    def __init__(self, source: Source | None) -> None:
+        self.context = Context(allow_unregistered=True)
+        self.context.load_dialect(Builtin)
+        for name, factory in COOPC_UNIVERSE.all_dialects.items():
+            self.context.register_dialect(name, factory)
+        self.known: dict[str, Attribute] = {}
+        """The aliases, with their `#`."""
+        if source is not None:
+            with self.parsing(source) as parser:
+                self.known = parser.aliases()
+
+    @contextmanager
+    def parsing(self, source: Source) -> Generator[LayoutParser]:
+        parser: LayoutParser | None = None
+        try:
+            parser = LayoutParser(self.context, source)
+            parser.attribute_aliases |= self.known
+            yield parser
+        except CompileError:
+            raise
+        except Exception as error:
+            position = parser.pos if parser is not None else 0
+            raise CompileError(of_parser(error, source, position)) from error
+
+    def read(self, text: str, where: str) -> Attribute:
+        """Return the attribute or type that a text is, or the family that it names.
+
+        Raises:
+            CompileError: it is none; diagnostics call the text `where`.
+        """
+        if text in SHORT_NAMES:
+            text = f"#layout.{text}"
+        with self.parsing(Source(text, where)) as parser:
+            return parser.only()
+
+    def named(self, names: Sequence[str], file: str) -> dict[str, Attribute]:
+        """Return the layouts of the file that have a name; all of them for no name.
+
+        Raises:
+            CompileError: there is none of that name, or it is no layout.
+        """
+        layouts = {
+            name: attr for name, attr in self.known.items() if rule_in(attr) is not None
+        }
+        for name in names:
+            if f"#{name}" not in self.known:
+                near = near_match(f"#{name}", layouts)
+                raise unfit(f"expected an alias of the file, got #{name}{near}", file)
+            if f"#{name}" not in layouts:
+                attr = self.known[f"#{name}"]
+                raise unfit(f"expected #{name} to be a layout, got {attr}", file)
+        if not layouts:
+            raise unfit("expected aliases that are layouts, got none", file)
+        return {f"#{name}": layouts[f"#{name}"] for name in names} or layouts
+
+
+def unfit(message: str, where: str) -> CompileError:
+    return CompileError(Diagnostic(Kind.INPUT, message, Place(where)))
+
+
+def subject_of(
+    layout: Attribute, type: Attribute | None, lanes: int | None, name: str = ""
+) -> Subject:
+    """Lay a type out; without one, the layout must know its own shape.
+
+    Args:
+        layout: an attribute that says where elements are.
+        type: a tensor or a matrix.
+        lanes: of a subgroup; None is what the layout says, else `DEFAULT_LANES`.
+        name: the alias of the layout, with its `#`.
+
+    Raises:
+        ValueError: the layout does not fit the type or the lanes.
+    """
+    rule = rule_in(layout)
+    if rule is None:
+        raise ValueError(f"expected a layout, got {layout}")
+    if type is None and isinstance(rule, Family | Encoding):
+        raise ValueError(f"expected a tensor or a matrix for {layout}, got none")
+    found, bits = _laid_out(rule, type, lanes)
+    places = (
+        1 << found.in_bits
+        if isinstance(found, LinearLayout)
+        else found.lanes * found.components
+    )
+    if places > MOST_PLACES:
+        raise ValueError(f"expected at most {MOST_PLACES} places, got {places}")
+    announced = f"{name} = {layout}" if name else str(layout)
+    if is_tensor(type):
+        type = TensorType(type.get_element_type(), type.get_shape())
+    subject = Subject(announced, "" if type is None else str(type), found, bits)
+    # Families and matrices have the lanes that they are asked for.
+    if lanes not in (None, subject.subgroup_size):
+        raise ValueError(
+            f"expected {subject.subgroup_size} lanes, as the layout has, got {lanes}"
+        )
+    return subject
+
+
+def _laid_out(
+    rule: Rule, type: Attribute | None, lanes: int | None
+) -> tuple[LinearLayout | Distribution, int]:
+    """The layout of a type, or of its own shape, and the bits of an element."""
+    if type is None:
+        assert not isinstance(rule, Family | Encoding), rule
+        own = isinstance(rule, StridedLayout)
+        return (LayoutDistribution.of(rule) if own else rule), 32
+    if not is_tensor(type):
+        matrix = _matrix(type)
+        bits = matrix.element_bits
+    else:
+        shape = tuple(type.get_shape())
+        if min(shape, default=0) < 1:
+            raise ValueError(f"expected a tensor of static sizes, got {type}")
+        bits = bits_of(type.get_element_type())
+        if isinstance(rule, Encoding | LinearLayout):
+            return _of_tensor(rule, shape, bits), bits or 64
+        if len(shape) != 2:
+            raise ValueError(f"expected a tensor of rank 2, got {len(shape)} in {type}")
+        matrix = MatrixSpec(*shape, bits or 32, "none")
+    if isinstance(rule, Family):
+        lanes = lanes or DEFAULT_LANES
+    return distribution(rule, matrix, lanes), bits or 64
+
+
+def _of_tensor(
+    rule: Encoding | LinearLayout, shape: tuple[int, ...], bits: int | None
+) -> LinearLayout:
+    if isinstance(rule, LinearLayout):
+        sizes = tuple(rule.out_sizes.values())
+        if sizes != shape:
+            raise ValueError(
+                f"expected a tensor of {'x'.join(map(str, sizes))}, as the layout is, "
+                f"got {'x'.join(map(str, shape))}"
+            )
+        return rule
+    if isinstance(rule, DotOperandEncoding) and isinstance(rule.parent, DpasEncoding):
+        check_channel(rule.parent, rule.operand, bits or 0)
+    return rule.linear(shape)
+
+
+def _matrix(type: Attribute) -> MatrixSpec:
+    from coopc.dialects.coopmatrix.elements import matrix_of
+    from coopc.dialects.coopmatrix.types import MatrixType
+
+    if not isinstance(type, MatrixType):
+        raise ValueError(f"expected a tensor or a matrix, got {type}")
+    if not type.is_static:
+        raise ValueError(f"expected a matrix whose sizes are numbers, got {type}")
+    return matrix_of(type)
+
+
+def is_tensor(type: Attribute | None) -> TypeIs[TensorType]:
+    return isinstance(type, TensorType)
+
+
+def bits_of(element: Attribute) -> int | None:
+    return element.bitwidth if isinstance(element, FixedBitwidthType) else None
+
+
+def encoding_of(type: Attribute | None) -> Attribute | None:
+    if not is_tensor(type) or isinstance(type.encoding, NoneAttr):
+        return None
+    return type.encoding
+
+
+# --- Output. ---
+
+MOST_CELLS = 1 << 15
+"""Of a picture: it is written in some seconds, and looked at as a whole."""
+LONGEST = 1 << 13
+"""Cells in a row or a column of a picture."""
+HEADER = "Print layout attribute: "
+"""How the line above a layout begins, as in Triton's tool."""
+COORDINATES = re.compile(r"\([^()]*\)")
+OWNERS = re.compile(r"(?:B\d+:)?T(\d+):\d+")
+
+
+def table(subject: Subject, hardware: bool, warp: int | None) -> str:
+    """Return a layout as text: a view of it, or the table of work-items.
+
+    `warp` is the only subgroup to show of the hardware's view; None is all.
+    """
+    if not isinstance(subject.layout, LinearLayout):
+        return work_item_table(subject.layout)
+    if hardware:
+        return hardware_view(subject.layout, None if warp is None else [warp])
+    return tensor_view(subject.layout)
+
+
+def pictures(
+    subjects: Sequence[Subject],
+    format: Literal["svg", "png"],
+    hardware: bool,
+    warp: int,
+) -> bytes:
+    """Return pictures of layouts, below each other.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: a picture is too large.
+    """
+    from coopc.layout.picture import hardware_picture, render, tensor_picture
+
+    drawn = [
+        hardware_picture(
+            x.placement(),
+            f"{x.title}\nsubgroup {warp} of {x.placement().sizes['warp']}",
+            warp,
+        )
+        if hardware
+        else tensor_picture(x.placement(), x.title)
+        for x in subjects
+    ]
+    for picture in drawn:
+        rows, cols = picture.lanes.shape
+        if rows * cols > MOST_CELLS or max(rows, cols) > LONGEST:
+            raise ValueError(
+                f"expected at most {MOST_CELLS} elements to draw, and {LONGEST} in a "
+                f"row or a column, got {rows} x {cols}: tables and JSON hold more"
+            )
+    return render(drawn, format)
+
+
+def as_json(subjects: Sequence[Subject], comparison: Comparison | None = None) -> str:
+    """Return layouts, and how two of them compare, as one object.
+
+        {"layouts": [{"layout": "#ttg.dot_op<{..}>", "type": "tensor<256x32xf16>",
+                      "shape": [256, 32],
+                      "registers": 64, "lanes": 16, "warps": 32, "blocks": 1,
+                      "bases": {"register": [[1, 0], ..], ..},     or null
+                      "places": [[[[[0, 0], ..]]]]}]}
+
+    `places` is indexed by block, subgroup, register and lane, and is null for padding.
+    Of a comparison it also has
+
+         "comparison": {"kept": 4, "renamed": 2, "moved": 26, "subgroup_size": 8,
+                        "moves": [[[0, 1], [0, 1], [1, 0]], ..],
+                        "plans": [{"kind": "shuffle", "cost": 62, "words": 3,
+                                   "selects": 4,
+                                   "steps": [{"select": [1, 0], "else": [0, 1],
+                                              "lanes": [[1, 3], ..]},
+                                             {"shuffle": [0, 1],
+                                              "origins": [null, [1, 0, 3, 2]]}, ..],
+                                   "places": [0, 1]}, ..]}
+
+    where a move is the element, its (lane, register) in the first layout and that in
+    the second.  A plan is one of `coopc.layout.exchange`, the first the one that is
+    followed: each step gives a value for each number, of the values before it.
+    `origins` is null for a value that lanes keep, a place is null for padding.
+    """
+    found: dict[str, Any] = {"layouts": [_layout_json(x) for x in subjects]}
+    if comparison is not None:
+        found["comparison"] = {
+            **{fate.value: count for fate, count in comparison.counts().items()},
+            "subgroup_size": subjects[0].subgroup_size,
+            "moves": _moves(comparison),
+            "plans": [_plan_json(plan) for plan in comparison.plans],
+        }
+    return json.dumps(found) + "\n"
+
+
+def _layout_json(subject: Subject) -> dict[str, Any]:
+    placement = subject.placement()
+    names = None
+    with suppress(ValueError):
+        linear = subject.linear()
+        names = {name: linear.bases(name) for name in linear.in_names}
+    return {
+        "layout": subject.name,
+        "type": subject.type,
+        "shape": placement.shape,
+        **{f"{name}s": size for name, size in placement.sizes.items()},
+        "bases": names,
+        "places": placement.lists(),
+    }
+
+
+def _moves(x: Comparison) -> list[list[list[int]]]:
+    import numpy as np
+
+    owners = np.stack(x.owners(), axis=-1)  # by layout, row, column: lane, register
+    moved = np.argwhere((owners[0] != owners[1]).any(axis=-1))
+    return [[[r, c], *owners[:, r, c].tolist()] for r, c in moved.tolist()]
+
+
+def _plan_json(x: ExchangePlan) -> dict[str, Any]:
+    steps: list[dict[str, Any]] = []
+    for step in x.steps:
+        if isinstance(step, Shuffle):
+            steps.append({"shuffle": step.values, "origins": step.origins})
+            continue
+        lanes = [[lane for lane, x in enumerate(where) if x] for where in step.where]
+        steps.append({"select": step.taken, "else": step.other, "lanes": lanes})
+    return {
+        "kind": x.kind,
+        "cost": x.cost,
+        "words": x.words,
+        "selects": x.selects,
+        "steps": steps,
+        "places": [None if place == ABSENT else place for place in x.places],
+    }
+
+
+def print_coloured(text: str, lanes: int) -> None:
+    """Print views and tables of work-items, of so many lanes, on a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from coopc.layout.picture import colours, hexadecimal
+
+    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
+    styles = [f"black on {hexadecimal(colour)}" for colour in colours(lanes)]
+    found = Text()
+    rule: list[tuple[int, int]] = []
+    for line in text.splitlines(keepends=True):
+        rule = table_columns(line) or rule
+        coloured = Text(line, "bold" if line.startswith(HEADER) else "")
+        for start, end, lane in places(line, lanes, rule):
+            coloured.stylize(styles[lane], start, end)
+        found.append_text(coloured)
+    console.print(found, end="")
+
+
+def table_columns(line: str) -> list[tuple[int, int]]:
+    """Return where a table's columns are, if the line is the rule above them."""
+    if not re.fullmatch(r"=+( =+)+\n?", line):
+        return []
+    return [match.span() for match in re.finditer("=+", line)][1:]
+
+
+def places(
+    line: str, lanes: int, rule: list[tuple[int, int]]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and lane of each place in a line of one of the tables.
+
+    `rule` is where the columns of the table of work-items are that the line is in.
+    """
+    if line.startswith((HEADER, "Warp", "Block", "=")):
+        return
+    if line.startswith((".", "p ")) and rule:
+        for lane, (start, end) in enumerate(rule):
+            if "-" not in line[start:end]:  # which is padding
+                yield start, end, lane % lanes
+    elif owners := [*OWNERS.finditer(line)]:
+        for match in owners:
+            yield *match.span(), int(match[1]) % lanes
+    else:
+        for lane, match in enumerate(COORDINATES.finditer(line)):
+            yield *match.span(), lane % lanes
+
+
+# --- The tool. ---
+
+
 class LayoutArguments(ArgumentParser):
     """The command line; what is wrong with it comes with the usage."""
 
@@ -86,23 +544,6 @@ class LayoutArguments(ArgumentParser):
             allow_abbrev=False,
             add_help=False,
         )
-        self._add_subjects()
-        self._add_views()
-        self._add_plan()
-        add = self.add_argument_group("output").add_argument
-        formats = "|".join(FORMATS)
-        add(
-            "--format",
-            choices=FORMATS,
-            metavar="FORMAT",
-            help=f"{formats} (default: as FILE is named, or table)",
-        )
-        add("-o", dest="output", metavar="FILE", help="where to write")
-        about = self.add_argument_group("about the tool").add_argument
-        about("-h", "--help", action="help", help="print this, and exit")
-        add_list(about, "devices", fits=lambda device: device.block_io is not None)
-
-    def _add_subjects(self) -> None:
         add = self.add_argument_group("what is laid out, and how").add_argument
         add("shape", nargs="?", metavar="MATRIX", help="a matrix or tensor type")
         add("-t", dest="tensor", metavar="TENSOR", help="the same, as an option")
@@ -123,8 +564,6 @@ class LayoutArguments(ArgumentParser):
             metavar="LANES",
             help="lanes, where the layout does not say (default: 16)",
         )
-
-    def _add_views(self) -> None:
         add = self.add_argument_group("what is shown").add_argument
         view = partial(add, action="store_true", dest="use_hw_view")
         view(
@@ -139,8 +578,6 @@ class LayoutArguments(ArgumentParser):
             help="only this subgroup of the hardware view",
         )
         add("--compare", nargs=2, metavar="LAYOUT", help="where two layouts differ")
-
-    def _add_plan(self) -> None:
         add = self.add_argument_group("2D block messages that load it").add_argument
         add(
             "--plan",
@@ -155,6 +592,18 @@ class LayoutArguments(ArgumentParser):
             help=f"how the tensor is in memory (default: {ORDERS[0]})",
         )
         add("--device", metavar="NAME", help="whose messages (default: bmg)")
+        add = self.add_argument_group("output").add_argument
+        formats = "|".join(FORMATS)
+        add(
+            "--format",
+            choices=FORMATS,
+            metavar="FORMAT",
+            help=f"{formats} (default: as FILE is named, or table)",
+        )
+        add("-o", dest="output", metavar="FILE", help="where to write")
+        about = self.add_argument_group("about the tool").add_argument
+        about("-h", "--help", action="help", help="print this, and exit")
+        add_list(about, "devices", fits=lambda device: device.block_io is not None)
 
     def error(self, message: str) -> NoReturn:
         raise CompileError(Diagnostic(Kind.USAGE, message, Place(TOOL), (Note(USAGE),)))
@@ -167,7 +616,7 @@ class Show:
         self.check()
         path = self.args.file
         source = None if path is None else read_source(path)
-        self.reader = LayoutReader.new(source)
+        self.reader = LayoutReader(source)
 
     def check(self) -> None:
         args = self.args
@@ -221,9 +670,12 @@ class Show:
             subjects = [self.operand(text, shape) for text in args.compare]
             self.compare(subjects)
             return
-        subjects = self.subjects(shape)
-        if args.warp is not None:
-            self.check_warp(subjects)
+        subjects = [self.laid_out(x, shape, name) for name, x in self.layouts(shape)]
+        if (warp := args.warp) is not None:
+            for warps in (x.placement().sizes["warp"] for x in subjects):
+                if warp >= warps:
+                    message = f"expected --warp below {warps}, got {warp}"
+                    raise unfit(message, TOOL)
         match self.format:
             case "json":
                 self.write(as_json(subjects))
@@ -231,7 +683,7 @@ class Show:
                 drawn = self.drawn(subjects, format)
                 write_output(args.output, drawn)
             case "bases":
-                self.write(self.announced(subjects, bases))
+                self.write(self.announced(subjects, lambda x: f"{x.linear()}\n"))
             case _:
                 view = args.use_hw_view
                 text = self.announced(subjects, lambda x: table(x, view, args.warp))
@@ -255,16 +707,12 @@ class Show:
                 self.parser.error(f"{where}: {error.diagnostic.message}{known}")
             raise
 
-    def read_layout(self, text: str, where: str) -> Attribute:
-        return self.layout_of(self.read(text, where), where)
-
-    def layout_of(self, found: Attribute, where: str) -> Attribute:
+    def layout(self, found: Attribute | str, where: str) -> Attribute:
+        """A layout, which may be given as text."""
+        found = self.read(found, where) if isinstance(found, str) else found
         if rule_in(found) is None:
             self.parser.error(f"{where}: expected a layout, got {found}")
         return found
-
-    def subjects(self, shape: Attribute | None) -> list[Subject]:
-        return [self.laid_out(x, shape, name) for name, x in self.layouts(shape)]
 
     def layouts(self, shape: Attribute | None) -> list[tuple[str, Attribute]]:
         args = self.args
@@ -275,7 +723,7 @@ class Show:
         text = args.distribution if args.layout is None else args.layout
         if text is not None:
             where = "--distribution" if args.layout is None else "-l"
-            found.append(("", self.read_layout(text, where)))
+            found.append(("", self.layout(text, where)))
         if found:
             return found
         if shape is None:
@@ -314,10 +762,10 @@ class Show:
             layout = (
                 self.default_layout(found)
                 if given is None
-                else self.read_layout(given, "--distribution")
+                else self.layout(given, "--distribution")
             )
             return self.laid_out(layout, found)
-        return self.laid_out(self.layout_of(found, "--compare"), shape)
+        return self.laid_out(self.layout(found, "--compare"), shape)
 
     def laid_out(
         self, layout: Attribute, shape: Attribute | None, name: str = ""
@@ -349,13 +797,6 @@ class Show:
         else:
             names = f"A: {a.described}\nB: {b.described}\n"
             self.write(names + comparison_text(found))
-
-    def check_warp(self, subjects: Sequence[Subject]) -> None:
-        for subject in subjects:
-            warps = subject.placement().sizes["warp"]
-            if self.args.warp >= warps:
-                message = f"expected --warp below {warps}, got {self.args.warp}"
-                raise unfit(message, TOOL)
 
     def announced(
         self, subjects: Sequence[Subject], text: Callable[[Subject], str]
@@ -410,7 +851,12 @@ def planned(
 
     if not isinstance(subject.layout, LinearLayout):
         raise ValueError(f"expected a tensor to plan, got {shape}")
-    bits = _bits_of_matrix(shape)
+    if not is_tensor(shape):
+        raise ValueError(f"expected a tensor to plan, got {shape}")
+    if len(shape.get_shape()) != 2:
+        raise ValueError(f"expected a tensor of rank 2, got {shape}")
+    if (bits := bits_of(shape.get_element_type())) is None:
+        raise ValueError(f"expected elements of a known width, got {shape}")
     operand, channel = _operand(rule_in(layout), bits)
     contiguous = ORDERS[::-1].index(order)
     lanes = subject.subgroup_size
@@ -424,17 +870,6 @@ def planned(
     messages = len(found.firsts)
     title = f"{messages} message{'s' * (messages > 1)} of {found.shape}\n\n"
     return title + str(display_of(found, operand))
-
-
-def _bits_of_matrix(shape: Attribute | None) -> int:
-    if not is_tensor(shape):
-        raise ValueError(f"expected a tensor to plan, got {shape}")
-    if len(shape.get_shape()) != 2:
-        raise ValueError(f"expected a tensor of rank 2, got {shape}")
-    bits = bits_of(shape.get_element_type())
-    if bits is None:
-        raise ValueError(f"expected elements of a known width, got {shape}")
-    return bits
 
 
 def _operand(rule: object, bits: int) -> tuple[tuple[int, int], int]:

@@ -10,11 +10,11 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from io import StringIO
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
@@ -27,7 +27,7 @@ from coopc.compiler import emit, new_context, read_target
 from coopc.diagnostic import CompileError, Diagnostic, Kind
 from coopc.parsing import parse
 from coopc.pipeline import Observer, Run, read_passes
-from coopc.source import Source, read_source
+from coopc.source import read_source
 from coopc.tools.driver import (
     FAILED,
     ArgumentParser,
@@ -52,9 +52,6 @@ USAGE = f"""\
        {TOOL} --help [NAME]
        {TOOL} --list {"|".join(LISTS)}"""
 
-Add: TypeAlias = Callable[..., argparse.Action]
-"""The method `add_argument` of a group of a parser."""
-
 
 class CoopcOpt:
     output: list[str | bytes]
@@ -73,7 +70,7 @@ class CoopcOpt:
         self.ctx.allow_unregistered = self.args.allow_unregistered_dialect
         if self.args.disable_verify:
             # As xDSL does: attributes are verified when they are made.
-            Attribute.__post_init__ = unverified
+            Attribute.__post_init__ = lambda self: None
 
     def run(self) -> None:
         """Do what the arguments ask for.
@@ -99,7 +96,8 @@ class CoopcOpt:
             if number > 0:
                 self.output.append("// -----\n")
             try:
-                module = self.parse(chunk)
+                implicit = not self.args.no_implicit_module
+                module = parse(self.ctx, chunk, implicit_module=implicit)
                 verify = not self.args.disable_verify
                 Run(self.ctx, chunk, verify, self.observers()).apply(module, steps)
                 self.output.append(emit(self.ctx, module, target, chunk))
@@ -149,10 +147,6 @@ class CoopcOpt:
             names = ", ".join(f".{name}" for name in EXTENSIONS)
             message = f"expected a file named {names} (or -f mlir), got '{path}'"
             raise wrong_call(TOOL, message)
-
-    def parse(self, source: Source) -> ModuleOp:
-        implicit = not self.args.no_implicit_module
-        return parse(self.ctx, source, implicit_module=implicit)
 
     def observers(self) -> tuple[Observer, ...]:
         asked = {
@@ -223,10 +217,6 @@ class Validate(Observer):
 # --- The command line. ---
 
 
-def unverified(self: Attribute) -> None:
-    """What attributes do when they are made and shall not be verified."""
-
-
 def as_bytes(content: str | bytes) -> bytes:
     return content.encode("utf-8") if isinstance(content, str) else content
 
@@ -239,45 +229,16 @@ def parser() -> ArgumentParser:
         "what a target makes of it.",
         add_help=False,
     )
-    add_input(found.add_argument_group("input").add_argument)
-    add_work(found.add_argument_group("compilation").add_argument)
-    add_checks(found.add_argument_group("checks").add_argument)
-    add_printing(found.add_argument_group("how IR is printed").add_argument)
-    add = found.add_argument_group("about the tool").add_argument
-    add_help(add)
-    add_list(add, *LISTS)
-    add(
-        "--list-pipelines",  # as it was once called
-        action=ListAction,
-        lists=LISTS,
-        nargs=0,
-        const="pipelines",
-        help=argparse.SUPPRESS,
-    )
-    add(
-        "-v",
-        "--version",
-        action="store_true",
-        help="print the versions of coopc and of the tools it uses, and exit",
-    )
-    return found
-
-
-def add_input(add: Add) -> None:
+    add = found.add_argument_group("input").add_argument
+    flag = partial(add, action="store_true")
     add(
         "input_file",
         nargs="?",
         metavar="FILE",
         help="IR, in a file named .mlir, .ttgir or .ttir (default: the standard input)",
     )
-    add(
-        "-f",
-        "--frontend",
-        choices=EXTENSIONS,
-        metavar="KIND",
-        help="read a file of any name as mlir, ttgir or ttir",
-    )
-    flag = partial(add, action="store_true")
+    what = "read a file of any name as mlir, ttgir or ttir"
+    add("-f", "--frontend", choices=EXTENSIONS, metavar="KIND", help=what)
     what = "process each piece between lines '// -----' by itself"
     flag("--split-input-file", help=what)
     what = "accept operations of dialects that are not known"
@@ -285,36 +246,21 @@ def add_input(add: Add) -> None:
     what = "expect a builtin.module around all operations"
     flag("--no-implicit-module", help=what)
 
-
-def add_work(add: Add) -> None:
-    add(
-        "-p",
-        "--passes",
-        action="append",
-        default=[],
-        help="passes with options, as in 'set-target{device=bmg},canonicalize'; those "
-        "of several -p run in order",
+    add = found.add_argument_group("compilation").add_argument
+    what = (
+        "passes with options, as in 'set-target{device=bmg},canonicalize'; those of "
+        "several -p run in order"
     )
-    add(
-        "-t",
-        "--target",
-        default="mlir",
-        help="what to write, with options, as in 'spirv{device=lavapipe}' (default: "
-        "mlir)",
-    )
+    add("-p", "--passes", action="append", default=[], help=what)
+    what = "what to write, with options, as in 'spirv{device=lavapipe}' (default: mlir)"
+    add("-t", "--target", default="mlir", help=what)
     add("-o", "--output-file", metavar="FILE", help="where to write it")
 
-
-def add_checks(add: Add) -> None:
+    add = found.add_argument_group("checks").add_argument
     flag = partial(add, action="store_true")
     flag("--validate", help="compare what each kernel does before and after each pass")
-    add(
-        "--validate-seed",
-        type=whole_number(),
-        metavar="N",
-        default=0,
-        help="seed of the inputs of --validate (default: 0)",
-    )
+    seed, what = whole_number(), "seed of the inputs of --validate (default: 0)"
+    add("--validate-seed", type=seed, metavar="N", default=0, help=what)
     flag("--disable-verify", help="verify neither the input nor what passes make of it")
     what = "write the diagnostic of a check, a pass or a target as output, status 0"
     flag("--verify-diagnostics", help=what)
@@ -323,14 +269,23 @@ def add_checks(add: Add) -> None:
     flag("--time-passes", help="print the time that each pass takes")
     flag("--shrink", help="say to Shrink Ray whether a ShrinkException is raised")
 
-
-def add_printing(add: Add) -> None:
+    add = found.add_argument_group("how IR is printed").add_argument
     flag = partial(add, action="store_true")
     flag("--print-between-passes", help="also after each pass")
     flag("--print-op-generic", help="in the generic format")
     flag("--print-no-properties", help="with properties among the attributes")
     flag("--print-debuginfo", help="with locations")
     flag("--syntax-highlight", help="in colours")
+
+    add = found.add_argument_group("about the tool").add_argument
+    add_help(add)
+    add_list(add, *LISTS)
+    # As it was once called.
+    once: dict[str, Any] = {"nargs": 0, "const": "pipelines", "help": argparse.SUPPRESS}
+    add("--list-pipelines", action=ListAction, lists=LISTS, **once)
+    what = "print the versions of coopc and of the tools it uses, and exit"
+    add("-v", "--version", action="store_true", help=what)
+    return found
 
 
 def main(args: Sequence[str] | None = None) -> int:

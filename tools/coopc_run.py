@@ -19,7 +19,7 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
@@ -49,13 +49,13 @@ from coopc.universe import everything
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Attribute, Operation
+    from xdsl.ir import Attribute
     from xdsl.passes import ModulePass
 
     from coopc.interface import Interface
     from coopc.interface_call import Call
+    from coopc.run.arrays import Array, Outcome
     from coopc.run.bounds_checks import CheckedAccess
-    from coopc.run.execute import Array, Outcome
     from coopc.run.tiles import Tiles
     from coopc.sim.matrices import Provider
     from coopc.sim.tracked import Inputs
@@ -128,14 +128,12 @@ def parser() -> ArgumentParser:
         "ones, iota, each with an optional :256x64xf16; a file x.npy; a number.",
         formatter_class=Help,
     )
-    add_places(found)
-    add_values(found)
-    add_comparisons(found)
-    return found
+    add = found.add_argument
+    several = partial(add, action="append", default=[])
 
+    def number(flag: str, default: int, range: Callable[[str], int], **rest: Any):
+        add(flag, type=range, default=default, **rest)
 
-def add_places(parser: ArgumentParser) -> None:
-    add = parser.add_argument
     add("file", help="the kernel's module, as coopc-opt reads it")
     add("--on", choices=[*ON], default="sim", help="where it runs")
     add("--device", metavar="NAME", help="a device to compile for, as bmg or lavapipe")
@@ -148,49 +146,26 @@ def add_places(parser: ArgumentParser) -> None:
         "auto: the processor's where it has what the kernel needs, else none",
     )
     threads = whole_number(1, MAX_THREADS)
-    add("--threads", type=threads, metavar="N", default=1, help="of --on cpu")
+    number("--threads", 1, threads, metavar="N", help="of --on cpu")
     add("--bounds", action="store_true", help="check every access, with --on cpu")
     add("--kernel", metavar="NAME", help="the kernel, if there are several")
     add("--pipeline", "-p", metavar="PASSES", help="passes, instead of the device's")
     add("--grid", metavar="X,Y,Z", help="work-groups, instead of the kernel's grid")
-    seconds = whole_number(1)
     what = "how long it may take where it is not simulated"
-    add("--timeout", type=seconds, metavar="SECONDS", default=SECONDS, help=what)
-
-
-def add_values(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    several = partial(add, action="append", default=[])
+    number("--timeout", SECONDS, whole_number(1), metavar="SECONDS", help=what)
     several("--arg", metavar="NAME=VALUE", help="a value of an argument: see below")
     several("--spec", metavar="NAME=N", help="a value of a specialisation constant")
-    size = whole_number()
     what = "of dynamic dimensions not given"
-    add("--size", type=size, metavar="N", default=64, help=what)
-    seed = whole_number()
-    add("--seed", type=seed, metavar="N", default=0, help="of random arguments")
-
-
-def add_comparisons(parser: ArgumentParser) -> None:
-    add, repeat = parser.add_argument, whole_number(1)
-    several = partial(add, action="append", default=[])
-    add(
-        "--repeat",
-        type=repeat,
-        metavar="N",
-        default=1,
-        help="how often it runs, for the timing",
-    )
+    number("--size", 64, whole_number(), metavar="N", help=what)
+    number("--seed", 0, whole_number(), metavar="N", help="of random arguments")
+    what = "how often it runs, for the timing"
+    number("--repeat", 1, whole_number(1), metavar="N", help=what)
     add("--check", action="store_true", help="compare with the simulator")
-    several(
-        "--expect",
-        metavar="[NAME=]FILE.npy",
-        help="compare an argument (the last memref) with a file",
-    )
-    several(
-        "--save",
-        metavar="NAME=FILE.npy",
-        help="write what an argument is afterwards",
-    )
+    what = "compare an argument (the last memref) with a file"
+    several("--expect", metavar="[NAME=]FILE.npy", help=what)
+    what = "write what an argument is afterwards"
+    several("--save", metavar="NAME=FILE.npy", help=what)
+    return found
 
 
 # --- The job: compile, make arguments. ---
@@ -272,6 +247,10 @@ class Job:
 
 
 def prepare(args: argparse.Namespace) -> Job:
+    from xdsl.traits import SymbolTable
+
+    from coopc.dialects.simt import KERNEL
+
     source = read_source(args.file)
     module = parse(new_context(everything()), source)
     Run(new_context(everything()), source).apply(module, ())  # which verifies it
@@ -301,7 +280,13 @@ def prepare(args: argparse.Namespace) -> Job:
         known = list(artifact.interface)
     call, spec = called(args, known)
     name = call.interface.name
-    check_grid(args, module, name)
+    func = SymbolTable.lookup_symbol(module, name)
+    if args.grid and isinstance(func, FuncOp) and KERNEL not in func.attributes:
+        raise wrong_call(
+            TOOL,
+            f"--grid is not allowed for {name}, got {args.grid}: coopc "
+            "made this kernel and chooses its work-groups",
+        )
     if args.on == "opencl" and len(known) > 1:
         binary = compiled_alone(module, source, steps, name)
     return Job(
@@ -332,21 +317,6 @@ def called(
         if args.kernel is None:
             interface = entry_for(known, interface, given)
         return pack(interface, given, read_grid(args.grid)), read_spec(args.spec)
-
-
-def check_grid(args: argparse.Namespace, module: ModuleOp, name: str) -> None:
-    """Refuse a grid of a function that the source has not as a kernel."""
-    from xdsl.traits import SymbolTable
-
-    from coopc.dialects.simt import KERNEL
-
-    func = SymbolTable.lookup_symbol(module, name)
-    if args.grid and isinstance(func, FuncOp) and KERNEL not in func.attributes:
-        raise wrong_call(
-            TOOL,
-            f"--grid is not allowed for {name}, got {args.grid}: coopc "
-            "made this kernel and chooses its work-groups",
-        )
 
 
 def level_of(module: ModuleOp) -> Level:
@@ -388,53 +358,37 @@ def for_processor(
 
     Where none were asked for and tiles cannot do what it does, vectors do it.
     """
-    from coopc.run.tiles import Tiles
+    from coopc.dialects.coopmatrix import MulAddOp
+    from coopc.emit.llvm.types import features
+    from coopc.passes.linalg.match import is_multiplication
+    from coopc.run.tiles import Tiles, cpu_flags, lacking
 
     tiles, owners = tiles_of(args), Owners()
     if args.pipeline is not None or args.tiles != "auto":
         return after(module, source, steps, owners), tiles, owners
-    reason: str | None = "this processor has no AMX; --tiles emulated is slower"
+    reason = "this processor has no AMX; --tiles emulated is slower"
     if tiles is Tiles.AMX:
         try:
             program = after(module, source, steps, owners)
-            reason = lacking_of(program)
         except CompileError as error:
             if error.diagnostic.kind is not Kind.PASS:
                 raise
             reason = error.diagnostic.message
         else:
-            if reason is None:
+            funcs = (op for op in program.walk() if isinstance(op, FuncOp))
+            needed = {x for func in funcs for x in features(func)}
+            if not (missing := lacking(needed, cpu_flags())):
                 return program, tiles, owners
+            reason = f"this processor has no {', '.join(missing)}"
         steps = read_passes("coopc-cpu", everything().all_passes)
         owners = Owners()
     program = after(module, source, steps, owners)
-    if (product := first_product(module)) is not None:
-        remark(product, f"done by vectors, not by tiles of AMX: {reason}")
+    for op in module.walk():
+        is_linalg = op.dialect_name() == "linalg"
+        if isinstance(op, MulAddOp) or (is_linalg and is_multiplication(op)):
+            remark(op, f"done by vectors, not by tiles of AMX: {reason}")
+            break
     return program, Tiles.NONE, owners
-
-
-def lacking_of(program: ModuleOp) -> str | None:
-    from coopc.emit.llvm.types import features
-    from coopc.run.tiles import cpu_flags, lacking
-
-    funcs = [op for op in program.walk() if isinstance(op, FuncOp)]
-    missing = lacking({x for func in funcs for x in features(func)}, cpu_flags())
-    return f"this processor has no {', '.join(missing)}" if missing else None
-
-
-def first_product(module: ModuleOp) -> Operation | None:
-    from coopc.dialects.coopmatrix import MulAddOp
-    from coopc.passes.linalg.match import is_multiplication
-
-    return next(
-        (
-            op
-            for op in module.walk()
-            if isinstance(op, MulAddOp)
-            or (op.dialect_name() == "linalg" and is_multiplication(op))
-        ),
-        None,
-    )
 
 
 def compiled_alone(
@@ -597,34 +551,30 @@ def execute(job: Job) -> Outcome:
     if job.args.on == "sim":
         with usage_errors(TOOL, OSError):
             return on_simulator(job)
+    from coopc.run import opencl, vulkan
+    from coopc.run.execute import on_opencl, on_vulkan
     from coopc.run.toolchain import ToolMissing
     from coopc.run.worker import RunFailed
 
-    with usage_errors(TOOL, RunFailed, ToolMissing):
-        return on_processor(job) if job.args.on == "cpu" else on_driver(job)
-
-
-def on_driver(job: Job) -> Outcome:
-    from coopc.run import opencl, vulkan
-    from coopc.run.execute import on_opencl, on_vulkan
-
-    what = (job.binary, job.call)
     how: dict[str, Any] = {
         "spec": job.spec,
         "repeats": job.args.repeat,
         "seconds": job.args.timeout,
     }
-    if job.args.on == "opencl":
-        amx = b"SPV_KHR_cooperative_matrix" in job.binary
-        with opencl.Session.start(amx=amx) as session:
-            return on_opencl(*what, session, **how)
-    lavapipe = (job.args.device or ON["vulkan"]) == "lavapipe"
-    with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:
-        return on_vulkan(*what, session, **how)
+    with usage_errors(TOOL, RunFailed, ToolMissing):
+        if job.args.on == "cpu":
+            return on_processor(job)
+        if job.args.on == "opencl":
+            amx = b"SPV_KHR_cooperative_matrix" in job.binary
+            with opencl.Session.start(amx=amx) as session:
+                return on_opencl(job.binary, job.call, session, **how)
+        lavapipe = (job.args.device or ON["vulkan"]) == "lavapipe"
+        with vulkan.Session.start("lavapipe" if lavapipe else "system") as session:
+            return on_vulkan(job.binary, job.call, session, **how)
 
 
 def on_simulator(job: Job) -> Outcome:
-    from coopc.run.execute import Outcome
+    from coopc.run.arrays import Outcome
 
     times: list[float] = []
     arrays: list[tuple[Array, ...]] = []

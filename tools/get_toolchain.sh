@@ -14,8 +14,8 @@ of the checkout. DEST/bin then holds wrappers:
                                             (what lavapipe, Mesa's CPU Vulkan driver, loads in)
   mlir-opt mlir-translate llc               with --mlir
 
-and DEST/root/usr what tables are generated from: the grammar of SPIR-V in include/spirv,
-the registry of Vulkan in share/vulkan.
+and DEST/root/usr what tables are generated from or compared with: the grammar of SPIR-V
+in include/spirv, the registry of Vulkan in share/vulkan.
 
 coopc finds .toolchain, else COOPC_TOOLCHAIN=DEST; PATH=DEST/bin:$PATH is for people.
 A complete DEST is left alone. DEST/VERSIONS holds the versions; where they differ from

@@ -92,36 +92,31 @@ def without_name(text: str) -> str:
 
 
 def described(name: str, columns: int = 80) -> str | None:
-    universe = everything()
-    tables = {"p": universe.all_passes, "t": universe.all_targets}
-    found = [
-        describe(flag, name, known[name](), columns)
-        for flag, known in tables.items()
-        if name in known
-    ]
-    return "\n".join(found) or None
-
-
-def describe(flag: str, name: str, made: type[Any], columns: int) -> str:
-    """Return the help for a pass (flag `p`) or a target (`t`), by its class."""
+    """The help for the passes and targets of a name; None if there are none."""
     from coopc.pipeline import Pipeline, flatten
 
-    documented = Documentation.of(made)
-    text = reflowed(f"{name}: {documented.text}", columns)
-    options = options_of(made)
-    rows: list[tuple[str, str]] = []
-    for option in options.values():
-        doc = documented.fields.get(option.field, "")
-        if default := option.default_text:
-            doc = f"{doc} (default:{NO_BREAK}{default})".strip()
-        rows.append((option.usage, doc))
-    if rows:
-        example = f"-{flag} '{name}{{{next(iter(options))}=..}}'"
-        text += f"\nOptions, as in {example}:\n\n{table(rows, columns)}"
-    if issubclass(made, Pipeline):
-        steps = "".join(f"  {step}\n" for step in flatten([made()]))
-        text += f"\nSteps, without options:\n\n{steps}"
-    return text
+    texts: list[str] = []
+    universe = everything()
+    for flag, known in (("p", universe.all_passes), ("t", universe.all_targets)):
+        if name not in known:
+            continue
+        made: type[Any] = known[name]()
+        documented, options = Documentation.of(made), options_of(made)
+        text = reflowed(f"{name}: {documented.text}", columns)
+        rows: list[tuple[str, str]] = []
+        for option in options.values():
+            doc = documented.fields.get(option.field, "")
+            if default := option.default_text:
+                doc = f"{doc} (default:{NO_BREAK}{default})".strip()
+            rows.append((option.usage, doc))
+        if rows:
+            example = f"-{flag} '{name}{{{next(iter(options))}=..}}'"
+            text += f"\nOptions, as in {example}:\n\n{table(rows, columns)}"
+        if issubclass(made, Pipeline):
+            steps = "".join(f"  {step}\n" for step in flatten([made()]))
+            text += f"\nSteps, without options:\n\n{steps}"
+        texts.append(text)
+    return "\n".join(texts) or None
 
 
 def reflowed(text: str, columns: int) -> str:

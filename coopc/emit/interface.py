@@ -283,13 +283,11 @@ def _scalar(type: Attribute) -> str:
 def _expression(expression: AffineExpr) -> Expression:
     match expression:
         case AffineConstantExpr(value=value):
-            return Expression("constant", value)
+            return value
         case AffineDimExpr(position=position):
-            return Expression("size", position)
+            return ("size", position)
         case AffineBinaryOpExpr(kind=kind, lhs=left, rhs=right):
-            return Expression(
-                _KINDS[kind], operands=(_expression(left), _expression(right))
-            )
+            return (_KINDS[kind], _expression(left), _expression(right))
         case other:
             raise Refusal(f"expected {simt.GRID} without symbols, got {other}")
 

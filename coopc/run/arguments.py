@@ -183,23 +183,27 @@ def _make(
     default: tuple[int, ...] | None,
     seed: tuple[int, int],
 ) -> Given:
-    if not isinstance(argument, Buffer):
-        if word.maker in MAKERS:
-            return _filled(word.maker, argument.type, (1,), seed)[0]
-        if word.maker.endswith(".npy"):
-            return _only_number(word.maker, argument)
-        return _number(word.maker, argument.type, argument.name)
+    is_number = isinstance(argument, Scalar)
+    type = argument.type if is_number else argument.element
     if word.maker.endswith(".npy"):
-        return laid_out(argument, read_array(word.maker))
-    shape = _shape(argument, word, default)
-    if word.element not in (None, argument.element):
-        raise ValueError(
-            f"expected {argument.name} to hold {argument.element}, got {word.element}"
-        )
+        array = read_array(word.maker)
+        if not is_number:
+            return laid_out(argument, array)
+        if array.size != 1 or array.dtype != dtype_of(type):
+            raise ValueError(
+                f"expected one {dtype_of(type)} in {word.maker} for {argument.name}, "
+                f"got {array.size} of {array.dtype}"
+            )
+        return array.ravel()[0]
+    shape = (1,) if is_number else _shape(argument, word, default)
+    if not is_number and word.element not in (None, type):
+        raise ValueError(f"expected {argument.name} to hold {type}, got {word.element}")
     if word.maker in MAKERS:
-        return laid_out(argument, _filled(word.maker, argument.element, shape, seed))
-    value = _number(word.maker, argument.element, argument.name)
-    return laid_out(argument, np.full(shape, value, dtype=np.asarray(value).dtype))
+        array = _filled(word.maker, type, shape, seed)
+    else:
+        value = _number(word.maker, type, argument.name)
+        array = np.full(shape, value, dtype=value.dtype)
+    return array[0] if is_number else laid_out(argument, array)
 
 
 def read_array(path: str) -> Array:
@@ -217,16 +221,6 @@ def read_array(path: str) -> Array:
     if not isinstance(found, np.ndarray):
         raise ValueError(f"expected {path} to be one array of numpy, got several")
     return cast("Array", found)
-
-
-def _only_number(path: str, argument: Scalar) -> np.generic:
-    array, wanted = read_array(path), dtype_of(argument.type)
-    if array.size != 1 or array.dtype != wanted:
-        raise ValueError(
-            f"expected one {wanted} in {path} for {argument.name}, got "
-            f"{array.size} of {array.dtype}"
-        )
-    return array.ravel()[0]
 
 
 def laid_out(argument: Buffer, array: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pickle import PickleBuffer
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -13,25 +12,34 @@ Argument: TypeAlias = Array | np.generic
 
 
 @dataclass(frozen=True)
-class RunResult:
-    buffers: tuple[Array, ...]
-    """The arrays after the first dispatch, with the shapes and types they came with."""
+class Outcome:
+    arrays: tuple[Array, ...]
+    """The arrays after the first run, with the shapes and types they came with."""
     milliseconds: tuple[float, ...]
-    """The time of each dispatch; compiling may be part of the first."""
+    """The time of each run; compiling may be part of the first."""
+    where: str
+    """The device and its driver, for people."""
 
     @classmethod
     def of(
         cls,
-        given: Sequence[Array],
+        arguments: Iterable[Argument],
         contents: Iterable[bytes],
         milliseconds: Iterable[float],
+        where: str,
     ) -> Self:
         """What a worker answered: the bytes of the arrays given, and the times."""
+        given = (x for x in arguments if isinstance(x, np.ndarray))
         arrays = (
             np.frombuffer(bytearray(each), like.dtype).reshape(like.shape)
             for each, like in zip(contents, given, strict=True)
         )
-        return cls(tuple(arrays), tuple(milliseconds))
+        return cls(tuple(arrays), tuple(milliseconds), where)
+
+    @property
+    def median_milliseconds(self) -> float:
+        """The median time of a run, without the first where there are more."""
+        return float(np.median(self.milliseconds[1:] or self.milliseconds))
 
 
 def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
@@ -46,13 +54,18 @@ def check_run(sizes: Sequence[int], what: str, repeats: int) -> None:
         raise ValueError(f"expected at least 1 repeat, got {repeats}")
 
 
-def to_buffer(array: Array, position: int) -> PickleBuffer:
-    """The bytes of an array in row-major order, for a worker: there they are bytes.
+def to_buffers(arguments: Iterable[Argument]) -> list[bytes | np.generic]:
+    """Arguments for a worker: the bytes of arrays in row-major order, and numbers.
 
     Raises:
-        ValueError: it has no elements; its binding or place among the arguments is in
-            the message.
+        ValueError: an array has no elements; its binding or place among the arguments
+            is in the message.
     """
-    if array.nbytes == 0:
-        raise ValueError(f"expected elements in buffer {position}, got {array.shape}")
-    return PickleBuffer(np.ascontiguousarray(array).data)
+    found: list[bytes | np.generic] = []
+    for position, each in enumerate(arguments):
+        if isinstance(each, np.ndarray) and each.nbytes == 0:
+            raise ValueError(
+                f"expected elements in buffer {position}, got {each.shape}"
+            )
+        found.append(each.tobytes() if isinstance(each, np.ndarray) else each)
+    return found

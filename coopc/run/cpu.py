@@ -1,7 +1,7 @@
 """Runs kernels on this processor: LLVM compiles them in this process.
 
     program = Program.of(module, tiles)    # after coopc-amx or coopc-cpu
-    result = program.run("gemm", [a, b, c], groups=(4, 4, 1), threads=2)
+    program.prepared("gemm", [a, b, c], groups=(4, 4, 1), threads=2)()
 
 A kernel is a function of `convert-simt-to-loops`: threads run parts of its grid.
 """
@@ -9,20 +9,21 @@ A kernel is a function of `convert-simt-to-loops`: threads run parts of its grid
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from coopc.run.arrays import Argument, Array, RunResult
+from coopc.run.arrays import Argument, Array
 from coopc.run.native import (
+    KIND,
     PREFIX,
     Native,
     address_of,
+    binding,
     needed_features,
     slots,
     version,
@@ -32,7 +33,6 @@ from coopc.run.tiles import Tiles, prepare
 
 if TYPE_CHECKING:  # the worker process needs none of it, and starts sooner without
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Attribute
     from xdsl.ir.affine import AffineMap
 
 Groups: TypeAlias = tuple[int, int, int]
@@ -48,7 +48,7 @@ DEVICE = "amx"
 class Steps:
     """What one call of a kernel runs: functions, one after the other."""
 
-    functions: tuple[tuple[str, Groups], ...]
+    functions: tuple[tuple[str, tuple[int, ...]], ...]
     """Their names and grids."""
     scratch: tuple[tuple[int, tuple[int, ...]], ...] = ()
     """Their last arguments: memory of so many bytes, each passed with some numbers."""
@@ -70,15 +70,29 @@ class Stages:
         """The kernels of a module that run in stages: see `coopc.passes.cpu.stages`."""
         from xdsl.dialects.builtin import DictionaryAttr
 
-        known = module.attributes.get(KERNELS, DictionaryAttr({}))
-        assert isinstance(known, DictionaryAttr), known
-        return {name: cls._read(each) for name, each in known.data.items()}
+        def members(found: Any) -> Iterator[dict[str, Any]]:
+            """Names and maps of each dictionary in an array."""
+            for each in found.data:
+                assert isinstance(each, DictionaryAttr), each
+                said: dict[str, Any] = dict(each.data)
+                yield {name: x.data for name, x in said.items()}
+
+        known: Any = module.attributes.get(KERNELS, DictionaryAttr({}))
+        return {
+            name: cls(
+                tuple(
+                    (x["name"], x.get("groups")) for x in members(each.data["stages"])
+                ),
+                tuple((x["bytes"], x["sizes"]) for x in members(each.data["scratch"])),
+            )
+            for name, each in known.data.items()
+        }
 
     def at(self, sizes: Sequence[int], groups: Groups) -> Steps:
         """What a call for some sizes runs, with the kernel's grid."""
         return Steps(
             tuple(
-                (name, groups if map is None else grid(map, sizes))
+                (name, groups if map is None else (*map.eval(sizes, []), 1, 1)[:3])
                 for name, map in self.functions
             ),
             tuple(
@@ -86,30 +100,6 @@ class Stages:
                 for factors, numbers in self.scratch
             ),
         )
-
-    @classmethod
-    def _read(cls, found: Attribute) -> Stages:
-        from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
-        from xdsl.utils.hints import isa
-
-        assert isa(found, DictionaryAttr), found
-        stages, scratch = found.data["stages"], found.data["scratch"]
-        assert isa(stages, ArrayAttr[DictionaryAttr]), stages
-        assert isa(scratch, ArrayAttr[DictionaryAttr]), scratch
-        functions: list[tuple[str, AffineMap | None]] = []
-        for each in stages:
-            name, groups = each.data["name"], each.data.get("groups")
-            assert isinstance(name, StringAttr), name
-            functions.append((name.data, None if groups is None else _map(groups)))
-        memories = [(_map(x.data["bytes"]), _map(x.data["sizes"])) for x in scratch]
-        return cls(tuple(functions), tuple(memories))
-
-
-def _map(attr: Attribute) -> AffineMap:
-    from xdsl.dialects.builtin import AffineMapAttr
-
-    assert isinstance(attr, AffineMapAttr), attr
-    return attr.data
 
 
 @dataclass(frozen=True)
@@ -122,9 +112,7 @@ class Program:
     staged: Mapping[str, Stages] = field(default_factory=dict[str, Stages])
 
     @classmethod
-    def of(
-        cls, module: ModuleOp, tiles: Tiles, *, level: int = 3, assembly: bool = False
-    ) -> Program:
+    def of(cls, module: ModuleOp, tiles: Tiles, *, level: int = 3) -> Program:
         """Compile a module of functions.
 
         Raises:
@@ -133,17 +121,14 @@ class Program:
             ToolMissing: there is no llvmlite, or no emulator.
             ValueError: the tiles are not what it needs.
         """
-        found = cls.of_text(llvm_ir(module), tiles, level=level, assembly=assembly)
+        found = cls.of_text(llvm_ir(module), tiles, level=level)
         return replace(found, staged=Stages.of(module))
 
     @classmethod
-    def of_text(
-        cls, ir: str, tiles: Tiles, *, level: int = 3, assembly: bool = False
-    ) -> Program:
+    def of_text(cls, ir: str, tiles: Tiles, *, level: int = 3) -> Program:
         needed = needed_features(ir)
         prepare(tiles, needed)
-        code = Native.compile(ir, level=level, assembly=assembly)
-        return cls(code, tiles, needed)
+        return cls(Native.compile(ir, level=level), tiles, needed)
 
     @property
     def where(self) -> str:
@@ -153,39 +138,8 @@ class Program:
             Tiles.EMULATED: "tiles emulated",
             Tiles.NONE: "without tiles",
         }[self.tiles if self.needed else Tiles.NONE]
-        return f"{processor()}, {version()}, {what}"
-
-    def run(
-        self,
-        name: str,
-        arguments: Sequence[Argument],
-        groups: Groups,
-        *,
-        sizes: Sequence[int] = (),
-        threads: int = 1,
-        repeats: int = 1,
-    ) -> RunResult:
-        """Run a kernel; the arrays given are left as they are.
-
-        Stages may have other work-groups than `groups`, which are along x, y, z: they
-        depend on the kernel's `sizes`.
-
-        Raises:
-            ValueError: the arguments are not as many as the kernel has.
-        """
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        first: tuple[Array, ...] = ()
-        times: list[float] = []
-        for number in range(repeats):
-            own = [np.copy(x) if isinstance(x, np.ndarray) else x for x in arguments]
-            run = self.prepared(name, own, groups, sizes=sizes, threads=threads)
-            begin = time.perf_counter()
-            run()
-            times.append(1000 * (time.perf_counter() - begin))
-            if number == 0:
-                first = tuple(x for x in own if isinstance(x, np.ndarray))
-        assert len(first) == len(arrays), name
-        return RunResult(first, tuple(times))
+        processor = binding().get_host_cpu_name()  # as LLVM knows it
+        return f"{processor}, {version()}, {what}"
 
     def prepared(
         self,
@@ -196,7 +150,10 @@ class Program:
         sizes: Sequence[int] = (),
         threads: int = 1,
     ) -> Callable[[], None]:
-        """What runs a kernel each time that it is called; see `run`.
+        """What runs a kernel, on the arrays given, each time that it is called.
+
+        Stages may have other work-groups than `groups`, which are along x, y, z: they
+        depend on the kernel's `sizes`.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.
@@ -213,75 +170,41 @@ class Program:
         threads: int = 1,
         allocate: Callable[[int], Array] | None = None,
     ) -> Callable[[], None]:
-        """What runs the steps of one call each time that it is called; see `run`.
+        """What runs the steps of one call each time that it is called.
 
         `allocate` gives memory of so many bytes that the steps share.
 
         Raises:
             ValueError: the arguments are not as many as the kernel has.
         """
-        extra: list[Argument] = []
+        given = [*arguments]
         for size, numbers in steps.scratch:
-            extra.append((allocate or aligned)(size))
-            extra += map(np.int64, numbers)
-        given = [*arguments, *extra]
-        runs = [
-            self._prepared(name, given, groups, threads)
-            for name, groups in steps.functions
-        ]
-        if len(runs) == 1:
-            return runs[0]
+            given.append((allocate or aligned)(size))
+            given += map(np.int64, numbers)
+        calls: list[tuple[int, list[bytearray]]] = []
+        """Of each step: the function, and the arguments of each part of its grid."""
+        for name, groups in steps.functions:
+            expected = len(self.code.types(name)) - len(groups) - 2
+            if len(given) != expected:
+                raise ValueError(
+                    f"expected {expected} arguments of @{name}, got {len(given)}"
+                )
+            packed = [
+                slots([*given, *map(np.int64, (*groups, part.start, part.stop))])
+                for part in parts(prod(groups), threads)
+            ]
+            calls.append((self.code.slots_address(name), packed))
+        if any(len(packed) > 1 for _, packed in calls):
+            ThreadPool.of(threads)  # not when it runs
 
-        def run() -> None:
-            for each in runs:
-                each()
+        def run(_: Sequence[Argument] = given) -> None:  # the arrays are kept
+            for entry, packed in calls:
+                if len(packed) == 1:
+                    KIND(entry)(address_of(packed[0]))
+                else:
+                    ThreadPool.of(threads).run(entry, [*map(address_of, packed)])
 
         return run
-
-    def _prepared(
-        self,
-        name: str,
-        arguments: Sequence[Argument],
-        groups: Groups,
-        threads: int,
-    ) -> Callable[[], None]:
-        parameters = self.code.types(name)
-        total = prod(groups)
-        extra = len(groups) + 2
-        if len(arguments) + extra != len(parameters):
-            raise ValueError(
-                f"expected {len(parameters) - extra} arguments of @{name}, got "
-                f"{len(arguments)}"
-            )
-        packed = [
-            slots([*arguments, *map(np.int64, (*groups, part.start, part.stop))])
-            for part in parts(total, threads)
-        ]
-        return Prepared(self.code, name, tuple(arguments), packed, threads)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What runs one function over its grid; it keeps all that the function needs."""
-
-    code: Native
-    name: str
-    arguments: tuple[Argument, ...]
-    packed: list[bytearray]
-    """The arguments of each part of the grid, in slots."""
-    threads: int
-
-    def __post_init__(self) -> None:
-        if len(self.packed) > 1:
-            ThreadPool.of(self.threads)  # not when it runs
-
-    def __call__(self) -> None:
-        addresses = [address_of(each) for each in self.packed]
-        if len(addresses) == 1:
-            self.code.entry(self.name)(addresses[0])
-        else:
-            where = self.code.slots_address(self.name)
-            ThreadPool.of(self.threads).run(where, addresses)
 
 
 def llvm_ir(module: ModuleOp) -> str:
@@ -296,11 +219,6 @@ def llvm_ir(module: ModuleOp) -> str:
     from coopc.llvm.text import text
 
     return text(emit_module(module, Facts(device(DEVICE), prefix=PREFIX)))
-
-
-def grid(map: AffineMap, sizes: Sequence[int]) -> Groups:
-    x, y, z = (*map.eval(sizes, []), 1, 1)[:3]
-    return x, y, z
 
 
 def aligned(size: int, alignment: int = 64) -> Array:
@@ -323,10 +241,3 @@ def parts(total: int, threads: int) -> list[range]:
 
 def cores() -> int:
     return len(os.sched_getaffinity(0))
-
-
-def processor() -> str:
-    """The processor's name, as LLVM knows it."""
-    from coopc.run.native import binding
-
-    return str(binding().get_host_cpu_name())

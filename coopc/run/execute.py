@@ -10,17 +10,15 @@ take.  What fails is a RunFailed, a wrong argument a ValueError.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from coopc.interface import Interface
 from coopc.interface_call import Call, sizes_of
-from coopc.run.arrays import Array, RunResult
+from coopc.run.arrays import Outcome
 
 if TYPE_CHECKING:
-    from coopc.run.cpu import Program, Stages
+    from coopc.run.cpu import Stages
     from coopc.run.cpu_session import Session as CpuSession
     from coopc.run.opencl import Session as OpenCLSession
     from coopc.run.tiles import Tiles
@@ -28,21 +26,6 @@ if TYPE_CHECKING:
 
 SPEC_BYTES = 4
 """Specialisation constants are i32."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    arrays: tuple[Array, ...]
-    """Those of its memrefs, in order, after the first run."""
-    milliseconds: tuple[float, ...]
-    """The time of each run."""
-    where: str
-    """The device and its driver, for people."""
-
-    @property
-    def median_milliseconds(self) -> float:
-        """The median time of a run, without the first where there are more."""
-        return float(np.median(self.milliseconds[1:] or self.milliseconds))
 
 
 def on_vulkan(
@@ -56,13 +39,10 @@ def on_vulkan(
 ) -> Outcome:
     """Run a SPIR-V module on a Vulkan device."""
     interface = call.interface
-    where = f"{session.info.name}, {session.info.driver}"
-    if 0 in call.groups:
-        return nothing(call, repeats, where)
-    result = session.run(
-        binary,
-        interface.name,
-        call.buffers,
+    return _on_driver(
+        session,
+        call,
+        *(binary, interface.name, call.buffers),
         groups=call.groups,
         push_constants=call.push_constants,
         spec=spec_values(interface, spec or {}),
@@ -71,7 +51,6 @@ def on_vulkan(
         repeats=repeats,
         seconds=seconds,
     )
-    return outcome(call, result, where)
 
 
 def on_opencl(
@@ -86,21 +65,25 @@ def on_opencl(
     """Run a SPIR-V module on an OpenCL device."""
     interface = call.interface
     size = interface.work_group_size
-    matrices = ", matrices on AMX" if session.info.amx else ""
-    where = f"{session.info.name}, {session.info.driver}{matrices}"
-    if 0 in call.groups:
-        return nothing(call, repeats, where)
-    result = session.run(
-        binary,
-        interface.name,
-        call.opencl_arguments,
+    return _on_driver(
+        session,
+        call,
+        *(binary, interface.name, call.opencl_arguments),
         global_size=[n * items for n, items in zip(call.groups, size, strict=True)],
         local_size=size,
         spec=spec_values(interface, spec or {}),
         repeats=repeats,
         seconds=seconds,
     )
-    return outcome(call, result, where)
+
+
+def _on_driver(
+    session: VulkanSession | OpenCLSession, call: Call, *given: Any, **options: Any
+) -> Outcome:
+    if 0 in call.groups:  # drivers start no kernels of no work-groups
+        times = (0.0,) * options["repeats"]
+        return _unpacked(call, Outcome(call.buffers, times, session.where))
+    return _unpacked(call, session.run(*given, **options))
 
 
 def on_cpu_session(
@@ -124,7 +107,7 @@ def on_cpu_session(
     name, groups = interface.name, call.groups
     staged = stages.get(name)
     sizes = sizes_of(interface, call.given)
-    result = session.run(
+    found = session.run(
         ir,
         staged.at(sizes, groups) if staged else Steps(((name, groups),)),
         call.opencl_arguments,
@@ -134,31 +117,11 @@ def on_cpu_session(
         repeats=repeats,
         seconds=seconds,
     )
-    return outcome(call, result, session.where)
+    return _unpacked(call, found)
 
 
-def on_cpu(
-    program: Program, call: Call, *, threads: int = 1, repeats: int = 1
-) -> Outcome:
-    """Run a compiled module on this processor, in this process."""
-    result = program.run(
-        call.interface.name,
-        call.opencl_arguments,
-        call.groups,
-        sizes=sizes_of(call.interface, call.given),
-        threads=threads,
-        repeats=repeats,
-    )
-    return outcome(call, result, program.where)
-
-
-def outcome(call: Call, result: RunResult, where: str) -> Outcome:
-    return Outcome(call.unpack(result.buffers), result.milliseconds, where)
-
-
-def nothing(call: Call, repeats: int, where: str) -> Outcome:
-    """What a kernel of no work-groups did: drivers start none."""
-    return outcome(call, RunResult(call.buffers, (0.0,) * repeats), where)
+def _unpacked(call: Call, found: Outcome) -> Outcome:
+    return replace(found, arrays=call.unpack(found.arrays))
 
 
 def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, bytes]:

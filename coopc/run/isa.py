@@ -117,22 +117,19 @@ def parse(text: str) -> Disassembly:
 
 def _without_padding(instructions: list[IsaInstruction]) -> list[IsaInstruction]:
     """Drop what comes after the last end of the thread, if it does nothing."""
-    ends = [at for at, each in enumerate(instructions) if _ends_thread(each)]
+    ends = [
+        at
+        for at, each in enumerate(instructions)
+        if "EOT" in each.text or "end of thread" in each.comment
+    ]
     if not ends:
         return instructions
-    if all(map(_does_nothing, instructions[ends[-1] + 1 :])):
+    if all(
+        " null" in x.text if x.mnemonic == "mov" else x.mnemonic in ("illegal", "nop")
+        for x in instructions[ends[-1] + 1 :]
+    ):
         return instructions[: ends[-1] + 1]
     return [each for each in instructions if each.mnemonic != "illegal"]
-
-
-def _ends_thread(instruction: IsaInstruction) -> bool:
-    return "EOT" in instruction.text or "end of thread" in instruction.comment
-
-
-def _does_nothing(instruction: IsaInstruction) -> bool:
-    if instruction.mnemonic == "mov":
-        return " null" in instruction.text
-    return instruction.mnemonic in ("illegal", "nop")
 
 
 # --- Counts. ---
@@ -243,7 +240,8 @@ def _count_send(
     read, written = _lengths(instruction)
     block = re.search(r"(load|store)_block2d", message)
     if block is None:
-        name = _name(message)
+        name = f"send.{message.split()[0].partition('[')[0]}"
+        name = "send.eot" if "end of thread" in message else name
         numbers["send"] += 1
         is_spill = "scratch" in message or ("ugm" in name and ".ss" in name)
         numbers["spill_messages"] += is_spill
@@ -266,12 +264,6 @@ def _message(instruction: IsaInstruction) -> str:
     comment = instruction.comment
     found = comment.split(";", 1)[1] if ";" in comment else comment
     return (found or instruction.opcode).replace("[src0]", "").strip()
-
-
-def _name(message: str) -> str:
-    if "end of thread" in message:
-        return "send.eot"
-    return f"send.{message.split()[0].partition('[')[0]}"
 
 
 def _lengths(instruction: IsaInstruction) -> tuple[int, int]:
@@ -456,7 +448,11 @@ def read_ze_info(text: str) -> dict[str, Resources]:
         elif section == "per_thread_memory_buffers" and key == "usage":
             usage = value
         elif section == "per_thread_memory_buffers" and key == "size":
-            _add_buffer(found, usage, int(value))
+            kinds = [x for x in ("private", "spill") if x in usage]
+            if kinds:
+                found[kinds[0]] = max(found.get(kinds[0], 0), int(value))
+            else:
+                found["scratch"] = found.get("scratch", 0) + int(value)
     return {name: Resources(**numbers) for name, numbers in kernels.items()}
 
 
@@ -475,11 +471,3 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
             section = header[1]
         elif entry := re.match(r"\s+(?:- )?(\w+):\s+(\S+)", line):
             yield section, entry[1], entry[2]
-
-
-def _add_buffer(found: dict[str, int], usage: str, size: int) -> None:
-    if "private" in usage or "spill" in usage:
-        name = "private" if "private" in usage else "spill"
-        found[name] = max(found.get(name, 0), size)
-    else:
-        found["scratch"] = found.get("scratch", 0) + size

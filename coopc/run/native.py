@@ -14,7 +14,7 @@ import functools
 import importlib.util
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,13 +32,9 @@ PREFIX = "program."
 """What the names of a program's functions begin with here: LLVM calls functions of the
 C library by their names, and would call those of the program that are named alike."""
 FEATURES = re.compile(r'"target-features"="([^"]*)"')
-
-
 OPTIONS = ("--break-anti-dependencies=none",)
 """Of LLVM: else it renames registers after it has assigned them, for some processors,
 and gives tiles that are not configured."""
-
-
 STORED_ALONE = re.compile(
     r"(?:tail )?call void @llvm\.masked\.store\.\S+"
     r"\((<\d+ x (i8|i16|i32)>) (%\S+), ptr(?: align (\d+))? (\S+), "
@@ -93,32 +89,19 @@ class Native:
     module: Any
     engine: Any
     """Owns the code."""
-    assembly: str
-    """What it was compiled to, as text; empty where that was not asked for."""
 
     @classmethod
-    def compile(
-        cls,
-        text: str,
-        *,
-        level: int = 3,
-        cpu: str | None = None,
-        assembly: bool = False,
-    ) -> Native:
-        """Optimise and compile LLVM IR.
-
-        `level` is 0 to 3, `cpu` LLVM's name of a processor, this one's if None.
+    def compile(cls, text: str, *, level: int = 3) -> Native:
+        """Optimise (level 0 to 3) and compile LLVM IR.
 
         Raises:
             RunFailed: LLVM does not take the IR.
             ToolMissing: there is no llvmlite.
         """
-        llvm = binding()
-        module, machine = optimised(text, level, cpu)
-        written = machine.emit_assembly(module) if assembly else ""
-        engine = llvm.create_mcjit_compiler(module, machine)
+        module, machine = optimised(text, level)
+        engine = binding().create_mcjit_compiler(module, machine)
         engine.finalize_object()
-        return cls(module, engine, written)
+        return cls(module, engine)
 
     def types(self, name: str) -> list[str]:
         """The types of the parameters of a function.
@@ -135,11 +118,8 @@ class Native:
     def address(self, name: str) -> int:
         return int(self.engine.get_function_address(name))
 
-    def entry(self, name: str) -> Callable[[int], None]:
-        """What calls a function with its arguments from slots at an address."""
-        return KIND(self.slots_address(name))
-
     def slots_address(self, name: str) -> int:
+        """Where what calls a function is, with its arguments from slots: a `KIND`."""
         return self.address(_slots_name(self._symbol(name)))
 
     def _symbol(self, name: str) -> str:
@@ -149,7 +129,7 @@ class Native:
     def call(self, name: str, arguments: Sequence[Argument]) -> None:
         packed = slots(arguments)
         assert len(packed) == SLOT * len(self.types(name)), (name, len(packed))
-        self.entry(name)(address_of(packed))
+        KIND(self.slots_address(name))(address_of(packed))
 
 
 def optimised(text: str, level: int = 3, cpu: str | None = None) -> tuple[Any, Any]:

@@ -19,6 +19,8 @@ TIME_LIMIT_S = 120
 MEMORY_LIMIT_KIB = 16 << 20
 _NO_CODE = ("Intel_Symbol_Table",)
 """Sections with text that is no kernel."""
+_NOISE = ("Command was:", "Compilation from IR", "Build failed")
+"""How lines begin that say nothing."""
 
 
 class CompilerRefused(Exception):
@@ -63,23 +65,18 @@ def compile_kernel(binary: bytes, device: str, *, registers: int | None = None) 
             *("-file", str(made[0]), "-device", device, "-dump", str(dump)),
             folder=folder,
         )
-        kernels = read_dump(dump, device, _warnings(log))
-    if not kernels.kernels:
+        info = dump / ".ze_info"
+        resources = read_ze_info(info.read_text()) if info.exists() else {}
+        kernels = {
+            name: analyse(path.read_text(), resources.get(name, Resources()))
+            for path in sorted(dump.glob(".text.*.asm"))
+            if (name := path.name.removeprefix(".text.").removesuffix(".asm"))
+            not in _NO_CODE
+        }
+    if not kernels:
         raise CompilerRefused("ocloc wrote a binary without kernels")
-    return kernels
-
-
-def read_dump(dump: Path, device: str, warnings: tuple[str, ...] = ()) -> Isa:
-    """Count the kernels in a folder that `ocloc disasm -dump` wrote."""
-    info = dump / ".ze_info"
-    resources = read_ze_info(info.read_text()) if info.exists() else {}
-    kernels = {
-        name: analyse(path.read_text(), resources.get(name, Resources()))
-        for path in sorted(dump.glob(".text.*.asm"))
-        if (name := path.name.removeprefix(".text.").removesuffix(".asm"))
-        not in _NO_CODE
-    }
-    return Isa(device, kernels, warnings)
+    warnings = (line for line in log.splitlines() if "warning" in line.lower())
+    return Isa(device, kernels, tuple(warnings))
 
 
 def options(device: str, registers: int | None = None) -> list[str]:
@@ -128,21 +125,10 @@ def _run(*arguments: str, folder: Path) -> str:
     except subprocess.TimeoutExpired:
         raise CompilerRefused(f"ocloc: no result in {TIME_LIMIT_S} s") from None
     lines = (line.strip() for line in done.stdout.splitlines())
-    output = "\n".join(line for line in lines if line and not _is_noise(line))
-    if done.returncode:
-        raise CompilerRefused(f"ocloc {_ending(done.returncode)}\n{output}".rstrip())
+    output = "\n".join(x for x in lines if x and not x.startswith(_NOISE))
+    if status := done.returncode:
+        end = f"crashed, signal {-status}"
+        if status > 0:
+            end = f"failed with status {status}"
+        raise CompilerRefused(f"ocloc {end}\n{output}".rstrip())
     return output
-
-
-def _ending(status: int) -> str:
-    return (
-        f"failed with status {status}" if status > 0 else f"crashed, signal {-status}"
-    )
-
-
-def _is_noise(line: str) -> bool:
-    return line.startswith(("Command was:", "Compilation from IR", "Build failed"))
-
-
-def _warnings(log: str) -> tuple[str, ...]:
-    return tuple(line for line in log.splitlines() if "warning" in line.lower())

@@ -4,7 +4,7 @@
         result = session.run(
             binary, "saxpy", [x, y, np.float32(2)], global_size=(64,), local_size=(16,)
         )
-    result.buffers[1]
+    result.arrays[1]
 
 The run-time comes as Python packages.  It compiles cooperative matrices to AMX; where
 the CPU has none, `Session.start(amx=True)` emulates it.  It does not check modules, and
@@ -21,13 +21,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pickle import PickleBuffer
 from typing import Any, Self
 
 import numpy as np
 
 from coopc.run import tiles
-from coopc.run.arrays import Argument, RunResult, check_run, to_buffer
+from coopc.run.arrays import Argument, Outcome, check_run, to_buffers
 from coopc.run.spirv_facts import SpirvFacts, spirv_facts
 from coopc.run.toolchain import ToolMissing, why_invalid
 from coopc.run.worker import RunFailed, Worker, serve, serving
@@ -56,15 +55,10 @@ class OpenCLInfo:
     name: str
     driver: str
     """Name of the platform and version of the driver."""
-    version: str
-    """The OpenCL version, such as `OpenCL 3.1 (Build 0)`."""
     subgroup_sizes: tuple[int, ...]
     """The sizes that a kernel may ask for, in invocations."""
-    extensions: frozenset[str]
     invocations: int
     """The most invocations in a work-group."""
-    shared_memory_bytes: int
-    """Size of the memory of a work-group."""
     amx: bool
     """Whether it runs cooperative matrices, as AMX tiles."""
 
@@ -73,6 +67,12 @@ class Session(Worker):
     """An OpenCL device that is open in a worker process; a context manager."""
 
     info: OpenCLInfo
+
+    @property
+    def where(self) -> str:
+        """The device and its driver, for people."""
+        matrices = ", matrices on AMX" if self.info.amx else ""
+        return f"{self.info.name}, {self.info.driver}{matrices}"
 
     @classmethod
     def start(cls, *, amx: bool = False) -> Self:
@@ -113,7 +113,7 @@ class Session(Worker):
         repeats: int = 1,
         validate: bool = True,
         seconds: float = 60.0,
-    ) -> RunResult:
+    ) -> Outcome:
         """Run a kernel on arrays, which are left as they are, and numpy scalars.
 
         Args:
@@ -135,11 +135,17 @@ class Session(Worker):
                 or took too long.
         """
         check_run((*global_size, *local_size), "numbers of work-items", repeats)
-        check_sizes(global_size, local_size)
-        given = [
-            to_buffer(x, i) if isinstance(x, np.ndarray) else x
-            for i, x in enumerate(arguments)
-        ]
+        if len(global_size) != len(local_size) or not 1 <= len(global_size) <= 3:
+            raise ValueError(
+                "expected as many global as local sizes, one to three, got "
+                f"{len(global_size)} and {len(local_size)}"
+            )
+        if any(x % n for x, n in zip(global_size, local_size, strict=True)):
+            raise ValueError(
+                f"expected global sizes that are multiples of {tuple(local_size)}, "
+                f"got {tuple(global_size)}"
+            )
+        given = to_buffers(arguments)
         spec = spec or {}
         facts = spirv_facts(binary, spec)
         facts.check_entry(entry)
@@ -151,8 +157,8 @@ class Session(Worker):
             raise RunFailed(reason)
         sizes = (tuple(global_size), tuple(local_size))
         call = ("run", binary, dict(spec), entry, given, sizes, repeats)
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        return RunResult.of(arrays, *self.call(*call, seconds=seconds))
+        contents, times = self.call(*call, seconds=seconds)
+        return Outcome.of(arguments, contents, times, self.where)
 
 
 def why_unsupported(
@@ -173,24 +179,6 @@ def why_unsupported(
     if facts.matrix_types and not info.amx:
         return f"{info.name} has cooperative matrices only with AMX"
     return None
-
-
-def check_sizes(global_size: Sequence[int], local_size: Sequence[int]) -> None:
-    """Refuse work-groups that do not fill the work-items.
-
-    Raises:
-        ValueError: the sizes differ in number, are not one to three, or do not divide.
-    """
-    if len(global_size) != len(local_size) or not 1 <= len(global_size) <= 3:
-        raise ValueError(
-            "expected as many global as local sizes, one to three, got "
-            f"{len(global_size)} and {len(local_size)}"
-        )
-    if any(x % group for x, group in zip(global_size, local_size, strict=True)):
-        raise ValueError(
-            f"expected global sizes that are multiples of {tuple(local_size)}, "
-            f"got {tuple(global_size)}"
-        )
 
 
 def find_runtime() -> Path:
@@ -234,11 +222,8 @@ class OpenCLServer:
         return OpenCLInfo(
             name=device.name.strip(),
             driver=f"{device.platform.name} {device.driver_version}",
-            version=device.version.strip(),
-            extensions=frozenset(device.extensions.split()),
             subgroup_sizes=tuple(subgroup_sizes(device, loader)),
             invocations=device.max_work_group_size,
-            shared_memory_bytes=device.local_mem_size,
             amx=amx,
         )
 
@@ -250,7 +235,7 @@ class OpenCLServer:
         given: Sequence[bytes | np.generic],
         sizes: tuple[tuple[int, ...], tuple[int, ...]],
         repeats: int,
-    ) -> tuple[list[PickleBuffer], list[float]]:
+    ) -> tuple[list[bytes], list[float]]:
         """Run a kernel: of its arguments, bytes are those of buffers."""
         cl = self.cl
         kernel = cl.Kernel(self._build(binary, spec), entry)
@@ -264,12 +249,12 @@ class OpenCLServer:
         for position, argument in enumerate(arguments):
             kernel.set_arg(position, argument)
         times = [self._dispatch(kernel, *sizes)]
-        contents: list[PickleBuffer] = []
+        contents: list[bytes] = []
         for argument in arguments:
             if isinstance(argument, cl.Buffer):
                 content = bytearray(argument.size)
                 cl.enqueue_copy(self.queue, content, argument)
-                contents.append(PickleBuffer(content))
+                contents.append(bytes(content))
         times += [self._dispatch(kernel, *sizes) for _ in range(repeats - 1)]
         return contents, times
 

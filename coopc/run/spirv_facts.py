@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from coopc.device.shape import MatrixShape, signless
+
 MATRIX_EXTENSION = "VK_KHR_cooperative_matrix"
 MAGIC = 0x07230203
 HEADER_WORDS = 5
@@ -32,29 +34,18 @@ Words: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, order=True)
-class MatrixProduct:
+class MatrixProduct(MatrixShape):
     """One multiplication result = a * b + c, listed by a device or used by a kernel."""
 
-    m: int
-    """Rows of a, c and the result."""
-    n: int
-    """Columns of b, c and the result."""
-    k: int
-    """Columns of a, rows of b."""
-    a: str
-    """Component type, as of the others: f16, bf16, f32, f64, e4m3, e5m2, s8 to u64."""
-    b: str
-    c: str
-    result: str
-    saturating: bool = False
-    """Whether integers stop at the ends of their range instead of wrapping around."""
     scope: str = "subgroup"
     """Who holds the matrices: subgroup, workgroup, device or queue family."""
 
+    def __post_init__(self) -> None:
+        """Take any types: drivers may list some that are not known here."""
+
     def __str__(self) -> str:
         sizes = f"{self.m}x{self.n}x{self.k}"
-        types = f"{self.a} * {self.b} + {self.c} -> {self.result}"
-        return f"{sizes} {types}, {self.scope}" + ", saturating" * self.saturating
+        return f"{sizes} {self.types}, {self.scope}" + ", saturating" * self.saturating
 
 
 @dataclass(frozen=True, order=True)
@@ -64,7 +55,7 @@ class SpirvMatrix:
     rows: int
     cols: int
     component: str
-    """Component type, as in MatrixProduct; integers are u8 to u64."""
+    """The element type, as in MatrixProduct; integers are u8 to u64."""
     use: str
     """a, b or c; c is also the result."""
     scope: str = "subgroup"
@@ -75,20 +66,12 @@ class SpirvMatrix:
 
     def is_operand_of(self, shape: MatrixProduct) -> bool:
         """Whether a multiplication takes or gives matrices of this type."""
-        m, n, k = shape.m, shape.n, shape.k
-        operands = {
-            "a": ((m, k, shape.a),),
-            "b": ((k, n, shape.b),),
-            "c": ((m, n, shape.c), (m, n, shape.result)),
-        }
-        return self.scope == shape.scope and any(
-            (self.rows, self.cols, self.component) == (rows, cols, _unsigned(component))
-            for rows, cols, component in operands[self.use]
+        use = "acc" if self.use == "c" else self.use
+        mine = (use, self.rows, self.cols, signless(self.component), self.scope)
+        return any(
+            mine == (use, rows, cols, signless(component), shape.scope)
+            for use, component, rows, cols in shape.operands
         )
-
-
-def _unsigned(component: str) -> str:
-    return "u" + component[1:] if component.startswith("s") else component
 
 
 @dataclass
@@ -261,16 +244,13 @@ class FactsReader:
     def _mistake(self, text: str) -> None:
         self.facts.mistakes.append(f"expected constants that give {text}")
 
-    def _layout(self, constant: int) -> None:
-        if (layout := self._constants[constant]) not in LAYOUTS:
-            self._mistake(f"a layout of {LAYOUTS[0]} to {LAYOUTS[-1]}, got {layout}")
-
     def _load(self, words: Words) -> None:
         self._values[words[1]] = self._types[words[0]]
-        self._layout(words[3])
+        self._store(words[1:])
 
     def _store(self, words: Words) -> None:
-        self._layout(words[2])
+        if (layout := self._constants[words[2]]) not in LAYOUTS:
+            self._mistake(f"a layout of {LAYOUTS[0]} to {LAYOUTS[-1]}, got {layout}")
 
     def _mul_add(self, words: Words) -> None:
         type_, value, *operands = words

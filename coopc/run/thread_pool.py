@@ -21,11 +21,8 @@ import ctypes
 import functools
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from coopc.run.native import Native
 
@@ -60,6 +57,10 @@ CODE = f"""
 declare void @llvm.x86.sse2.pause()
 declare i64 @syscall(i64, ...)
 declare i32 @sched_yield()
+
+define void @nothing(ptr %slot) {{
+  ret void
+}}
 
 define void @wait(ptr %state, i64 %index) {{
 entry:
@@ -121,56 +122,46 @@ exit:
 """A ticket is drawn for each run; whoever sees a new one does its part, and says so."""
 
 
-@dataclass(eq=False)
+KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+"""The two functions: they take the memory, and a thread's number or how many others."""
+
+
 class ThreadPool:
     """Some threads, of which one is whoever calls `run`."""
 
-    size: int
-    code: Native
-    state: npt.NDArray[Any]
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    threads: list[threading.Thread] = field(default_factory=list[threading.Thread])
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._code = Native.compile(CODE)
+        self._start = KIND(self._code.address("start"))
+        self._state = np.zeros(SLOTS + size, np.int64)
+        self._lock = threading.Lock()
+        wait, state = KIND(self._code.address("wait")), self._state.ctypes.data
+        self._threads = [
+            threading.Thread(target=wait, args=(state, index), daemon=True)
+            for index in range(1, size)
+        ]
+        for thread in self._threads:
+            thread.start()
+        atexit.register(self.stop)
 
     @classmethod
     @functools.cache
     def of(cls, size: int) -> ThreadPool:
         """The pool of a size, which waits from one run to the next."""
-        pool = cls(size, compiled(), np.zeros(SLOTS + size, np.int64))
-        wait = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
-            pool.code.address("wait")
-        )
-        for index in range(1, size):
-            thread = threading.Thread(
-                target=wait, args=(pool.state.ctypes.data, index), daemon=True
-            )
-            thread.start()
-            pool.threads.append(thread)
-        atexit.register(pool.stop)
-        return pool
+        return cls(size)
 
     def run(self, entry: int, addresses: Sequence[int]) -> None:
         """Call the function at an address with each of some addresses, at once."""
         assert 0 < len(addresses) <= self.size, addresses
-        with self.lock:
-            self.state[COUNT], self.state[ENTRY] = len(addresses), entry
-            self.state[SLOTS : SLOTS + len(addresses)] = addresses
-            start(self.code)(self.state.ctypes.data, self.size - 1)
+        with self._lock:
+            self._state[COUNT], self._state[ENTRY] = len(addresses), entry
+            self._state[SLOTS : SLOTS + len(addresses)] = addresses
+            self._start(self._state.ctypes.data, self.size - 1)
 
     def stop(self) -> None:
-        with self.lock:
-            self.state[STOP] = 1
-            self.state[ENTRY] = self.code.slots_address("nothing")
-            start(self.code)(self.state.ctypes.data, 0)
-            for thread in self.threads:
+        with self._lock:
+            self._state[STOP] = 1
+            self._state[ENTRY] = self._code.address("nothing")
+            self._start(self._state.ctypes.data, 0)
+            for thread in self._threads:
                 thread.join()
-
-
-@functools.cache
-def compiled() -> Native:
-    text = f"{CODE}\ndefine void @nothing() {{\n  ret void\n}}\n"
-    return Native.compile(text)
-
-
-def start(code: Native) -> Any:
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
-    return kind(code.address("start"))

@@ -43,30 +43,10 @@ class Tiles(StrEnum):
     NONE = "none"
 
 
-def best(flags: Collection[str] | None = None, *, emulate: bool = False) -> Tiles:
-    """The tiles of this processor, or of one with such flags of Linux; or none.
-
-    With `emulate`, emulated ones, whose every instruction traps, where the processor
-    has none and a C compiler can build the emulator.
-    """
-    if "amx_tile" in (cpu_flags() if flags is None else flags):
-        return Tiles.AMX
-    return Tiles.EMULATED if emulate and not why_not_emulated() else Tiles.NONE
-
-
-def why_not_emulated() -> str | None:
-    """Why tiles cannot be emulated, or None."""
-    try:
-        emulator()
-    except ToolMissing as missing:
-        return str(missing)
-    return None
-
-
-def has(tiles: Tiles, feature: str) -> bool:
-    if tiles is Tiles.AMX:
-        return not lacking({feature}, cpu_flags())
-    return tiles is Tiles.EMULATED and feature in EMULATED
+def best(flags: Collection[str] | None = None) -> Tiles:
+    """The tiles of this processor, or of one with such flags of Linux; or none."""
+    has_tiles = "amx_tile" in (cpu_flags() if flags is None else flags)
+    return Tiles.AMX if has_tiles else Tiles.NONE
 
 
 def lacking(needed: Collection[str], flags: Collection[str]) -> list[str]:
@@ -82,7 +62,7 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
     """Make ready for code that needs features of AMX, as LLVM names them, or none.
 
     Raises:
-        ValueError: the tiles have not what is needed.
+        ValueError: the tiles have not what is needed, or the kernel refuses them.
         ToolMissing: the emulator cannot be built.
     """
     if not needed:
@@ -94,7 +74,12 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
                     f"expected a processor with {', '.join(missing)}, which the kernel "
                     "needs, got one without; --tiles none does without tiles"
                 )
-            permit()
+            library = ctypes.CDLL(None, use_errno=True)
+            if library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA):
+                raise ValueError(
+                    "expected the kernel to let this process use tiles of AMX, got "
+                    f"error {ctypes.get_errno()}; --tiles none does without"
+                )
         case Tiles.EMULATED:
             if missing := sorted(set(needed) - EMULATED):
                 raise ValueError(f"the emulator has no {', '.join(missing)}")
@@ -110,20 +95,6 @@ def prepare(tiles: Tiles, needed: Collection[str]) -> None:
                 f"{', '.join(sorted(needed))}; --tiles emulated runs it on any "
                 "processor, slowly"
             )
-
-
-def permit() -> None:
-    """Ask the kernel for the tiles of the processor.
-
-    Raises:
-        ValueError: it refuses.
-    """
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA):
-        raise ValueError(
-            "expected the kernel to let this process use tiles of AMX, got error "
-            f"{ctypes.get_errno()}; --tiles none does without"
-        )
 
 
 @functools.cache
@@ -167,7 +138,8 @@ def emulator() -> Path:
         ToolMissing: there is no C compiler, or it cannot compile the emulator.
     """
     key = hashlib.sha256(SOURCE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()
-    directory = cache_directory()
+    base = os.environ.get("XDG_CACHE_HOME")
+    directory = (Path(base) if base else Path.home() / ".cache") / "coopc"
     library = directory / f"amxemu-{key[:16]}.so"
     if library.exists():
         return library
@@ -180,11 +152,6 @@ def emulator() -> Path:
             raise ToolMissing("the AMX emulator", f"it does not build: {done.stderr}")
         built.replace(library)  # whole or not at all, also for a second builder
     return library
-
-
-def cache_directory() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "coopc"
 
 
 def c_compiler() -> list[str]:

@@ -14,7 +14,6 @@ import functools
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
@@ -106,31 +105,6 @@ def locked_versions() -> dict[str, str]:
     return parse_versions(lock.read_text()) if lock.exists() else {}
 
 
-def difference(present: Mapping[str, str], locked: Mapping[str, str]) -> str | None:
-    """In what the present versions differ from the locked ones, or None.
-
-    A package that only one of the two has is no difference.
-
-    >>> difference({"libigc2": "2.41", "new": "1"}, {"libigc2": "2.40"})
-    'libigc2 is 2.41, locked 2.40'
-    """
-    found = [
-        f"{name} is {version}, locked {locked[name]}"
-        for name, version in present.items()
-        if locked.get(name, version) != version
-    ]
-    return ", ".join(found) or None
-
-
-def is_locked(*packages: str) -> bool:
-    """Whether packages are there in exactly the versions of `toolchain.lock`.
-
-    Counts that depend on a compiler's version are asserted only then.
-    """
-    present, locked = versions(), locked_versions()
-    return all(p in present and present[p] == locked.get(p) for p in packages)
-
-
 def version_report() -> tuple[str, ...]:
     """The lines about the toolchain that `coopc-opt --version` prints."""
     present = versions()
@@ -139,15 +113,20 @@ def version_report() -> tuple[str, ...]:
     lines = [f"{name} {version}" for name, version in present.items()]
     locked = locked_versions()
     if locked:
-        other = difference(present, locked)
-        lines.append(f"toolchain.lock: {other or 'the same versions'}")
+        others = [
+            f"{name} is {version}, locked {locked[name]}"
+            for name, version in present.items()
+            if locked.get(name, version) != version
+        ]
+        same = "the same versions"
+        lines.append(f"toolchain.lock: {', '.join(others) or same}")
     return tuple(lines)
 
 
 # --- SPIR-V tools. ---
 
 
-def _filter(name: str, *arguments: str, data: bytes) -> tuple[bytes, str | None]:
+def run_filter(name: str, *arguments: str, data: bytes) -> tuple[bytes, str | None]:
     """What a program makes of its input, and its message if it refused the input."""
     done = subprocess.run(
         [tool(name), *arguments], input=data, capture_output=True, check=False
@@ -165,7 +144,7 @@ def validate_spirv(binary: bytes, target_env: str) -> str | None:
     Raises:
         ToolMissing: there is no spirv-val.
     """
-    return _filter("spirv-val", "--target-env", target_env, "-", data=binary)[1]
+    return run_filter("spirv-val", "--target-env", target_env, "-", data=binary)[1]
 
 
 def why_invalid(binary: bytes, target_env: str) -> str | None:
@@ -186,7 +165,7 @@ def assemble_spirv(text: str, target_env: str, *, keep_ids: bool = False) -> byt
         ValueError: the text is not SPIR-V assembly.
     """
     flags = ["--preserve-numeric-ids"] if keep_ids else []
-    binary, message = _filter(
+    binary, message = run_filter(
         "spirv-as",
         *("--target-env", target_env, *flags, "-o", "-", "-"),
         data=text.encode(),
@@ -194,16 +173,3 @@ def assemble_spirv(text: str, target_env: str, *, keep_ids: bool = False) -> byt
     if message is not None:
         raise ValueError(message)
     return binary
-
-
-def disassemble_spirv(binary: bytes) -> str:
-    """The text that spirv-dis makes of a module, with ids as numbers.
-
-    Raises:
-        ToolMissing: there is no spirv-dis.
-        ValueError: the bytes are not a module.
-    """
-    text, message = _filter("spirv-dis", "--raw-id", "-", data=binary)
-    if message is not None:
-        raise ValueError(message)
-    return text.decode()

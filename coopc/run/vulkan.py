@@ -2,7 +2,7 @@
 
     with Session.start("lavapipe") as session:
         result = session.run(binary, "main", [a, b, c], groups=(8, 8, 1))
-    result.buffers[2]
+    result.arrays[2]
 
 Array n is the storage buffer at binding n of set 0.  The device is opened once, in a
 process of its own that crashes in place of this one, and serves any number of runs.
@@ -11,16 +11,14 @@ process of its own that crashes in place of this one, and serves any number of r
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
-from coopc.run.arrays import Array, RunResult, check_run, to_buffer
+from coopc.run.arrays import Array, Outcome, check_run, to_buffers
 from coopc.run.spirv_facts import (
     MATRIX_EXTENSION,
-    MatrixProduct,
     SpirvFacts,
-    SpirvMatrix,
     spirv_facts,
     why_unlisted,
 )
@@ -33,40 +31,27 @@ TARGET_ENV = "vulkan1.3"
 SYSTEM_LOADER = "libvulkan.so.1"
 
 
-def check_matrix_shapes(
-    info: VulkanInfo,
-    shapes: Iterable[MatrixProduct],
-    types: Iterable[SpirvMatrix] = (),
-) -> str | None:
-    """Why a device cannot be trusted with these cooperative matrices, or None.
-
-    Types are those of a kernel, also where it does not multiply them.
-    """
-    shapes, types = list(shapes), list(types)
-    if not shapes and not types:
-        return None
-    if MATRIX_EXTENSION not in info.extensions:
-        return f"{info.name} has no {MATRIX_EXTENSION}"
-    reason = why_unlisted(info.matrix_shapes, shapes, types)
-    return f"{info.name}: {reason}" if reason else None
-
-
 class Session(Worker):
     """A Vulkan device that is open in a worker process; a context manager."""
 
     info: VulkanInfo
 
+    @property
+    def where(self) -> str:
+        """The device and its driver, for people."""
+        return f"{self.info.name}, {self.info.driver}"
+
     @classmethod
-    def start(cls, driver: DriverName = "lavapipe", index: int | None = None) -> Self:
+    def start(cls, driver: DriverName = "lavapipe") -> Self:
         """Open a device of lavapipe, or of what the system's loader offers.
 
-        Without an index, the first that has cooperative matrices, else the first.
+        It is the first that has cooperative matrices, else the first.
 
         Raises:
             ToolMissing: there is no such driver.
             RunFailed: the driver or the device cannot be opened.
         """
-        session = cls(*_process(driver), "open", _library(driver), index)
+        session = cls(*_process(driver))
         session.info = session.open()
         session.driver = session.info.driver
         return session
@@ -83,9 +68,8 @@ class Session(Worker):
         subgroup_size: int | None = None,
         addresses: Sequence[int] = (),
         repeats: int = 1,
-        validate: bool = True,
         seconds: float = 60.0,
-    ) -> RunResult:
+    ) -> Outcome:
         """Dispatch a shader; the arrays given are left as they are.
 
         Args:
@@ -100,7 +84,6 @@ class Session(Worker):
                 bytes, for a kernel of physical storage buffers.
             repeats: number of dispatches, all timed; each sees what the one before it
                 wrote, and the result holds what the first wrote.
-            validate: let spirv-val check the module first, where there is one.
             seconds: how long all of it may take.
 
         Raises:
@@ -109,12 +92,17 @@ class Session(Worker):
                 or took too long.
         """
         check_run(groups, "numbers of work-groups", repeats)
-        contents = [to_buffer(array, i) for i, array in enumerate(buffers)]
+        contents = to_buffers(buffers)
         spec = spec or {}
         facts = spirv_facts(binary, spec)
-        check_interface(facts, entry, len(buffers))
+        facts.check_entry(entry)
+        if facts.bindings > len(buffers):
+            raise ValueError(
+                f"expected {facts.bindings} buffers, one for each binding of the "
+                f"module, got {len(buffers)}"
+            )
         sizes = (groups, len(push_constants), subgroup_size)
-        reason = why_invalid(binary, TARGET_ENV) if validate else None
+        reason = why_invalid(binary, TARGET_ENV)
         reason = reason or why_unsupported(self.info, facts, *sizes)
         if reason is not None:
             raise RunFailed(reason)
@@ -125,48 +113,18 @@ class Session(Worker):
             push_constants=push_constants,
             specialization=dict(spec),
             subgroup_size=subgroup_size,
-            full_subgroups=self._full_subgroups(facts, entry, subgroup_size),
+            full_subgroups=bool(
+                # Vulkan allows to require them for whole rows.
+                subgroup_size
+                and "computeFullSubgroups" in self.info.features
+                and (columns := facts.work_group_columns.get(entry, 0))
+                and columns % subgroup_size == 0
+            ),
             addresses=tuple(addresses),
         )
-        answer = self.call("run", shader, contents, repeats, seconds=seconds)
-        return RunResult.of(buffers, *answer)
-
-    def _full_subgroups(
-        self, facts: SpirvFacts, entry: str, subgroup_size: int | None
-    ) -> bool:
-        """Whether to require full subgroups, which Vulkan allows for whole rows."""
-        columns = facts.work_group_columns.get(entry, 0)
-        return (
-            subgroup_size is not None
-            and "computeFullSubgroups" in self.info.features
-            and columns > 0
-            and columns % subgroup_size == 0
-        )
-
-
-def devices(driver: DriverName) -> tuple[VulkanInfo, ...]:
-    """The devices of a driver, in the order of their indices.
-
-    Raises:
-        ToolMissing: there is no such driver.
-        RunFailed: the driver cannot be opened.
-    """
-    with Worker(*_process(driver), "list", _library(driver)) as worker:
-        return worker.open()
-
-
-def check_interface(facts: SpirvFacts, entry: str, buffers: int) -> None:
-    """Refuse a call that does not fit the module.
-
-    Raises:
-        ValueError: there is no such entry point, or a binding without a buffer.
-    """
-    facts.check_entry(entry)
-    if facts.bindings > buffers:
-        raise ValueError(
-            f"expected {facts.bindings} buffers, one for each binding of the module, "
-            f"got {buffers}"
-        )
+        call = ("run", shader, contents, repeats)
+        contents, times = self.call(*call, seconds=seconds)
+        return Outcome.of(buffers, contents, times, self.where)
 
 
 def why_unsupported(
@@ -194,36 +152,32 @@ def why_unsupported(
             )
     if facts.mistakes:
         return facts.mistakes[0]
-    return check_matrix_shapes(info, facts.multiplications, facts.matrix_types)
+    # Types of matrices count also where a kernel does not multiply them.
+    if not facts.multiplications and not facts.matrix_types:
+        return None
+    if MATRIX_EXTENSION not in info.extensions:
+        return f"{info.name} has no {MATRIX_EXTENSION}"
+    shapes = info.matrix_shapes
+    reason = why_unlisted(shapes, facts.multiplications, facts.matrix_types)
+    return f"{info.name}: {reason}" if reason else None
 
 
-def _library(driver: DriverName) -> str:
-    """What a worker loads: a driver, or the system's loader of drivers.
-
-    Raises:
-        ToolMissing: there is no such driver.
-    """
-    if driver == "system":
-        return SYSTEM_LOADER
-    library = toolchain() / LIBRARIES / "libvulkan_lvp.so"
-    if not library.exists():
-        raise ToolMissing("lavapipe", "unpack the toolchain again, with --force")
-    return str(library)
-
-
-def _process(driver: DriverName) -> tuple[list[str], dict[str, str]]:
-    """The command of a worker that can load a driver, and its environment.
+def _process(driver: DriverName) -> tuple[list[str], dict[str, str], str, str]:
+    """What a `Worker` is made of that opens a driver, or the system's loader of such.
 
     Raises:
         ToolMissing: there is no such driver.
     """
     environment = dict(os.environ)
-    python = [sys.executable]
+    python, library = [sys.executable], SYSTEM_LOADER
     if driver == "lavapipe":
-        python = python_on(toolchain() / LIBRARIES)
+        folder = toolchain() / LIBRARIES
+        python, library = python_on(folder), str(folder / "libvulkan_lvp.so")
+        if not os.path.exists(library):
+            raise ToolMissing("lavapipe", "unpack the toolchain again, with --force")
         # At other widths lavapipe's cooperative matrices crash or are wrong.
         environment["LP_NATIVE_VECTOR_WIDTH"] = "256"
-    return serving(python, "vulkan_device"), environment
+    return serving(python, "vulkan_device"), environment, "open", library
 
 
 def python_on(libraries: Path) -> list[str]:

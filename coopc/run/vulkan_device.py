@@ -9,7 +9,8 @@ import struct
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from coopc.run import vulkan_structures as vk
@@ -32,6 +33,8 @@ FEATURES = (
     vk.Vulkan11Features,
     vk.Features2,
 )
+ROBUST_ACCESS = 0
+"""Where robustBufferAccess is among the features of the last of these."""
 COMPUTE_STAGE = 0x20
 RESULTS = {
     -1: "out of host memory",
@@ -95,7 +98,7 @@ class VulkanInfo:
     """The smallest and the largest subgroup, in invocations."""
     extensions: frozenset[str]
     features: frozenset[str]
-    """Its features, by their names in the specification: shaderFloat16."""
+    """Those of its features that `coopc.run.vulkan_structures` names."""
     matrix_shapes: tuple[MatrixProduct, ...]
     """The cooperative matrix multiplications that it lists."""
     limits: VulkanLimits
@@ -170,86 +173,6 @@ class Driver:
         self.call(name, *args, ctypes.byref(count), items)
         return items[: count.value]
 
-    def devices(self) -> list["PhysicalDevice"]:
-        handles = self.enumerate(
-            "vkEnumeratePhysicalDevices", vk.POINTER, self.instance
-        )
-        return [PhysicalDevice(self, vk.POINTER(handle)) for handle in handles]
-
-
-class PhysicalDevice:
-    info: VulkanInfo
-    features: Any
-    """A chain of structures that turns on every feature that is asked for here."""
-
-    def __init__(self, driver: Driver, handle: ctypes.c_void_p) -> None:
-        self.driver = driver
-        self.handle = handle
-        found = driver.enumerate(
-            "vkEnumerateDeviceExtensionProperties", vk.Extension, handle, None
-        )
-        extensions = frozenset(x.name.decode() for x in found)
-        self.usable_extensions = [x for x in OPTIONAL if x in extensions]
-        sizes = vk.SubgroupSizeProperties()
-        about = vk.DriverProperties(vk.SubgroupProperties(sizes))
-        properties = vk.Properties2(about)
-        driver.call("vkGetPhysicalDeviceProperties2", handle, properties)
-        self.can_require_size = bool(sizes.stages & COMPUTE_STAGE)
-        self.api_version = int(properties.apiVersion)
-        limits = bytes(properties.limits)
-        (period,) = struct.unpack_from("<f", limits, TIMESTAMP_PERIOD_OFFSET)
-        self.timestamp_nanoseconds = float(period)
-        values: dict[str, Any] = {
-            name: struct.unpack_from(form, limits, at) for name, at, form in LIMITS
-        }
-        self.info = VulkanInfo(
-            name=properties.name.decode(),
-            driver=f"{about.name.decode()} {about.info.decode()}",
-            api_version=(self.api_version >> 22 & 127, self.api_version >> 12 & 1023),
-            subgroup_sizes=(int(sizes.smallest), int(sizes.largest)),
-            extensions=extensions,
-            features=self._query_features(),
-            matrix_shapes=self._matrix_shapes(),
-            limits=VulkanLimits(
-                **{n: v if len(v) > 1 else v[0] for n, v in values.items()}
-            ),
-        )
-
-    def _query_features(self) -> frozenset[str]:
-        """Set `features`, and return the names of those that the device has."""
-        optional = (OPTIONAL[name] for name in self.usable_extensions)
-        structures: list[Any] = []
-        for kind in (*optional, *FEATURES):
-            structures.append(kind(structures[-1] if structures else None))
-        features = self.features = structures[-1]
-        self.driver.call("vkGetPhysicalDeviceFeatures2", self.handle, features)
-        # It makes every access slower.
-        features.features[features.FEATURES.index("robustBufferAccess")] = 0
-        return frozenset(
-            name
-            for structure in structures
-            for name, value in zip(structure.FEATURES, structure.features, strict=True)
-            if value
-        )
-
-    def _matrix_shapes(self) -> tuple[MatrixProduct, ...]:
-        if MATRIX_EXTENSION not in self.usable_extensions:
-            return ()
-        listed = self.driver.enumerate(
-            "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
-            vk.CooperativeMatrixProperties,
-            self.handle,
-        )
-        return tuple(
-            MatrixProduct(
-                *(int(x.m), int(x.n), int(x.k)),
-                *(COMPONENTS.get(t, f"type {t}") for t in (x.a, x.b, x.c, x.result)),
-                saturating=bool(x.sat),
-                scope=MATRIX_SCOPES.get(x.scope, f"scope {x.scope}"),
-            )
-            for x in listed
-        )
-
 
 # --- Devices. ---
 
@@ -261,93 +184,109 @@ ALLOCATE_ADDRESS = 0x2
 DEVICE_LOCAL, HOST_VISIBLE, HOST_COHERENT = 0x1, 0x2, 0x4
 
 
-class LogicalDevice:
-    """A logical device with one compute queue and every feature turned on."""
+class Device:
+    """A device; once `open`, with one compute queue and every feature turned on."""
 
-    def __init__(self, physical: PhysicalDevice) -> None:
+    info: VulkanInfo
+
+    def __init__(self, driver: Driver, physical: ctypes.c_void_p) -> None:
+        self.driver = driver
         self.physical = physical
-        self.driver = physical.driver
+        found = driver.enumerate(
+            "vkEnumerateDeviceExtensionProperties", vk.Extension, physical, None
+        )
+        extensions = frozenset(x.name.decode() for x in found)
+        self._extensions = [x for x in OPTIONAL if x in extensions]
+        self._features: list[Any] = []
+        """A chain, from its end, of structures with each feature that it has."""
+        for kind in (*map(OPTIONAL.__getitem__, self._extensions), *FEATURES):
+            self._features.append(kind(self._features[-1] if self._features else None))
+        driver.call("vkGetPhysicalDeviceFeatures2", physical, self._features[-1])
+        self._features[-1].features[ROBUST_ACCESS] = 0  # it makes every access slower
+        sizes = vk.SubgroupSizeProperties()
+        about = vk.DriverProperties(vk.SubgroupProperties(sizes))
+        properties = vk.Properties2(about)
+        driver.call("vkGetPhysicalDeviceProperties2", physical, properties)
+        self.can_require_size = bool(sizes.stages & COMPUTE_STAGE)
+        version = int(properties.apiVersion)
+        limits = bytes(properties.limits)
+        (period,) = struct.unpack_from("<f", limits, TIMESTAMP_PERIOD_OFFSET)
+        self.timestamp_nanoseconds = float(period)
+        values: dict[str, Any] = {
+            name: struct.unpack_from(form, limits, at) for name, at, form in LIMITS
+        }
+        self.info = VulkanInfo(
+            name=properties.name.decode(),
+            driver=f"{about.name.decode()} {about.info.decode()}",
+            api_version=(version >> 22 & 127, version >> 12 & 1023),
+            subgroup_sizes=(int(sizes.smallest), int(sizes.largest)),
+            extensions=extensions,
+            features=frozenset(
+                name
+                for each in self._features
+                for name, value in zip(each.NAMES, each.features, strict=False)
+                if value
+            ),
+            matrix_shapes=self._matrix_shapes(),
+            limits=VulkanLimits(
+                **{n: v if len(v) > 1 else v[0] for n, v in values.items()}
+            ),
+        )
+
+    def _matrix_shapes(self) -> tuple[MatrixProduct, ...]:
+        if MATRIX_EXTENSION not in self._extensions:
+            return ()
+        listed = self.driver.enumerate(
+            "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+            vk.CooperativeMatrixProperties,
+            self.physical,
+        )
+        return tuple(
+            MatrixProduct(
+                *(int(x.m), int(x.n), int(x.k)),
+                *(COMPONENTS.get(t, f"type {t}") for t in (x.a, x.b, x.c, x.result)),
+                saturating=bool(x.sat),
+                scope=MATRIX_SCOPES.get(x.scope, f"scope {x.scope}"),
+            )
+            for x in listed
+        )
+
+    def open(self) -> None:
+        """Create the logical device and its queue."""
         families = self.driver.enumerate(
-            "vkGetPhysicalDeviceQueueFamilyProperties", vk.QueueFamily, physical.handle
+            "vkGetPhysicalDeviceQueueFamilyProperties", vk.QueueFamily, self.physical
         )
         self.family = next(i for i, f in enumerate(families) if f.flags & COMPUTE_QUEUE)
         self.timestamp_bits = int(families[self.family].timestampBits)
-        self.handle = self._create()
-        self.queue = vk.POINTER()
-        self.call("vkGetDeviceQueue", self.family, 0, ctypes.byref(self.queue))
-        self.memory = vk.MemoryProperties()
-        self.driver.call(
-            "vkGetPhysicalDeviceMemoryProperties", physical.handle, self.memory
-        )
-
-    def _create(self) -> ctypes.c_void_p:
-        names = [x.encode() for x in self.physical.usable_extensions]
+        names = [x.encode() for x in self._extensions]
         queue = vk.DeviceQueueCreateInfo(
             family=self.family, count=1, pPriorities=ctypes.c_float(1.0)
         )
         info = vk.DeviceCreateInfo(
-            self.physical.features,
+            self._features[-1],
             queueCount=1,
             pQueues=queue,
             extensionCount=len(names),
             ppExtensionNames=(ctypes.c_char_p * len(names))(*names),
         )
-        where = self.physical.handle
-        return self.driver.make("vkCreateDevice", where, info, None, kind=vk.POINTER)
+        self.handle = self.driver.make(
+            "vkCreateDevice", self.physical, info, None, kind=vk.POINTER
+        )
+        self.queue = vk.POINTER()
+        self.call("vkGetDeviceQueue", self.family, 0, ctypes.byref(self.queue))
+        self.memory = vk.MemoryProperties()
+        self.driver.call(
+            "vkGetPhysicalDeviceMemoryProperties", self.physical, self.memory
+        )
 
-    def call(self, name: str, *args: Any) -> int:
-        return self.driver.call(name, self.handle, *args)
-
-    def check(self, name: str, *args: Any) -> None:
-        """Call a function of the device and raise VulkanError unless it succeeds."""
-        self.driver.check(name, self.handle, *args)
+    def call(self, name: str, *args: Any, result: Any = ctypes.c_int) -> int:
+        return self.driver.call(name, self.handle, *args, result=result)
 
     def make(self, name: str, *args: Any, kind: Any = vk.HANDLE) -> Any:
         """Call a function of the device that gives a handle by its last argument."""
         return self.driver.make(name, self.handle, *args, kind=kind)
 
-    def create(self, stack: ExitStack, kind: str, info: Any) -> ctypes.c_uint64:
-        """Create an object that is destroyed with the stack."""
-        handle = self.make(f"vkCreate{kind}", info, None)
-        stack.callback(self.call, f"vkDestroy{kind}", handle, None)
-        return handle
-
-    def buffer(
-        self, stack: ExitStack, data: bytes, *, addressed: bool = False
-    ) -> tuple[ctypes.c_uint64, int]:
-        """A buffer with these contents, and the address it is mapped at.
-
-        It is whole words of 4 bytes, which is what atomic instructions access.
-        `addressed` ones have an address on the device, too.
-        """
-        usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
-        flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
-        size = -(-len(data) // WORD_BYTES) * WORD_BYTES
-        info = vk.BufferCreateInfo(size=size, usage=usage)
-        buffer = self.create(stack, "Buffer", info)
-        needs = vk.MemoryRequirements()
-        self.call("vkGetBufferMemoryRequirements", buffer, needs)
-        info = vk.MemoryAllocateInfo(
-            flags if addressed else None,
-            size=needs.size,
-            memoryType=self._memory_type(needs.types),
-        )
-        memory = self.make("vkAllocateMemory", info, None)
-        stack.callback(self.call, "vkFreeMemory", memory, None)
-        self.check("vkBindBufferMemory", buffer, memory, vk.U64(0))
-        whole = (vk.U64(0), vk.U64(WHOLE_SIZE), 0)
-        address = self.make("vkMapMemory", memory, *whole, kind=vk.POINTER)
-        if address.value is None:
-            raise VulkanError("vkMapMemory gave no address")
-        ctypes.memmove(address.value, data, len(data))
-        return buffer, address.value
-
-    def address(self, buffer: ctypes.c_uint64) -> int:
-        info = vk.BufferDeviceAddressInfo(buffer=buffer)
-        name = "vkGetBufferDeviceAddress"
-        return self.driver.call(name, self.handle, info, result=vk.U64)
-
-    def _memory_type(self, allowed: int) -> int:
+    def memory_type(self, allowed: int) -> int:
         """Host-visible memory, on the device if it has such."""
         visible = HOST_VISIBLE | HOST_COHERENT
         for flags in (visible | DEVICE_LOCAL, visible):
@@ -385,245 +324,239 @@ class Shader:
     """Where in the push constants the address of each buffer goes, in bytes."""
 
 
-def dispatch(
-    device: LogicalDevice, shader: Shader, buffers: Sequence[bytes], repeats: int
-) -> tuple[list[bytes], list[float]]:
-    """Dispatch a shader so many times, each after the one before.
+class Dispatch:
+    """A recorded dispatch of a shader; all that it needs is destroyed with a stack.
 
-    Buffers are the contents of binding 0, 1, ... of set 0 before the first dispatch.
-
-    Returns:
-        The contents of each buffer after the first dispatch; and the time of each, in
-        milliseconds, by the device's clock where it has one.
+    Buffers are the contents of binding 0, 1, ... of set 0 before the first run.  The
+    next run and the host see what it wrote.
     """
-    with ExitStack() as stack:
-        addressed = bool(shader.addresses)
-        mapped = [device.buffer(stack, x, addressed=addressed) for x in buffers]
-        handles = [handle for handle, _ in mapped]
-        shader = _addressed(device, shader, handles)
-        set_layout, layout = _layouts(device, stack, len(buffers), shader)
-        pipeline = _pipeline(device, stack, shader, layout)
-        descriptors = _descriptors(device, stack, set_layout, handles)
-        timer = _Timer(device, stack)
-        commands = _record(device, stack, shader, pipeline, layout, descriptors, timer)
-        times = [timer.run(commands)]
-        contents = [
-            ctypes.string_at(address, len(data))
+
+    def __init__(
+        self, device: Device, stack: ExitStack, shader: Shader, buffers: Sequence[bytes]
+    ) -> None:
+        self.device = device
+        self.stack = stack
+        self.shader = shader
+        mapped = [self._buffer(data) for data in buffers]
+        self._handles = [handle for handle, _ in mapped]
+        self._memory = [
+            (address, len(data))
             for (_, address), data in zip(mapped, buffers, strict=True)
         ]
-        times += [timer.run(commands) for _ in range(repeats - 1)]
-    return contents, times
-
-
-def _addressed(
-    device: LogicalDevice, shader: Shader, buffers: Sequence[ctypes.c_uint64]
-) -> Shader:
-    constants = bytearray(shader.push_constants)
-    for at, buffer in zip(shader.addresses, buffers, strict=False):
-        constants[at : at + 8] = device.address(buffer).to_bytes(8, "little")
-    return replace(shader, push_constants=bytes(constants))
-
-
-class _Timer:
-    """Times submissions: by timestamps of the device, else by the host's clock."""
-
-    def __init__(self, device: LogicalDevice, stack: ExitStack) -> None:
-        self.device = device
-        self.pool: ctypes.c_uint64 | None = None
+        self._timer: ctypes.c_uint64 | None = None
         if device.timestamp_bits:
             info = vk.QueryPoolCreateInfo(kind=TIMESTAMP_QUERY, count=2)
-            self.pool = device.create(stack, "QueryPool", info)
+            self._timer = self._create("QueryPool", info)
+        self._commands = self._record()
 
-    def begin(self, commands: ctypes.c_void_p) -> None:
-        if self.pool is not None:
-            call = self.device.driver.call
-            call("vkCmdResetQueryPool", commands, self.pool, 0, 2)
-            call("vkCmdWriteTimestamp", commands, TOP_STEP, self.pool, 0)
+    def contents(self) -> list[bytes]:
+        """What is in each buffer now."""
+        return [ctypes.string_at(address, size) for address, size in self._memory]
 
-    def end(self, commands: ctypes.c_void_p) -> None:
-        if self.pool is not None:
-            call = self.device.driver.call
-            call("vkCmdWriteTimestamp", commands, BOTTOM_STEP, self.pool, 1)
+    def run(self) -> float:
+        """Submit it, wait for it, and return its milliseconds.
 
-    def run(self, commands: ctypes.c_void_p) -> float:
-        """Submit recorded commands, wait for them, and return their milliseconds."""
-        device = self.device
-        info = vk.SubmitInfo(commandCount=1, pCommands=commands)
+        They are by timestamps of the device where it has a clock, else by the host's.
+        """
+        device, driver = self.device, self.device.driver
+        info = vk.SubmitInfo(commandCount=1, pCommands=self._commands)
         start = time.perf_counter()
-        device.driver.check("vkQueueSubmit", device.queue, 1, info, vk.HANDLE(0))
-        device.driver.check("vkQueueWaitIdle", device.queue)
+        driver.check("vkQueueSubmit", device.queue, 1, info, vk.HANDLE(0))
+        driver.check("vkQueueWaitIdle", device.queue)
         seconds = time.perf_counter() - start
-        if self.pool is None:
+        if self._timer is None:
             return seconds * 1e3
         values = (vk.U64 * 2)()
         into = (ctypes.c_size_t(16), values, vk.U64(8), WAIT_64_BIT)
-        device.check("vkGetQueryPoolResults", self.pool, 0, 2, *into)
+        where = (device.handle, self._timer, 0, 2)
+        driver.check("vkGetQueryPoolResults", *where, *into)
         ticks = (values[1] - values[0]) % 2**device.timestamp_bits
-        return ticks * device.physical.timestamp_nanoseconds * 1e-6
+        return ticks * device.timestamp_nanoseconds * 1e-6
 
+    def _create(self, kind: str, info: Any) -> ctypes.c_uint64:
+        """Create an object that is destroyed with the stack."""
+        handle = self.device.make(f"vkCreate{kind}", info, None)
+        self.stack.callback(self.device.call, f"vkDestroy{kind}", handle, None)
+        return handle
 
-def _layouts(
-    device: LogicalDevice, stack: ExitStack, buffers: int, shader: Shader
-) -> tuple[ctypes.c_uint64, ctypes.c_uint64]:
-    """The layouts of the descriptor set and of the pipeline."""
-    bindings = (vk.LayoutBinding * buffers)(
-        *((i, STORAGE_DESCRIPTOR, 1, COMPUTE_STAGE, None) for i in range(buffers))
-    )
-    info = vk.SetLayoutCreateInfo(bindingCount=buffers, pBindings=bindings)
-    set_layout = device.create(stack, "DescriptorSetLayout", info)
-    constants = vk.PushConstantRange(COMPUTE_STAGE, 0, len(shader.push_constants))
-    info = vk.PipelineLayoutCreateInfo(
-        setCount=1,
-        pSets=set_layout,
-        pushConstantCount=int(bool(shader.push_constants)),
-        pPushConstants=constants,
-    )
-    return set_layout, device.create(stack, "PipelineLayout", info)
+    def _buffer(self, data: bytes) -> tuple[ctypes.c_uint64, int]:
+        """A buffer with these contents, and the address it is mapped at.
 
-
-def _specialization(values: dict[int, bytes]) -> tuple[Any, Any]:
-    """The structure that specializes a shader, and what it points to."""
-    data = ctypes.create_string_buffer(b"".join(values.values()))
-    entries = (vk.SpecializationEntry * len(values))()
-    offset = 0
-    for entry, (spec_id, value) in zip(entries, values.items(), strict=True):
-        entry.id, entry.offset, entry.size = spec_id, offset, len(value)
-        offset += len(value)
-    info = vk.SpecializationInfo(
-        len(values), ctypes.addressof(entries), offset, ctypes.addressof(data)
-    )
-    return info, (data, entries)
-
-
-def _pipeline(
-    device: LogicalDevice, stack: ExitStack, shader: Shader, layout: ctypes.c_uint64
-) -> ctypes.c_uint64:
-    code = ctypes.create_string_buffer(shader.code, len(shader.code))
-    info = vk.ShaderModuleCreateInfo(codeSize=len(shader.code), pCode=code)
-    module = device.create(stack, "ShaderModule", info)
-    constants, kept_alive = _specialization(shader.specialization)
-    required = None
-    if shader.subgroup_size is not None and device.physical.can_require_size:
-        required = vk.RequiredSubgroupSize(size=shader.subgroup_size)
-    stage = vk.ShaderStageCreateInfo(
-        required,
-        flags=FULL_SUBGROUPS if shader.full_subgroups else 0,
-        stage=COMPUTE_STAGE,
-        module=module,
-        pName=shader.entry.encode(),
-        pSpecialization=constants,
-    )
-    info = vk.ComputePipelineCreateInfo(stage=stage, layout=layout)
-    pipeline = device.make("vkCreateComputePipelines", vk.U64(0), 1, info, None)
-    del kept_alive
-    stack.callback(device.call, "vkDestroyPipeline", pipeline, None)
-    return pipeline
-
-
-def _descriptors(
-    device: LogicalDevice,
-    stack: ExitStack,
-    layout: ctypes.c_uint64,
-    buffers: Sequence[ctypes.c_uint64],
-) -> ctypes.c_uint64:
-    """A descriptor set that binds buffer n at binding n."""
-    sizes = vk.PoolSize(STORAGE_DESCRIPTOR, max(len(buffers), 1))
-    info = vk.DescriptorPoolCreateInfo(maxSets=1, sizeCount=1, pSizes=sizes)
-    pool = device.create(stack, "DescriptorPool", info)
-    info = vk.DescriptorSetAllocateInfo(pool=pool, count=1, pLayouts=layout)
-    descriptors = device.make("vkAllocateDescriptorSets", info)
-    for i, buffer in enumerate(buffers):
-        write = vk.WriteDescriptorSet(
-            set=descriptors,
-            binding=i,
-            count=1,
-            type=STORAGE_DESCRIPTOR,
-            pBuffers=vk.BufferInfo(buffer.value, 0, WHOLE_SIZE),
+        It is whole words of 4 bytes, which is what atomic instructions access.
+        """
+        device, addressed = self.device, bool(self.shader.addresses)
+        usage = STORAGE_BUFFER_USAGE | (ADDRESS_USAGE if addressed else 0)
+        flags = vk.MemoryAllocateFlagsInfo(flags=ALLOCATE_ADDRESS)
+        size = -(-len(data) // WORD_BYTES) * WORD_BYTES
+        buffer = self._create("Buffer", vk.BufferCreateInfo(size=size, usage=usage))
+        needs = vk.MemoryRequirements()
+        device.call("vkGetBufferMemoryRequirements", buffer, needs)
+        info = vk.MemoryAllocateInfo(
+            flags if addressed else None,
+            size=needs.size,
+            memoryType=device.memory_type(needs.types),
         )
-        device.call("vkUpdateDescriptorSets", 1, write, 0, None)
-    return descriptors
+        memory = device.make("vkAllocateMemory", info, None)
+        self.stack.callback(device.call, "vkFreeMemory", memory, None)
+        bound = (device.handle, buffer, memory, vk.U64(0))
+        device.driver.check("vkBindBufferMemory", *bound)
+        whole = (vk.U64(0), vk.U64(WHOLE_SIZE), 0)
+        address = device.make("vkMapMemory", memory, *whole, kind=vk.POINTER)
+        if address.value is None:
+            raise VulkanError("vkMapMemory gave no address")
+        ctypes.memmove(address.value, data, len(data))
+        return buffer, address.value
 
+    def _push_constants(self) -> bytes:
+        """Those of the shader, with the addresses of the buffers on the device."""
+        constants = bytearray(self.shader.push_constants)
+        for at, buffer in zip(self.shader.addresses, self._handles, strict=False):
+            info = vk.BufferDeviceAddressInfo(buffer=buffer)
+            found = self.device.call("vkGetBufferDeviceAddress", info, result=vk.U64)
+            constants[at : at + 8] = found.to_bytes(8, "little")
+        return bytes(constants)
 
-def _record(
-    device: LogicalDevice,
-    stack: ExitStack,
-    shader: Shader,
-    pipeline: ctypes.c_uint64,
-    layout: ctypes.c_uint64,
-    descriptors: ctypes.c_uint64,
-    timer: _Timer,
-) -> ctypes.c_void_p:
-    """A command buffer with one timed dispatch.
+    def _layouts(self) -> tuple[ctypes.c_uint64, ctypes.c_uint64]:
+        """The layouts of the descriptor set and of the pipeline."""
+        count, size = len(self._handles), len(self.shader.push_constants)
+        bindings = (vk.LayoutBinding * count)(
+            *((i, STORAGE_DESCRIPTOR, 1, COMPUTE_STAGE, None) for i in range(count))
+        )
+        info = vk.SetLayoutCreateInfo(bindingCount=count, pBindings=bindings)
+        set_layout = self._create("DescriptorSetLayout", info)
+        info = vk.PipelineLayoutCreateInfo(
+            setCount=1,
+            pSets=set_layout,
+            pushConstantCount=int(size > 0),
+            pPushConstants=vk.PushConstantRange(COMPUTE_STAGE, 0, size),
+        )
+        return set_layout, self._create("PipelineLayout", info)
 
-    The next dispatch and the host see what it wrote.
-    """
-    info = vk.CommandPoolCreateInfo(family=device.family)
-    pool = device.create(stack, "CommandPool", info)
-    info = vk.CommandBufferAllocateInfo(pool=pool, count=1)
-    commands = device.make("vkAllocateCommandBuffers", info, kind=vk.POINTER)
-    call, check = device.driver.call, device.driver.check
-    check("vkBeginCommandBuffer", commands, vk.CommandBufferBeginInfo())
-    timer.begin(commands)
-    call("vkCmdBindPipeline", commands, BIND_COMPUTE, pipeline)
-    sets = (0, 1, ctypes.byref(descriptors), 0, None)
-    call("vkCmdBindDescriptorSets", commands, BIND_COMPUTE, layout, *sets)
-    if constants := shader.push_constants:
-        where = (COMPUTE_STAGE, 0, len(constants))
-        call("vkCmdPushConstants", commands, layout, *where, constants)
-    call("vkCmdDispatch", commands, *shader.groups)
-    timer.end(commands)
-    seen = vk.MemoryBarrier(
-        sources=SHADER_WRITE, destinations=SHADER_READ | SHADER_WRITE | HOST_READ
-    )
-    steps = (SHADER_STEP, SHADER_STEP | HOST_STEP, 0)
-    call("vkCmdPipelineBarrier", commands, *steps, 1, seen, 0, None, 0, None)
-    check("vkEndCommandBuffer", commands)
-    return commands
+    def _pipeline(self, layout: ctypes.c_uint64) -> ctypes.c_uint64:
+        device, shader = self.device, self.shader
+        code = ctypes.create_string_buffer(shader.code, len(shader.code))
+        info = vk.ShaderModuleCreateInfo(codeSize=len(shader.code), pCode=code)
+        module = self._create("ShaderModule", info)
+        required = None
+        if shader.subgroup_size is not None and device.can_require_size:
+            required = vk.RequiredSubgroupSize(size=shader.subgroup_size)
+        values = shader.specialization
+        data = ctypes.create_string_buffer(b"".join(values.values()))
+        ends = [*accumulate(map(len, values.values()), initial=0)]
+        entries = (vk.SpecializationEntry * len(values))(
+            *((id, at, len(values[id])) for id, at in zip(values, ends, strict=False))
+        )
+        stage = vk.ShaderStageCreateInfo(
+            required,
+            flags=FULL_SUBGROUPS if shader.full_subgroups else 0,
+            stage=COMPUTE_STAGE,
+            module=module,
+            pName=shader.entry.encode(),
+            # Of addresses alone: the locals keep what is there.
+            pSpecialization=vk.SpecializationInfo(
+                len(values), ctypes.addressof(entries), ends[-1], ctypes.addressof(data)
+            ),
+        )
+        info = vk.ComputePipelineCreateInfo(stage=stage, layout=layout)
+        pipeline = device.make("vkCreateComputePipelines", vk.U64(0), 1, info, None)
+        self.stack.callback(device.call, "vkDestroyPipeline", pipeline, None)
+        return pipeline
+
+    def _descriptors(self, layout: ctypes.c_uint64) -> ctypes.c_uint64:
+        """A descriptor set that binds buffer n at binding n."""
+        sizes = vk.PoolSize(STORAGE_DESCRIPTOR, max(len(self._handles), 1))
+        info = vk.DescriptorPoolCreateInfo(maxSets=1, sizeCount=1, pSizes=sizes)
+        pool = self._create("DescriptorPool", info)
+        info = vk.DescriptorSetAllocateInfo(pool=pool, count=1, pLayouts=layout)
+        descriptors = self.device.make("vkAllocateDescriptorSets", info)
+        for i, buffer in enumerate(self._handles):
+            write = vk.WriteDescriptorSet(
+                set=descriptors,
+                binding=i,
+                count=1,
+                type=STORAGE_DESCRIPTOR,
+                pBuffers=vk.BufferInfo(buffer.value, 0, WHOLE_SIZE),
+            )
+            self.device.call("vkUpdateDescriptorSets", 1, write, 0, None)
+        return descriptors
+
+    def _record(self) -> ctypes.c_void_p:
+        """A command buffer with one timed dispatch."""
+        set_layout, layout = self._layouts()
+        pipeline, descriptors = self._pipeline(layout), self._descriptors(set_layout)
+        info = vk.CommandPoolCreateInfo(family=self.device.family)
+        info = vk.CommandBufferAllocateInfo(
+            pool=self._create("CommandPool", info), count=1
+        )
+        commands = self.device.make("vkAllocateCommandBuffers", info, kind=vk.POINTER)
+        call, check = self.device.driver.call, self.device.driver.check
+        check("vkBeginCommandBuffer", commands, vk.CommandBufferBeginInfo())
+        if self._timer is not None:
+            call("vkCmdResetQueryPool", commands, self._timer, 0, 2)
+            call("vkCmdWriteTimestamp", commands, TOP_STEP, self._timer, 0)
+        call("vkCmdBindPipeline", commands, BIND_COMPUTE, pipeline)
+        sets = (0, 1, ctypes.byref(descriptors), 0, None)
+        call("vkCmdBindDescriptorSets", commands, BIND_COMPUTE, layout, *sets)
+        if constants := self._push_constants():
+            where = (COMPUTE_STAGE, 0, len(constants))
+            call("vkCmdPushConstants", commands, layout, *where, constants)
+        call("vkCmdDispatch", commands, *self.shader.groups)
+        if self._timer is not None:
+            call("vkCmdWriteTimestamp", commands, BOTTOM_STEP, self._timer, 1)
+        seen = vk.MemoryBarrier(
+            sources=SHADER_WRITE, destinations=SHADER_READ | SHADER_WRITE | HOST_READ
+        )
+        steps = (SHADER_STEP, SHADER_STEP | HOST_STEP, 0)
+        call("vkCmdPipelineBarrier", commands, *steps, 1, seen, 0, None, 0, None)
+        check("vkEndCommandBuffer", commands)
+        return commands
 
 
 # --- Calls of the parent. ---
 
 
-def devices(library: str) -> tuple[VulkanInfo, ...]:
-    """Load a driver and describe every device."""
-    return tuple(x.info for x in Driver(library).devices())
-
-
 class VulkanServer:
     """What the process holds between calls: a device, from the first one on."""
 
-    device: LogicalDevice
+    device: Device
 
-    def open(self, library: str, index: int | None) -> VulkanInfo:
-        physical = select(Driver(library).devices(), index)
-        self.device = LogicalDevice(physical)
-        return physical.info
+    def open(self, library: str) -> VulkanInfo:
+        """Open the first device with cooperative matrices, else the first.
+
+        Raises:
+            VulkanError: there is none, or it is older than Vulkan 1.3.
+        """
+        driver = Driver(library)
+        handles = driver.enumerate(
+            "vkEnumeratePhysicalDevices", vk.POINTER, driver.instance
+        )
+        devices = [Device(driver, vk.POINTER(handle)) for handle in handles]
+        if not devices:
+            raise VulkanError("the driver has no device")
+        self.device = next((x for x in devices if x.info.matrix_shapes), devices[0])
+        info = self.device.info
+        if info.api_version < (1, 3):
+            raise VulkanError(f"{info.name} has no Vulkan 1.3")
+        self.device.open()
+        return info
 
     def run(
         self, shader: Shader, buffers: Sequence[bytes], repeats: int
-    ) -> tuple[Sequence[bytes], Sequence[float]]:
-        return dispatch(self.device, shader, buffers, repeats)
+    ) -> tuple[list[bytes], list[float]]:
+        """Dispatch a shader so many times, each after the one before.
 
-
-def select(devices: Sequence[PhysicalDevice], index: int | None) -> PhysicalDevice:
-    """The device of an index, else the first with cooperative matrices, else the first.
-
-    Raises:
-        VulkanError: there is none, or it is older than Vulkan 1.3.
-    """
-    if not devices:
-        raise VulkanError("the driver has no device")
-    if index is not None and not 0 <= index < len(devices):
-        raise VulkanError(f"expected a device index below {len(devices)}, got {index}")
-    if index is None:
-        found = next((x for x in devices if x.info.matrix_shapes), devices[0])
-    else:
-        found = devices[index]
-    if found.api_version < API_VERSION:
-        raise VulkanError(f"{found.info.name} has no Vulkan 1.3")
-    return found
+        Returns:
+            The contents of each buffer after the first dispatch; and the time of each,
+            in milliseconds.
+        """
+        with ExitStack() as stack:
+            dispatch = Dispatch(self.device, stack, shader, buffers)
+            times = [dispatch.run()]
+            contents = dispatch.contents()
+            times += [dispatch.run() for _ in range(repeats - 1)]
+        return contents, times
 
 
 def main() -> None:
     server = VulkanServer()
-    serve({"list": devices, "open": server.open, "run": server.run})
+    serve({"open": server.open, "run": server.run})

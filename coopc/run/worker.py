@@ -6,16 +6,15 @@
     serve({"open": device.open, "run": device.run})     # in the worker
 
 A call names a handler of the worker and gives its arguments.  What it returns, or why
-it does not, comes back over a connection of `multiprocessing`; large buffers travel
-beside the pickled rest.  `multiprocessing` itself does not start the process: a driver
-may need another loader, and must not import the caller's main module.  A worker that
+it does not, comes back over a connection of `multiprocessing`.  `multiprocessing`
+itself does not start the process: a driver may need another loader, and must not import
+the caller's main module.  A worker that
 fails is ended, and started again by the next call.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -156,9 +155,9 @@ class Worker:
         self._printed.seek(0)
         self._printed.truncate()
         try:
-            _send(self._connection, (handler, arguments, seconds))
+            self._connection.send((handler, arguments, seconds))
             self._wait(seconds)
-            answer = _receive(self._connection)
+            answer = self._connection.recv()
         except (EOFError, OSError):
             raise RunFailed(self._why_ended(seconds)) from None
         except BaseException:
@@ -181,9 +180,10 @@ class Worker:
         deadline = time.monotonic() + seconds + GRACE_SECONDS
         while not self._connection.poll(LOOK_SECONDS):
             if resident_bytes(self._process.pid) > self.memory:
+                blamed = self.driver or "the process that runs kernels"
                 raise RunFailed(
-                    f"expected to need at most {_gigabytes(self.memory)} of memory, "
-                    f"{MEMORY_SHARE:.0%} of what there is, got more in {self._blamed()}"
+                    f"expected to need at most {self.memory / 1e9:.3g} GB of memory, "
+                    f"{MEMORY_SHARE:.0%} of what there is, got more in {blamed}"
                 )
             if time.monotonic() > deadline:
                 raise RunFailed(_too_long(seconds))
@@ -209,9 +209,6 @@ class Worker:
             )
         return f"the process that runs kernels ended with {end}{printed}"
 
-    def _blamed(self) -> str:
-        return self.driver or "the process that runs kernels"
-
     def _last_printed(self) -> str:
         """The end of what the driver printed during the last call."""
         assert self._printed is not None
@@ -222,10 +219,6 @@ class Worker:
 
 def _too_long(seconds: float) -> str:
     return f"no answer within {seconds:g} s"
-
-
-def _gigabytes(size: int) -> str:
-    return f"{size / 1e9:.3g} GB"
 
 
 def memory_of_machine() -> int:
@@ -264,7 +257,7 @@ def serve(handlers: Mapping[str, Callable[..., object]]) -> None:
     _connection = Connection(int(sys.argv[-1]))
     while True:
         try:
-            handler, arguments, seconds = _receive(_connection)
+            handler, arguments, seconds = _connection.recv()
         except EOFError:
             return
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -277,7 +270,7 @@ def serve(handlers: Mapping[str, Callable[..., object]]) -> None:
             text = str(e) or "no message"
             answer = RunFailed(f"{type(e).__name__}: {text}")
         signal.setitimer(signal.ITIMER_REAL, 0)
-        _send(_connection, answer)
+        _connection.send(answer)
 
 
 def give_up(reason: str, **details: int) -> NoReturn:
@@ -287,28 +280,5 @@ def give_up(reason: str, **details: int) -> NoReturn:
     """
     _ending.acquire()
     assert _connection is not None, reason
-    _send(_connection, RunFailed(reason, details))
+    _connection.send(RunFailed(reason, details))
     os._exit(1)
-
-
-# --- Messages. ---
-
-
-def _send(connection: Connection, message: object) -> None:
-    """Send an object; buffers of `pickle` are not copied."""
-    buffers: list[pickle.PickleBuffer] = []
-    pickled = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
-    connection.send(len(buffers))
-    for part in (pickled, *(each.raw() for each in buffers)):
-        connection.send_bytes(part)
-
-
-def _receive(connection: Connection) -> Any:
-    """The next object; a `PickleBuffer` arrives as bytes.
-
-    Raises:
-        EOFError: the other side has ended.
-    """
-    count = connection.recv()
-    pickled, *buffers = (connection.recv_bytes() for _ in range(count + 1))
-    return pickle.loads(pickled, buffers=buffers)

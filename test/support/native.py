@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,10 +13,11 @@ from coopc.device import device
 from coopc.dialects import simt
 from coopc.emit.interface import interface_of
 from coopc.emit.walker import Facts
-from coopc.interface_call import Given, pack
+from coopc.interface_call import Call, Given, pack, sizes_of
+from coopc.run.arrays import Argument
 from coopc.run.cpu import Program
-from coopc.run.execute import on_cpu
-from coopc.run.tiles import Tiles
+from coopc.run.tiles import EMULATED, Tiles, best, cpu_flags, emulator, lacking
+from coopc.run.toolchain import ToolMissing
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -43,5 +44,56 @@ def run_native(
     kernel = next(simt.kernels(module))
     interface = interface_of(kernel, module, Facts("opencl", device("intel-cpu")))
     compiled = Program.of(program, tiles, level=2)
-    outcome = on_cpu(compiled, pack(interface, arguments, groups), threads=threads)
-    return [np.asarray(array) for array in outcome.arrays]
+    return run_call(compiled, pack(interface, arguments, groups), threads=threads)
+
+
+def run_call(program: Program, call: Call, *, threads: int = 1) -> list[Array]:
+    """Run a compiled kernel in this process; return its arrays."""
+    found = run_program(
+        program,
+        call.interface.name,
+        call.opencl_arguments,
+        call.groups,
+        sizes=sizes_of(call.interface, call.given),
+        threads=threads,
+    )
+    return [*call.unpack(found)]
+
+
+def run_program(
+    program: Program,
+    name: str,
+    arguments: Sequence[Argument],
+    groups: tuple[int, int, int] = (1, 1, 1),
+    *,
+    sizes: Sequence[int] = (),
+    threads: int = 1,
+) -> list[Array]:
+    """Run a kernel on copies of the arrays given, and return those."""
+    own = [np.copy(x) if isinstance(x, np.ndarray) else x for x in arguments]
+    program.prepared(name, own, groups, sizes=sizes, threads=threads)()
+    return [x for x in own if isinstance(x, np.ndarray)]
+
+
+def best_or_emulated(flags: Collection[str] | None = None) -> Tiles:
+    """The tiles of this processor, else emulated ones where they can be."""
+    found = best(flags)
+    if found is Tiles.NONE and why_not_emulated() is None:
+        return Tiles.EMULATED
+    return found
+
+
+def why_not_emulated() -> str | None:
+    """Why tiles cannot be emulated, or None."""
+    try:
+        emulator()
+    except ToolMissing as missing:
+        return str(missing)
+    return None
+
+
+def has(tiles: Tiles, feature: str) -> bool:
+    """Whether tiles have a feature, as LLVM names it."""
+    if tiles is Tiles.AMX:
+        return not lacking({feature}, cpu_flags())
+    return tiles is Tiles.EMULATED and feature in EMULATED

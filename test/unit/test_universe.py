@@ -20,8 +20,8 @@ from coopc.universe import (
     TARGETS,
     everything,
     factories,
+    factory,
     installed,
-    pipelines,
 )
 
 
@@ -56,7 +56,7 @@ def test_target_has_its_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pipeline_needs_no_options(name: str) -> None:
-    made = pipelines()[name]()
+    made = factory(PASSES[name])()
     assert made().steps()
 
 

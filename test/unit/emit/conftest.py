@@ -72,7 +72,7 @@ class Runner:
                 global_size=[n * m for n, m in zip(call.groups, local, strict=True)],
                 local_size=local,
             )
-        return call.unpack(result.buffers)
+        return call.unpack(result.arrays)
 
     def elementwise(
         self,

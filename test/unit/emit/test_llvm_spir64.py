@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.toolchain import is_locked
 
 import coopc
 from coopc.run.isa import CLEAN, Isa
 from coopc.run.offline_compiler import compile_kernel
-from coopc.run.toolchain import is_locked
 
 pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 

@@ -106,7 +106,7 @@ def test_emulated_on_cpu(lanes: int, bits: int, intel_cpu: opencl.Session) -> No
         global_size=(lanes,),
         local_size=(lanes,),
     )
-    assert np.array_equal(found.buffers[1], expected(memory, lanes, bits))
+    assert np.array_equal(found.arrays[1], expected(memory, lanes, bits))
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.toolchain import is_locked
 
 import coopc
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
-from coopc.run.toolchain import is_locked
 
 KERNELS = Path(__file__).parents[2] / "emit" / "xe"
 

@@ -5,9 +5,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from support.toolchain import disassemble_spirv
+
 from coopc.dialects.xe import Precision
 from coopc.emit.xe_rules import mangled, split_name
-from coopc.run.toolchain import disassemble_spirv
 
 S8, U8, F16, BF16 = Precision.S8, Precision.U8, Precision.F16, Precision.BF16
 

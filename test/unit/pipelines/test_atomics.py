@@ -24,7 +24,8 @@ from coopc.generate.programs import module_of
 from coopc.interface_call import pack
 from coopc.plan.atomics import atomic_form
 from coopc.run import opencl, toolchain, vulkan
-from coopc.run.execute import Outcome, on_opencl, on_vulkan
+from coopc.run.arrays import Outcome
+from coopc.run.execute import on_opencl, on_vulkan
 from coopc.run.offline_compiler import compile_kernel
 from coopc.run.tiles import Tiles
 from coopc.sim.numerics import from_bf16, to_bf16

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.native import run_native
+from support.native import best_or_emulated, run_native
 from support.random_programs import RandomProgram, random_program
 from xdsl.utils.exceptions import PassFailedException
 
@@ -22,7 +22,7 @@ from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run import opencl, toolchain, vulkan
 from coopc.run.execute import on_opencl, on_vulkan
-from coopc.run.tiles import Tiles, best
+from coopc.run.tiles import Tiles
 from coopc.sim.simulate import simulate
 from coopc.sim.tracked import Inputs
 from coopc.source import Source
@@ -153,7 +153,7 @@ def test_random_program(
     program, pipeline = random_program(seed), ENGINES[seed % len(ENGINES)]
     try:
         if pipeline == "coopc-amx":
-            on_processor(program, pipeline, best(emulate=True))
+            on_processor(program, pipeline, best_or_emulated())
         elif pipeline == "coopc-cpu":
             on_processor(program, pipeline, Tiles.NONE)
         elif "nvidia" in pipeline or "khr{device=bmg" in pipeline:

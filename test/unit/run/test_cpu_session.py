@@ -6,7 +6,7 @@ from signal import SIGSEGV
 import numpy as np
 import pytest
 
-from coopc.run import guarded
+from coopc.run import cpu_session
 from coopc.run.cpu import Steps
 from coopc.run.cpu_session import Session
 from coopc.run.tiles import Tiles
@@ -81,7 +81,8 @@ def run(
         seconds=seconds,
     )
     assert len(result.milliseconds) == repeats
-    return result.buffers[0]
+    assert "without tiles" in result.where
+    return result.arrays[0]
 
 
 A = np.arange(8, 13, dtype=np.int32)
@@ -93,7 +94,6 @@ def test_numbers_arrays_and_repeats(session: Session):
     found = run(session, "divide", A, np.int32(2), repeats=3)
     np.testing.assert_array_equal(found, [4, 9, 10, 11, 12])
     assert A[0] == 8
-    assert "without tiles" in session.where
     found = run(session, "fill", A, scratch=((4, (4,)),))
     np.testing.assert_array_equal(found, [9, 9, 10, 11, 12])
 
@@ -141,8 +141,8 @@ def test_what_llvm_does_not_take(session: Session):
 
 def test_less_room_for_guards(monkeypatch: pytest.MonkeyPatch):
     """Where addresses are limited, guards are smaller; all memory is given back."""
-    monkeypatch.setattr(guarded, "GUARDS", (1 << 60, 1 << 24))
-    memory = guarded.GuardedMemory()
+    monkeypatch.setattr(cpu_session, "GUARDS", (1 << 60, 1 << 24))
+    memory = cpu_session.GuardedMemory()
     array = memory.allocate(6, "a")
     end = array.ctypes.data + 6
     near, far = end + (1 << 24) - 1, end + (1 << 24)

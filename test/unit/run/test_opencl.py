@@ -33,9 +33,7 @@ def packed(b: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
 def test_device(intel_cpu: opencl.Session):
     info = intel_cpu.info
     assert info.subgroup_sizes == (4, 8, 16, 32, 64)
-    assert {"cl_khr_il_program", "cl_khr_fp16"} <= info.extensions
     assert info.invocations >= 1024
-    assert info.shared_memory_bytes >= 32768
     assert not info.amx
 
 
@@ -51,8 +49,8 @@ def test_saxpy(intel_cpu: opencl.Session, spirv: Callable[..., bytes]):
         local_size=(16,),
         repeats=3,
     )
-    assert np.array_equal(result.buffers[1], 2 * x + y)
-    assert np.array_equal(result.buffers[0], x)
+    assert np.array_equal(result.arrays[1], 2 * x + y)
+    assert np.array_equal(result.arrays[0], x)
     assert np.array_equal(buffers[1], before)
     assert len(result.milliseconds) == 3
 
@@ -70,7 +68,7 @@ def test_subgroup_shuffle(
         local_size=(64,),
     )
     expected = x.reshape(-1, lanes)[:, ::-1].reshape(-1)
-    assert np.array_equal(result.buffers[1], expected)
+    assert np.array_equal(result.arrays[1], expected)
 
 
 def test_matrix_f16(intel_amx: opencl.Session, spirv: Callable[..., bytes]):
@@ -85,7 +83,7 @@ def test_matrix_f16(intel_amx: opencl.Session, spirv: Callable[..., bytes]):
         local_size=(16,),
     )
     assert intel_amx.info.amx
-    assert np.array_equal(result.buffers[2], a @ b + c)
+    assert np.array_equal(result.arrays[2], a @ b + c)
 
 
 def test_matrix_s8(intel_amx: opencl.Session, spirv: Callable[..., bytes]):
@@ -100,7 +98,7 @@ def test_matrix_s8(intel_amx: opencl.Session, spirv: Callable[..., bytes]):
         global_size=(16,),
         local_size=(16,),
     )
-    assert np.array_equal(result.buffers[2], a @ b + c)
+    assert np.array_equal(result.arrays[2], a @ b + c)
 
 
 def test_abort_of_the_run_time_is_one_error(

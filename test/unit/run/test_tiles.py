@@ -7,7 +7,6 @@ import pytest
 from coopc.run import tiles
 from coopc.run.native import Native, needed_features, optimised
 from coopc.run.tiles import Tiles
-from coopc.run.toolchain import ToolMissing
 from coopc.run.worker import RunFailed
 from coopc.tools.coopc_run import parser, prepare
 
@@ -22,25 +21,13 @@ def without(monkeypatch: pytest.MonkeyPatch, flags: frozenset[str]) -> None:
     monkeypatch.setattr(tiles, "cpu_flags", given)
 
 
-def test_the_processor_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert tiles.best(EMERALD, emulate=True) is Tiles.AMX
-
-    def missing() -> None:
-        raise ToolMissing("a C compiler", "install cc")
-
-    monkeypatch.setattr(tiles, "emulator", missing)
-    assert tiles.best(frozenset(), emulate=True) is Tiles.NONE
-    monkeypatch.setattr(tiles, "emulator", lambda: None)
-    assert tiles.best(frozenset(), emulate=True) is Tiles.EMULATED
+def test_the_processor_goes_first() -> None:
+    assert tiles.best(EMERALD) is Tiles.AMX
     assert tiles.best(frozenset()) is Tiles.NONE, "traps are asked for"
 
 
 def test_features(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, EMERALD)
-    assert tiles.has(Tiles.AMX, "amx-bf16")
-    assert not tiles.has(Tiles.AMX, "amx-fp16")
-    assert tiles.has(Tiles.EMULATED, "amx-fp16")
-    assert not tiles.has(Tiles.NONE, "amx-tile")
     with pytest.raises(ValueError, match="with amx-fp16, which the kernel needs"):
         tiles.prepare(Tiles.AMX, {"amx-tile", "amx-fp16"})
     with pytest.raises(ValueError, match="this processor has AMX"):

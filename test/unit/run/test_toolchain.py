@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.toolchain import disassemble_spirv, is_locked
 
 from coopc.run import toolchain
 from coopc.run.toolchain import ToolMissing
@@ -85,13 +86,13 @@ def test_versions_and_lock(
     assert toolchain.versions() == {}
     assert toolchain.version_report()[0].startswith("no toolchain: run")
     monkeypatch.setenv("COOPC_TOOLCHAIN", str(unpacked))
-    assert not toolchain.is_locked("libigc2")
+    assert not is_locked("libigc2")
     (tmp_path / "checkout").mkdir()
     lock = tmp_path / "checkout" / "toolchain.lock"
     lock.write_text("# why\nlibigc2 2.40-1\nspirv-tools 2026.5-1\nllvm-22 22.1\n")
-    assert toolchain.is_locked("libigc2")
-    assert not toolchain.is_locked("libigc2", "spirv-tools")
-    assert not toolchain.is_locked("llvm-22")
+    assert is_locked("libigc2")
+    assert not is_locked("libigc2", "spirv-tools")
+    assert not is_locked("llvm-22")
     report = toolchain.version_report()
     assert report[0] == "spirv-tools 2026.4-1"
     assert report[-1] == ("toolchain.lock: spirv-tools is 2026.4-1, locked 2026.5-1")
@@ -137,13 +138,13 @@ def test_assembler(tool: Callable[[str], Path]):
     tool("spirv-as")
     text = "OpCapability Kernel\n%9 = OpTypeVoid\n"
     kept = toolchain.assemble_spirv(text, "spv1.4", keep_ids=True)
-    assert "%9 = OpTypeVoid" in toolchain.disassemble_spirv(kept)
+    assert "%9 = OpTypeVoid" in disassemble_spirv(kept)
     renumbered = toolchain.assemble_spirv(text, "spv1.4")
-    assert "%1 = OpTypeVoid" in toolchain.disassemble_spirv(renumbered)
+    assert "%1 = OpTypeVoid" in disassemble_spirv(renumbered)
     with pytest.raises(ValueError, match="Invalid Opcode name 'OpNothing'"):
         toolchain.assemble_spirv("OpNothing", "spv1.4")
     with pytest.raises(ValueError, match="error"):
-        toolchain.disassemble_spirv(b"nothing")
+        disassemble_spirv(b"nothing")
 
 
 def run_script(*arguments: object, path: str = "/usr/bin:/bin") -> tuple[int, str]:

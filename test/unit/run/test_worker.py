@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator
-from pickle import PickleBuffer
 
 import numpy as np
 import pytest
@@ -66,14 +65,6 @@ def test_answers_one_call_after_the_other(worker: Worker):
     large = bytes(range(256)) * 4096  # more than a socket holds, both ways
     for arguments in ((5, b"", "x"), (large, {"a": (1, 2)}), ()):
         assert worker.call("echo", *arguments, seconds=60) == arguments[::-1]
-
-
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (512, 1024)])
-def test_buffers_arrive_as_bytes(worker: Worker, shape: tuple[int, ...]):
-    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    buffer = PickleBuffer(array.data)
-    (found,) = worker.call("echo", buffer, seconds=60)
-    assert found == array.tobytes()
 
 
 def test_arrays_and_numbers_of_numpy(worker: Worker):

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
+from support.toolchain import is_locked
 
 from coopc.run import toolchain
 from coopc.spirv import generate_grammar, grammar_table
@@ -175,7 +176,7 @@ def test_enumerants_given_by_id():
 
 def test_tables_are_generated():
     """The generator and the grammar of `toolchain.lock` give the module to the byte."""
-    if not toolchain.is_locked("spirv-headers"):
+    if not is_locked("spirv-headers"):
         pytest.skip("no spirv-headers of toolchain.lock: run `make toolchain`")
     headers = toolchain.toolchain() / "root/usr/include/spirv/unified1"
     source = Path(grammar_table.__file__).read_text()

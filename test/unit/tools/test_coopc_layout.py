@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coopc.tools.coopc_layout import main
-from coopc.tools.layout_output import HEADER, places, table_columns
+from coopc.tools.coopc_layout import HEADER, main, places, table_columns
 
 BLOCKED = (
     "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 4], "
@@ -47,7 +46,7 @@ def layouts(text: str) -> list[dict[str, Any]]:
 
 
 def test_json(capsys: Capture) -> None:
-    """Every field of the schema in the docstring of layout_output."""
+    """Every field of the schema in the docstring of as_json."""
     (x,) = layouts(
         prints(capsys, "-t", "tensor<4x8xf16>", "-l", BLOCKED, "--format", "json")
     )

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.native import why_not_emulated
 
-from coopc.run.execute import Outcome
-from coopc.run.tiles import cpu_flags, why_not_emulated
+from coopc.run.arrays import Outcome
+from coopc.run.tiles import cpu_flags
 from coopc.tools import coopc_run
 from coopc.tools.coopc_run import Job
 

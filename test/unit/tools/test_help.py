@@ -18,7 +18,6 @@ from coopc.universe import (
     REPLACED_TARGETS,
     TARGETS,
     everything,
-    pipelines,
 )
 
 Capture = pytest.CaptureFixture[str]
@@ -61,7 +60,7 @@ def test_help_for_a_pipeline_has_its_steps(name: str) -> None:
     text = described(name)
     assert text is not None
     steps = text.split("Steps, without options:\n\n")[1].splitlines()
-    made = pipelines()[name]()
+    made = everything().all_passes[name]()
     assert steps == [f"  {step}" for step in flatten([made()])]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.native import best_or_emulated, has, run_program
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
@@ -17,7 +18,7 @@ from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass
 from coopc.run.cpu import Program
 from coopc.run.native import optimised
-from coopc.run.tiles import Tiles, best, has
+from coopc.run.tiles import Tiles
 from coopc.sim.numerics import to_bf16
 from coopc.source import Source
 from coopc.universe import everything
@@ -67,7 +68,7 @@ def matrix(rng: np.random.Generator, shape: tuple[int, int], element: str) -> An
 
 @pytest.fixture(scope="module")
 def tiles() -> Tiles:
-    if (found := best(emulate=True)) is Tiles.NONE:
+    if (found := best_or_emulated()) is Tiles.NONE:
         pytest.skip("the AMX emulator needs a C compiler")
     return found
 
@@ -98,9 +99,9 @@ def test_sizes_of_all_kinds(element: str, fill: bool, tiles: Tiles) -> None:
         given = [x for array in (a, b, c) for x in (array, *map(np.int64, array.shape))]
         sizes = [m, k, k, n, m, n]
         for threads in (1, 3):
-            found = program.run("mm", given, (1, 1, 1), sizes=sizes, threads=threads)
+            found = run_program(program, "mm", given, sizes=sizes, threads=threads)
             expected = whole_a @ whole_b + (0 if fill else 7)
-            np.testing.assert_array_equal(found.buffers[2], expected, f"{m} {n} {k}")
+            np.testing.assert_array_equal(found[2], expected, f"{m} {n} {k}")
 
 
 @pytest.mark.parametrize("element", ["bf16", "i8"])
@@ -116,8 +117,8 @@ def test_rows_of_a_as_they_are(element: str, size: int, tiles: Tiles) -> None:
     rng = np.random.default_rng(1)
     (a, whole_a), (b, whole_b) = (matrix(rng, (size, size), element) for _ in "ab")
     c = np.full((size, size), 7, np.int32 if element == "i8" else np.float32)
-    found = program.run("mm", [a, b, c], (1, 1, 1), threads=2)
-    np.testing.assert_array_equal(found.buffers[2], whole_a @ whole_b)
+    found = run_program(program, "mm", [a, b, c], threads=2)
+    np.testing.assert_array_equal(found[2], whole_a @ whole_b)
 
 
 def assembly(element: str, size: int | None = None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.native import run_native
+from support.native import best_or_emulated, run_native
 from xdsl.dialects.builtin import ModuleOp
 
 from coopc.compiler import new_context
@@ -17,7 +17,7 @@ from coopc.interface_call import Given
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass
-from coopc.run.tiles import Tiles, best
+from coopc.run.tiles import Tiles
 from coopc.sim.numerics import to_bf16
 from coopc.source import Source
 from coopc.universe import everything
@@ -33,7 +33,7 @@ def how(request: pytest.FixtureRequest) -> tuple[Any, Tiles]:
     """The passes, and where tiles are."""
     if request.param == "cpu":
         return flatten([CoopcCpuPass()]), Tiles.NONE
-    tiles = best(emulate=True)
+    tiles = best_or_emulated()
     if tiles is Tiles.NONE:
         pytest.skip("the AMX emulator needs a C compiler")
     return flatten([CoopcAmxPass()]), tiles
@@ -409,7 +409,7 @@ func.func @f(%a: memref<{size}x128x{element}>, %b: memref<128x{size}x{element}>,
 @pytest.mark.parametrize("element", ["bf16", "i8"])
 def test_more_tiles_than_registers(element: str, size: int) -> None:
     """9 to 36 sums live at once; of one shape, which LLVM spills, and of several."""
-    if (tiles := best(emulate=True)) is Tiles.NONE:
+    if (tiles := best_or_emulated()) is Tiles.NONE:
         pytest.skip("the AMX emulator needs a C compiler")
     whole = element == "i8"
     text = CROWD.format(

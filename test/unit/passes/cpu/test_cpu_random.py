@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.native import run_native
+from support.native import best_or_emulated, has, run_native
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass
-from coopc.run.tiles import Tiles, best, has
+from coopc.run.tiles import Tiles
 from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.source import Source
 from coopc.universe import everything
@@ -215,7 +215,7 @@ func.func @f({arguments}) attributes {{simt.kernel,
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_random_kernel(seed: int) -> None:
-    if (tiles := best(emulate=True)) is Tiles.NONE:
+    if (tiles := best_or_emulated()) is Tiles.NONE:
         pytest.skip("the AMX emulator needs a C compiler")
     rng = np.random.default_rng(seed)
     lanes = int(rng.choice([4, 8, 16]))

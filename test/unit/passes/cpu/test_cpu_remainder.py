@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.native import run_native
+from support.native import best_or_emulated, run_native
 
 from coopc.compiler import new_context
 from coopc.parsing import parse
 from coopc.pipeline import Run, flatten
 from coopc.pipelines import CoopcAmxPass, CoopcCpuPass
-from coopc.run.tiles import Tiles, best
+from coopc.run.tiles import Tiles
 from coopc.sim.numerics import from_bf16, to_bf16
 from coopc.source import Source
 from coopc.universe import everything
@@ -38,7 +38,7 @@ func.func @f(%a: memref<7x9x{0}>, %b: memref<7x9x{0}>, %c: memref<7x9x{0}>)
 @pytest.mark.parametrize("tiled", [False, True], ids=["cpu", "amx"])
 def test_remainder_is_exact(tiled: bool, element: str) -> None:
     """It has the sign of the dividend; of infinity, and by zero, it is no number."""
-    tiles = best(emulate=True) if tiled else Tiles.NONE
+    tiles = best_or_emulated() if tiled else Tiles.NONE
     if tiled and tiles is Tiles.NONE:
         pytest.skip("the AMX emulator needs a C compiler")
     rng = np.random.default_rng(7)

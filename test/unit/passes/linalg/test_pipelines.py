@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.native import best_or_emulated, has, run_call
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -14,8 +15,7 @@ from coopc.interface_call import pack
 from coopc.parsing import parse
 from coopc.pipeline import Run, read_passes
 from coopc.run.cpu import Program
-from coopc.run.execute import on_cpu
-from coopc.run.tiles import Tiles, best, has
+from coopc.run.tiles import Tiles
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.tools.coopc_run import interfaces, with_kernels
@@ -85,8 +85,8 @@ def run(gemm: Gemm, pipeline: str, tiles: Tiles) -> ModuleOp:
     arrays = gemm.arrays()
     kernels = with_kernels(compiled(gemm, "canonicalize"), source)
     (interface,) = interfaces(kernels, source, "intel-cpu")
-    outcome = on_cpu(Program.of(module, tiles), pack(interface, arrays))
-    np.testing.assert_array_equal(outcome.arrays[2], gemm.expected(*arrays))
+    found = run_call(Program.of(module, tiles), pack(interface, arrays))
+    np.testing.assert_array_equal(found[2], gemm.expected(*arrays))
     return module
 
 
@@ -103,7 +103,7 @@ def test_simulated(pipeline: str, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def tiles() -> Tiles:
-    if (found := best(emulate=True)) is Tiles.NONE:
+    if (found := best_or_emulated()) is Tiles.NONE:
         pytest.skip("the AMX emulator needs a C compiler")
     return found
 

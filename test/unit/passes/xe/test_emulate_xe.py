@@ -53,8 +53,8 @@ def test_gemm_on_cpu(name: str, intel_cpu: opencl.Session) -> None:
         global_size=(WORK_ITEMS,),
         local_size=(WORK_ITEMS,),
     )
-    assert np.array_equal(result.buffers[2].reshape(c.shape)[:m], product)
-    assert (result.buffers[2].reshape(c.shape)[m] == -1).all()
+    assert np.array_equal(result.arrays[2].reshape(c.shape)[:m], product)
+    assert (result.arrays[2].reshape(c.shape)[m] == -1).all()
 
 
 @pytest.mark.parametrize("name", GEMMS)

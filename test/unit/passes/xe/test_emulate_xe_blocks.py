@@ -151,7 +151,7 @@ def run(
     )
     return tuple(
         got.ravel().view(x.dtype)
-        for got, x in zip(result.buffers, arguments, strict=True)
+        for got, x in zip(result.arrays, arguments, strict=True)
     )
 
 

@@ -196,7 +196,7 @@ def run_all(
         result = session.run(
             binary, "f", arguments, global_size=lanes, local_size=lanes
         )
-        outputs = result.buffers[-2:]
+        outputs = result.arrays[-2:]
     merged = outputs[0] | outputs[1].view(np.int32)
     for number, case in enumerate(all_cases):
         got = merged.reshape(expected.shape)[number]

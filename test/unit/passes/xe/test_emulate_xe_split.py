@@ -147,7 +147,7 @@ def on_cpu(
         global_size=(GROUPS * work_items,),
         local_size=(work_items,),
     )
-    return np.array_equal(result.buffers[3], expected.ravel())
+    return np.array_equal(result.arrays[3], expected.ravel())
 
 
 def emulated(forms: list[tuple[Precisions, int]]) -> str:

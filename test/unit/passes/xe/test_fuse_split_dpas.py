@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.toolchain import is_locked
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
@@ -23,7 +24,6 @@ from coopc.passes.xe import fuse_split_dpas
 from coopc.run import opencl
 from coopc.run.isa import CLEAN
 from coopc.run.offline_compiler import compile_kernel
-from coopc.run.toolchain import is_locked
 from coopc.sim.simulate import simulate
 from coopc.source import Source
 from coopc.universe import everything
@@ -251,7 +251,7 @@ def test_emulated_on_cpu(passes: str, intel_cpu: opencl.Session) -> None:
         global_size=(32 * groups[0], groups[1]),
         local_size=(32, 1),
     )
-    found = next(x for x in result.buffers if x.size == c.size and x.dtype == c.dtype)
+    found = next(x for x in result.arrays if x.size == c.size and x.dtype == c.dtype)
     assert np.array_equal(found.reshape(c.shape)[:72, :100], product)
 
 
@@ -271,7 +271,7 @@ def test_triton_emulated_on_cpu(intel_cpu: opencl.Session) -> None:
         global_size=(64 * 2, 2),
         local_size=(64, 1),
     )
-    found = result.buffers[2].reshape(c.shape)
+    found = result.arrays[2].reshape(c.shape)
     assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
 
 
