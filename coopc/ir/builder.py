@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.memref import AllocaOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
+from xdsl.dialects.vector import ExtractOp, InsertOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -183,6 +184,26 @@ class Builder:
             sign = "plus" if by > 0 else "minus"
             found.name_hint = f"{value.name_hint}_{sign}{abs(by)}"
         return found
+
+    def extract(self, vector: SSAValue, at: SSAValue | int | BoundedIndex) -> SSAValue:
+        """Return a component of a vector."""
+        return self.pure(_extract, vector, self._component(vector, at))
+
+    def insert(
+        self, vector: SSAValue, at: SSAValue | int | BoundedIndex, value: SSAValue
+    ) -> SSAValue:
+        """Return a vector of which a component is replaced."""
+        return self.pure(_insert, value, vector, self._component(vector, at))
+
+    def _component(
+        self, vector: SSAValue, at: SSAValue | int | BoundedIndex
+    ) -> SSAValue | int:
+        assert is_vector(vector.type), vector
+        if vector.type.get_shape() == (1,):
+            return 0
+        if not isinstance(at, BoundedIndex):
+            return at
+        return self.index(at) if at.known is None else at.known
 
     # Bounded indices
 
@@ -371,6 +392,15 @@ def constant_attr(
     if isinstance(type, IndexType) or type.name == "integer_type":
         return IntegerAttr(int(value), type)  # pyright: ignore
     return FloatAttr(float(value), type)  # pyright: ignore
+
+
+def _extract(vector: SSAValue, at: SSAValue | int) -> Operation:
+    assert is_vector(vector.type), vector
+    return ExtractOp(vector, [at], vector.type.get_element_type())
+
+
+def _insert(value: SSAValue, vector: SSAValue, at: SSAValue | int) -> Operation:
+    return InsertOp(value, vector, [at])
 
 
 def _shuffle(value: SSAValue, lane: SSAValue, mode: ShuffleMode) -> Operation:

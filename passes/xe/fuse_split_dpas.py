@@ -59,7 +59,6 @@ from coopc.ir.control_flow import kernel_around
 from coopc.ir.device_option import device_of
 from coopc.ir.facts import constant_number
 from coopc.ir.uniformity import Uniformity, Variation
-from coopc.passes.xe.convert_to_xe.vectors import length_of
 from coopc.plan.refusal import Refusal
 from coopc.remarks import remark
 
@@ -429,7 +428,9 @@ def _terms(
 
 def _joined(one: SSAValue, other: SSAValue, before: Operation) -> SSAValue:
     """Return the components of two vectors as one."""
-    length = length_of(one) + length_of(other)
+    assert is_vector(one.type)
+    assert is_vector(other.type)
+    length = one.type.get_shape()[0] + other.type.get_shape()[0]
     mask = DenseArrayBase.from_list(i64, list(range(length)))
     type = VectorType(i32, [length])
     shuffle = vector.ShuffleOp(one, other, mask, result_type=type)

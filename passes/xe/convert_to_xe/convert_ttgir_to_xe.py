@@ -19,6 +19,7 @@ A pointer becomes a memref of rank 0, which stands for all the memory behind it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.arith import IndexCastOp
@@ -60,16 +61,14 @@ from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.origins import base_of, origin_of, origins_of
 from coopc.passes.xe.channel_plans import channel_plans, demand_channels
 from coopc.passes.xe.conditions import conditions, second_entries
-from coopc.passes.xe.convert_to_xe.atomics import Atomics
 from coopc.passes.xe.convert_to_xe.block_access import BlockMessages, Payload
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import dot
-from coopc.passes.xe.convert_to_xe.group_memory import Buffers, GroupMemory, buffer_type
-from coopc.passes.xe.convert_to_xe.pointers import Pointers, memref_of, same_pointer
-from coopc.passes.xe.convert_to_xe.reductions import Reductions
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, buffer_type
+from coopc.passes.xe.convert_to_xe.reductions import reduce
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
-from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory
-from coopc.passes.xe.convert_to_xe.tensors import Rule, Tensors
+from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
+from coopc.passes.xe.convert_to_xe.tensors import RULES, Rule, convert_layout
 from coopc.passes.xe.register_layout import register_layout
 
 _DIMENSIONS = {
@@ -244,57 +243,28 @@ def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
     return made
 
 
-@dataclass(slots=True)
-class KernelRules:
-    """The rules of one kernel."""
-
-    memory: TensorMemory
-    group: GroupMemory
-
-    @classmethod
-    def of(cls, func: FuncOp, payload: Payload, io: BlockIO | None) -> KernelRules:
-        """Look at a kernel as it is: loops are rebuilt while values are split."""
-        # The entry point for any memory is to be short, the others are to be fast.
-        in_loops = LANE_BY_LANE in func.attributes
-        channels = channel_plans(func) if io is None and not in_loops else {}
-        demand_channels(func, channels)
-        memory = TensorMemory(
-            Pointers(),
-            BlockMessages(payload, io is not None and io.immediate_offsets),
-            ScalarAccess(in_loops),
-            channels,
-            {op: base_of(op.ptr) for op in func.walk() if isinstance(op, PointerOp)},
-            frozenset(
-                op
-                for op in func.walk()
-                if isinstance(op, BlockOp)
-                and descriptor_behind(op.desc).padding_option is Padding.NAN
-            ),
-        )
-        return cls(memory, GroupMemory(func.body.block))
-
-    def rules(self) -> dict[type[Operation], split_values.Rule]:
-        """Return them, by operation, each with a builder."""
-        memory, group, built = self.memory, self.group, Built()
-        buffers = Buffers(group)
-        table: dict[type[Operation], Rule] = {
-            **Tensors(memory.pointers, group).rules(),
-            **memory.rules(),
-            tt.AtomicRMWOp: Atomics(memory, group).update,
-            tt.BitcastOp: same_pointer,
-            tt.DotOp: dot,
-            tt.ReduceOp: Reductions(group).reduce,
-            ttg.LocalAllocOp: buffers.alloc,
-            ttg.LocalDeallocOp: lambda op, s, b: (),
-            ttg.LocalLoadOp: buffers.load,
-            ttg.LocalStoreOp: buffers.store,
-            ttg.MemDescTransOp: buffers.trans,
-        }
-
-        def with_builder(rule: Rule) -> split_values.Rule:
-            return lambda op, s: rule(op, s, Builder.at(op, built))
-
-        return {op: with_builder(rule) for op, rule in table.items()}
+def memory_of(
+    func: FuncOp, group: GroupMemory, payload: Payload, io: BlockIO | None
+) -> TensorMemory:
+    """Look at a kernel as it is: loops are rebuilt while values are split."""
+    # The entry point for any memory is to be short, the others are to be fast.
+    in_loops = LANE_BY_LANE in func.attributes
+    channels = channel_plans(func) if io is None and not in_loops else {}
+    demand_channels(func, channels)
+    ops = list(func.walk())
+    return TensorMemory(
+        group,
+        BlockMessages(payload, io is not None and io.immediate_offsets),
+        ScalarAccess(in_loops),
+        channels,
+        {op: base_of(op.ptr) for op in ops if isinstance(op, PointerOp)},
+        frozenset(
+            op
+            for op in ops
+            if isinstance(op, BlockOp)
+            and descriptor_behind(op.desc).padding_option is Padding.NAN
+        ),
+    )
 
 
 def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
@@ -305,8 +275,20 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         for value in values_of(op)
         if (found := parts_of(value)) is not None
     }
-    kernel = KernelRules.of(func, payload, io)
-    rules = kernel.rules()
+    group, built = GroupMemory(func.body.block), Built()
+    table: dict[type[Operation], Rule] = {
+        **RULES,
+        **memory_of(func, group, payload, io).rules(),
+        **group.rules(),
+        tt.DotOp: dot,
+        tt.ReduceOp: partial(reduce, group),
+        ttg.ConvertLayoutOp: partial(convert_layout, group),
+    }
+
+    def with_builder(rule: Rule) -> split_values.Rule:
+        return lambda op, s: rule(op, s, Builder.at(op, built))
+
+    rules = {op: with_builder(rule) for op, rule in table.items()}
     for op in func.walk():
         if is_unknown(op) and type(op) not in rules:
             raise Refused(op, REASONS.get(op.name, "it is not converted to xe"))
@@ -316,7 +298,7 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         if is_unknown(op):  # it has no tensor: its rule says what is to be done
             rules[type(op)](op, Splitter(op))
             raise Refused(op, "it is not converted to xe")
-    kernel.group.share()
+    group.share()
     func.attributes.pop(LANE_BY_LANE, None)
 
 

@@ -21,7 +21,7 @@ from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import dpas_of, shape_of
 from coopc.dialects.xe import EXECUTION_SIZES, accumulators
 from coopc.ir.builder import Builder
-from coopc.ir.split_values import Splitter
+from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encodings import Operand
@@ -66,7 +66,7 @@ def multiply(
     return list(sums.values())
 
 
-def dot(op: tt.DotOp, s: Splitter, builder: Builder) -> Sequence[Sequence[SSAValue]]:
+def dot(op: tt.DotOp, s: Splitter, builder: Builder) -> Results:
     """Multiply tensors in layouts of DPAS."""
     encoding = dpas_of(op.d.type)
     if encoding is None:

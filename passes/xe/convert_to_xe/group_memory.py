@@ -14,9 +14,10 @@ How Triton swizzles a buffer nobody sees.  A buffer is there from the entry on, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.dialects.arith import ConstantOp, ExtUIOp, IndexCastOp, TruncIOp
@@ -35,16 +36,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from coopc.dialects import simt, ttg
 from coopc.dialects.tt.types import bits_of, transposed
 from coopc.ir.builder import Builder
-from coopc.ir.split_values import Splitter
+from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first, row_major
 from coopc.passes.xe.convert_to_xe.vectors import (
-    component,
     length_of,
     packed,
-    unpacked,
-    with_component,
+    vectors_of,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
@@ -104,6 +103,8 @@ class GroupMemory:
         default_factory=dict[tuple[MemRefType, int], SSAValue]
     )
     """By type, and number within a use."""
+    buffer_bytes: int = 0
+    """Of all of Triton's buffers so far."""
 
     def of(self, element: Attribute, count: int, number: int = 0) -> SSAValue:
         """Return memory for so many elements, the same one each time.
@@ -163,10 +164,10 @@ class GroupMemory:
         def stored() -> Values:
             for vector, place in zip(vectors, places, strict=True):
                 for at in range(length_of(vector)):
-                    value = component(b, vector, at)
+                    value = b.extract(vector, at)
                     if value.type == i1:
                         value = b.pure(ExtUIOp, value, i8)
-                    index = b.pure(IndexCastOp, component(b, place, at), IndexType())
+                    index = b.pure(IndexCastOp, b.extract(place, at), IndexType())
                     b.effect(memref.StoreOp.get(value, memory, [index]))
             return ()
 
@@ -183,11 +184,11 @@ class GroupMemory:
     ) -> SSAValue:
         vector = b.constant(VectorType(registers.element, [registers.length]), 0)
         for at in range(registers.length):
-            index = b.pure(IndexCastOp, component(b, place, at), IndexType())
+            index = b.pure(IndexCastOp, b.extract(place, at), IndexType())
             value = b.effect(memref.LoadOp.get(memory, [index])).results[0]
             if registers.element == i1:
                 value = b.pure(TruncIOp, value, i1)
-            vector = with_component(b, vector, at, value)
+            vector = b.insert(vector, at, value)
         return vector
 
     def exchanged(
@@ -203,6 +204,71 @@ class GroupMemory:
         self.store(b, memory, vectors, row_major(b, source), source.layout)
         barrier(b)
         return self.load(b, memory, target, row_major(b, target))
+
+    # The rules for Triton's buffers
+
+    def rules(
+        self,
+    ) -> dict[type[Operation], Callable[[Any, Splitter, Builder], Results]]:
+        """Return them, by operation."""
+        return {
+            ttg.LocalAllocOp: self.alloc_buffer,
+            ttg.LocalDeallocOp: lambda op, s, b: (),
+            ttg.LocalLoadOp: self.load_buffer,
+            ttg.LocalStoreOp: self.store_buffer,
+            ttg.MemDescTransOp: self.trans_buffer,
+        }
+
+    def alloc_buffer(self, op: ttg.LocalAllocOp, s: Splitter, b: Builder) -> Results:
+        """Give a buffer memory; store its initial value."""
+        assert isinstance(op.result.type, ttg.MemDescType), op
+        self.buffer_bytes += bytes_of(
+            op.result.type.element, prod(op.result.type.shape)
+        )
+        if self.buffer_bytes > LIMIT_BYTES:
+            raise Refused(
+                op,
+                f"expected at most {LIMIT_BYTES} bytes of work-group memory for the "
+                f"buffers of a kernel, got {self.buffer_bytes} so far",
+            )
+        memory = allocated(self.block, buffer_type(op.result.type), "buffer")
+        if op.init is not None:
+            order = range(len(op.result.type.shape))
+            self._fill(op.init, memory, order, s, b)
+        return [(memory,)]
+
+    def store_buffer(self, op: ttg.LocalStoreOp, s: Splitter, b: Builder) -> Results:
+        """Store when all have loaded what they want; wait."""
+        (memory,) = s.parts(op.dst)
+        self._fill(op.src, memory, _whole_order(op, op.dst), s, b)
+        return ()
+
+    def load_buffer(self, op: ttg.LocalLoadOp, s: Splitter, b: Builder) -> Results:
+        """Load what a lane is to have."""
+        (memory,) = s.parts(op.src)
+        registers = registers_of(op.result)
+        places = row_major(b, of_memory(registers, _whole_order(op, op.src)))
+        return [packed(b, registers, self.load(b, memory, registers, places))]
+
+    def trans_buffer(self, op: ttg.MemDescTransOp, s: Splitter, b: Builder) -> Results:
+        """The same memory."""
+        _whole_order(op, op.src)
+        return [s.parts(op.src)]
+
+    def _fill(
+        self,
+        tensor: SSAValue,
+        memory: SSAValue,
+        order: Sequence[int],
+        s: Splitter,
+        b: Builder,
+    ) -> None:
+        registers = registers_of(tensor)
+        vectors = vectors_of(tensor, s, b)
+        places = row_major(b, of_memory(registers, order))
+        barrier(b)
+        self.store(b, memory, vectors, places, registers.layout)
+        barrier(b)
 
 
 def barrier(b: Builder) -> None:
@@ -230,72 +296,6 @@ def order_of(buffer: SSAValue) -> tuple[int, ...] | None:
             return None if inner is None else tuple(inner[dim] for dim in order)
         case _:
             return None
-
-
-@dataclass(slots=True)
-class Buffers:
-    """The rules for Triton's buffers."""
-
-    memory: GroupMemory
-    bytes: int = 0
-    """Of all buffers so far."""
-
-    def alloc(
-        self, op: ttg.LocalAllocOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """Give a buffer memory; store its initial value."""
-        assert isinstance(op.result.type, ttg.MemDescType), op
-        self.bytes += bytes_of(op.result.type.element, prod(op.result.type.shape))
-        if self.bytes > LIMIT_BYTES:
-            raise Refused(
-                op,
-                f"expected at most {LIMIT_BYTES} bytes of work-group memory for the "
-                f"buffers of a kernel, got {self.bytes} so far",
-            )
-        memory = allocated(self.memory.block, buffer_type(op.result.type), "buffer")
-        if op.init is not None:
-            order = range(len(op.result.type.shape))
-            self._store(op.init, memory, order, s, b)
-        return [(memory,)]
-
-    def store(
-        self, op: ttg.LocalStoreOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """Store when all have loaded what they want; wait."""
-        (memory,) = s.parts(op.dst)
-        self._store(op.src, memory, _whole_order(op, op.dst), s, b)
-        return ()
-
-    def load(
-        self, op: ttg.LocalLoadOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """Load what a lane is to have."""
-        (memory,) = s.parts(op.src)
-        registers = registers_of(op.result)
-        places = row_major(b, of_memory(registers, _whole_order(op, op.src)))
-        return [packed(b, registers, self.memory.load(b, memory, registers, places))]
-
-    def trans(
-        self, op: ttg.MemDescTransOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """The same memory."""
-        _whole_order(op, op.src)
-        return [s.parts(op.src)]
-
-    def _store(
-        self,
-        tensor: SSAValue,
-        memory: SSAValue,
-        order: Sequence[int],
-        s: Splitter,
-        b: Builder,
-    ) -> None:
-        registers = registers_of(tensor)
-        vectors = unpacked(b, registers, s.parts(tensor))
-        places = row_major(b, of_memory(registers, order))
-        barrier(b)
-        self.memory.store(b, memory, vectors, places, registers.layout)
-        barrier(b)
 
 
 def _whole_order(op: Operation, buffer: SSAValue) -> Sequence[int]:

@@ -34,7 +34,6 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     load_channels,
 )
 from coopc.passes.xe.convert_to_xe.dot_to_dpas import DpasOperand, multiply
-from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling, tiling_of
 from coopc.passes.xe.convert_to_xe.matrix_memory import (
     MatrixPlaces,
     Moves,
@@ -45,7 +44,13 @@ from coopc.passes.xe.convert_to_xe.matrix_memory import (
 )
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.vectors import gathered, packed, unpacked
-from coopc.passes.xe.register_layout import RegisterLayout, precision_of, sources
+from coopc.passes.xe.register_layout import (
+    DpasTiling,
+    RegisterLayout,
+    precision_of,
+    sources,
+    tiling_of,
+)
 
 Results: TypeAlias = Sequence[Sequence[SSAValue]]
 

@@ -13,9 +13,9 @@ where a matrix lies in tiles.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -44,16 +44,18 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     ChannelPlace,
     Surface,
 )
-from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling
-from coopc.passes.xe.convert_to_xe.index_polynomial import IndexPolynomial
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     IndexSums,
+    Terms,
     fields,
     narrowed,
+    product,
+    summed,
+    terms_of,
     times,
 )
 from coopc.passes.xe.convert_to_xe.vectors import constant_i32
-from coopc.passes.xe.register_layout import RegisterLayout
+from coopc.passes.xe.register_layout import DpasTiling, RegisterLayout
 from coopc.plan.block2d import BlockPlan
 from coopc.plan.block_message import Part, Rule, refuse_surface, rules
 from coopc.plan.channels import ALIGNMENT, ChannelReason, MemoryLines, SlotLoad
@@ -122,7 +124,7 @@ def decide_matrix_prefetch(
 def parts_of(type: MatrixType) -> Iterator[tuple[Pair, Pair]]:
     """Yield where the parts of a matrix begin, and their sizes, powers of two."""
     rows, cols = (tuple(cuts(size)) for size in type.shape)
-    for (row, height), (col, width) in product(rows, cols):
+    for (row, height), (col, width) in itertools.product(rows, cols):
         yield (row, col), (height, width)
 
 
@@ -386,31 +388,30 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
 
 def place_of(b: Builder, op: coopmatrix.LoadOp) -> ChannelPlace:
     """Return where the messages of a load begin; nothing is checked."""
-    size = IndexPolynomial.constant(op.matrix.element_bits // 8)
+    size = op.matrix.element_bits // 8
     strides = strides_of(b, op.memory)
-    start = IndexPolynomial()
+    start: Terms = []
     for position, stride in zip(op.positions, strides, strict=True):
-        start += IndexPolynomial.of(position) * stride
+        start += product(product(terms_of(position), stride), [((), size)])
 
     def place(message: SlotLoad) -> tuple[SSAValue, None]:
-        at = start + strides[-2] * IndexPolynomial.constant(message.line)
-        return (at * size + IndexPolynomial.constant(message.byte)).build(b), None
+        line = product(strides[-2], [((), message.line * size)])
+        return summed(b, [*start, *line, ((), message.byte)]), None
 
     return place
 
 
-def strides_of(b: Builder, memory: SSAValue) -> list[IndexPolynomial]:
+def strides_of(b: Builder, memory: SSAValue) -> list[Terms]:
     """Return the strides of a memref, in elements."""
     type = memory.type
     assert is_memref(type), memory
     if not isinstance(type.layout, NoneAttr):
         known = type.get_strides()
         assert known is not None, type
-        return [IndexPolynomial.constant(x or 0) for x in known]
-    found = [IndexPolynomial.constant(1)]
+        return [[((), x or 0)] for x in known]
+    found: list[Terms] = [[((), 1)]]
     for dimension in range(len(type.get_shape()) - 1, 0, -1):
-        size = IndexPolynomial.of(size_of(b, memory, dimension))
-        found.insert(0, found[0] * size)
+        found.insert(0, product(found[0], terms_of(size_of(b, memory, dimension))))
     return found
 
 

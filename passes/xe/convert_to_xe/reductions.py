@@ -10,7 +10,7 @@ the axis, each leaves what it has in work-group memory, and all combine it alike
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import arith
@@ -20,20 +20,18 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coopc.dialects import simt, tt
 from coopc.dialects.tt.types import is_tensor
 from coopc.ir.builder import INDEX, Builder
-from coopc.ir.split_values import Splitter
+from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, barrier, too_large
 from coopc.passes.xe.convert_to_xe.layout_to_arith import of_bases, row_major, times
 from coopc.passes.xe.convert_to_xe.vectors import (
-    component,
     constant_i32,
     gathered,
     length_of,
     packed,
     splat,
-    unpacked,
-    with_component,
+    vectors_of,
 )
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of
 
@@ -113,73 +111,66 @@ def kept_layout(layout: LinearLayout, axis: int) -> LinearLayout:
     return LinearLayout.of(bases, sizes)
 
 
-@dataclass(slots=True)
-class Reductions:
-    """The rule."""
+def reduce(group: GroupMemory, op: tt.ReduceOp, s: Splitter, b: Builder) -> Results:
+    """Combine registers, then lanes, then subgroups."""
+    if (reason := _why_not(op)) is not None:
+        raise Refused(op, reason)
+    targets = [target_of(op, at) for at in range(len(op.srcs))]
+    columns = [_copies(op, at, targets[at], s, b) for at in range(len(op.srcs))]
+    rows = [_within(op, each, b) for each in zip(*columns, strict=True)]
+    found = [_across(op, row, b) for row in rows]
+    if warp_bits(registers_of(op.srcs[0]), op.axis.value.data):
+        found = _through_memory(group, op, targets, found, b)
+    results: list[Sequence[SSAValue]] = []
+    for at, (result, target) in enumerate(zip(op.res, targets, strict=True)):
+        vectors = [row[at] for row in found]
+        if is_tensor(result.type):
+            results.append(packed(b, target, vectors))
+        else:
+            results.append([b.extract(vectors[0], 0)])
+    return results
 
-    memory: GroupMemory
 
-    def reduce(
-        self, op: tt.ReduceOp, s: Splitter, b: Builder
-    ) -> Sequence[Sequence[SSAValue]]:
-        """Combine registers, then lanes, then subgroups."""
-        if (reason := _why_not(op)) is not None:
-            raise Refused(op, reason)
-        targets = [target_of(op, at) for at in range(len(op.srcs))]
-        columns = [_copies(op, at, targets[at], s, b) for at in range(len(op.srcs))]
-        rows = [_within(op, each, b) for each in zip(*columns, strict=True)]
-        found = [_across(op, row, b) for row in rows]
-        if warp_bits(registers_of(op.srcs[0]), op.axis.value.data):
-            found = self._through_memory(op, targets, found, b)
-        results: list[Sequence[SSAValue]] = []
-        for at, (result, target) in enumerate(zip(op.res, targets, strict=True)):
-            vectors = [row[at] for row in found]
-            if is_tensor(result.type):
-                results.append(packed(b, target, vectors))
-            else:
-                results.append([component(b, vectors[0], 0)])
-        return results
-
-    def _through_memory(
-        self,
-        op: tt.ReduceOp,
-        targets: Sequence[RegisterLayout],
-        rows: Sequence[list[SSAValue]],
-        b: Builder,
-    ) -> list[list[SSAValue]]:
-        """Combine what all subgroups along the axis have, the same way in each."""
-        axis = op.axis.value.data
-        source = registers_of(op.srcs[0])
-        bits = warp_bits(source, axis)
-        kept = row_count(source, axis)
-        memories = [
-            self.memory.of(target.element, kept << len(bits), number)
-            for number, target in enumerate(targets)
+def _through_memory(
+    group: GroupMemory,
+    op: tt.ReduceOp,
+    targets: Sequence[RegisterLayout],
+    rows: Sequence[list[SSAValue]],
+    b: Builder,
+) -> list[list[SSAValue]]:
+    """Combine what all subgroups along the axis have, the same way in each."""
+    axis = op.axis.value.data
+    source = registers_of(op.srcs[0])
+    bits = warp_bits(source, axis)
+    kept = row_count(source, axis)
+    memories = [
+        group.of(target.element, kept << len(bits), number)
+        for number, target in enumerate(targets)
+    ]
+    places = row_major(b, targets[0])
+    own = _moved(b, places, times(b, _number_along(b, bits), kept))
+    barrier(b)
+    layout = kept_layout(source.layout, axis)
+    stays = without_bases(layout, "warp", bits)
+    for at, memory in enumerate(memories):
+        group.store(b, memory, [row[at] for row in rows], own, stays)
+    barrier(b)
+    found: list[list[SSAValue]] = []
+    for number in range(1 << len(bits)):
+        there = places
+        if number:
+            there = _moved(b, places, constant_i32(b, number * kept))
+        columns = [
+            group.load(b, memory, target, there)
+            for memory, target in zip(memories, targets, strict=True)
         ]
-        places = row_major(b, targets[0])
-        own = _moved(b, places, times(b, _number_along(b, bits), kept))
-        barrier(b)
-        layout = kept_layout(source.layout, axis)
-        stays = without_bases(layout, "warp", bits)
-        for at, memory in enumerate(memories):
-            self.memory.store(b, memory, [row[at] for row in rows], own, stays)
-        barrier(b)
-        found: list[list[SSAValue]] = []
-        for number in range(1 << len(bits)):
-            there = places
-            if number:
-                there = _moved(b, places, constant_i32(b, number * kept))
-            columns = [
-                self.memory.load(b, memory, target, there)
-                for memory, target in zip(memories, targets, strict=True)
-            ]
-            loaded = [list(row) for row in zip(*columns, strict=True)]
-            if found:
-                pairs = zip(found, loaded, strict=True)
-                found = [combined(op, x, y, b) for x, y in pairs]
-            else:
-                found = loaded
-        return found
+        loaded = [list(row) for row in zip(*columns, strict=True)]
+        if found:
+            pairs = zip(found, loaded, strict=True)
+            found = [combined(op, x, y, b) for x, y in pairs]
+        else:
+            found = loaded
+    return found
 
 
 def _copies(
@@ -193,7 +184,7 @@ def _copies(
         kept = (*element[:axis], *element[axis + 1 :])
         groups.setdefault(kept, []).append(position)
     lists = [groups[target.coordinates[x]] for x in target.distinct]
-    vectors = unpacked(b, source, s.parts(op.srcs[at]))
+    vectors = vectors_of(op.srcs[at], s, b)
     copies = [
         gathered(b, vectors, [each[copy] for each in lists], target.length)
         for copy in range(len(lists[0]))
@@ -283,8 +274,8 @@ def reduced(
     OpenCL has no reductions of vectors.
     """
     for at in range(length_of(vector)):
-        total = b.pure(simt.ReduceOp, kind, component(b, vector, at), signed)
-        vector = with_component(b, vector, at, total)
+        total = b.pure(simt.ReduceOp, kind, b.extract(vector, at), signed)
+        vector = b.insert(vector, at, total)
     return vector
 
 

@@ -19,14 +19,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.ir.builder import BoundedIndex, Builder
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first
-from coopc.passes.xe.convert_to_xe.pointers import cast
 from coopc.passes.xe.convert_to_xe.vectors import (
-    component,
+    cast,
     length_of,
     packed,
     splat,
     unpacked,
-    with_component,
 )
 from coopc.passes.xe.register_layout import RegisterLayout
 
@@ -70,11 +68,11 @@ class VectorPlaces:
 
     def of(self, b: Builder, vector: int, at: SSAValue | int) -> tuple[Flag, Values]:
         """See `Places`."""
-        offset = component(b, self.offsets[vector], at)
+        offset = b.extract(self.offsets[vector], at)
         index = b.pure(IndexCastOp, offset, IndexType())
         flag = self.flag
         if self.masks is not None:
-            flag = component(b, self.masks[vector], at)
+            flag = b.extract(self.masks[vector], at)
         return flag, [index]
 
     def where(self, b: Builder, flag: Flag) -> VectorPlaces:
@@ -134,7 +132,7 @@ class ScalarAccess:
 
         def updated(number: int, vector: SSAValue) -> SSAValue:
             def update(at: SSAValue | int, where: Values) -> Operation:
-                return change(component(b, vector, at), where)
+                return change(b.extract(vector, at), where)
 
             return self._gathered(b, registers, number, places, update)
 
@@ -169,7 +167,7 @@ class ScalarAccess:
     ) -> None:
         def store(at: SSAValue | int, now: Values) -> Values:
             flag, where = places.of(b, number, at)
-            b.effect_where(flag, lambda: write(component(b, vector, at), where))
+            b.effect_where(flag, lambda: write(b.extract(vector, at), where))
             return now
 
         self._for_components(b, registers, places, (), store)
@@ -201,12 +199,10 @@ class ScalarAccess:
                 return b.effect(access(at, where)).results[0]
 
             if not isinstance(at, int):  # the vector as it is is what else there is
-                return b.branch(
-                    flag, lambda: [with_component(b, vector, at, accessed())], now
-                )
-            other = zero if start is None else component(b, start, at)
+                return b.branch(flag, lambda: [b.insert(vector, at, accessed())], now)
+            other = zero if start is None else b.extract(start, at)
             (value,) = b.branch(flag, lambda: [accessed()], [other])
-            return [with_component(b, vector, at, value)]
+            return [b.insert(vector, at, value)]
 
         zero = b.constant(places.element, 0)
         zeros = b.constant(VectorType(places.element, [registers.length]), 0)

@@ -10,7 +10,7 @@ from coopc.dialects import coopmatrix, tt
 from coopc.layout.dpas import DpasEncoding
 from coopc.layout.linear import LinearLayout
 from coopc.parsing import parse
-from coopc.passes.xe.convert_to_xe.dpas_tiling import DpasTiling, tiling_of
+from coopc.passes.xe.register_layout import DpasTiling, tiling_of
 from coopc.passes.xe.convert_to_xe.matrix_memory import decide_matrix_blocks
 from coopc.passes.xe.plan_block_io import access_of, request_of
 from coopc.plan.block_message import Part, refuse_surface
