@@ -286,11 +286,6 @@ class DpasTiling:
     registers: RegisterLayout
 
     @property
-    def lanes(self) -> int:
-        """Of a subgroup."""
-        return self.encoding.threads_per_warp
-
-    @property
     def parts(self) -> Parts:
         """What a matrix becomes."""
         height, width = self.encoding.tile_shape(self.operand)

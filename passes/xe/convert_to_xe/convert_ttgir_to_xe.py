@@ -53,9 +53,7 @@ from coopc.dialects.tt.types import (
     encoding_of,
     is_tensor,
 )
-from coopc.ir import split_values
-from coopc.ir.builder import Builder, Built
-from coopc.ir.split_values import Parts, Splitter
+from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.origins import base_of, origin_of, origins_of
@@ -68,7 +66,8 @@ from coopc.passes.xe.convert_to_xe.reductions import reduce
 from coopc.passes.xe.convert_to_xe.scalar_access import ScalarAccess
 from coopc.passes.xe.convert_to_xe.scale_loop_iv import scale_loop_ivs
 from coopc.passes.xe.convert_to_xe.tensor_memory import TensorMemory, memref_of
-from coopc.passes.xe.convert_to_xe.tensors import RULES, Rule, convert_layout
+from coopc.passes.xe.convert_to_xe.tensors import RULES, convert_layout
+from coopc.passes.xe.convert_to_xe.vectors import Rule, with_builders
 from coopc.passes.xe.register_layout import register_layout
 
 _DIMENSIONS = {
@@ -275,7 +274,7 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         for value in values_of(op)
         if (found := parts_of(value)) is not None
     }
-    group, built = GroupMemory(func.body.block), Built()
+    group = GroupMemory(func.body.block)
     table: dict[type[Operation], Rule] = {
         **RULES,
         **memory_of(func, group, payload, io).rules(),
@@ -284,16 +283,12 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         tt.ReduceOp: partial(reduce, group),
         ttg.ConvertLayoutOp: partial(convert_layout, group),
     }
-
-    def with_builder(rule: Rule) -> split_values.Rule:
-        return lambda op, s: rule(op, s, Builder.at(op, built))
-
-    rules = {op: with_builder(rule) for op, rule in table.items()}
+    rules = with_builders(table)
     for op in func.walk():
         if is_unknown(op) and type(op) not in rules:
             raise Refused(op, REASONS.get(op.name, "it is not converted to xe"))
     scale_loop_ivs(func)
-    split_values.split_values(func, parts, rules)
+    split_values(func, parts, rules)
     for op in func.walk():
         if is_unknown(op):  # it has no tensor: its rule says what is to be done
             rules[type(op)](op, Splitter(op))

@@ -14,10 +14,9 @@ How Triton swizzles a buffer nobody sees.  A buffer is there from the entry on, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.dialects.arith import ConstantOp, ExtUIOp, IndexCastOp, TruncIOp
@@ -41,6 +40,7 @@ from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first, row_major
 from coopc.passes.xe.convert_to_xe.vectors import (
+    Rule,
     length_of,
     packed,
     vectors_of,
@@ -209,7 +209,7 @@ class GroupMemory:
 
     def rules(
         self,
-    ) -> dict[type[Operation], Callable[[Any, Splitter, Builder], Results]]:
+    ) -> dict[type[Operation], Rule]:
         """Return them, by operation."""
         return {
             ttg.LocalAllocOp: self.alloc_buffer,

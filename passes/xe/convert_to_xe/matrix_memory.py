@@ -423,19 +423,19 @@ class MatrixPlaces:
     """
 
     op: coopmatrix.AccessOp
-    tiling: DpasTiling
+    registers: RegisterLayout
 
     @property
     def element(self) -> Attribute:
         """The type of an element."""
-        return self.tiling.registers.element
+        return self.registers.element
 
     def of(
         self, b: Builder, vector: int, at: SSAValue | int
     ) -> tuple[SSAValue | bool, Values]:
         """Return whether an element of a lane is accessed, and its positions."""
         assert isinstance(at, int), at  # only vectors of places are looped over
-        registers = self.tiling.registers
+        registers = self.registers
         number = registers.distinct[vector * registers.length + at]
         place = [
             self._coordinate(b, dimension, start)
@@ -446,9 +446,9 @@ class MatrixPlaces:
 
     def _coordinate(self, b: Builder, dimension: int, start: int) -> BoundedIndex:
         found = BoundedIndex(start)
-        bases = [x[dimension] for x in self.tiling.registers.layout.bases("lane")]
+        bases = [x[dimension] for x in self.registers.layout.bases("lane")]
         for each in fields(bases):
-            part = b.divided(b.lane(self.tiling.lanes), 1 << each.start)
+            part = b.divided(b.lane(1 << len(bases)), 1 << each.start)
             part = b.remainder(part, 1 << each.width)
             found = b.add(found, b.times(part, 1 << each.to))
         return found

@@ -86,8 +86,9 @@ from coopc.passes.xe.convert_to_xe.scalar_access import (
     Write,
     by_the_first,
 )
-from coopc.passes.xe.convert_to_xe.tensors import Rule, widened
+from coopc.passes.xe.convert_to_xe.tensors import widened
 from coopc.passes.xe.convert_to_xe.vectors import (
+    Rule,
     cast,
     packed,
     splat,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from math import prod
-from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -37,6 +36,7 @@ from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, too_large
 from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates
 from coopc.passes.xe.convert_to_xe.vectors import (
+    Rule,
     gathered,
     numbers,
     packed,
@@ -47,8 +47,6 @@ from coopc.passes.xe.convert_to_xe.vectors import (
 from coopc.passes.xe.register_layout import RegisterLayout, registers_of, sources
 
 Values = Sequence[SSAValue]
-Rule = Callable[[Any, Splitter, Builder], Results]
-"""As those of `coopc.ir.split_values`, with a builder in front of the operation."""
 View = (
     tt.ExpandDimsOp | tt.BroadcastOp | tt.TransOp | tt.ReshapeOp | ttg.ConvertLayoutOp
 )

@@ -7,7 +7,8 @@ already is used as it is; a shuffle is made only where it is not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import ConstantOp
@@ -29,9 +30,25 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects.shaped_arith import element_of, shaped
 from coopc.dialects.tt.types import is_tensor
-from coopc.ir.builder import Builder
-from coopc.ir.split_values import Splitter
+from coopc.ir import split_values
+from coopc.ir.builder import Builder, Built
+from coopc.ir.split_values import Results, Splitter
 from coopc.passes.xe.register_layout import MAX_COMPONENTS, RegisterLayout, registers_of
+
+Rule: TypeAlias = Callable[[Any, Splitter, Builder], Results]
+"""As those of `coopc.ir.split_values`, with a builder in front of the operation."""
+
+
+def with_builders(
+    table: Mapping[type[Operation], Rule], unroll: bool = False
+) -> dict[type[Operation], split_values.Rule]:
+    """Return rules whose builders share what they build."""
+    built = Built()
+
+    def with_builder(rule: Rule) -> split_values.Rule:
+        return lambda op, s: rule(op, s, Builder.at(op, built, unroll))
+
+    return {op: with_builder(rule) for op, rule in table.items()}
 
 
 def vector_type(value: SSAValue) -> VectorType:
