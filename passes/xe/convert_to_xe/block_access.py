@@ -304,7 +304,6 @@ class BlockMessages:
         types: Sequence[Attribute],
     ) -> list[Values]:
         """Load through payloads that are made in front of a loop."""
-        row, col = start
         shift = plan.packed.bit_length() - 1
         found: list[Values] = []
         shared: SSAValue | None = None
@@ -312,10 +311,7 @@ class BlockMessages:
             dx, dy = self._offset(plan, first, shift)
             register = first if (dx, dy) == (0, 0) else 0
             if shared is None or (dx, dy) == (0, 0):
-                at = (
-                    self.known.origin(b, plan.layout, plan.cols, register, col, shift),
-                    self.known.origin(b, plan.layout, plan.rows, register, row),
-                )
+                at = self._origin(b, plan, register, start)
                 shared = make_payload(b, loop, surface, plan.shape, at)
             load = xe.PayloadLoadOp(shared, (dx, dy), types)
             found.append(b.effect(load).results)
@@ -338,6 +334,17 @@ class BlockMessages:
         (row, col), (down, right) = start, move.offset
         return self.known.plus(b, row, down), self.known.plus(b, col, right)
 
+    def _origin(
+        self, b: Builder, plan: BlockPlan, register: int, start: Start
+    ) -> tuple[SSAValue, SSAValue]:
+        """Return x and y of the message that begins with a register."""
+        (row, col), layout = start, plan.layout
+        shift, down = (x.bit_length() - 1 for x in (plan.packed, plan.row_step))
+        return (
+            self.known.origin(b, layout, plan.cols, register, col, shift),
+            self.known.origin(b, layout, plan.rows, register, row, down),
+        )
+
     def _place(
         self, b: Builder, plan: BlockPlan, surface: Surface, first: int, start: Start
     ) -> tuple[Surface, tuple[SSAValue, SSAValue]]:
@@ -350,12 +357,11 @@ class BlockMessages:
             first: the first register of the message.
             start: row and column in memory where the tensor begins.
         """
-        (row, col), step = start, plan.row_step
-        shift, down = plan.packed.bit_length() - 1, step.bit_length() - 1
-        x = self.known.origin(b, plan.layout, plan.cols, first, col, shift)
-        y = self.known.origin(b, plan.layout, plan.rows, first, row, down)
+        step = plan.row_step
+        x, y = self._origin(b, plan, first, start)
         if step == 1:
             return surface, (x, y)
+        down = step.bit_length() - 1
         rest = plan.origin(first)[plan.rows] % step
         pitch = b.pure(ShLIOp, surface.pitch, constant_i32(b, down))
         height = divided(b, plus(b, surface.height, step - 1 - rest), down)
@@ -374,15 +380,21 @@ def arranged(
     """Return the pieces of a tensor from those of its messages."""
     sources = [plan.sources[register] for register in registers.distinct]
     flat = [piece for message in messages for piece in message]
-    if registers.packed is not None and flat[0].type == registers.packed:
-        direct = direct_pieces(plan, registers.run, sources)
+    run = registers.run
+    if not plan.swaps and flat[0].type == registers.packed:
+        direct = whole_runs(sources, plan.values, run)
         if direct is not None:
             return [flat[piece] for piece in direct]
     if (pairs := pairs_of(plan, registers)) is not None:
         return paired(b, registers, pairs, flat)
-    if (slots := whole_slots(plan, registers.run, sources)) is not None:
-        count = registers.run * plan.element_bits // plan.slot_bits
-        whole = gathered(b, flat, slots, count)
+    # Whole slots need not be taken apart.
+    group = plan.slot_bits // plan.element_bits
+    slots = None
+    if not plan.swaps and group > 1 and not run % group:
+        if run // group <= MAX_COMPONENTS:
+            slots = whole_runs(sources, plan.values, group)
+    if slots is not None:
+        whole = gathered(b, flat, slots, run // group)
         if registers.packed is not None:
             return joined(b, whole, registers.packed)
         return [x for each in whole for x in elements(b, each, registers.vector)]
@@ -440,43 +452,25 @@ def _of_neighbour(b: Builder, value: SSAValue, distance: int) -> SSAValue:
     return bitcast(b, b.pure(simt.ShuffleOp, simt.ShuffleMode.XOR, given, by), type)
 
 
-def direct_pieces(
-    plan: BlockPlan, run: int, sources: Sequence[tuple[int, int]]
+def whole_runs(
+    sources: Sequence[tuple[int, int]], values: int, length: int
 ) -> list[int] | None:
-    """Return which piece of all messages each piece of a tensor is.
+    """Return which run of all messages each run of a tensor's registers is.
 
-    None if some are not whole pieces in order, or lanes exchange elements.
+    None if some are not whole runs of that length, in order.
+
+    Args:
+        sources: the message and the value that each register is.
+        values: of a message.
+        length: of a run.
     """
-    if plan.swaps:
-        return None
     found: list[int] = []
-    for start in range(0, len(sources), run):
+    for start in range(0, len(sources), length):
         message, value = sources[start]
-        run_of = [(message, value + each) for each in range(run)]
-        if value % run or list(sources[start : start + run]) != run_of:
+        run = [(message, value + each) for each in range(length)]
+        if value % length or list(sources[start : start + length]) != run:
             return None
-        found.append((message * plan.values + value) // run)
-    return found
-
-
-def whole_slots(
-    plan: BlockPlan, run: int, sources: Sequence[tuple[int, int]]
-) -> list[int] | None:
-    """Return which slot of all messages each slot of a tensor's pieces is.
-
-    Then what is in a slot need not be taken apart.  None if some are not whole, or lie
-    in two pieces, or lanes exchange elements.
-    """
-    group = plan.slot_bits // plan.element_bits
-    if plan.swaps or group == 1 or run % group or run // group > MAX_COMPONENTS:
-        return None
-    found: list[int] = []
-    for start in range(0, len(sources), group):
-        message, value = sources[start]
-        slot = [(message, value + each) for each in range(group)]
-        if value % group or list(sources[start : start + group]) != slot:
-            return None
-        found.append((message * plan.values + value) // group)
+        found.append((message * values + value) // length)
     return found
 
 

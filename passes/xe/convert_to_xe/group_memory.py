@@ -63,20 +63,21 @@ def bytes_of(element: Attribute, count: int) -> int:
     return count * max(8, bits_of(stored_type(element)) or 64) // 8
 
 
-def too_large(elements: Sequence[Attribute], count: int) -> str | None:
-    """Return why so many elements do not fit into work-group memory, or None.
+def refuse_too_large(op: Operation, elements: Sequence[Attribute], count: int) -> None:
+    """Refuse to exchange so many elements that they do not fit work-group memory.
 
     Args:
+        op: what exchanges them.
         elements: of one type or more, which are there at a time.
         count: how many of each.
     """
     size = sum(bytes_of(each, count) for each in elements)
-    if size <= LIMIT_BYTES:
-        return None
-    return (
-        f"expected at most {LIMIT_BYTES} bytes in work-group memory, through which "
-        f"subgroups exchange, got {size}"
-    )
+    if size > LIMIT_BYTES:
+        raise Refused(
+            op,
+            f"expected at most {LIMIT_BYTES} bytes in work-group memory, through which "
+            f"subgroups exchange, got {size}",
+        )
 
 
 def in_group_memory(element: Attribute, count: int) -> MemRefType:
@@ -199,7 +200,7 @@ class GroupMemory:
         target: RegisterLayout,
     ) -> list[SSAValue]:
         """Return what lanes want of what all lanes of the work-group have."""
-        memory = self.of(source.element, prod(source.layout.out_sizes.values()))
+        memory = self.of(source.element, 1 << source.layout.out_bits)
         barrier(b)
         self.store(b, memory, vectors, row_major(b, source), source.layout)
         barrier(b)

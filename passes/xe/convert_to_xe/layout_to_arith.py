@@ -357,15 +357,23 @@ def row_major(b: Builder, registers: RegisterLayout) -> list[SSAValue]:
     return found or [numbers(b, [0] * registers.length)] * registers.vectors
 
 
+def zero_masks(layout: LinearLayout) -> dict[str, int]:
+    """Return, for each input, the bits with a zero basis: they repeat elements."""
+    return {
+        name: sum(1 << bit for bit, basis in enumerate(bases) if not any(basis))
+        for name in layout.in_names
+        for bases in [layout.bases(name)]
+    }
+
+
 def is_first(b: Builder, layout: LinearLayout) -> SSAValue | bool:
     """Return whether a lane is the first that has what it has."""
+    free, flags = zero_masks(layout), list[SSAValue]()
     names: tuple[Id, ...] = ("lane", "warp")
-    flags: list[SSAValue] = []
     for name in names:
-        bases = layout.bases(name) if name in layout.in_names else ()
-        free = sum(1 << bit for bit, basis in enumerate(bases) if not any(basis))
-        if free:
-            flags.append(_has_none_of(b, id_of(b, name), free))
+        if bits := free.get(name):
+            masked = b.pure(AndIOp, id_of(b, name), constant_i32(b, bits))
+            flags.append(b.compare("eq", masked, constant_i32(b, 0)))
     return b.both(*flags)
 
 
@@ -379,8 +387,3 @@ def has_bit(b: Builder, bit: int) -> SSAValue:
     """Return whether a bit of the lane's number is 1, an i1."""
     masked = b.pure(AndIOp, id_of(b, "lane"), constant_i32(b, 1 << bit))
     return b.compare("ne", masked, constant_i32(b, 0))
-
-
-def _has_none_of(b: Builder, id: SSAValue, bits: int) -> SSAValue:
-    masked = b.pure(AndIOp, id, constant_i32(b, bits))
-    return b.compare("eq", masked, constant_i32(b, 0))

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.memref import DimOp, ExtractStridedMetaDataOp
+from xdsl.dialects.memref import ExtractStridedMetaDataOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from coopc.device import BlockIO, Device
@@ -33,11 +33,17 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import CHANNEL_BITS, Layout, MatrixType
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.tt.types import bits_of
-from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
-from coopc.ir.element_access import Element, checks_of, memory_offset, positions_of
+from coopc.ir.builder import BoundedIndex, Builder, Values
+from coopc.ir.element_access import (
+    Element,
+    checks_of,
+    memory_offset,
+    positions_of,
+    size_of,
+)
 from coopc.ir.facts import ValueFacts
 from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.channel_plans import MOST_BYTES, ChannelPlan, plan_channels
+from coopc.passes.xe.channel_plans import ChannelPlan, demand_reach, plan_channels
 from coopc.passes.xe.conditions import Demands, HostNumber, refuse_steps
 from coopc.passes.xe.convert_to_xe.block_access import (
     BlockMove,
@@ -183,10 +189,7 @@ def unpacked_layout(layout: LinearLayout, bits: int) -> LinearLayout:
 def _refuse_memory(op: coopmatrix.AccessOp, io: BlockIO) -> Refusal | None:
     """Return why the memory of an access is no surface, as far as is known."""
     type = op.memory_type
-    if type.memory_space not in (
-        NoneAttr(),
-        simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
-    ):
+    if not is_global(type):
         return Refusal(Reason.UNKNOWN_MEMORY, f"{type.memory_space}, not global")
     if type.get_num_dims() != 2:
         return Refusal(Reason.RANK, f"a memref of rank {type.get_num_dims()}")
@@ -219,6 +222,12 @@ def known_numbers(type: MemRefType) -> dict[Part, int]:
     if strides[0] not in (None, DYNAMIC_INDEX):
         found["pitch"] = strides[0] * size
     return found
+
+
+def is_global(type: MemRefType) -> bool:
+    """Whether memory is that of all work-items."""
+    space = simt.MemoryAttr.of(simt.MemorySpace.GLOBAL)
+    return type.memory_space in (NoneAttr(), space)
 
 
 def is_plain(type: MemRefType) -> bool:
@@ -257,20 +266,18 @@ def demand_surface(
     type, argument = memory.type, kernel_argument(memory)
     assert is_memref(type), memory
     assert argument is not None, memory
-    size, shape = element_bytes(type), type.get_shape()
+    pitch = ("size", 1) if is_plain(type) else ("stride", 0)
+    numbers: dict[Part, tuple[str, int]] = {
+        "base": ("address", 0),
+        "height": ("size", 0),
+        "width": ("size", 1),
+        "pitch": pitch,
+    }
     for rule in rules(io, step):
-        match rule.part:
-            case "base":
-                demands.add(HostNumber(argument, "address"), rule)
-            case "height" if shape[0] == DYNAMIC_INDEX:
-                demands.add(HostNumber(argument, "size", 0), rule)
-            case "width" if shape[1] == DYNAMIC_INDEX:
-                demands.add(HostNumber(argument, "size", 1), rule.in_units(size))
-            case "pitch" if known_numbers(type).get("pitch") is None:
-                what = ("size", 1) if is_plain(type) else ("stride", 0)
-                demands.add(HostNumber(argument, *what), rule.in_units(size))
-            case _:
-                pass
+        if rule.part not in known_numbers(type):
+            if rule.part in ("width", "pitch"):
+                rule = rule.in_units(element_bytes(type))
+            demands.add(HostNumber(argument, *numbers[rule.part]), rule)
 
 
 def surface_of(b: Builder, memory: SSAValue) -> Surface:
@@ -288,15 +295,6 @@ def surface_of(b: Builder, memory: SSAValue) -> Surface:
         assert isinstance(metadata, ExtractStridedMetaDataOp), memory
         pitch = times(b, narrowed(b, metadata.strides[0]), size)
     return Surface(memory, width, rows, pitch)
-
-
-def size_of(b: Builder, memory: SSAValue, dimension: int) -> SSAValue:
-    """Return a size of a memref, an index."""
-    assert is_memref(memory.type), memory
-    known = memory.type.get_shape()[dimension]
-    if known != DYNAMIC_INDEX:
-        return b.constant(INDEX, known)
-    return b.pure(DimOp, memory, b.constant(INDEX, dimension))
 
 
 def start_of(
@@ -330,10 +328,7 @@ def lines_of(op: coopmatrix.LoadOp) -> MemoryLines:
 
 def _refused_access(op: coopmatrix.LoadOp) -> Refusal | None:
     type = op.memory_type
-    if type.memory_space not in (
-        NoneAttr(),
-        simt.MemoryAttr.of(simt.MemorySpace.GLOBAL),
-    ):
+    if not is_global(type):
         return Refusal(ChannelReason.SPACE, f"it is in {type.memory_space}")
     if op.volatile is not None or op.nontemporal is not None:
         return Refusal(ChannelReason.SPECIAL, "it is one of them")
@@ -376,8 +371,7 @@ def demand_matrix_channels(demands: Demands, op: coopmatrix.LoadOp) -> None:
     argument = kernel_argument(op.memory)
     assert argument is not None, op
     demands.add(HostNumber(argument, "address"), Rule("base", ALIGNMENT))
-    reached = Rule("height", less_than=MOST_BYTES)
-    demands.add(HostNumber(argument, "bytes"), reached)
+    demand_reach(demands, argument)
     type, size = op.memory_type, op.matrix.element_bits // 8
     last = len(type.get_shape()) - 1
     is_open = type.get_shape()[last] == DYNAMIC_INDEX

@@ -22,9 +22,18 @@ from coopc.dialects.tt.types import is_tensor
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
-from coopc.layout.linear import LinearLayout
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, barrier, too_large
-from coopc.passes.xe.convert_to_xe.layout_to_arith import of_bases, row_major, times
+from coopc.layout.linear import LinearLayout, sublayout
+from coopc.passes.xe.convert_to_xe.group_memory import (
+    GroupMemory,
+    barrier,
+    refuse_too_large,
+)
+from coopc.passes.xe.convert_to_xe.layout_to_arith import (
+    of_bases,
+    row_major,
+    times,
+    zero_masks,
+)
 from coopc.passes.xe.convert_to_xe.vectors import (
     constant_i32,
     gathered,
@@ -48,40 +57,29 @@ KINDS: dict[type[Operation], tuple[simt.ReduceKind, bool]] = {
 """What subgroups reduce by, and whether integers are signed."""
 
 
-def _why_not(op: tt.ReduceOp) -> str | None:
-    """Return why a reduction cannot be converted, or None."""
+def _refuse(op: tt.ReduceOp) -> None:
+    """Refuse a reduction that cannot be converted."""
     axis = op.axis.value.data
-    for src in op.srcs:
-        if (reason := _why_not_layout(registers_of(src), axis)) is not None:
-            return f"{reason}, got {src.type}"
     sources = [registers_of(src) for src in op.srcs]
-    bits = warp_bits(sources[0], axis)
-    if bits:
+    for src, registers in zip(op.srcs, sources, strict=True):
+        layout = registers.layout
+        for name in ("lane", "warp"):
+            for basis in layout.bases(name) if name in layout.in_names else ():
+                if basis[axis] and sum(map(bool, basis)) > 1:
+                    what = f"a basis of a {name} along one dimension, not {basis}"
+                    raise Refused(op, f"expected {what}, got {src.type}")
+        if zero_masks(layout) != layout.free_masks():
+            what = "elements that several lanes have to be the same by zero bases"
+            raise Refused(op, f"expected {what}, got {src.type}")
+    if bits := warp_bits(sources[0], axis):
         kept = row_count(sources[0], axis) << len(bits)
-        if (reason := too_large([x.element for x in sources], kept)) is not None:
-            return reason
+        refuse_too_large(op, [x.element for x in sources], kept)
     for each in op.combine.block.ops:
-        if isinstance(each, tt.ReduceReturnOp):
-            continue
-        if each.dialect_name() not in ("arith", "math") or each.regions:
-            return f"expected arithmetic in the region, got {each.name}"
-    return None
-
-
-def _why_not_layout(source: RegisterLayout, axis: int) -> str | None:
-    """Return why a tensor cannot be reduced along an axis, or None."""
-    layout = source.layout
-    for name in ("lane", "warp"):
-        for basis in layout.bases(name) if name in layout.in_names else ():
-            if basis[axis] and sum(map(bool, basis)) > 1:
-                return f"expected a basis of a {name} along one dimension, not {basis}"
-    zero = {
-        name: sum(1 << bit for bit, x in enumerate(layout.bases(name)) if not any(x))
-        for name in layout.in_names
-    }
-    if zero != layout.free_masks():
-        return "expected elements that several lanes have to be the same by zero bases"
-    return None
+        if not isinstance(each, tt.ReduceReturnOp) and (
+            each.dialect_name() not in ("arith", "math") or each.regions
+        ):
+            what = "expected arithmetic in the region"
+            raise Refused(op, f"{what}, got {each.name}")
 
 
 def warp_bits(source: RegisterLayout, axis: int) -> list[int]:
@@ -99,22 +97,13 @@ def row_count(source: RegisterLayout, axis: int) -> int:
 
 def kept_layout(layout: LinearLayout, axis: int) -> LinearLayout:
     """Return a layout without a dimension."""
-    names = [name for dim, name in enumerate(layout.out_names) if dim != axis]
-    sizes = {name: layout.out_sizes[name] for name in names}
-    bases = {
-        name: [
-            [x for dim, x in enumerate(basis) if dim != axis]
-            for basis in layout.bases(name)
-        ]
-        for name in layout.in_names
-    }
-    return LinearLayout.of(bases, sizes)
+    outs = [name for dim, name in enumerate(layout.out_names) if dim != axis]
+    return sublayout(layout, outs=outs)
 
 
 def reduce(group: GroupMemory, op: tt.ReduceOp, s: Splitter, b: Builder) -> Results:
     """Combine registers, then lanes, then subgroups."""
-    if (reason := _why_not(op)) is not None:
-        raise Refused(op, reason)
+    _refuse(op)
     targets = [target_of(op, at) for at in range(len(op.srcs))]
     columns = [_copies(op, at, targets[at], s, b) for at in range(len(op.srcs))]
     rows = [_within(op, each, b) for each in zip(*columns, strict=True)]

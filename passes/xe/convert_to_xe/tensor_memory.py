@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import nan, prod
+from math import nan
 
 from xdsl.dialects.arith import AddiOp, AndIOp, ExtSIOp, IndexCastOp, MuliOp
 from xdsl.dialects.builtin import (
@@ -66,7 +66,11 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     Surface,
     load_channels,
 )
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, barrier, too_large
+from coopc.passes.xe.convert_to_xe.group_memory import (
+    GroupMemory,
+    barrier,
+    refuse_too_large,
+)
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     Terms,
     coordinates,
@@ -78,6 +82,7 @@ from coopc.passes.xe.convert_to_xe.layout_to_arith import (
     summed,
     terms_of,
     times,
+    zero_masks,
 )
 from coopc.passes.xe.convert_to_xe.scalar_access import (
     ScalarAccess,
@@ -277,12 +282,13 @@ class TensorMemory:
         registers = registers_of(op.val)
         target, places = self.through_pointers(op, s, b)
         _refuse_cast(op, self.base(op), registers.element)
-        if (reason := _why_not_layout(op)) is not None:
-            raise Refused(op, reason)
+        is_shared = _refuse_repeats(op)
+        if op.result.uses and is_shared:
+            refuse_too_large(op, [registers.element], 1 << registers.layout.out_bits)
         places = by_the_first(b, registers, places)
         change = partial(_change, op, target)
         found = self.elements.update(b, registers, s.parts(op.val), places, change)
-        if op.result.uses and is_shared(registers):
+        if op.result.uses and is_shared:
             found = self.group.exchanged(b, found, registers, registers)
         return [packed(b, registers, found)]
 
@@ -519,33 +525,18 @@ def memory_of(value: SSAValue) -> Attribute:
 # Atomic updates
 
 
-def _why_not_layout(op: tt.AtomicRMWOp) -> str | None:
-    """Return why no lane is the first with an element, or cannot tell the others."""
-    registers = registers_of(op.val)
-    layout = registers.layout
-    free = layout.free_masks()
-    for name in layout.in_names:
-        zero = sum(1 << at for at, x in enumerate(layout.bases(name)) if not any(x))
-        if name != "register" and zero != free[name]:
-            return (
-                "expected elements that several lanes have to be the same by zero "
-                f"bases, got {op.val.type}"
-            )
-    if op.result.uses and is_shared(registers):
-        return too_large([registers.element], elements_of(registers))
-    return None
-
-
-def elements_of(registers: RegisterLayout) -> int:
-    """Return how many elements a tensor has."""
-    return prod(registers.layout.out_sizes.values())
-
-
-def is_shared(registers: RegisterLayout) -> bool:
-    """Whether several lanes have an element."""
-    layout = registers.layout
-    names = [x for x in ("lane", "warp") if x in layout.in_names]
-    return any(not any(basis) for name in names for basis in layout.bases(name))
+def _refuse_repeats(op: tt.AtomicRMWOp) -> bool:
+    """Whether several lanes have an element; refuse where the first is not known."""
+    layout = registers_of(op.val).layout
+    zero, free = zero_masks(layout), layout.free_masks()
+    of_lanes = [x for x in layout.in_names if x != "register"]
+    if any(zero[x] != free[x] for x in of_lanes):
+        raise Refused(
+            op,
+            "expected elements that several lanes have to be the same by zero bases, "
+            f"got {op.val.type}",
+        )
+    return any(zero[x] for x in of_lanes)
 
 
 def _refuse_cast(op: tt.AtomicRMWOp, base: SSAValue, wanted: Attribute) -> None:

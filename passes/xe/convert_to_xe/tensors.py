@@ -7,12 +7,10 @@ goes through work-group memory, for what other subgroups have: as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from math import prod
 
-import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.arith import AddiOp, ConstantOp, ExtSIOp, SelectOp
 from xdsl.dialects.builtin import (
@@ -26,14 +24,21 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.layout import LinearAttr
 from coopc.dialects.shaped_arith import element_of
-from coopc.dialects.tt.types import Rounding, bits_of, is_tensor
+from coopc.dialects.tt.types import (
+    Rounding,
+    bits_of,
+    is_tensor,
+    reshaped,
+    shape_of,
+    transposed,
+)
 from coopc.ir.builder import Builder
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.exchange import plan_exchange
 from coopc.layout.linear import LinearLayout
 from coopc.passes.coopmatrix.elementwise import converted
-from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, too_large
+from coopc.passes.xe.convert_to_xe.group_memory import GroupMemory, refuse_too_large
 from coopc.passes.xe.convert_to_xe.layout_to_arith import coordinates
 from coopc.passes.xe.convert_to_xe.vectors import (
     Rule,
@@ -68,40 +73,24 @@ def view_sources(op: View) -> tuple[int, ...] | None:
     None if elements are in other lanes or warps than where they are wanted.
     """
     source, target = registers_of(op.src), registers_of(op.result)
-    project = projection(op, source)
-    names = [x for x in ("lane", "warp") if x in target.layout.in_names]
-    for name in names:
-        wanted = [project(basis) for basis in target.layout.bases(name)]
-        if wanted != list(source.layout.bases(name)):
-            return None
-    elements = [project(target.coordinates[x]) for x in target.distinct]
-    return sources(source, elements)
+    layout = source.layout
+    if isinstance(op, tt.TransOp):
+        layout = transposed(layout, op.permutation)
+    elif isinstance(op, tt.ExpandDimsOp | tt.ReshapeOp):
+        layout = reshaped(layout, shape_of(op.result.type))
+    sizes = tuple(layout.out_sizes.values())
 
+    def before(place: Sequence[int]) -> tuple[int, ...]:
+        """Where an element was before dimensions of size 1 were broadcast."""
+        return tuple(at % size for at, size in zip(place, sizes, strict=True))
 
-def projection(
-    op: View, source: RegisterLayout
-) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
-    """Return which element of the source an element of the result is."""
-    match op:
-        case tt.ExpandDimsOp():
-            axis = op.axis.value.data
-            return lambda x: (*x[:axis], *x[axis + 1 :])
-        case tt.BroadcastOp():
-            sizes = tuple(source.layout.out_sizes.values())
-            return lambda x: tuple(y % n for y, n in zip(x, sizes, strict=True))
-        case tt.TransOp():
-            order = op.permutation
-            places = [order.index(d) for d in range(len(order))]
-            return lambda x: tuple(x[at] for at in places)
-        case tt.ReshapeOp():
-            sizes = tuple(source.layout.out_sizes.values())
-            target = registers_of(op.result)
-            whole = tuple(target.layout.out_sizes.values())
-            return lambda x: tuple(
-                map(int, np.unravel_index(np.ravel_multi_index(x, whole), sizes))
-            )
-        case _:
-            return lambda x: x
+    for name in ("lane", "warp"):
+        if name in target.layout.in_names:
+            wanted = [before(basis) for basis in target.layout.bases(name)]
+            if wanted != list(layout.bases(name)):
+                return None
+    elements = [before(target.coordinates[x]) for x in target.distinct]
+    return sources(replace(source, layout=layout), elements)
 
 
 @cache
@@ -136,9 +125,7 @@ def convert_layout(
     source, target = registers_of(op.src), registers_of(op.result)
     vectors = vectors_of(op.src, s, b)
     if goes_through_memory(source, target):
-        count = prod(source.layout.out_sizes.values())
-        if (reason := too_large([source.element], count)) is not None:
-            raise Refused(op, reason)
+        refuse_too_large(op, [source.element], 1 << source.layout.out_bits)
         return [packed(b, target, group.exchanged(b, vectors, source, target))]
     layouts = LinearAttr(_kept(source.layout)), LinearAttr(_kept(target.layout))
     new = simt.ExchangeOp(vectors, *layouts, (target.vector,) * target.vectors)
