@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     LocationAttr,
+    MemRefType,
     VectorType,
 )
 from xdsl.dialects.memref import AllocaOp
@@ -378,6 +379,16 @@ class Builder:
         its operands.
         """
         return self.branch(condition, lambda: self.effect(make()).results, otherwise)
+
+
+def allocate(block: Block, type: MemRefType, name: str) -> SSAValue:
+    """Allocate memory at the start of a function, whose first block it is."""
+    new = AllocaOp.build(operands=[[], []], result_types=[type], properties={})
+    func = block.parent_op()
+    assert func is not None, block
+    new.location, new.memref.name_hint = func.location, name
+    Rewriter.insert_op(new, InsertPoint.at_start(block))
+    return new.memref
 
 
 def constant_attr(

@@ -390,9 +390,13 @@ def arranged(
     # Whole slots need not be taken apart.
     group = plan.slot_bits // plan.element_bits
     slots = None
-    if not plan.swaps and group > 1 and not run % group:
-        if run // group <= MAX_COMPONENTS:
-            slots = whole_runs(sources, plan.values, group)
+    if (
+        not plan.swaps
+        and group > 1
+        and not run % group
+        and run <= group * MAX_COMPONENTS
+    ):
+        slots = whole_runs(sources, plan.values, group)
     if slots is not None:
         whole = gathered(b, flat, slots, run // group)
         if registers.packed is not None:

@@ -40,7 +40,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc import device as devices
-from coopc.device import BlockIO
+from coopc.device import BlockIO, Device
 from coopc.dialects import simt, tt, ttg
 from coopc.dialects.llvm_target import AssumeOp
 from coopc.dialects.tt.types import (
@@ -53,6 +53,7 @@ from coopc.dialects.tt.types import (
     encoding_of,
     is_tensor,
 )
+from coopc.ir.control_flow import block_arguments
 from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
@@ -184,8 +185,7 @@ def parts_of(value: SSAValue) -> Parts | None:
 
 def values_of(op: Operation) -> list[SSAValue]:
     """Return what an operation gives: results, and arguments of its regions."""
-    given = (x for region in op.regions for b in region.blocks for x in b.args)
-    return [*op.results, *given]
+    return [*op.results, *block_arguments(op)]
 
 
 def _why_not_value(value: SSAValue, op: Operation) -> str | None:
@@ -266,7 +266,7 @@ def memory_of(
     )
 
 
-def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
+def convert(func: FuncOp, payload: Payload, device: Device | None) -> None:
     """Convert the body of a kernel."""
     parts = {
         value: found
@@ -274,12 +274,13 @@ def convert(func: FuncOp, payload: Payload, io: BlockIO | None) -> None:
         for value in values_of(op)
         if (found := parts_of(value)) is not None
     }
+    io = None if device is None else device.block_io
     group = GroupMemory(func.body.block)
     table: dict[type[Operation], Rule] = {
         **RULES,
         **memory_of(func, group, payload, io).rules(),
         **group.rules(),
-        tt.DotOp: dot,
+        tt.DotOp: partial(dot, device),
         tt.ReduceOp: partial(reduce, group),
         ttg.ConvertLayoutOp: partial(convert_layout, group),
     }
@@ -330,7 +331,8 @@ class ConvertTtgirToXePass(ModulePass):
         if not any(isinstance(each, tt.FuncOp) for each in op.ops):
             return
         target = simt.target_of(op)
-        io = None if target is None else devices.device(target.device.data).block_io
+        device = None if target is None else devices.device(target.device.data)
+        io = None if device is None else device.block_io
         with transaction(op) as draft:
             for each in draft.walk():
                 reasons = (_why_not_value(value, each) for value in values_of(each))
@@ -340,4 +342,4 @@ class ConvertTtgirToXePass(ModulePass):
                 if reason is not None:
                     raise Refused(each, reason)
             for func in convert_functions(draft, io):
-                convert(func, self.payload, io)
+                convert(func, self.payload, device)

@@ -23,9 +23,7 @@ from xdsl.dialects.arith import ConstantOp, ExtUIOp, IndexCastOp, TruncIOp
 from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
-    VectorType,
     i1,
     i8,
 )
@@ -33,8 +31,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects import simt, ttg
-from coopc.dialects.tt.types import bits_of, transposed
-from coopc.ir.builder import Builder
+from coopc.dialects.tt.types import bits_of, in_memory, transposed
+from coopc.ir.builder import Builder, allocate
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
 from coopc.layout.linear import LinearLayout
@@ -53,14 +51,9 @@ LIMIT_BYTES = 1 << 16
 Values = Sequence[SSAValue]
 
 
-def stored_type(element: Attribute) -> Attribute:
-    """Return what elements are in memory: an i1 is a byte."""
-    return i8 if element == IntegerType(1) else element
-
-
 def bytes_of(element: Attribute, count: int) -> int:
     """Return the bytes of so many elements in memory."""
-    return count * max(8, bits_of(stored_type(element)) or 64) // 8
+    return count * max(8, bits_of(in_memory(element)) or 64) // 8
 
 
 def refuse_too_large(op: Operation, elements: Sequence[Attribute], count: int) -> None:
@@ -83,15 +76,7 @@ def refuse_too_large(op: Operation, elements: Sequence[Attribute], count: int) -
 def in_group_memory(element: Attribute, count: int) -> MemRefType:
     """Return the type of work-group memory for so many elements."""
     space = simt.MemoryAttr.of(simt.MemorySpace.WORKGROUP)
-    return MemRefType(stored_type(element), (count,), memory_space=space)
-
-
-def allocated(block: Block, type: MemRefType, name: str) -> SSAValue:
-    """Allocate memory at the start of a function."""
-    new = memref.AllocaOp.build(operands=[[], []], result_types=[type], properties={})
-    new.memref.name_hint = name
-    Rewriter.insert_op(new, InsertPoint.at_start(block))
-    return new.memref
+    return MemRefType(in_memory(element), (count,), memory_space=space)
 
 
 @dataclass(slots=True)
@@ -117,7 +102,7 @@ class GroupMemory:
         """
         key = in_group_memory(element, count), number
         if key not in self.made:
-            self.made[key] = allocated(self.block, key[0], "scratch")
+            self.made[key] = allocate(self.block, key[0], "scratch")
         return self.made[key]
 
     def share(self) -> None:
@@ -129,7 +114,7 @@ class GroupMemory:
             size = bytes_of(type.element_type, type.element_count())
             # Elements of any type begin where one of 8 bytes can.
             sizes[number] = max(sizes.get(number, 0), -(-size // 8) * 8)
-        whole = allocated(
+        whole = allocate(
             self.block, in_group_memory(i8, sum(sizes.values())), "scratch"
         )
         last = whole.owner
@@ -178,19 +163,17 @@ class GroupMemory:
         self, b: Builder, memory: SSAValue, registers: RegisterLayout, places: Values
     ) -> list[SSAValue]:
         """Load vectors of elements, each from its own place."""
-        return [self._load(b, memory, registers, place) for place in places]
-
-    def _load(
-        self, b: Builder, memory: SSAValue, registers: RegisterLayout, place: SSAValue
-    ) -> SSAValue:
-        vector = b.constant(VectorType(registers.element, [registers.length]), 0)
-        for at in range(registers.length):
-            index = b.pure(IndexCastOp, b.extract(place, at), IndexType())
-            value = b.effect(memref.LoadOp.get(memory, [index])).results[0]
-            if registers.element == i1:
-                value = b.pure(TruncIOp, value, i1)
-            vector = b.insert(vector, at, value)
-        return vector
+        vectors: list[SSAValue] = []
+        for place in places:
+            vector = b.constant(registers.vector, 0)
+            for at in range(registers.length):
+                index = b.pure(IndexCastOp, b.extract(place, at), IndexType())
+                value = b.effect(memref.LoadOp.get(memory, [index])).results[0]
+                if registers.element == i1:
+                    value = b.pure(TruncIOp, value, i1)
+                vector = b.insert(vector, at, value)
+            vectors.append(vector)
+        return vectors
 
     def exchanged(
         self,
@@ -232,7 +215,7 @@ class GroupMemory:
                 f"expected at most {LIMIT_BYTES} bytes of work-group memory for the "
                 f"buffers of a kernel, got {self.buffer_bytes} so far",
             )
-        memory = allocated(self.block, buffer_type(op.result.type), "buffer")
+        memory = allocate(self.block, buffer_type(op.result.type), "buffer")
         if op.init is not None:
             order = range(len(op.result.type.shape))
             self._fill(op.init, memory, order, s, b)
@@ -241,19 +224,19 @@ class GroupMemory:
     def store_buffer(self, op: ttg.LocalStoreOp, s: Splitter, b: Builder) -> Results:
         """Store when all have loaded what they want; wait."""
         (memory,) = s.parts(op.dst)
-        self._fill(op.src, memory, _whole_order(op, op.dst), s, b)
+        self._fill(op.src, memory, order_of(op, op.dst), s, b)
         return ()
 
     def load_buffer(self, op: ttg.LocalLoadOp, s: Splitter, b: Builder) -> Results:
         """Load what a lane is to have."""
         (memory,) = s.parts(op.src)
         registers = registers_of(op.result)
-        places = row_major(b, of_memory(registers, _whole_order(op, op.src)))
+        places = row_major(b, of_memory(registers, order_of(op, op.src)))
         return [packed(b, registers, self.load(b, memory, registers, places))]
 
     def trans_buffer(self, op: ttg.MemDescTransOp, s: Splitter, b: Builder) -> Results:
         """The same memory."""
-        _whole_order(op, op.src)
+        order_of(op, op.src)
         return [s.parts(op.src)]
 
     def _fill(
@@ -282,29 +265,18 @@ def buffer_type(type: ttg.MemDescType) -> MemRefType:
     return in_group_memory(type.element, prod(type.shape))
 
 
-def order_of(buffer: SSAValue) -> tuple[int, ...] | None:
-    """Return which dimension of its allocation each one of a buffer is.
-
-    None where it is no whole buffer of `ttg.local_alloc`.
-    """
+def order_of(op: Operation, buffer: SSAValue) -> tuple[int, ...]:
+    """Return which dimension of its allocation each one of a whole buffer is."""
     assert isinstance(buffer.type, ttg.MemDescType), buffer
     match buffer.owner:
         case ttg.LocalAllocOp():
             return tuple(range(len(buffer.type.shape)))
-        case ttg.MemDescTransOp() as op:
-            inner = order_of(op.src)
-            order = (int(dim) for dim in op.order.get_values())
-            return None if inner is None else tuple(inner[dim] for dim in order)
+        case ttg.MemDescTransOp() as trans:
+            inner = order_of(op, trans.src)
+            return tuple(inner[int(dim)] for dim in trans.order.get_values())
         case _:
-            return None
-
-
-def _whole_order(op: Operation, buffer: SSAValue) -> Sequence[int]:
-    """Return the dimensions of a whole buffer."""
-    if (order := order_of(buffer)) is None:
-        what = "expected a whole buffer of ttg.local_alloc"
-        raise Refused(op, f"{what}, got a part or one of several")
-    return order
+            what = "expected a whole buffer of ttg.local_alloc"
+            raise Refused(op, f"{what}, got a part or one of several")
 
 
 def of_memory(registers: RegisterLayout, order: Sequence[int]) -> RegisterLayout:
