@@ -154,8 +154,7 @@ class Matrices:
     def decide(self, op: Operation) -> None:
         """Decide on an operation, if it is an access."""
         if isinstance(op, coopmatrix.PrefetchOp):
-            tiling = self.tiling(op.matrix, op)
-            found = decide_matrix_prefetch(op, tiling, self.device)
+            found = decide_matrix_prefetch(op, self.device)
             if not isinstance(found, Refusal):
                 self.prefetches[op] = found
             parts = [found] if isinstance(found, Refusal) else [x for x, _ in found]

@@ -18,6 +18,7 @@ A pointer becomes a memref of rank 0, which stands for all the memory behind it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,7 +38,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from coopc import device as devices
 from coopc.device import BlockIO, Device
@@ -53,6 +54,7 @@ from coopc.dialects.tt.types import (
     encoding_of,
     is_tensor,
 )
+from coopc.ir.builder import Builder
 from coopc.ir.control_flow import block_arguments
 from coopc.ir.split_values import Parts, Splitter, split_values
 from coopc.ir.transaction import Refused, transaction
@@ -115,28 +117,24 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
 
 def convert_program(op: Operation) -> None:
     """Replace an operation that is about the program, not about tensors."""
+    b = Builder.at(op)
+    results: Sequence[SSAValue] = ()
     match op:
         case tt.ReturnOp():
-            new: Operation = ReturnOp()
-            new.location = op.location
-            Rewriter.replace_op(op, new, [])
+            b.effect(ReturnOp())
         case AssumeOp():
-            Rewriter.erase_op(op)
-        case ttg.BarrierOp():
-            new = simt.BarrierOp()
-            new.location = op.location
-            Rewriter.replace_op(op, new, [])
-        case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
-            dimension = _DIMENSIONS[op.program_axis]
-            is_id = isinstance(op, tt.GetProgramIdOp)
-            id = (simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp)(dimension)
-            cast = IndexCastOp(id.result, i32)
-            cast.result.name_hint = op.result.name_hint
-            id.location = cast.location = op.location
-            Rewriter.insert_op([id, cast], InsertPoint.before(op))
-            Rewriter.replace_op(op, [], [cast.result])
-        case _:
             pass
+        case ttg.BarrierOp():
+            b.effect(simt.BarrierOp())
+        case tt.GetProgramIdOp() | tt.GetNumProgramsOp():
+            is_id = isinstance(op, tt.GetProgramIdOp)
+            make = simt.WorkgroupIdOp if is_id else simt.NumWorkgroupsOp
+            id = b.effect(make(_DIMENSIONS[op.program_axis])).results[0]
+            results = b.effect(IndexCastOp(id, i32)).results
+            results[0].name_hint = op.result.name_hint
+        case _:
+            return
+    Rewriter.replace_op(op, [], results)
 
 
 BlockOp = tt.DescriptorLoadOp | tt.DescriptorStoreOp
@@ -188,27 +186,33 @@ def values_of(op: Operation) -> list[SSAValue]:
     return [*op.results, *block_arguments(op)]
 
 
-def _why_not_value(value: SSAValue, op: Operation) -> str | None:
-    """Return why nothing can be made of a value that an operation gives, or None."""
+def _refuse_value(value: SSAValue, op: Operation) -> None:
+    """Refuse a value that an operation gives, of which nothing can be made."""
     type = value.type
     if is_tensor(type) and encoding_of(type) is None:
-        return f"expected a tensor with a known encoding, got {type}"
+        raise Refused(op, f"expected a tensor with a known encoding, got {type}")
     if isinstance(type, TensorDescType):
-        return _one_of_several(value)
+        origins = [x.owner for x in origins_of(value)]
+        if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
+            what = "expected a descriptor that is made in the kernel"
+            raise Refused(op, f"{what}, got {type}")
+        if len(origins) > 1:
+            what = "expected a descriptor that is made in one place"
+            raise Refused(op, f"{what}, got {type} of {len(origins)} places")
+        return
     is_carried = op.dialect_name() not in TRITON
     if is_carried and isinstance(type, ttg.MemDescType | tt.PtrType):
         what = f"expected {type} not to be chosen or carried"
-        if isinstance(type, ttg.MemDescType):
-            return what
-        return f"{what}: choose or carry how far it is moved"
+        if isinstance(type, tt.PtrType):
+            what += ": choose or carry how far it is moved"
+        raise Refused(op, what)
     element = type.element_type if is_tensor(type) else type
     is_pointer = isinstance(element, tt.PtrType)
     if not is_tensor(type) and (not is_pointer or is_tensor(element.pointee)):
-        return None
-    if has_width(element.pointee if is_pointer else element):
-        return None
-    kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
-    return f"expected {kinds}, or pointers to them, got {type}"
+        return
+    if not has_width(element.pointee if is_pointer else element):
+        kinds = "integers of 1, 8, 16, 32 or 64 bits, floats of 16, 32 or 64"
+        raise Refused(op, f"expected {kinds}, or pointers to them, got {type}")
 
 
 def has_width(element: Attribute) -> bool:
@@ -219,19 +223,6 @@ def has_width(element: Attribute) -> bool:
     if isinstance(element, AnyFloat):
         return element.bitwidth in WIDTHS[2:]
     return isinstance(element, IntegerType) and element.bitwidth in WIDTHS
-
-
-def _one_of_several(value: SSAValue) -> str | None:
-    """Return why it is not known which descriptor a value is."""
-    origins = [x.owner for x in origins_of(value)]
-    if not all(isinstance(x, tt.MakeTensorDescriptorOp) for x in origins):
-        return f"expected a descriptor that is made in the kernel, got {value.type}"
-    if len(origins) == 1:
-        return None
-    return (
-        f"expected a descriptor that is made in one place, got {value.type} "
-        f"of {len(origins)} places"
-    )
 
 
 def descriptor_behind(desc: SSAValue) -> tt.MakeTensorDescriptorOp:
@@ -303,18 +294,20 @@ def is_unknown(op: Operation) -> bool:
     return op.dialect_name() in TRITON and not isinstance(op, tt.ReduceReturnOp)
 
 
-def _why_not_function(op: tt.FuncOp) -> str | None:
-    """Return why a function is no kernel that can be converted."""
-    if not op.is_kernel:
-        return f"expected a kernel, got @{op.sym_name.data}: inline what is called"
+def _refuse_function(op: tt.FuncOp) -> None:
+    """Refuse a function that is no kernel that can be converted."""
     facts = ModuleFacts.of(op)
-    if facts.num_warps is None:
-        return f"expected {NUM_WARPS} on the module, got none"
-    if facts.num_ctas != 1:
-        return f"expected {NUM_CTAS} = 1, got {facts.num_ctas}"
-    if len(op.body.blocks) != 1:
-        return f"expected structured control flow, got {len(op.body.blocks)} blocks"
-    return None
+    if not op.is_kernel:
+        what = f"a kernel, got @{op.sym_name.data}: inline what is called"
+    elif facts.num_warps is None:
+        what = f"{NUM_WARPS} on the module, got none"
+    elif facts.num_ctas != 1:
+        what = f"{NUM_CTAS} = 1, got {facts.num_ctas}"
+    elif len(op.body.blocks) != 1:
+        what = f"structured control flow, got {len(op.body.blocks)} blocks"
+    else:
+        return
+    raise Refused(op, f"expected {what}")
 
 
 @dataclass(frozen=True)
@@ -335,11 +328,9 @@ class ConvertTtgirToXePass(ModulePass):
         io = None if device is None else device.block_io
         with transaction(op) as draft:
             for each in draft.walk():
-                reasons = (_why_not_value(value, each) for value in values_of(each))
-                reason = next((x for x in reasons if x is not None), None)
-                if reason is None and isinstance(each, tt.FuncOp):
-                    reason = _why_not_function(each)
-                if reason is not None:
-                    raise Refused(each, reason)
+                for value in values_of(each):
+                    _refuse_value(value, each)
+                if isinstance(each, tt.FuncOp):
+                    _refuse_function(each)
             for func in convert_functions(draft, io):
                 convert(func, self.payload, device)

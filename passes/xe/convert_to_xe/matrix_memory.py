@@ -14,9 +14,9 @@ where a matrix lies in tiles.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -69,6 +69,7 @@ from coopc.plan.prefetch import PrefetchPlan, plan_prefetch
 from coopc.plan.refusal import Reason, Refusal
 from coopc.plan.search import Request, plan
 
+T = TypeVar("T")
 Pair: TypeAlias = tuple[int, int]
 Moves: TypeAlias = tuple[BlockMove, ...]
 PrefetchMove: TypeAlias = tuple[PrefetchPlan, Pair]
@@ -92,38 +93,50 @@ def decide_matrix_blocks(
     op: coopmatrix.LoadOp | coopmatrix.StoreOp, tiling: DpasTiling, device: Device
 ) -> Moves | Refusal:
     """Return how a matrix is moved, or why not by block messages."""
-    io = device.block_io
-    if io is None:
-        return Refusal(Reason.NO_BLOCK_IO, "it moves matrices lane by lane")
-    if (refusal := _refuse_memory(op, io)) is not None:
-        return refusal
-    moves: list[BlockMove] = []
-    for origin, shape in parts_of(tiling.type):
+
+    def moved(origin: Pair, shape: Pair, io: BlockIO) -> BlockMove | Refusal:
         registers = tiling.over(shape)
         found = _planned(op, registers, io)
         if isinstance(found, Refusal):
             return found
         offset = memory_offset(op.layout.data, *origin, tiling.type.element_bits)
-        moves.append(BlockMove(found, registers, origin, offset))
-    return tuple(moves)
+        return BlockMove(found, registers, origin, offset)
+
+    return _by_parts(op, device, moved)
 
 
 def decide_matrix_prefetch(
-    op: coopmatrix.PrefetchOp, tiling: DpasTiling, device: Device
+    op: coopmatrix.PrefetchOp, device: Device
 ) -> tuple[PrefetchMove, ...] | Refusal:
     """Return how a matrix is fetched, or why not by block messages."""
+    bits, order = op.matrix.element_bits, op.layout.data
+
+    def fetched(origin: Pair, shape: Pair, io: BlockIO) -> PrefetchMove | Refusal:
+        found = plan_prefetch(*memory_sizes(order, shape, bits), bits, 1, io)
+        if isinstance(found, Refusal):
+            return found
+        return found, memory_offset(order, *origin, bits)
+
+    return _by_parts(op, device, fetched)
+
+
+def _by_parts(
+    op: coopmatrix.AccessOp,
+    device: Device,
+    decide: Callable[[Pair, Pair, BlockIO], T | Refusal],
+) -> tuple[T, ...] | Refusal:
+    """Return what is decided of each part of a matrix, or the first refusal."""
     io = device.block_io
     if io is None:
         return Refusal(Reason.NO_BLOCK_IO, "it moves matrices lane by lane")
     if (refusal := _refuse_memory(op, io)) is not None:
         return refusal
-    bits, order = tiling.type.element_bits, op.layout.data
-    found: list[PrefetchMove] = []
-    for origin, shape in parts_of(tiling.type):
-        planned = plan_prefetch(*memory_sizes(order, shape, bits), bits, 1, io)
-        if isinstance(planned, Refusal):
-            return planned
-        found.append((planned, memory_offset(order, *origin, bits)))
+    found: list[T] = []
+    for origin, shape in parts_of(op.matrix):
+        one = decide(origin, shape, io)
+        if isinstance(one, Refusal):
+            return one
+        found.append(one)
     return tuple(found)
 
 

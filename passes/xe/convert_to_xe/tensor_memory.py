@@ -368,33 +368,26 @@ def make_descriptor(op: tt.MakeTensorDescriptorOp, s: Splitter, b: Builder) -> R
 
     Of ranks other than 2: the base, sizes and strides, in elements.
     """
-    _refuse_descriptor(op)
-    if op.type.rank != 2:
-        return [(*s.parts(op.base), *op.shape, *op.strides)]
-    width = bits_of(op.type.tensor)
-    assert width is not None, op
-    (base,) = s.parts(op.base)
-    rows, cols = op.shape[-2:]
-    pitch = narrowed(b, op.strides[-2])
-    return [(base, times(b, cols, width // 8), rows, times(b, pitch, width // 8))]
-
-
-def _refuse_descriptor(op: tt.MakeTensorDescriptorOp) -> None:
-    """Refuse a descriptor that is no matrix."""
     width = bits_of(op.type.tensor)
     if width == 1:
         what = f"expected elements of whole bytes in memory, got {op.type}"
         raise Refused(op, what)
-    bytes = (width or 8) // 8
+    assert width is not None, op
     numbers = [*op.shape[-1:], *op.strides[-2:-1]] if op.type.rank == 2 else []
     for known in map(constant_number, numbers):
-        if known is not None and abs(known * bytes) >= MOST_BYTES:
+        if known is not None and abs(known * width // 8) >= MOST_BYTES:
             what = f"expected rows of less than 2 GiB, got one of {known} elements"
             raise Refused(op, what)
     stride = constant_number(op.strides[-1])
     if stride not in (None, 1):
         what = "expected a last stride of 1, as descriptors have"
         raise Refused(op, f"{what}, got {stride}")
+    if op.type.rank != 2:
+        return [(*s.parts(op.base), *op.shape, *op.strides)]
+    (base,) = s.parts(op.base)
+    rows, cols = op.shape[-2:]
+    pitch = narrowed(b, op.strides[-2])
+    return [(base, times(b, cols, width // 8), rows, times(b, pitch, width // 8))]
 
 
 def _refuse_block_pointer(op: tt.LoadOp | tt.StoreOp) -> None:
