@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import lcm
 
-from xdsl.dialects.arith import ConstantOp, ExtSIOp, ExtUIOp, TruncIOp
+from xdsl.dialects.arith import ExtSIOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -30,7 +30,7 @@ from coopc.device import BlockIO
 from coopc.dialects import simt, tt, ttig, xe
 from coopc.dialects.tt.types import bits_of
 from coopc.interface import SECOND_ENTRY
-from coopc.ir.facts import ValueFacts
+from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
 from coopc.passes.triton.base_alignment import alignment_of
 from coopc.passes.triton.origins import origin_of
@@ -82,9 +82,8 @@ def known_numbers(made: tt.MakeTensorDescriptorOp) -> dict[Part, int]:
     size = element_bytes(made)
     found: dict[Part, int] = {}
     for part, value in numbers_of(made).items():
-        op = value.owner
-        if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
-            found[part] = op.value.value.data * (1 if part == "height" else size)
+        if (number := constant_number(value)) is not None:
+            found[part] = number * (1 if part == "height" else size)
     return found
 
 

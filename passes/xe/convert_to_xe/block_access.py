@@ -111,16 +111,10 @@ EVEN, ODD = 0x00FF00FF, -0x00FF0100
 """Every second byte of 32 bits, the lowest one among them or not, as an i32."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """The slots that pieces are made of, counted over all messages."""
-
-    even: tuple[int, ...]
-    odd: tuple[int, ...]
-
-
-def pairs_of(plan: BlockPlan, registers: RegisterLayout) -> Pairs | None:
-    """Return of which slots the pairs of a tensor are; None if it is not of pairs."""
+def paired(
+    b: Builder, plan: BlockPlan, registers: RegisterLayout, flat: Values
+) -> list[SSAValue] | None:
+    """Return the pieces of a tensor from those of its messages, if it is of pairs."""
     if (plan.element_bits, plan.slot_bits, plan.row_step) != (8, 32, 2):
         return None
     if plan.swaps or registers.packed is None or registers.run % (2 * BYTES):
@@ -128,26 +122,17 @@ def pairs_of(plan: BlockPlan, registers: RegisterLayout) -> Pairs | None:
     if registers.packed.get_element_type() != i16:
         return None
     sources = [plan.sources[register] for register in registers.distinct]
-    even: list[int] = []
-    odd: list[int] = []
+    slots: tuple[list[int], list[int]] = [], []  # of even and of odd rows
     for start in range(0, len(sources), 2 * BYTES):
         eight = sources[start : start + 2 * BYTES]
         (one, value), (other, _) = eight[:2]
         wanted = [(m, value + x) for x in range(BYTES) for m in (one, other)]
         if value % BYTES or eight != wanted:
             return None
-        even.append((one * plan.values + value) // BYTES)
-        odd.append((other * plan.values + value) // BYTES)
-    return Pairs(tuple(even), tuple(odd))
-
-
-def paired(
-    b: Builder, registers: RegisterLayout, pairs: Pairs, flat: Values
-) -> list[SSAValue]:
-    """Return the pieces of a tensor from those of its messages."""
+        for message, some in zip((one, other), slots, strict=True):
+            some.append((message * plan.values + value) // BYTES)
     count = registers.run // (2 * BYTES)
-    evens = gathered(b, flat, pairs.even, count)
-    odds = gathered(b, flat, pairs.odd, count)
+    evens, odds = (gathered(b, flat, some, count) for some in slots)
     return [_piece(b, x, y) for x, y in zip(evens, odds, strict=True)]
 
 
@@ -220,7 +205,9 @@ class BlockMessages:
         """Load a tensor or a matrix; return its pieces."""
         found: dict[tuple[int, ...], SSAValue] = {}
         for move in moves:
-            messages = self._messages(b, move, surface, self._moved(b, start, move))
+            messages = self._messages(
+                b, move, surface, self.moved(b, start, move.offset)
+            )
             pieces = arranged(b, move.plan, move.registers, messages)
             found |= zip(first_elements(move), pieces, strict=True)
         return [found[whole.first(piece)] for piece in range(whole.pieces)]
@@ -264,7 +251,7 @@ class BlockMessages:
             for message, first in enumerate(plan.firsts):
                 wanted = [known[message, value] for value in range(plan.values)]
                 stored = joined(b, gathered(b, vectors, wanted, length), type)
-                begin = self._moved(b, start, move)
+                begin = self.moved(b, start, move.offset)
                 where, at = self._place(b, plan, surface, first, begin)
                 shape = xe.BlockAttr(plan.shape)
                 b.effect(xe.BlockStore2DOp(stored, where.base, at, where.sizes, shape))
@@ -329,9 +316,9 @@ class BlockMessages:
             return 0, 0
         return corner[plan.cols] >> shift, corner[plan.rows]
 
-    def _moved(self, b: Builder, start: Start, move: BlockMove) -> Start:
-        """Return where a part begins in memory."""
-        (row, col), (down, right) = start, move.offset
+    def moved(self, b: Builder, start: Start, offset: tuple[int, int]) -> Start:
+        """Return where in memory a part begins."""
+        (row, col), (down, right) = start, offset
         return self.known.plus(b, row, down), self.known.plus(b, col, right)
 
     def _origin(
@@ -385,8 +372,8 @@ def arranged(
         direct = whole_runs(sources, plan.values, run)
         if direct is not None:
             return [flat[piece] for piece in direct]
-    if (pairs := pairs_of(plan, registers)) is not None:
-        return paired(b, registers, pairs, flat)
+    if (pairs := paired(b, plan, registers, flat)) is not None:
+        return pairs
     # Whole slots need not be taken apart.
     group = plan.slot_bits // plan.element_bits
     slots = None

@@ -56,7 +56,7 @@ from coopc.passes.xe.convert_to_xe.block_access import (
     Surface,
     load_channels,
 )
-from coopc.passes.xe.convert_to_xe.dot_to_dpas import DpasOperand, multiply
+from coopc.passes.xe.convert_to_xe.dot_to_dpas import multiply, tiles_of
 from coopc.passes.xe.convert_to_xe.matrix_memory import (
     MatrixPlaces,
     Moves,
@@ -277,11 +277,10 @@ class Matrices:
         moves = self.prefetches.get(op, ())
         if cache is None or not moves:
             return []
-        surface, (row, col) = self._in_memory(b, op)
-        for plan, (down, right) in moves:
-            known = self.blocks.known
-            start = known.plus(b, row, down), known.plus(b, col, right)
-            self.blocks.prefetch(b, plan, surface, start, cache)
+        surface, start = self._in_memory(b, op)
+        for plan, offset in moves:
+            begin = self.blocks.moved(b, start, offset)
+            self.blocks.prefetch(b, plan, surface, begin, cache)
         return []
 
     def update(self, op: coopmatrix.AtomicUpdateOp, s: Splitter, b: Builder) -> Results:
@@ -308,7 +307,7 @@ class Matrices:
     def mul_add(self, op: coopmatrix.MulAddOp, s: Splitter, b: Builder) -> Results:
         """A run of DPAS."""
         left, right, addend = (
-            DpasOperand(self.registers(x), s.parts(x)) for x in (op.a, op.b, op.c)
+            tiles_of(self.registers(x), s.parts(x)) for x in (op.a, op.b, op.c)
         )
         precisions, rows = self._precisions(op), self.of(op.c).encoding.repeat_count
         return [multiply(b, left, right, addend, precisions, rows)]

@@ -9,7 +9,7 @@ same tiles elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -25,41 +25,34 @@ from coopc.layout.dpas import DpasEncoding
 from coopc.layout.encodings import Operand
 from coopc.passes.xe.register_layout import RegisterLayout, precision_of, registers_of
 
-Tile = tuple[tuple[int, ...], int, int]
-"""The batch, and two of m, n and k."""
+Tiles: TypeAlias = dict[tuple[tuple[int, ...], int, int], SSAValue]
+"""Pieces by the batch, and two of m, n and k."""
 
 
-@dataclass(frozen=True, slots=True)
-class DpasOperand:
-    """What a lane holds of a, b or c of a product."""
-
-    registers: RegisterLayout
-    pieces: Sequence[SSAValue]
-
-    def tiles(self) -> dict[Tile, SSAValue]:
-        """Return the pieces by their first element."""
-        found: dict[Tile, SSAValue] = {}
-        for at, piece in enumerate(self.pieces):
-            *batch, row, col = self.registers.first(at)
-            found[tuple(batch), row, col] = piece
-        return found
+def tiles_of(registers: RegisterLayout, pieces: Sequence[SSAValue]) -> Tiles:
+    """Return what a lane holds of an operand by the first element of each piece."""
+    found: Tiles = {}
+    for at, piece in enumerate(pieces):
+        *batch, row, col = registers.first(at)
+        found[tuple(batch), row, col] = piece
+    return found
 
 
 def multiply(
     builder: Builder,
-    a: DpasOperand,
-    b: DpasOperand,
-    c: DpasOperand,
+    a: Tiles,
+    b: Tiles,
+    c: Tiles,
     precisions: tuple[xe.Precision, xe.Precision],
     repeat: int,
 ) -> list[SSAValue]:
     """Return a * b + c as a run of DPAS: each b is used for all rows of a at hand."""
-    left, right, sums = a.tiles(), b.tiles(), c.tiles()
-    rows = sorted({row for _, row, _ in left})
-    for batch, k, col in sorted(right):
+    sums = dict(c)
+    rows = sorted({row for _, row, _ in a})
+    for batch, k, col in sorted(b):
         for row in rows:
             at = batch, row, col
-            values = left[batch, row, k], right[batch, k, col], sums[at]
+            values = a[batch, row, k], b[batch, k, col], sums[at]
             sums[at] = builder.pure(xe.DpasOp, *values, precisions, repeat)
     return list(sums.values())
 
@@ -80,8 +73,8 @@ def dot(device: Device | None, op: tt.DotOp, s: Splitter, builder: Builder) -> R
         what = f"expected executionSize = {wanted}, that of {device.name}, got {size}"
         raise Refused(op, what)
     _refuse_small(op, encoding)
-    a, b, c = (DpasOperand(registers_of(x), s.parts(x)) for x in (op.a, op.b, op.c))
-    precisions = _precisions(op, encoding, a.registers, b.registers)
+    precisions = _precisions(op, encoding, registers_of(op.a), registers_of(op.b))
+    a, b, c = (tiles_of(registers_of(x), s.parts(x)) for x in (op.a, op.b, op.c))
     return [multiply(builder, a, b, c, precisions, encoding.repeat_count)]
 
 

@@ -35,7 +35,6 @@ from coopc.dialects.tt.types import bits_of, in_memory, transposed
 from coopc.ir.builder import Builder, allocate
 from coopc.ir.split_values import Results, Splitter
 from coopc.ir.transaction import Refused
-from coopc.layout.linear import LinearLayout
 from coopc.passes.xe.convert_to_xe.layout_to_arith import is_first, row_major
 from coopc.passes.xe.convert_to_xe.vectors import (
     Rule,
@@ -135,7 +134,7 @@ class GroupMemory:
         memory: SSAValue,
         vectors: Values,
         places: Values,
-        layout: LinearLayout,
+        flag: SSAValue | bool,
     ) -> None:
         """Store vectors, each element at its own place, between barriers.
 
@@ -144,7 +143,7 @@ class GroupMemory:
             memory: of rank 1.
             vectors: of elements.
             places: for each a vector of i32.
-            layout: of the elements: who has what others have does not store it.
+            flag: whether a lane stores what it has.
         """
 
         def stored() -> Values:
@@ -157,7 +156,7 @@ class GroupMemory:
                     b.effect(memref.StoreOp.get(value, memory, [index]))
             return ()
 
-        b.branch(is_first(b, layout), stored)
+        b.branch(flag, stored)
 
     def load(
         self, b: Builder, memory: SSAValue, registers: RegisterLayout, places: Values
@@ -185,7 +184,8 @@ class GroupMemory:
         """Return what lanes want of what all lanes of the work-group have."""
         memory = self.of(source.element, 1 << source.layout.out_bits)
         barrier(b)
-        self.store(b, memory, vectors, row_major(b, source), source.layout)
+        flag = is_first(b, source.layout)
+        self.store(b, memory, vectors, row_major(b, source), flag)
         barrier(b)
         return self.load(b, memory, target, row_major(b, target))
 
@@ -251,7 +251,7 @@ class GroupMemory:
         vectors = vectors_of(tensor, s, b)
         places = row_major(b, of_memory(registers, order))
         barrier(b)
-        self.store(b, memory, vectors, places, registers.layout)
+        self.store(b, memory, vectors, places, is_first(b, registers.layout))
         barrier(b)
 
 

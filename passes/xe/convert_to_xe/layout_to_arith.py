@@ -366,12 +366,23 @@ def zero_masks(layout: LinearLayout) -> dict[str, int]:
     }
 
 
-def is_first(b: Builder, layout: LinearLayout) -> SSAValue | bool:
-    """Return whether a lane is the first that has what it has."""
+def is_first(
+    b: Builder, layout: LinearLayout, apart: Sequence[int] = ()
+) -> SSAValue | bool:
+    """Return whether a lane is the first that has what it has.
+
+    Args:
+        b: builds the code.
+        layout: of what lanes have.
+        apart: bits of the number of a subgroup that count as no repetitions.
+    """
     free, flags = zero_masks(layout), list[SSAValue]()
     names: tuple[Id, ...] = ("lane", "warp")
     for name in names:
-        if bits := free.get(name):
+        bits = free.get(name, 0)
+        if name == "warp":
+            bits &= ~sum(1 << bit for bit in apart)
+        if bits:
             masked = b.pure(AndIOp, id_of(b, name), constant_i32(b, bits))
             flags.append(b.compare("eq", masked, constant_i32(b, 0)))
     return b.both(*flags)

@@ -29,6 +29,7 @@ from coopc.passes.xe.convert_to_xe.group_memory import (
     refuse_too_large,
 )
 from coopc.passes.xe.convert_to_xe.layout_to_arith import (
+    is_first,
     of_bases,
     row_major,
     times,
@@ -139,10 +140,9 @@ def _through_memory(
     places = row_major(b, targets[0])
     own = _moved(b, places, times(b, _number_along(b, bits), kept))
     barrier(b)
-    layout = kept_layout(source.layout, axis)
-    stays = without_bases(layout, "warp", bits)
+    flag = is_first(b, kept_layout(source.layout, axis), apart=bits)
     for at, memory in enumerate(memories):
-        group.store(b, memory, [row[at] for row in rows], own, stays)
+        group.store(b, memory, [row[at] for row in rows], own, flag)
     barrier(b)
     found: list[list[SSAValue]] = []
     for number in range(1 << len(bits)):
@@ -236,23 +236,6 @@ def target_of(op: tt.ReduceOp, at: int) -> RegisterLayout:
         (name, () if name == "register" else bases) for name, bases in layout.ins
     )
     return RegisterLayout(replace(layout, ins=ins), result.type, 1)
-
-
-def without_bases(layout: LinearLayout, name: str, bits: Sequence[int]) -> LinearLayout:
-    """Return a layout in which some bits count as no repetitions of others."""
-    outs = (*layout.outs, ("apart", 1))
-    top = 1 << layout.out_bits
-    ins = tuple(
-        (
-            each,
-            tuple(
-                top if each == name and bit in bits else basis
-                for bit, basis in enumerate(bases)
-            ),
-        )
-        for each, bases in layout.ins
-    )
-    return LinearLayout(ins, outs)
 
 
 def reduced(
