@@ -158,18 +158,24 @@ def summed(b: Builder, terms: Terms) -> SSAValue:
     computed in the loop.  Integers wrap around, so that 32 bits of a result need no
     more than 32 bits of what it is made of.
     """
-    number = wrapped(sum(factor for values, factor in terms if not values))
-    products: list[SSAValue] = []
+    factors: dict[tuple[SSAValue, ...], int] = {}
     for values, factor in terms:
-        if not values or not factor:
-            continue
-        found, *rest = sorted((narrowed(b, x) for x in values), key=b.depth)
+        factors[values] = factors.get(values, 0) + factor
+    number = wrapped(factors.pop((), 0))
+    narrow = [
+        (sorted((narrowed(b, x) for x in values), key=b.depth), factor)
+        for values, factor in factors.items()
+        if factor
+    ]
+    # In this order, too: Intel's compiler keeps it.
+    products: list[SSAValue] = []
+    for (found, *rest), factor in sorted(narrow, key=lambda x: b.depth(x[0][-1])):
         for x in ([] if factor == 1 else [b.constant(i32, wrapped(factor))]) + rest:
             found = b.pure(MuliOp, found, x)
         products.append(found)
     if not products:
         return b.constant(i32, number)
-    found, *rest = sorted(products, key=b.depth)
+    found, *rest = products
     for x in ([b.constant(i32, number)] if number else []) + rest:
         found = b.pure(AddiOp, found, x)
     return found
